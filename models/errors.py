@@ -1,0 +1,38 @@
+"""Errors that reach the user: one root, few branches, each saying what, where and what to do."""
+
+
+class DeplError(Exception):
+    """Root of every error that depl raises on purpose.
+
+    ``exit_code`` is what the command line returns when the error ends it.
+    """
+
+    exit_code = 70
+
+
+class InvalidInputError(DeplError, ValueError):
+    """An instance, plan, option or argument that cannot be used; exit code 2.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do about it.
+    path : str, optional
+        Where it is wrong, relative to the object that raised it, in JSON-path syntax
+        (``.capacity``, ``[2].noise``). Enclosing readers prepend their own part.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+    def __str__(self) -> str:
+        """Return the message with the place in front, if one is known."""
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class NotCoveredError(InvalidInputError):
+    """A method was asked for an instance that it does not cover, or that is too large for it."""

@@ -1,0 +1,366 @@
+"""Probability laws of the loss increments: what they are, their moments, support, distribution function, samples.
+
+An improvement per epoch is ``X`` of eq. (8) of the paper (inverse gamma there; normal, lognormal,
+deterministic or empirical here), a switch changes the loss by a Student-t (Sec. VI-A), normal,
+deterministic or empirical amount. The transforms that the certified quantile needs live in
+`depl.models.risk.transforms`; nothing here knows about quantiles.
+"""
+
+import math
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from depl.models.errors import InvalidInputError
+from depl.models.structure import Checked
+
+Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
+FloatArray = NDArray[np.float64]
+
+
+class Moments(NamedTuple):
+    """Mean and variance (infinite where the integral diverges) of a law."""
+
+    mean: float
+    variance: float
+
+
+class Law(Checked, frozen=True, kw_only=True):
+    """What every law of a random increment ``X`` offers."""
+
+    heavy_right_tail: ClassVar[bool] = False
+    """Whether ``E exp(t X)`` is infinite for every ``t > 0``."""
+
+    def moments(self) -> Moments:
+        """Mean and variance of ``X``."""
+        raise TypeError(f"{type(self).__name__} has no moments")  # pragma: no cover - abstract
+
+    def support(self) -> tuple[float, float]:
+        """Essential infimum and supremum of ``X``."""
+        raise TypeError(f"{type(self).__name__} has no support")  # pragma: no cover - abstract
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """P(X <= x), elementwise."""
+        raise TypeError(f"{type(self).__name__} has no distribution function")  # pragma: no cover - abstract
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """``size`` independent draws of ``X``."""
+        raise TypeError(f"{type(self).__name__} cannot be sampled")  # pragma: no cover - abstract
+
+
+class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
+    """Inverse gamma law, given by (shape, scale) or by (mean, variance).
+
+    The density is proportional to ``x**(-shape - 1) * exp(-scale / x)`` on x > 0. With moments,
+    shape = mean**2 / variance + 2 and scale = mean (shape - 1). A shape of at most 1 is refused:
+    such a law has no mean.
+    """
+
+    heavy_right_tail: ClassVar[bool] = True
+
+    shape: Annotated[float, Meta(gt=1)] | None = None
+    scale: Positive | None = None
+    mean: Positive | None = None
+    variance: Positive | None = None
+
+    def validate(self) -> None:
+        """Require exactly one of the two parameter pairs."""
+        _one_pair(self, ("shape", "scale"), ("mean", "variance"))
+
+    def shape_scale(self) -> tuple[float, float]:
+        """Shape (> 1) and scale (> 0), whichever way the law was given."""
+        if self.shape is not None and self.scale is not None:
+            return self.shape, self.scale
+        mean, variance = self.moments()
+        shape = mean**2 / variance + 2
+        return shape, mean * (shape - 1)
+
+    def moments(self) -> Moments:
+        """Mean ``scale / (shape - 1)``; the variance is infinite for shape <= 2."""
+        if self.mean is not None and self.variance is not None:
+            return Moments(self.mean, self.variance)
+        shape, scale = self.shape_scale()
+        mean = scale / (shape - 1)
+        return Moments(mean, mean**2 / (shape - 2) if shape > 2 else math.inf)
+
+    def support(self) -> tuple[float, float]:
+        """(0, infinity)."""
+        return 0.0, math.inf
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Regularised upper incomplete gamma function of ``scale / x``."""
+        shape, scale = self.shape_scale()
+        return np.asarray(stats.invgamma.cdf(x, shape, scale=scale), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Reciprocals of gamma draws."""
+        shape, scale = self.shape_scale()
+        return scale / rng.standard_gamma(shape, size)
+
+
+class Normal(Law, frozen=True, kw_only=True, tag="normal"):
+    """Normal law with given mean and variance (> 0; use `Deterministic` for no spread)."""
+
+    mean: float
+    variance: Positive
+
+    def moments(self) -> Moments:
+        """The two parameters."""
+        return Moments(self.mean, self.variance)
+
+    def support(self) -> tuple[float, float]:
+        """The whole line."""
+        return -math.inf, math.inf
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Normal distribution function."""
+        return np.asarray(stats.norm.cdf(x, self.mean, math.sqrt(self.variance)), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Normal draws."""
+        return rng.normal(self.mean, math.sqrt(self.variance), size)
+
+
+class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
+    """Law of ``exp(Y)`` with Y normal, given by (log_mean, log_variance) of Y or by (mean, variance)."""
+
+    heavy_right_tail: ClassVar[bool] = True
+
+    log_mean: float | None = None
+    log_variance: Positive | None = None
+    mean: Positive | None = None
+    variance: Positive | None = None
+
+    def validate(self) -> None:
+        """Require exactly one of the two parameter pairs."""
+        _one_pair(self, ("log_mean", "log_variance"), ("mean", "variance"))
+        if self.log_mean is not None and self.log_variance is not None:
+            largest = 2 * abs(self.log_mean) + 2 * self.log_variance
+            if largest > 300:
+                raise InvalidInputError("the moments overflow; choose a smaller log_mean or log_variance")
+
+    def log_parameters(self) -> tuple[float, float]:
+        """Mean and standard deviation of the logarithm."""
+        if self.log_mean is not None and self.log_variance is not None:
+            return self.log_mean, math.sqrt(self.log_variance)
+        mean, variance = self.moments()
+        log_variance = math.log1p(variance / mean**2)
+        return math.log(mean) - log_variance / 2, math.sqrt(log_variance)
+
+    def moments(self) -> Moments:
+        """Mean ``exp(mu + sigma**2 / 2)`` and variance ``mean**2 (exp(sigma**2) - 1)``."""
+        if self.mean is not None and self.variance is not None:
+            return Moments(self.mean, self.variance)
+        mu, sigma = self.log_parameters()
+        mean = math.exp(mu + sigma**2 / 2)
+        return Moments(mean, mean**2 * math.expm1(sigma**2))
+
+    def support(self) -> tuple[float, float]:
+        """(0, infinity)."""
+        return 0.0, math.inf
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Normal distribution function of the logarithm."""
+        mu, sigma = self.log_parameters()
+        return np.asarray(stats.lognorm.cdf(x, sigma, scale=math.exp(mu)), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Exponentials of normal draws."""
+        mu, sigma = self.log_parameters()
+        return rng.lognormal(mu, sigma, size)
+
+
+class Deterministic(Law, frozen=True, kw_only=True, tag="deterministic"):
+    """A constant."""
+
+    value: float
+
+    def moments(self) -> Moments:
+        """The value, without variance."""
+        return Moments(self.value, 0.0)
+
+    def support(self) -> tuple[float, float]:
+        """The value itself."""
+        return self.value, self.value
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Step at the value."""
+        return np.where(np.asarray(x, dtype=float) >= self.value, 1.0, 0.0)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """The value, ``size`` times."""
+        return np.full(size, self.value)
+
+
+class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
+    """Observed values with equal or given weights (normalised to sum 1)."""
+
+    values: Annotated[tuple[float, ...], Meta(min_length=1)]
+    weights: Annotated[tuple[Positive, ...], Meta(min_length=1)] | None = None
+
+    def validate(self) -> None:
+        """Require one weight per value."""
+        if self.weights is not None and len(self.weights) != len(self.values):
+            raise InvalidInputError(
+                f"has {len(self.weights)} entries for {len(self.values)} values; give one weight per value", ".weights"
+            )
+
+    def atoms(self) -> tuple[FloatArray, FloatArray]:
+        """Values and probabilities, both of shape (n,)."""
+        weights = np.ones(len(self.values)) if self.weights is None else np.array(self.weights)
+        return np.array(self.values), weights / weights.sum()
+
+    def moments(self) -> Moments:
+        """Weighted mean and (population) variance of the values."""
+        values, probabilities = self.atoms()
+        mean = float(probabilities @ values)
+        return Moments(mean, float(probabilities @ (values - mean) ** 2))
+
+    def support(self) -> tuple[float, float]:
+        """Least and greatest value."""
+        return min(self.values), max(self.values)
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Weight of the values that do not exceed ``x``."""
+        values, probabilities = self.atoms()
+        order = np.argsort(values, kind="stable")
+        cumulative: FloatArray = np.concatenate([[0.0], np.cumsum(probabilities[order])])
+        return np.asarray(cumulative[np.searchsorted(values[order], np.asarray(x, dtype=float), side="right")])
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draws with replacement."""
+        values, probabilities = self.atoms()
+        return rng.choice(values, size, p=probabilities)
+
+
+class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
+    """Student-t law with location and scale, optionally truncated to [lower, upper] and renormalised."""
+
+    degrees_of_freedom: Positive
+    location: float
+    scale: Positive
+    lower: float | None = None
+    upper: float | None = None
+
+    def validate(self) -> None:
+        """Require a proper interval, or a mean where there is none."""
+        if (self.lower is None) != (self.upper is None):
+            raise InvalidInputError("give both lower and upper to truncate the law, or neither")
+        if self.lower is None and self.degrees_of_freedom <= 1:
+            raise InvalidInputError(
+                "an untruncated Student-t needs more than 1 degree of freedom to have a mean; truncate it",
+                ".degrees_of_freedom",
+            )
+        if self.lower is not None and self.upper is not None:
+            if self.lower >= self.upper:
+                raise InvalidInputError(f"must lie above lower = {self.lower}", ".upper")
+            if self.interval_mass() < 1e-12:
+                raise InvalidInputError(
+                    "the interval [lower, upper] has probability zero under this law; move it", ".lower"
+                )
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the law lives on a bounded interval."""
+        return self.lower is not None
+
+    def interval_mass(self) -> float:
+        """Probability of the interval before renormalisation (1 if untruncated)."""
+        if self.lower is None or self.upper is None:
+            return 1.0
+        base = stats.t(self.degrees_of_freedom, self.location, self.scale)
+        if self.lower > self.location:  # upper-tail differences keep their relative accuracy
+            return float(base.sf(self.lower) - base.sf(self.upper))
+        return float(base.cdf(self.upper) - base.cdf(self.lower))
+
+    def moments(self) -> Moments:
+        """Closed form if untruncated, quadrature of the density otherwise."""
+        if not self.truncated:
+            nu = self.degrees_of_freedom
+            return Moments(self.location, self.scale**2 * nu / (nu - 2) if nu > 2 else math.inf)
+        points, weights = self.quadrature()
+        mean = float(weights @ points)
+        return Moments(mean, float(weights @ (points - mean) ** 2))
+
+    def quadrature(self, order: int = 40) -> tuple[FloatArray, FloatArray]:
+        """Composite Gauss-Legendre points and probability weights of the truncated law, shapes (n,).
+
+        Panels are at most ``scale * sqrt(nu)`` wide near the centre and grow in proportion to the
+        distance from it, so that the poles of the density stay outside a Bernstein ellipse of
+        parameter 3 around every panel.
+        """
+        if self.lower is None or self.upper is None:
+            raise InvalidInputError("an untruncated Student-t has no finite quadrature")
+        width = self.scale * math.sqrt(self.degrees_of_freedom)
+        edges = _graded_edges(self.lower - self.location, self.upper - self.location, width) + self.location
+        nodes, weights = np.polynomial.legendre.leggauss(order)
+        half = np.diff(edges)[:, None] / 2
+        points = (edges[:-1, None] + half * (1 + nodes)).ravel()
+        density = stats.t.pdf(points, self.degrees_of_freedom, self.location, self.scale)
+        mass = (half * weights).ravel() * density
+        return points, mass / mass.sum()
+
+    def support(self) -> tuple[float, float]:
+        """The truncation interval, or the whole line."""
+        if self.lower is None or self.upper is None:
+            return -math.inf, math.inf
+        return self.lower, self.upper
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Student-t distribution function, renormalised to the interval."""
+        base = stats.t(self.degrees_of_freedom, self.location, self.scale)
+        points = np.asarray(x, dtype=float)
+        if self.lower is None or self.upper is None:
+            return np.asarray(base.cdf(points), dtype=float)
+        clipped = np.clip(points, self.lower, self.upper)
+        if self.lower > self.location:
+            mass = base.sf(self.lower) - base.sf(clipped)
+        else:
+            mass = base.cdf(clipped) - base.cdf(self.lower)
+        return np.asarray(np.clip(mass / self.interval_mass(), 0.0, 1.0), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draws, by inversion where truncated."""
+        base = stats.t(self.degrees_of_freedom, self.location, self.scale)
+        if self.lower is None or self.upper is None:
+            return np.asarray(base.rvs(size=size, random_state=rng), dtype=float)
+        uniform = rng.random(size)
+        if self.lower > self.location:
+            drawn = base.isf(base.sf(self.lower) - uniform * self.interval_mass())
+        else:
+            drawn = base.ppf(base.cdf(self.lower) + uniform * self.interval_mass())
+        return np.clip(np.asarray(drawn, dtype=float), self.lower, self.upper)
+
+
+class Zero(Checked, frozen=True, kw_only=True, tag="zero"):
+    """A switch that leaves the loss as it is."""
+
+
+class Forbidden(Checked, frozen=True, kw_only=True, tag="forbidden"):
+    """A switch that may not be made."""
+
+
+ImprovementLaw = InverseGamma | Normal | Lognormal | Deterministic | Empirical
+SwitchLaw = StudentT | Normal | Deterministic | Empirical | Zero | Forbidden
+
+
+def _one_pair(law: Law, first: tuple[str, str], second: tuple[str, str]) -> None:
+    given = [name for name in (*first, *second) if getattr(law, name) is not None]
+    if given not in (list(first), list(second)):
+        raise InvalidInputError(
+            f"give exactly {first[0]} and {first[1]}, or exactly {second[0]} and {second[1]}; got {given or 'none'}"
+        )
+
+
+def _graded_edges(lower: float, upper: float, width: float) -> FloatArray:
+    """Panel edges on [lower, upper] (relative to the centre 0), each panel about max(width, |x|) long."""
+    edges = [lower]
+    while edges[-1] < upper:
+        here = edges[-1]
+        step = max(width, -here / 2 if here < 0 else here)
+        edges.append(min(here + step, upper))
+    return np.array(edges)

@@ -1,0 +1,109 @@
+"""A plan as data: which data each used cluster gets, and for every epoch its model, cluster and resources."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from depl.models.errors import InvalidInputError
+from depl.models.laws import NonNegative
+from depl.models.problem import Instance, Name
+from depl.models.structure import Checked, decode_document, encode_document
+
+
+class ClusterData(Checked, frozen=True, kw_only=True):
+    """The nonempty set of datasets that a cluster uses in all its epochs."""
+
+    cluster: Name
+    datasets: Annotated[tuple[Name, ...], Meta(min_length=1)]
+
+
+class PlannedEpoch(Checked, frozen=True, kw_only=True):
+    """One epoch: the model, the cluster that trains it, and x, the resources that each node commits."""
+
+    model: Name
+    cluster: Name
+    resources: NonNegative
+
+
+class Bounds(Checked, frozen=True, kw_only=True):
+    """A claimed interval."""
+
+    lower: float | None
+    upper: float | None
+
+
+class Claims(Checked, frozen=True, kw_only=True):
+    """What whoever made the plan says of it; the verifier recomputes every entry that is present."""
+
+    cost: float | None = None
+    training_time: float | None = None
+    violation: Bounds | None = None
+    quantile: Bounds | None = None
+    cheapest_resources: bool | None = None
+    lower_bound: float | None = None
+    method: str | None = None
+
+
+class Plan(Checked, frozen=True, kw_only=True):
+    """A complete decision; an empty tuple of epochs is the plan that does not train."""
+
+    format: Literal["depl-plan"] = "depl-plan"
+    version: Literal[1] = 1
+    instance: Annotated[str, Meta(description="fingerprint of the instance it was made for")] | None = None
+    data: tuple[ClusterData, ...] = ()
+    epochs: tuple[PlannedEpoch, ...] = ()
+    claims: Claims | None = None
+
+    def datasets(self, cluster: str) -> frozenset[str]:
+        """D_n of a used cluster."""
+        return frozenset(name for row in self.data if row.cluster == cluster for name in row.datasets)
+
+    def check_names(self, instance: Instance) -> None:
+        """Refuse a plan that does not speak of ``instance``.
+
+        Raises
+        ------
+        InvalidInputError
+            If it was made for another instance, names what that does not have, repeats a name, gives
+            data to a cluster that never trains, or trains on a cluster without data.
+        """
+        if self.instance is not None and self.instance != instance.fingerprint:
+            raise InvalidInputError(
+                f"the plan was made for another instance (fingerprint {self.instance[:12]}, this one has "
+                f"{instance.fingerprint[:12]}); use that instance, or remove the field",
+                "$.instance",
+            )
+        clusters = {item.name for item in instance.clusters}
+        datasets = {item.name for item in instance.datasets}
+        models = {item.name for item in instance.models}
+        seen: set[str] = set()
+        for index, row in enumerate(self.data):
+            _require(row.cluster in clusters, f"no cluster {row.cluster!r}", f"$.data[{index}].cluster")
+            _require(row.cluster not in seen, f"{row.cluster!r} is listed twice", f"$.data[{index}].cluster")
+            seen.add(row.cluster)
+            for position, name in enumerate(row.datasets):
+                path = f"$.data[{index}].datasets[{position}]"
+                _require(name in datasets, f"no dataset {name!r}", path)
+                _require(name not in row.datasets[:position], f"{name!r} is listed twice", path)
+        for index, epoch in enumerate(self.epochs):
+            _require(epoch.model in models, f"no model {epoch.model!r}", f"$.epochs[{index}].model")
+            _require(epoch.cluster in clusters, f"no cluster {epoch.cluster!r}", f"$.epochs[{index}].cluster")
+            _require(
+                epoch.cluster in seen, f"cluster {epoch.cluster!r} has no data in $.data", f"$.epochs[{index}].cluster"
+            )
+        idle = seen - {epoch.cluster for epoch in self.epochs}
+        _require(not idle, f"{sorted(idle)} get data but never train; remove them", "$.data")
+
+    def to_json(self) -> str:
+        """The plan as indented JSON."""
+        return encode_document(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Plan":
+        """Read a plan; names are checked against an instance by `check_names`."""
+        return decode_document(text, cls)
+
+
+def _require(condition: bool, message: str, path: str) -> None:
+    if not condition:
+        raise InvalidInputError(f"{message}; correct the plan", path)

@@ -1,0 +1,486 @@
+"""The planning problem as data: clusters, datasets, models, laws, targets (Sec. III of the paper).
+
+An `Instance` is frozen, validated when it is made (from JSON or in Python alike) and hashable by
+content. It only states the problem: how a decision moves the loss and what it costs is the business
+of `depl.models.epochs`, whether a plan is feasible that of `depl.models.evaluation`.
+"""
+
+import functools
+import hashlib
+import itertools
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from depl.models.errors import InvalidInputError
+from depl.models.laws import Forbidden, ImprovementLaw, NonNegative, Positive, StudentT, SwitchLaw, Zero
+from depl.models.structure import Checked, decode_document, encode_document
+
+Name = Annotated[str, Meta(min_length=1, pattern=r"^\S(.*\S)?$", description="a unique, nonempty name")]
+Epochs = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+_LARGEST_TABLED_SUBSETS = 12
+
+
+class Cluster(Checked, frozen=True, kw_only=True):
+    """A cluster n of learning nodes with equal capability.
+
+    Every node gets an equal share of the data: an epoch of work c needs c / nodes on each node and
+    costs nodes * unit_cost * x.
+    """
+
+    name: Name
+    capacity: Annotated[Positive, Meta(description="r(n), most resources a node can commit [resource]")]
+    bandwidth: Annotated[Positive, Meta(description="b(n), of the link node-coordinator [size / time]")]
+    unit_cost: Annotated[NonNegative, Meta(description="kappa(n) [cost / resource / epoch / node]")]
+    nodes: Annotated[int, Meta(ge=1, description="nodes in the cluster")] = 1
+
+
+class Dataset(Checked, frozen=True, kw_only=True):
+    """A dataset d: its volume drives learning, its work drives computing."""
+
+    name: Name
+    volume: Annotated[Positive, Meta(description="q(d) [data]")]
+    work: Annotated[Positive, Meta(description="data to compute on per epoch; default: the volume [data]")] | None = None
+
+    @property
+    def workload(self) -> float:
+        """Data to compute on per epoch: ``work``, or the volume where it is not given."""
+        return self.volume if self.work is None else self.work
+
+
+class Transfer(Checked, frozen=True, kw_only=True):
+    """beta(d, n): one-time cost of bringing a dataset to a cluster; pairs that are not listed cost nothing."""
+
+    dataset: Name
+    cluster: Name
+    cost: NonNegative
+
+
+class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="inverse_sqrt"):
+    """Eq. (8): an epoch k lowers the loss by ``scale / sqrt(k + offset) * X``."""
+
+    scale: Annotated[float, Meta(description="A_m [loss]; negative raises the loss")]
+    noise: Annotated[ImprovementLaw, Meta(description="law of X")]
+    offset: Annotated[float, Meta(gt=-1, description="B_m, so that k + B_m > 0 for every epoch k >= 1")] = 0.0
+
+    def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
+        """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
+        return self.scale / math.sqrt(epoch + self.offset), self.noise
+
+    def validate(self) -> None:
+        """Refuse a heavy tail that raises the loss."""
+        _refuse_heavy_increase(self.scale, self.noise)
+
+
+class ConstantImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="constant"):
+    """Every epoch lowers the loss by ``scale * X``."""
+
+    noise: Annotated[ImprovementLaw, Meta(description="law of X")]
+    scale: Annotated[float, Meta(description="A_m [loss]; negative raises the loss")] = 1.0
+
+    def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
+        """Coefficient and law of X; the same at every epoch."""
+        return self.scale, self.noise
+
+    def validate(self) -> None:
+        """Refuse a heavy tail that raises the loss."""
+        _refuse_heavy_increase(self.scale, self.noise)
+
+
+class TabledImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="table"):
+    """Every epoch has its own coefficient and law: entry k - 1 is that of epoch k."""
+
+    epochs: Annotated[tuple[ConstantImprovement, ...], Meta(min_length=1)]
+
+    def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
+        """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
+        return self.epochs[epoch - 1].at(epoch)
+
+
+Improvement = InverseSqrtImprovement | ConstantImprovement | TabledImprovement
+
+
+class ComputeTable(Checked, frozen=True, kw_only=True):
+    """c(k, m, d) given epoch by epoch instead of demand * work; without a dataset it holds whatever the data."""
+
+    epochs: Annotated[tuple[NonNegative, ...], Meta(min_length=1, description="entry k - 1: epoch k")]
+    dataset: Name | None = None
+
+
+class Model(Checked, frozen=True, kw_only=True):
+    """A full or compressed model m."""
+
+    name: Name
+    size: Annotated[NonNegative, Meta(description="s(m), sent once per epoch [size]")]
+    improvement: Improvement
+    demand: Annotated[Positive, Meta(description="resource x time per unit of data")] = 1.0
+    compute: Annotated[tuple[ComputeTable, ...], Meta(min_length=1)] | None = None
+
+    def validate(self) -> None:
+        """Require one table for all data, or one per dataset."""
+        names = [table.dataset for table in self.compute or ()]
+        if len(set(names)) < len(names) or (None in names and len(names) > 1):
+            raise InvalidInputError("give one table without a dataset, or one table per dataset", ".compute")
+
+
+class Switch(Checked, frozen=True, kw_only=True, rename={"previous": "from", "following": "to"}):
+    """Law of the loss change when the model ``to`` follows the model ``from``."""
+
+    previous: Name
+    following: Name
+    law: SwitchLaw
+
+
+class LogDataLaw(Checked, frozen=True, kw_only=True, tag="log"):
+    """Epochs needed with data volume Q: ``a - b ln Q`` (up to scale)."""
+
+    a: float
+    b: NonNegative
+    base_volume: Annotated[NonNegative, Meta(description="Q0, data always present")] = 0.0
+
+    def epochs_needed(self, volume: float) -> float:
+        """K^(Q) for the volume Q0 + ``volume``."""
+        return self.a - self.b * math.log(self.base_volume + volume)
+
+
+class InverseLogDataLaw(Checked, frozen=True, kw_only=True, tag="inverse_log"):
+    """Epochs needed with data volume Q: ``a / ln(1 + Q)`` (up to scale)."""
+
+    a: Positive = 1.0
+    base_volume: Annotated[NonNegative, Meta(description="Q0, data always present")] = 0.0
+
+    def epochs_needed(self, volume: float) -> float:
+        """K^(Q) for the volume Q0 + ``volume``."""
+        return self.a / math.log1p(self.base_volume + volume)
+
+
+class PowerDataLaw(Checked, frozen=True, kw_only=True, tag="power"):
+    """Epochs needed with data volume Q: ``a Q**-p`` (up to scale)."""
+
+    p: NonNegative
+    a: Positive = 1.0
+    base_volume: Annotated[NonNegative, Meta(description="Q0, data always present")] = 0.0
+
+    def epochs_needed(self, volume: float) -> float:
+        """K^(Q) for the volume Q0 + ``volume``."""
+        return float(self.a * (self.base_volume + volume) ** -self.p)
+
+
+class SubsetEpochs(Checked, frozen=True, kw_only=True):
+    """Epochs needed when exactly these datasets are used."""
+
+    datasets: Annotated[tuple[Name, ...], Meta(min_length=1)]
+    epochs: Positive
+
+
+class TableDataLaw(Checked, frozen=True, kw_only=True, tag="table"):
+    """Epochs needed, listed for every nonempty subset of the datasets."""
+
+    subsets: Annotated[tuple[SubsetEpochs, ...], Meta(min_length=1)]
+
+    def epochs_needed(self, datasets: frozenset[str]) -> float:
+        """K^ of one subset."""
+        return next(row.epochs for row in self.subsets if frozenset(row.datasets) == datasets)
+
+
+DataLaw = LogDataLaw | InverseLogDataLaw | PowerDataLaw | TableDataLaw
+
+
+class Target(Checked, frozen=True, kw_only=True):
+    """What has to be reached, and within which limits."""
+
+    initial_loss: Annotated[float, Meta(description="l(0)")]
+    maximum_loss: Annotated[float, Meta(description="l_max, bound on the quantile of the final loss")]
+    quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
+    maximum_epochs: Annotated[int, Meta(ge=0, le=1_000_000, description="K_max")]
+    maximum_time: Annotated[Positive, Meta(description="T_max; absent: no limit [time]")] | None = None
+    round_deadline: Annotated[Positive, Meta(description="tau, for every epoch; absent: none [time]")] | None = None
+    initial_model: Annotated[Name, Meta(description="model before epoch 1; absent: epoch 1 is no switch")] | None = None
+
+    @property
+    def violation_budget(self) -> Fraction:
+        """p = 1 - omega, exact in the decimals that were written (1 - .99 is 1/100 here)."""
+        return 1 - Fraction(repr(self.quantile_level))
+
+
+class Provenance(Checked, frozen=True, kw_only=True):
+    """Where a value comes from; a path covers everything below it, and the longest matching path counts."""
+
+    path: Annotated[str, Meta(pattern=r"^\$")]
+    source: Literal["paper", "assumed", "derived", "measured"]
+    note: str = ""
+
+
+class Instance(Checked, frozen=True, kw_only=True):
+    """One planning problem.
+
+    Raises
+    ------
+    InvalidInputError
+        With the JSON path of the first thing wrong: duplicate or dangling names, tables of the wrong
+        length, a data law that is not positive and nonincreasing, a heavy tail that raises the loss, or
+        priced computing under no time limit at all (the infimum 0 would not be attained).
+    """
+
+    format: Literal["depl-instance"] = "depl-instance"
+    version: Literal[1] = 1
+    name: Name
+    clusters: Annotated[tuple[Cluster, ...], Meta(min_length=1)]
+    datasets: Annotated[tuple[Dataset, ...], Meta(min_length=1)]
+    models: Annotated[tuple[Model, ...], Meta(min_length=1)]
+    target: Target
+    transfers: tuple[Transfer, ...] = ()
+    switches: tuple[Switch, ...] = ()
+    other_switches: Annotated[SwitchLaw, Meta(description="law of the ordered pairs not listed in switches")] = Zero()
+    data_law: Annotated[DataLaw, Meta(description="absent: learning does not depend on the data")] | None = None
+    description: str = ""
+    provenance: tuple[Provenance, ...] = ()
+
+    def validate(self) -> None:
+        """Check everything that spans more than one field."""
+        for field in ("clusters", "datasets", "models"):
+            _require_unique([item.name for item in getattr(self, field)], f".{field}")
+        self._validate_transfers()
+        self._validate_switches()
+        self._validate_models()
+        self._validate_data_law()
+        if self.target.initial_model is not None:
+            _require_known(self.target.initial_model, self.models, ".target.initial_model")
+        self._refuse_free_time()
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the mathematical content (everything but names of the whole, description, provenance)."""
+        bare = msgspec.structs.replace(self, name="-", description="", provenance=())
+        return hashlib.sha256(msgspec.json.encode(bare, order="sorted")).hexdigest()
+
+    def cluster(self, name: str) -> Cluster:
+        """The cluster of that name."""
+        return self._clusters_by_name[name]
+
+    def model(self, name: str) -> Model:
+        """The model of that name."""
+        return self._models_by_name[name]
+
+    def dataset(self, name: str) -> Dataset:
+        """The dataset of that name."""
+        return self._datasets_by_name[name]
+
+    def transfer_cost(self, dataset: str, cluster: str) -> float:
+        """beta(d, n), zero unless listed."""
+        return self._transfer_costs.get((dataset, cluster), 0.0)
+
+    def switch_law(self, previous: str, following: str) -> SwitchLaw:
+        """Law of the loss change of a switch between two different models."""
+        return self._switch_laws.get((previous, following), self.other_switches)
+
+    def may_follow(self, previous: str | None, following: str) -> bool:
+        """Whether ``following`` may be trained right after ``previous`` (None: nothing before it)."""
+        if previous is None or previous == following:
+            return True
+        return not isinstance(self.switch_law(previous, following), Forbidden)
+
+    def learning_factor(self, datasets: frozenset[str]) -> float:
+        """h(D) = K^(all) / K^(D), at most 1: what using D instead of all data leaves of an improvement."""
+        if datasets not in self._learning_factors:
+            self._learning_factors[datasets] = self._epochs_needed(self._all_datasets) / self._epochs_needed(datasets)
+        return self._learning_factors[datasets]
+
+    def replace(self, **changes: Any) -> "Instance":
+        """A validated copy with other fields; ``target`` fields may be given directly by their names."""
+        target_fields = {field.name for field in msgspec.structs.fields(Target)} & changes.keys()
+        if target_fields:
+            updates = {name: changes.pop(name) for name in target_fields}
+            changes["target"] = msgspec.structs.replace(changes.get("target", self.target), **updates)
+        return msgspec.structs.replace(self, **changes)
+
+    def to_json(self) -> str:
+        """The instance as indented JSON."""
+        return encode_document(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Instance":
+        """Read and validate a JSON document; see the class for what is refused."""
+        return decode_document(text, cls)
+
+    @functools.cached_property
+    def _clusters_by_name(self) -> dict[str, Cluster]:
+        return {item.name: item for item in self.clusters}
+
+    @functools.cached_property
+    def _models_by_name(self) -> dict[str, Model]:
+        return {item.name: item for item in self.models}
+
+    @functools.cached_property
+    def _datasets_by_name(self) -> dict[str, Dataset]:
+        return {item.name: item for item in self.datasets}
+
+    @functools.cached_property
+    def _transfer_costs(self) -> dict[tuple[str, str], float]:
+        return {(row.dataset, row.cluster): row.cost for row in self.transfers}
+
+    @functools.cached_property
+    def _switch_laws(self) -> dict[tuple[str, str], SwitchLaw]:
+        return {(row.previous, row.following): row.law for row in self.switches}
+
+    @functools.cached_property
+    def _learning_factors(self) -> dict[frozenset[str], float]:
+        return {}
+
+    @functools.cached_property
+    def _all_datasets(self) -> frozenset[str]:
+        return frozenset(item.name for item in self.datasets)
+
+    def _epochs_needed(self, datasets: frozenset[str]) -> float:
+        if self.data_law is None:
+            return 1.0
+        if isinstance(self.data_law, TableDataLaw):
+            return self.data_law.epochs_needed(datasets)
+        return self.data_law.epochs_needed(math.fsum(self.dataset(name).volume for name in datasets))
+
+    def _validate_transfers(self) -> None:
+        for index, row in enumerate(self.transfers):
+            _require_known(row.dataset, self.datasets, f".transfers[{index}].dataset")
+            _require_known(row.cluster, self.clusters, f".transfers[{index}].cluster")
+        _require_unique([(row.dataset, row.cluster) for row in self.transfers], ".transfers")
+
+    def _validate_switches(self) -> None:
+        for index, row in enumerate(self.switches):
+            _require_known(row.previous, self.models, f".switches[{index}].from")
+            _require_known(row.following, self.models, f".switches[{index}].to")
+            if row.previous == row.following:
+                raise InvalidInputError("a model does not switch to itself; remove the row", f".switches[{index}]")
+        _require_unique([(row.previous, row.following) for row in self.switches], ".switches")
+
+    def _validate_models(self) -> None:
+        longest = self.target.maximum_epochs
+        for index, model in enumerate(self.models):
+            if isinstance(model.improvement, TabledImprovement):
+                _require_length(model.improvement.epochs, longest, f".models[{index}].improvement.epochs")
+            for row, table in enumerate(model.compute or ()):
+                _require_length(table.epochs, longest, f".models[{index}].compute[{row}].epochs")
+                if table.dataset is not None:
+                    _require_known(table.dataset, self.datasets, f".models[{index}].compute[{row}].dataset")
+            tabled = {table.dataset for table in model.compute or ()} - {None}
+            if tabled and tabled != self._all_datasets:
+                missing = sorted(self._all_datasets - tabled)
+                raise InvalidInputError(f"has no table for dataset {missing[0]!r}; add one", f".models[{index}].compute")
+
+    def _validate_data_law(self) -> None:
+        if isinstance(self.data_law, TableDataLaw):
+            self._validate_data_table(self.data_law)
+        elif self.data_law is not None and self._epochs_needed(self._all_datasets) <= 0:
+            raise InvalidInputError(
+                "K^ is not positive when all datasets are used; raise a, or lower b or the volumes", ".data_law"
+            )
+
+    def _validate_data_table(self, law: TableDataLaw) -> None:
+        if len(self.datasets) > _LARGEST_TABLED_SUBSETS:
+            raise InvalidInputError(
+                f"a table lists every subset, which is meant for at most {_LARGEST_TABLED_SUBSETS} datasets", ".data_law"
+            )
+        for index, row in enumerate(law.subsets):
+            for position, name in enumerate(row.datasets):
+                _require_known(name, self.datasets, f".data_law.subsets[{index}].datasets[{position}]")
+        known = {frozenset(row.datasets): row.epochs for row in law.subsets}
+        _require_unique([frozenset(row.datasets) for row in law.subsets], ".data_law.subsets")
+        for subset in _nonempty_subsets(self._all_datasets):
+            if subset not in known:
+                raise InvalidInputError(f"does not list the subset {sorted(subset)}; add it", ".data_law.subsets")
+            for name in subset if len(subset) > 1 else ():
+                if known[subset] > known[subset - {name}]:
+                    raise InvalidInputError(
+                        f"K^ grows from {known[subset - {name}]} to {known[subset]} when {name!r} joins "
+                        f"{sorted(subset - {name})}; more data may not need more epochs",
+                        ".data_law.subsets",
+                    )
+
+    def _refuse_free_time(self) -> None:
+        if self.target.maximum_time is not None or self.target.round_deadline is not None:
+            return
+        computes = any(
+            model.compute is None or any(work > 0 for table in model.compute for work in table.epochs)
+            for model in self.models
+        )
+        if computes and any(cluster.unit_cost > 0 for cluster in self.clusters):
+            raise InvalidInputError(
+                "computing costs money but nothing limits time, so ever slower plans cost ever less and none is "
+                "cheapest; give maximum_time or round_deadline",
+                ".target",
+            )
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of an instance file."""
+    schema = msgspec.json.schema(Instance)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "depl instance, version 1", **schema}
+
+
+def _refuse_heavy_increase(scale: float, noise: ImprovementLaw) -> None:
+    if scale < 0 and noise.heavy_right_tail:
+        raise InvalidInputError(
+            f"a {type(noise).__name__} law may not raise the loss (scale {scale} < 0): its exponential moments are "
+            "infinite; use a normal or empirical law",
+            ".scale",
+        )
+
+
+_Item = TypeVar("_Item", Cluster, Dataset, Model)
+
+
+def _require_known(name: str, items: tuple[_Item, ...], path: str) -> None:
+    names = [item.name for item in items]
+    if name not in names:
+        raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, names))}", path)
+
+
+def _require_unique(keys: Iterable[object], path: str) -> None:
+    seen = set()
+    for index, key in enumerate(keys):
+        if key in seen:
+            shown = sorted(key) if isinstance(key, frozenset) else key
+            raise InvalidInputError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
+        seen.add(key)
+
+
+def _require_length(table: tuple[object, ...], longest: int, path: str) -> None:
+    if len(table) < longest:
+        raise InvalidInputError(
+            f"has {len(table)} entries for maximum_epochs = {longest}; give one entry per epoch", path
+        )
+
+
+def _nonempty_subsets(names: frozenset[str]) -> Iterable[frozenset[str]]:
+    ordered = sorted(names)
+    sizes = range(1, len(ordered) + 1)
+    return (frozenset(chosen) for size in sizes for chosen in itertools.combinations(ordered, size))
+
+
+__all__ = [
+    "Cluster",
+    "ComputeTable",
+    "ConstantImprovement",
+    "DataLaw",
+    "Dataset",
+    "Improvement",
+    "Instance",
+    "InverseLogDataLaw",
+    "InverseSqrtImprovement",
+    "LogDataLaw",
+    "Model",
+    "PowerDataLaw",
+    "Provenance",
+    "StudentT",
+    "SubsetEpochs",
+    "Switch",
+    "TableDataLaw",
+    "TabledImprovement",
+    "Target",
+    "Transfer",
+    "json_schema",
+]
