@@ -1,0 +1,84 @@
+# depl: the targets are the manual. `make` or `make help` lists them.
+# Needs python3 (3.11 or newer), make and a package index; every recipe is plain POSIX sh.
+SHELL := /bin/sh
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin/python
+PIP := $(BIN) -m pip --disable-pip-version-check --quiet
+# Copies of the locks that the environment was made from: they are the stamps.
+RUNTIME := $(VENV)/requirements.lock
+EDITABLE := $(VENV)/pyproject.toml
+DEV := $(VENV)/requirements-dev.lock
+
+# A caller's Python settings must not leak into the environment; figures need no screen.
+unexport PYTHONPATH PYTHONHOME
+export MPLBACKEND ?= Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint unit slow docs bench lock build clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(EDITABLE) ## make .venv if needed, then run the main job
+	@$(BIN) -m depl demo
+
+test: lint unit ## ruff, mypy and the tests
+
+lint: $(DEV) ## ruff and mypy alone
+	@$(BIN) -m ruff check .
+	@$(BIN) -m ruff format --check .
+	@$(BIN) -m mypy --strict -p depl
+
+unit: $(DEV) ## the tests alone
+	@$(BIN) -m pytest -n $(WORKERS)
+
+slow: $(DEV) ## the tests that take minutes
+	@$(BIN) -m pytest -n $(WORKERS) -m slow
+
+docs: $(DEV) ## the pages, into build/docs
+	@$(BIN) -m sphinx -W --keep-going -b html docs build/docs
+
+bench: $(EDITABLE) ## run the benchmark cases (CASES="a b" for some) and print the table
+	@$(BIN) -m depl.benchmarks run $(CASES)
+	@$(BIN) -m depl.benchmarks table
+
+build: $(DEV) ## the wheel and the source archive, into dist
+	@$(BIN) -m build --no-isolation
+
+# Only the public index may decide a hash, so settings of this machine's pip are put aside.
+# Pins stay as they are; `make lock UPGRADE=--upgrade` moves them.
+COMPILE := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null \
+	CUSTOM_COMPILE_COMMAND="make lock" $(BIN) -m piptools compile --quiet --generate-hashes --strip-extras \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+	--allow-unsafe --all-build-deps $(UPGRADE)
+
+lock: $(DEV) ## write both lock files again from pyproject.toml
+	@$(COMPILE) --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# Not remade for a new time stamp alone (a fresh checkout), only when the lock itself changed.
+$(RUNTIME): requirements.lock
+	@if cmp -s requirements.lock $(RUNTIME); then touch $(RUNTIME); exit 0; fi; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "depl needs Python 3.11 or newer, and '$(PYTHON)' is not: name another one, for instance" >&2; \
+	  echo "  make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }; \
+	echo "Making $(VENV) from requirements.lock (once)" >&2; \
+	rm -rf $(VENV); \
+	$(PYTHON) -m venv $(VENV) || { \
+	  echo "Python's venv module failed: on Debian or Ubuntu, install python3-venv" >&2; exit 1; }; \
+	$(PIP) install --require-hashes -r requirements.lock && cp requirements.lock $(RUNTIME)
+
+$(EDITABLE): pyproject.toml $(RUNTIME)
+	@if cmp -s pyproject.toml $(EDITABLE); then touch $(EDITABLE); exit 0; fi; \
+	$(PIP) install --no-deps --no-build-isolation -e . && cp pyproject.toml $(EDITABLE)
+
+$(DEV): requirements-dev.lock $(EDITABLE)
+	@if cmp -s requirements-dev.lock $(DEV); then touch $(DEV); exit 0; fi; \
+	echo "Adding requirements-dev.lock to $(VENV)" >&2; \
+	$(PIP) install --require-hashes -r requirements-dev.lock && cp requirements-dev.lock $(DEV)
