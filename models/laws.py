@@ -333,7 +333,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
             drawn = base.isf(base.sf(self.lower) - uniform * self.interval_mass())
         else:
             drawn = base.ppf(base.cdf(self.lower) + uniform * self.interval_mass())
-        return np.clip(np.asarray(drawn, dtype=float), self.lower, self.upper)
+        return np.asarray(np.clip(np.asarray(drawn, dtype=float), self.lower, self.upper), dtype=float)
 
 
 class Zero(Checked, frozen=True, kw_only=True, tag="zero"):

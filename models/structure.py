@@ -19,7 +19,7 @@ from depl.models.errors import InvalidInputError
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
 _SAFE_NUMBER = 1e300
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Checked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True, kw_only=True):
