@@ -74,9 +74,10 @@ $(RUNTIME): requirements.lock
 	  echo "Python's venv module failed: on Debian or Ubuntu, install python3-venv" >&2; exit 1; }; \
 	$(PIP) install --require-hashes -r requirements.lock && cp requirements.lock $(RUNTIME)
 
+# setuptools warns that the folder depl lies beside the project's file: it is meant to.
 $(EDITABLE): pyproject.toml $(RUNTIME)
 	@if cmp -s pyproject.toml $(EDITABLE); then touch $(EDITABLE); exit 0; fi; \
-	$(PIP) install --no-deps --no-build-isolation -e . && cp pyproject.toml $(EDITABLE)
+	PYTHONWARNINGS=ignore $(PIP) install --no-deps --no-build-isolation -e . && cp pyproject.toml $(EDITABLE)
 
 $(DEV): requirements-dev.lock $(EDITABLE)
 	@if cmp -s requirements-dev.lock $(DEV); then touch $(DEV); exit 0; fi; \
