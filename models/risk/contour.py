@@ -1,0 +1,343 @@
+r"""Certified distribution function of a sum of independent increments, from a few complex transform values.
+
+Write the gain as G = E G + Y and phi(s) = E exp(-s Y). On the line s_j = c + i j Delta, c > 0, with
+period P = 2 pi / Delta, Poisson's summation formula turns Bromwich's integral into
+
+    F_h(y) = (Delta / pi) e^{c y} Re[ h_0 / 2 + sum_{j >= 1} e^{i j Delta y} h_j ],   h_j = phi(s_j) / s_j,
+           = F(y) + sum_{n >= 1} e^{-c n P} F(y + n P) + sum_{n >= 1} e^{c n P} F(y - n P).
+
+Since log phi is a sum over the increments, the *label* of a plan (its log-transform at the nodes) is
+additive over its epochs, which is what the paper's Sec. IV-B wants of its log-transforms (E5). The
+distance of F_h, cut after J terms and rounded, from F = P(Y <= y) has four parts, all explicit:
+
+1. high alias, between (1 - r) A and A with A = e^{-cP} / (1 - e^{-cP}) and r >= P(Y > y + P) by
+   Cantelli's inequality (r = 1 without a variance);
+2. low alias, zero if y - P lies below the essential infimum, else at most
+   e^{L(c') + c' y - (c' - c) P} / (1 - e^{-(c' - c) P}) for c' > c, L(c') = log E exp(-c' Y);
+3. truncation, at most e^{c y} |phi_X(s_{J-1})| phi_S(c) / (pi m): X collects the increments whose
+   |phi(c + i t)| is log-log concave in t, m is their secant slope at the last two nodes, and all
+   other increments S enter by their value at t = 0;
+4. rounding: the error bounds of the transforms, of the exponentials, and of y itself.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.epochs import FinalLoss, NoiseLaw, Term
+from depl.models.risk.transforms import (
+    EPSILON,
+    ComplexArray,
+    FloatArray,
+    centred_log_transform,
+    decays,
+)
+
+TOLERANCE = 1e-12
+"""Wanted error of a violation probability, relative to the probability the contour was chosen for."""
+
+LARGEST_CONTOUR = 8192
+_CANDIDATE_COUNTS = np.unique(np.round(np.geomspace(12, LARGEST_CONTOUR, 40)).astype(int))
+_SMALLEST_PROBABILITY = 1e-250
+_CHUNK = 1_000_000
+
+
+@dataclass(frozen=True)
+class Contour:
+    """The nodes s_j = abscissa + i j spacing, j < count, and the abscissa of the low-alias bound."""
+
+    abscissa: float
+    spacing: float
+    count: int
+    tilt: float
+
+    @property
+    def nodes(self) -> ComplexArray:
+        """The J nodes, shape (J,)."""
+        return self.abscissa + 1j * self.spacing * np.arange(self.count)
+
+    @property
+    def period(self) -> float:
+        """P = 2 pi / spacing."""
+        return 2 * math.pi / self.spacing
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Additive labels of n gains at the J nodes of one contour; every field is summed over epochs.
+
+    Attributes
+    ----------
+    transform : complex array (n, J)
+        log E exp(-s_j Y).
+    rounding : float array (n, J)
+        Bound of the absolute error of ``transform``.
+    envelope : float array (n, 2)
+        Log-modulus at the last two nodes of the factors that decay, value at t = 0 of the others.
+    tilted : float array (n,)
+        log E exp(-c' Y).
+    mean, mean_size, variance : float arrays (n,)
+        E G, the sum of the |means| (scale of its rounding) and Var G of its finite part.
+    infimum : float array (n,)
+        Sum of the finite essential infima of the increments.
+    infinite_variance, unbounded : float arrays (n,)
+        How many increments have no variance, or no finite infimum.
+    """
+
+    transform: ComplexArray
+    rounding: FloatArray
+    envelope: FloatArray
+    tilted: FloatArray
+    mean: FloatArray
+    mean_size: FloatArray
+    variance: FloatArray
+    infimum: FloatArray
+    infinite_variance: FloatArray
+    unbounded: FloatArray
+
+    def __len__(self) -> int:
+        """Number of gains."""
+        return len(self.tilted)
+
+    def combine(self, counts: NDArray[np.integer] | FloatArray) -> "Labels":
+        """Labels of the sums that use row i ``counts[p, i]`` times, shape (p, ...)."""
+        weights = np.asarray(counts, dtype=float)
+        return Labels(*(weights @ getattr(self, field.name) for field in fields(self)))
+
+    def __add__(self, other: "Labels") -> "Labels":
+        """Labels of the sums of independent gains, element by element."""
+        return Labels(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    def __getitem__(self, index: slice | NDArray[np.intp] | NDArray[np.bool_]) -> "Labels":
+        """Labels of a selection of the gains."""
+        return Labels(*(getattr(self, field.name)[index] for field in fields(self)))
+
+
+class ErrorTerms(NamedTuple):
+    """The four parts of the distance between the finite sum and the distribution function, each (n,)."""
+
+    high_alias: FloatArray
+    high_alias_uncertain: FloatArray
+    low_alias: FloatArray
+    truncation: FloatArray
+    rounding: FloatArray
+
+
+def label_table(terms: Sequence[Term], contour: Contour) -> Labels:
+    """One row per term: the label of the gain ``-coefficient * X`` at the nodes of ``contour``."""
+    count = len(terms)
+    transform = np.zeros((count, contour.count), dtype=complex)
+    rounding, envelope = np.zeros((count, contour.count)), np.zeros((count, 2))
+    tilted = np.zeros(count)
+    for law, rows in _rows_by_law(terms).items():
+        weights = np.array([-terms[row].coefficient for row in rows])
+        arguments = np.append(contour.nodes, contour.tilt)
+        values, errors = centred_log_transform(law, weights[:, None] * arguments)
+        transform[rows], rounding[rows] = values[:, :-1], errors[:, :-1]
+        tilted[rows] = values[:, -1].real + errors[:, -1]
+        ends = np.array([contour.count - 2, contour.count - 1] if decays(law) else [0, 0])
+        envelope[rows] = values[:, ends].real + errors[:, ends]
+    return Labels(transform, rounding, envelope, tilted, *_scalar_columns(terms))
+
+
+def distribution(contour: Contour, labels: Labels, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Certified bounds of P(G - E G <= deviation).
+
+    Parameters
+    ----------
+    labels : Labels of n gains
+    deviation : float array (n,)
+        y, in the unit of the loss; must be exact (rounding of a mean is added by `violation`).
+
+    Returns
+    -------
+    lower, upper : float arrays (n,)
+        Within [0, 1]; far outside the contour's window they are wide, never wrong.
+    """
+    return _bounds(contour, labels, deviation, np.zeros(len(labels)))
+
+
+def violation(contour: Contour, labels: Labels, threshold: float) -> tuple[FloatArray, FloatArray]:
+    """Certified bounds of P(G < threshold) for n gains, shapes (n,)."""
+    deviation = threshold - labels.mean
+    # Means were summed in floating point: n products and sums of terms of total size mean_size.
+    doubt = EPSILON * (abs(threshold) + 64 * labels.mean_size)
+    return _bounds(contour, labels, deviation, doubt)
+
+
+def error_terms(
+    contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray
+) -> tuple[FloatArray, ErrorTerms]:
+    """F_h at ``deviation`` and the four parts of its distance from P(Y <= deviation), shapes (n,)."""
+    nodes, period = contour.nodes, contour.period
+    shift = deviation[:, None] * nodes
+    values = np.exp(labels.transform + shift) / nodes
+    values[:, 0] *= 0.5
+    scale = contour.spacing / math.pi
+    estimate = scale * values.real.sum(axis=1)
+    # exp, division, the products and sums inside the exponent, and the final sum
+    relative = labels.rounding + EPSILON * (np.abs(shift) + np.abs(labels.transform) + 8) + np.abs(nodes) * doubt[:, None]
+    rounding = scale * (np.abs(values) * relative).sum(axis=1) * 1.01
+    alias = 1 / math.expm1(contour.abscissa * period)
+    uncertain = _cantelli(deviation + period, labels) * alias
+    truncation = _truncation(contour, labels, deviation + doubt)
+    return estimate, ErrorTerms(
+        np.full(len(labels), alias), uncertain, _low_alias(contour, labels, deviation + doubt), truncation, rounding
+    )
+
+
+def choose_contour(terms: Iterable[tuple[Term, int]], probability: float) -> Contour | None:
+    """Nodes for gains like ``terms`` near their quantile at ``probability``; None if too many were needed.
+
+    The abscissa is the minimiser of (log E exp(-s Y) - log p) / s (the EVaR level), the period brings
+    both aliases, and the number of nodes the truncation, below ``TOLERANCE * p``.
+    """
+    pairs = [(term, count) for term, count in terms if count]
+    wanted = math.log(TOLERANCE * probability)
+    abscissa, level = _evar_point(pairs, probability)
+    deviation = level / 1.5 if probability < 0.3 else 0.0
+    tilt, period = _tilt_and_period(pairs, abscissa, deviation, wanted)
+    spacing = 2 * math.pi / period
+    ends = abscissa + 1j * spacing * np.stack([_CANDIDATE_COUNTS - 2, _CANDIDATE_COUNTS - 1], axis=1)
+    envelope = sum(count * _envelope(term, abscissa, ends) for term, count in pairs)
+    slope = -np.diff(envelope, axis=1)[:, 0] / np.diff(np.log(ends.imag), axis=1)[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        truncation = abscissa * deviation + envelope[:, 1] - np.log(math.pi * np.maximum(slope, 1e-300))
+    enough = np.flatnonzero((slope > 0.5) & (truncation < wanted))
+    return Contour(abscissa, spacing, int(_CANDIDATE_COUNTS[enough[0]]), tilt) if len(enough) else None
+
+
+def chernoff_probability(terms: Iterable[tuple[Term, int]], deviation: float) -> float:
+    """min over s of E exp(-s (Y - deviation)), an upper bound of P(Y <= deviation), at least 1e-250."""
+    pairs = [(term, count) for term, count in terms if count]
+    if deviation >= 0:
+        return 1.0
+    grid = _abscissa_grid(pairs)
+    exponent = cumulant(pairs, grid) + grid * deviation
+    return math.exp(max(min(float(exponent.min()), 0.0), math.log(_SMALLEST_PROBABILITY)))
+
+
+def cumulant(pairs: Sequence[tuple[Term, int]], s: FloatArray) -> FloatArray:
+    """log E exp(-s Y) at real s > 0, any shape."""
+    total = np.zeros(s.shape)
+    for term, count in pairs:
+        value, _ = centred_log_transform(term.law, (-term.coefficient * s).astype(complex))
+        total += count * value.real
+    return total
+
+
+def _bounds(
+    contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    lower, upper = np.zeros(len(labels)), np.ones(len(labels))
+    rows = max(1, _CHUNK // contour.count)
+    for first in range(0, len(labels), rows):
+        part = slice(first, first + rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            estimate, terms = error_terms(contour, labels[part], deviation[part], doubt[part])
+            low = estimate - terms.high_alias - terms.low_alias - terms.truncation - terms.rounding
+            high = estimate - (terms.high_alias - terms.high_alias_uncertain) + terms.truncation + terms.rounding
+        known = np.isfinite(low) & np.isfinite(high)
+        lower[part] = np.where(known, np.clip(low, 0.0, 1.0), 0.0)
+        upper[part] = np.where(known, np.clip(high, 0.0, 1.0), 1.0)
+    return lower, upper
+
+
+def _cantelli(distance: FloatArray, labels: Labels) -> FloatArray:
+    """Bound of P(Y > distance) by the one-sided Chebyshev inequality."""
+    usable = (labels.infinite_variance == 0) & (distance > 0)
+    safe = np.where(usable, distance, 1.0)
+    return np.where(usable, labels.variance / (labels.variance + safe**2), 1.0)
+
+
+def _low_alias(contour: Contour, labels: Labels, deviation: FloatArray) -> FloatArray:
+    gap = contour.tilt - contour.abscissa
+    exponent = labels.tilted + contour.tilt * deviation - gap * contour.period
+    bound = np.exp(exponent) / -math.expm1(-gap * contour.period)
+    # 1e-9 of slack: the comparison itself is made in floating point
+    bottom = labels.infimum - labels.mean - 1e-9 * (1 + labels.mean_size)
+    empty = (labels.unbounded == 0) & (deviation - contour.period < bottom)
+    return np.where(empty, 0.0, bound)
+
+
+def _truncation(contour: Contour, labels: Labels, deviation: FloatArray) -> FloatArray:
+    last = contour.count - 1
+    slope = (labels.envelope[:, 0] - labels.envelope[:, 1]) / math.log(last / (last - 1))
+    size = np.exp(contour.abscissa * deviation + labels.envelope[:, 1])
+    return np.where(slope > 1e-3, size / (math.pi * np.maximum(slope, 1e-3)), math.inf)
+
+
+def _rows_by_law(terms: Sequence[Term]) -> dict[NoiseLaw, list[int]]:
+    rows: dict[NoiseLaw, list[int]] = {}
+    for index, term in enumerate(terms):
+        rows.setdefault(term.law, []).append(index)
+    return rows
+
+
+def _scalar_columns(terms: Sequence[Term]) -> tuple[FloatArray, ...]:
+    columns = np.zeros((6, len(terms)))
+    for index, term in enumerate(terms):
+        weight, moments, support = -term.coefficient, term.law.moments(), term.law.support()
+        mean = weight * moments.mean
+        bottom = weight * (support[0] if weight > 0 else support[1])
+        finite, bounded = math.isfinite(moments.variance), math.isfinite(bottom)
+        variance = weight**2 * moments.variance if finite else 0.0
+        columns[:, index] = mean, abs(mean), variance, bottom if bounded else 0.0, not finite, not bounded
+    return tuple(columns)
+
+
+def _abscissa_grid(pairs: Sequence[tuple[Term, int]]) -> FloatArray:
+    """Candidate abscissae: four decades around one over the spread of the gain."""
+    spread = 0.0
+    for term, count in pairs:
+        mean, variance = term.law.moments()
+        size = variance if math.isfinite(variance) else 4 * mean**2
+        spread += count * term.coefficient**2 * min(size, 1e4 * mean**2 if mean else size)
+    return np.geomspace(0.02, 200, 49) / math.sqrt(spread)
+
+
+def _evar_point(pairs: Sequence[tuple[Term, int]], probability: float) -> tuple[float, float]:
+    """Minimiser of (log E exp(-s Y) - log p) / s, and minus the minimum: the EVaR bound of the p-quantile of Y."""
+    grid = _abscissa_grid(pairs)
+    for _ in range(2):
+        margin = (cumulant(pairs, grid) - math.log(probability)) / grid
+        best = int(np.argmin(margin))
+        if 0 < best < len(grid) - 1:
+            break
+        grid = grid * (grid[-1] / grid[0] if best else grid[0] / grid[-1]) ** 0.9
+    around = np.geomspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 9)
+    margin = (cumulant(pairs, around) - math.log(probability)) / around
+    best = int(np.argmin(margin))
+    return float(around[best]), -float(margin[best])
+
+
+def _tilt_and_period(
+    pairs: Sequence[tuple[Term, int]], abscissa: float, deviation: float, wanted: float
+) -> tuple[float, float]:
+    """Abscissa c' and the shortest period for which both aliases are below exp(wanted)."""
+    tilts = abscissa * np.array([1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 40.0])
+    needed = (cumulant(pairs, tilts) + tilts * deviation - wanted + math.log(10)) / (tilts - abscissa)
+    best = int(np.argmin(needed))
+    low = float(needed[best])
+    columns = _scalar_columns([term for term, _ in pairs])
+    counts = np.array([count for _, count in pairs], dtype=float)
+    mean, bottom, unbounded = counts @ columns[0], counts @ columns[3], counts @ columns[5]
+    if unbounded == 0:  # beyond the essential infimum there is no low alias at all
+        low = min(low, float(deviation + mean - bottom) * 1.01)
+    return float(tilts[best]), max(-wanted / abscissa, low)
+
+
+def _envelope(term: Term, abscissa: float, ends: ComplexArray) -> FloatArray:
+    arguments = ends if decays(term.law) else np.full(ends.shape, abscissa, dtype=complex)
+    value, error = centred_log_transform(term.law, -term.coefficient * arguments)
+    return value.real + error
+
+
+def labels_of(loss: FinalLoss, contour: Contour) -> Labels:
+    """The label of one final loss, shape (1, ...)."""
+    terms = [term for term, _ in loss.terms]
+    return label_table(terms, contour).combine(np.array([[count for _, count in loss.terms]]))
