@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 40
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
@@ -102,6 +103,16 @@ def test_every_module_opens_with_a_docstring():
     assert not missing
 
 
+def test_functions_fit_on_a_screen():
+    long = [
+        f"{path.relative_to(ROOT)}: {node.name} has {lines} lines without its docstring, at most {LONGEST}"
+        for _, path in sources()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (lines := code_lines(node)) > LONGEST
+    ]
+    assert not long
+
+
 def test_imports_run_downward_only_and_are_absolute():
     wrong = [
         f"{path.relative_to(ROOT)}, {complaint}"
@@ -177,3 +188,12 @@ def test_every_declared_dependency_is_locked():
 def parsed(path: Path) -> ast.Module:
     """The syntax tree of a source file."""
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    docstring = function.body[0]
+    return lines - ((docstring.end_lineno or docstring.lineno) - docstring.lineno + 1)
