@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from depl.models.errors import InvalidInputError
-from depl.models.laws import Deterministic, Empirical, Forbidden, InverseGamma, Lognormal, Normal, StudentT, Zero
+from depl.models.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+    Zero,
+)
 from depl.models.problem import Instance
 
 NoiseLaw = InverseGamma | Lognormal | Normal | StudentT | Empirical
@@ -27,7 +36,7 @@ class Term:
 
 @dataclass(frozen=True)
 class LossStep:
-    """l(k) = retention * l(k-1) + shift + sum of terms, the terms independent of each other and of the past."""
+    """l(k) = retention * l(k-1) + shift + sum of terms, independent of each other and of the past."""
 
     retention: float
     shift: float
@@ -48,7 +57,9 @@ class FinalLoss:
 
     def variance(self) -> float:
         """Var l(K), possibly infinite."""
-        return math.fsum(count * term.coefficient**2 * term.law.moments().variance for term, count in self.terms)
+        return math.fsum(
+            count * term.coefficient**2 * term.law.moments().variance for term, count in self.terms
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +112,9 @@ def loss_step(
         If the switch is forbidden.
     """
     coefficient, noise = instance.model(model).improvement.at(epoch)
-    parts: list[tuple[float, NoiseLaw | Deterministic]] = [(-instance.learning_factor(datasets) * coefficient, noise)]
+    parts: list[tuple[float, NoiseLaw | Deterministic]] = [
+        (-instance.learning_factor(datasets) * coefficient, noise)
+    ]
     if previous_model is not None and previous_model != model:
         law = instance.switch_law(previous_model, model)
         if isinstance(law, Forbidden):
@@ -109,7 +122,9 @@ def loss_step(
         if not isinstance(law, Zero):
             parts.append((1.0, law))
     shift = math.fsum(weight * law.value for weight, law in parts if isinstance(law, Deterministic))
-    terms = tuple(Term(weight, law) for weight, law in parts if not isinstance(law, Deterministic) and weight != 0)
+    terms = tuple(
+        Term(weight, law) for weight, law in parts if not isinstance(law, Deterministic) and weight != 0
+    )
     return LossStep(1.0, shift, terms)
 
 

@@ -1,4 +1,4 @@
-"""Probability laws of the loss increments: what they are, their moments, support, distribution function, samples.
+"""Probability laws of the loss increments: their moments, support, distribution function and samples.
 
 An improvement per epoch is ``X`` of eq. (8) of the paper (inverse gamma there; normal, lognormal,
 deterministic or empirical here), a switch changes the loss by a Student-t (Sec. VI-A), normal,
@@ -206,7 +206,8 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         """Require one weight per value."""
         if self.weights is not None and len(self.weights) != len(self.values):
             raise InvalidInputError(
-                f"has {len(self.weights)} entries for {len(self.values)} values; give one weight per value", ".weights"
+                f"has {len(self.weights)} entries for {len(self.values)} values; give one weight per value",
+                ".weights",
             )
 
     def atoms(self) -> tuple[FloatArray, FloatArray]:
@@ -229,7 +230,9 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         values, probabilities = self.atoms()
         order = np.argsort(values, kind="stable")
         cumulative: FloatArray = np.concatenate([[0.0], np.cumsum(probabilities[order])])
-        return np.asarray(cumulative[np.searchsorted(values[order], np.asarray(x, dtype=float), side="right")])
+        return np.asarray(
+            cumulative[np.searchsorted(values[order], np.asarray(x, dtype=float), side="right")]
+        )
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draws with replacement."""
@@ -286,17 +289,21 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         mean = float(weights @ points)
         return Moments(mean, float(weights @ (points - mean) ** 2))
 
-    def quadrature(self, order: int = 40) -> tuple[FloatArray, FloatArray]:
+    def quadrature(self, order: int = 40, panel: float = math.inf) -> tuple[FloatArray, FloatArray]:
         """Composite Gauss-Legendre points and probability weights of the truncated law, shapes (n,).
 
         Panels are at most ``scale * sqrt(nu)`` wide near the centre and grow in proportion to the
         distance from it, so that the poles of the density stay outside a Bernstein ellipse of
-        parameter 3 around every panel.
+        parameter 3 around every panel: 40 points then integrate the density to far below rounding.
+        ``panel`` bounds the width further, for integrands that oscillate.
         """
         if self.lower is None or self.upper is None:
             raise InvalidInputError("an untruncated Student-t has no finite quadrature")
         width = self.scale * math.sqrt(self.degrees_of_freedom)
-        edges = _graded_edges(self.lower - self.location, self.upper - self.location, width) + self.location
+        edges = (
+            _graded_edges(self.lower - self.location, self.upper - self.location, width, panel)
+            + self.location
+        )
         nodes, weights = np.polynomial.legendre.leggauss(order)
         half = np.diff(edges)[:, None] / 2
         points = (edges[:-1, None] + half * (1 + nodes)).ravel()
@@ -352,15 +359,16 @@ def _one_pair(law: Law, first: tuple[str, str], second: tuple[str, str]) -> None
     given = [name for name in (*first, *second) if getattr(law, name) is not None]
     if given not in (list(first), list(second)):
         raise InvalidInputError(
-            f"give exactly {first[0]} and {first[1]}, or exactly {second[0]} and {second[1]}; got {given or 'none'}"
+            f"give exactly {first[0]} and {first[1]}, or exactly {second[0]} and {second[1]}; "
+            f"got {given or 'none'}"
         )
 
 
-def _graded_edges(lower: float, upper: float, width: float) -> FloatArray:
-    """Panel edges on [lower, upper] (relative to the centre 0), each panel about max(width, |x|) long."""
+def _graded_edges(lower: float, upper: float, width: float, longest: float) -> FloatArray:
+    """Panel edges on [lower, upper] around the centre 0: max(width, |x|), but at most ``longest``, apart."""
     edges = [lower]
     while edges[-1] < upper:
         here = edges[-1]
         step = max(width, -here / 2 if here < 0 else here)
-        edges.append(min(here + step, upper))
+        edges.append(min(here + min(step, longest), upper))
     return np.array(edges)

@@ -89,7 +89,9 @@ class Plan(Checked, frozen=True, kw_only=True):
             _require(epoch.model in models, f"no model {epoch.model!r}", f"$.epochs[{index}].model")
             _require(epoch.cluster in clusters, f"no cluster {epoch.cluster!r}", f"$.epochs[{index}].cluster")
             _require(
-                epoch.cluster in seen, f"cluster {epoch.cluster!r} has no data in $.data", f"$.epochs[{index}].cluster"
+                epoch.cluster in seen,
+                f"cluster {epoch.cluster!r} has no data in $.data",
+                f"$.epochs[{index}].cluster",
             )
         idle = seen - {epoch.cluster for epoch in self.epochs}
         _require(not idle, f"{sorted(idle)} get data but never train; remove them", "$.data")

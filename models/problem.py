@@ -45,7 +45,10 @@ class Dataset(Checked, frozen=True, kw_only=True):
 
     name: Name
     volume: Annotated[Positive, Meta(description="q(d) [data]")]
-    work: Annotated[Positive, Meta(description="data to compute on per epoch; default: the volume [data]")] | None = None
+    work: (
+        Annotated[Positive, Meta(description="data to compute on per epoch; default: the volume [data]")]
+        | None
+    ) = None
 
     @property
     def workload(self) -> float:
@@ -54,7 +57,7 @@ class Dataset(Checked, frozen=True, kw_only=True):
 
 
 class Transfer(Checked, frozen=True, kw_only=True):
-    """beta(d, n): one-time cost of bringing a dataset to a cluster; pairs that are not listed cost nothing."""
+    """beta(d, n): one-time cost of bringing a dataset to a cluster; pairs not listed cost nothing."""
 
     dataset: Name
     cluster: Name
@@ -106,7 +109,7 @@ Improvement = InverseSqrtImprovement | ConstantImprovement | TabledImprovement
 
 
 class ComputeTable(Checked, frozen=True, kw_only=True):
-    """c(k, m, d) given epoch by epoch instead of demand * work; without a dataset it holds whatever the data."""
+    """c(k, m, d) by epoch, instead of demand * work; without a dataset it holds whatever the data."""
 
     epochs: Annotated[tuple[NonNegative, ...], Meta(min_length=1, description="entry k - 1: epoch k")]
     dataset: Name | None = None
@@ -199,8 +202,12 @@ class Target(Checked, frozen=True, kw_only=True):
     quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
     maximum_epochs: Annotated[int, Meta(ge=0, le=1_000_000, description="K_max")]
     maximum_time: Annotated[Positive, Meta(description="T_max; absent: no limit [time]")] | None = None
-    round_deadline: Annotated[Positive, Meta(description="tau, for every epoch; absent: none [time]")] | None = None
-    initial_model: Annotated[Name, Meta(description="model before epoch 1; absent: epoch 1 is no switch")] | None = None
+    round_deadline: (
+        Annotated[Positive, Meta(description="tau, for every epoch; absent: none [time]")] | None
+    ) = None
+    initial_model: (
+        Annotated[Name, Meta(description="model before epoch 1; absent: epoch 1 is no switch")] | None
+    ) = None
 
     @property
     def violation_budget(self) -> Fraction:
@@ -236,8 +243,12 @@ class Instance(Checked, frozen=True, kw_only=True):
     target: Target
     transfers: tuple[Transfer, ...] = ()
     switches: tuple[Switch, ...] = ()
-    other_switches: Annotated[SwitchLaw, Meta(description="law of the ordered pairs not listed in switches")] = Zero()
-    data_law: Annotated[DataLaw, Meta(description="absent: learning does not depend on the data")] | None = None
+    other_switches: Annotated[
+        SwitchLaw, Meta(description="law of the ordered pairs not listed in switches")
+    ] = Zero()
+    data_law: Annotated[DataLaw, Meta(description="absent: learning does not depend on the data")] | None = (
+        None
+    )
     description: str = ""
     provenance: tuple[Provenance, ...] = ()
 
@@ -255,7 +266,7 @@ class Instance(Checked, frozen=True, kw_only=True):
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the mathematical content (everything but names of the whole, description, provenance)."""
+        """SHA-256 of the mathematical content: everything but its own name, description, provenance."""
         bare = msgspec.structs.replace(self, name="-", description="", provenance=())
         return hashlib.sha256(msgspec.json.encode(bare, order="sorted")).hexdigest()
 
@@ -288,7 +299,9 @@ class Instance(Checked, frozen=True, kw_only=True):
     def learning_factor(self, datasets: frozenset[str]) -> float:
         """h(D) = K^(all) / K^(D), at most 1: what using D instead of all data leaves of an improvement."""
         if datasets not in self._learning_factors:
-            self._learning_factors[datasets] = self._epochs_needed(self._all_datasets) / self._epochs_needed(datasets)
+            self._learning_factors[datasets] = self._epochs_needed(self._all_datasets) / self._epochs_needed(
+                datasets
+            )
         return self._learning_factors[datasets]
 
     def replace(self, **changes: Any) -> "Instance":
@@ -354,7 +367,9 @@ class Instance(Checked, frozen=True, kw_only=True):
             _require_known(row.previous, self.models, f".switches[{index}].from")
             _require_known(row.following, self.models, f".switches[{index}].to")
             if row.previous == row.following:
-                raise InvalidInputError("a model does not switch to itself; remove the row", f".switches[{index}]")
+                raise InvalidInputError(
+                    "a model does not switch to itself; remove the row", f".switches[{index}]"
+                )
         _require_unique([(row.previous, row.following) for row in self.switches], ".switches")
 
     def _validate_models(self) -> None:
@@ -369,20 +384,24 @@ class Instance(Checked, frozen=True, kw_only=True):
             tabled = {table.dataset for table in model.compute or ()} - {None}
             if tabled and tabled != self._all_datasets:
                 missing = sorted(self._all_datasets - tabled)
-                raise InvalidInputError(f"has no table for dataset {missing[0]!r}; add one", f".models[{index}].compute")
+                raise InvalidInputError(
+                    f"has no table for dataset {missing[0]!r}; add one", f".models[{index}].compute"
+                )
 
     def _validate_data_law(self) -> None:
         if isinstance(self.data_law, TableDataLaw):
             self._validate_data_table(self.data_law)
         elif self.data_law is not None and self._epochs_needed(self._all_datasets) <= 0:
             raise InvalidInputError(
-                "K^ is not positive when all datasets are used; raise a, or lower b or the volumes", ".data_law"
+                "K^ is not positive when all datasets are used; raise a, or lower b or the volumes",
+                ".data_law",
             )
 
     def _validate_data_table(self, law: TableDataLaw) -> None:
         if len(self.datasets) > _LARGEST_TABLED_SUBSETS:
             raise InvalidInputError(
-                f"a table lists every subset, which is meant for at most {_LARGEST_TABLED_SUBSETS} datasets", ".data_law"
+                f"a table lists every subset, which is meant for at most {_LARGEST_TABLED_SUBSETS} datasets",
+                ".data_law",
             )
         for index, row in enumerate(law.subsets):
             for position, name in enumerate(row.datasets):
@@ -391,7 +410,9 @@ class Instance(Checked, frozen=True, kw_only=True):
         _require_unique([frozenset(row.datasets) for row in law.subsets], ".data_law.subsets")
         for subset in _nonempty_subsets(self._all_datasets):
             if subset not in known:
-                raise InvalidInputError(f"does not list the subset {sorted(subset)}; add it", ".data_law.subsets")
+                raise InvalidInputError(
+                    f"does not list the subset {sorted(subset)}; add it", ".data_law.subsets"
+                )
             for name in subset if len(subset) > 1 else ():
                 if known[subset] > known[subset - {name}]:
                     raise InvalidInputError(
@@ -409,8 +430,8 @@ class Instance(Checked, frozen=True, kw_only=True):
         )
         if computes and any(cluster.unit_cost > 0 for cluster in self.clusters):
             raise InvalidInputError(
-                "computing costs money but nothing limits time, so ever slower plans cost ever less and none is "
-                "cheapest; give maximum_time or round_deadline",
+                "computing costs money but nothing limits time, so ever slower plans cost ever less and "
+                "none is cheapest; give maximum_time or round_deadline",
                 ".target",
             )
 
@@ -418,14 +439,18 @@ class Instance(Checked, frozen=True, kw_only=True):
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of an instance file."""
     schema = msgspec.json.schema(Instance)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "depl instance, version 1", **schema}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "depl instance, version 1",
+        **schema,
+    }
 
 
 def _refuse_heavy_increase(scale: float, noise: ImprovementLaw) -> None:
     if scale < 0 and noise.heavy_right_tail:
         raise InvalidInputError(
-            f"a {type(noise).__name__} law may not raise the loss (scale {scale} < 0): its exponential moments are "
-            "infinite; use a normal or empirical law",
+            f"a {type(noise).__name__} law may not raise the loss (scale {scale} < 0): its exponential moments "
+            "are infinite; use a normal or empirical law",
             ".scale",
         )
 

@@ -22,7 +22,9 @@ _SAFE_NUMBER = 1e300
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Checked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True, kw_only=True):
+class Checked(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True, kw_only=True
+):
     """A frozen record whose fields are typed, bounded and finite, however it was built."""
 
     def __post_init__(self) -> None:
@@ -71,10 +73,12 @@ def decode_document(text: str | bytes, kind: type[T]) -> T:
     defaults = {field.name: field.default for field in msgspec.structs.fields(kind)}
     wanted, version = defaults["format"], defaults["version"]
     if header.format != wanted:
-        raise InvalidInputError(f"this is a {header.format!r} document; a {wanted!r} one is needed here", "$.format")
+        raise InvalidInputError(
+            f"this is a {header.format!r} document; a {wanted!r} one is needed here", "$.format"
+        )
     if header.version != version:
         raise InvalidInputError(
-            f"version {header.version} is not known to this depl, which reads version {version}; update one of them",
+            f"version {header.version} is not known to this depl, which reads {version}; update one of them",
             "$.version",
         )
     return decode(text, kind)
@@ -135,9 +139,13 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
 def _require_finite(value: Any, place: str) -> None:
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidInputError(f"must be a finite number, not {value}; leave the field out for 'none'", place)
+            raise InvalidInputError(
+                f"must be a finite number, not {value}; leave the field out for 'none'", place
+            )
         if abs(value) > _SAFE_NUMBER or 0 < abs(value) < 1 / _SAFE_NUMBER:
-            raise InvalidInputError(f"{value} is beyond what double precision can calculate with; rescale", place)
+            raise InvalidInputError(
+                f"{value} is beyond what double precision can calculate with; rescale", place
+            )
     elif isinstance(value, tuple):
         for index, item in enumerate(value):
             _require_finite(item, f"{place}[{index}]")

@@ -37,7 +37,7 @@ from depl.models.risk.transforms import (
     decays,
 )
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-14
 """Wanted error of a violation probability, relative to the probability the contour was chosen for."""
 
 LARGEST_CONTOUR = 8192
@@ -58,7 +58,7 @@ class Contour:
     @property
     def nodes(self) -> ComplexArray:
         """The J nodes, shape (J,)."""
-        return self.abscissa + 1j * self.spacing * np.arange(self.count)
+        return np.asarray(self.abscissa + 1j * self.spacing * np.arange(self.count), dtype=complex)
 
     @property
     def period(self) -> float:
@@ -180,13 +180,21 @@ def error_terms(
     scale = contour.spacing / math.pi
     estimate = scale * values.real.sum(axis=1)
     # exp, division, the products and sums inside the exponent, and the final sum
-    relative = labels.rounding + EPSILON * (np.abs(shift) + np.abs(labels.transform) + 8) + np.abs(nodes) * doubt[:, None]
+    relative = (
+        labels.rounding
+        + EPSILON * (np.abs(shift) + np.abs(labels.transform) + 8)
+        + np.abs(nodes) * doubt[:, None]
+    )
     rounding = scale * (np.abs(values) * relative).sum(axis=1) * 1.01
     alias = 1 / math.expm1(contour.abscissa * period)
     uncertain = _cantelli(deviation + period, labels) * alias
     truncation = _truncation(contour, labels, deviation + doubt)
     return estimate, ErrorTerms(
-        np.full(len(labels), alias), uncertain, _low_alias(contour, labels, deviation + doubt), truncation, rounding
+        np.full(len(labels), alias),
+        uncertain,
+        _low_alias(contour, labels, deviation + doubt),
+        truncation,
+        rounding,
     )
 
 
@@ -203,7 +211,7 @@ def choose_contour(terms: Iterable[tuple[Term, int]], probability: float) -> Con
     tilt, period = _tilt_and_period(pairs, abscissa, deviation, wanted)
     spacing = 2 * math.pi / period
     ends = abscissa + 1j * spacing * np.stack([_CANDIDATE_COUNTS - 2, _CANDIDATE_COUNTS - 1], axis=1)
-    envelope = sum(count * _envelope(term, abscissa, ends) for term, count in pairs)
+    envelope = np.sum([count * _envelope(term, abscissa, ends) for term, count in pairs], axis=0)
     slope = -np.diff(envelope, axis=1)[:, 0] / np.diff(np.log(ends.imag), axis=1)[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         truncation = abscissa * deviation + envelope[:, 1] - np.log(math.pi * np.maximum(slope, 1e-300))
@@ -240,7 +248,9 @@ def _bounds(
         with np.errstate(over="ignore", invalid="ignore"):
             estimate, terms = error_terms(contour, labels[part], deviation[part], doubt[part])
             low = estimate - terms.high_alias - terms.low_alias - terms.truncation - terms.rounding
-            high = estimate - (terms.high_alias - terms.high_alias_uncertain) + terms.truncation + terms.rounding
+            high = (
+                estimate - (terms.high_alias - terms.high_alias_uncertain) + terms.truncation + terms.rounding
+            )
         known = np.isfinite(low) & np.isfinite(high)
         lower[part] = np.where(known, np.clip(low, 0.0, 1.0), 0.0)
         upper[part] = np.where(known, np.clip(high, 0.0, 1.0), 1.0)
@@ -301,7 +311,7 @@ def _abscissa_grid(pairs: Sequence[tuple[Term, int]]) -> FloatArray:
 
 
 def _evar_point(pairs: Sequence[tuple[Term, int]], probability: float) -> tuple[float, float]:
-    """Minimiser of (log E exp(-s Y) - log p) / s, and minus the minimum: the EVaR bound of the p-quantile of Y."""
+    """Minimiser of (log E exp(-s Y) - log p) / s, and minus the minimum: the EVaR bound of Y's p-quantile."""
     grid = _abscissa_grid(pairs)
     for _ in range(2):
         margin = (cumulant(pairs, grid) - math.log(probability)) / grid
@@ -332,9 +342,9 @@ def _tilt_and_period(
 
 
 def _envelope(term: Term, abscissa: float, ends: ComplexArray) -> FloatArray:
-    arguments = ends if decays(term.law) else np.full(ends.shape, abscissa, dtype=complex)
+    arguments: ComplexArray = ends if decays(term.law) else np.full(ends.shape, abscissa, dtype=np.complex128)
     value, error = centred_log_transform(term.law, -term.coefficient * arguments)
-    return value.real + error
+    return np.asarray(value.real + error, dtype=float)
 
 
 def labels_of(loss: FinalLoss, contour: Contour) -> Labels:

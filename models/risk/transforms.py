@@ -7,9 +7,10 @@ Inverse gamma (shape a, scale b, u = b z). The transform is 2 u^(a/2) K_a(2 sqrt
 For a >= 35 Debye's uniform expansion of K_a, rearranged so that nothing cancels: with
 q = sqrt(1 + 4 u / a^2), t = q - 1 and D(p) = sum_k (-1)^k U_k(p) / a^k,
 
-    a [log1p(t/2) - t/2 + t^2/4] + u/(a (a-1)) - log1p(t)/2 + log1p(D(1/q)) - log1p(D(1)).
+    a [log1p(t/2) - t/2 + t^2/4] + u/(a (a-1)) - log1p(t)/2 + log1p((D(1/q) - D(1)) / (1 + D(1))).
 
-(The constant of the expansion is fixed by the value 0 at u = 0.) For smaller a, and for the
+(The constant of the expansion is fixed by the value 0 at u = 0; the last difference is -t/q times a
+polynomial, by synthetic division.) For smaller a, and for the
 lognormal, X = e^Y with an entire density of Y, and the trapezoidal rule on a horizontal line through
 the saddle point of the integrand converges geometrically: on a strip of half-width d around the line
 the error is at most 2 M / (exp(2 pi d / h) - 1), M being the larger integral of the modulus over the
@@ -75,7 +76,9 @@ def centred_log_transform(law: NoiseLaw, argument: ComplexArray) -> tuple[Comple
     """
     z = np.asarray(argument, dtype=complex)
     if not has_transform(law):
-        raise InvalidInputError("an untruncated Student-t has no exponential moments; condition on it instead")
+        raise InvalidInputError(
+            "an untruncated Student-t has no exponential moments; condition on it instead"
+        )
     if law.heavy_right_tail and bool(np.any(z.real <= 0)):
         raise InvalidInputError(f"E exp(-z X) of {type(law).__name__} does not exist for Re z <= 0")
     if isinstance(law, Normal):
@@ -127,7 +130,7 @@ def _debye_maxima() -> FloatArray:
 
 @functools.lru_cache(maxsize=256)
 def _debye_series(shape: float) -> tuple[tuple[float, ...], float]:
-    """Coefficients of D(p) for one shape, lowest power first, and a bound of the first omitted term."""
+    """Coefficients of (D(p) - D(1)) / ((p - 1)(1 + D(1))), lowest first; bound of the first omitted term."""
     sizes = _debye_maxima() / shape ** np.arange(_DEBYE_TERMS + 2)
     enough = np.flatnonzero(sizes[5:] < EPSILON / 8)
     terms = 4 + int(enough[0]) if len(enough) else _DEBYE_TERMS
@@ -137,27 +140,36 @@ def _debye_series(shape: float) -> tuple[tuple[float, ...], float]:
         scale = Fraction((-1) ** k) / Fraction(shape) ** k
         for power, coefficient in enumerate(polynomials[k]):
             combined[power] += scale * coefficient
-    return tuple(float(c) for c in combined), float(sizes[terms + 1])
+    quotient = [combined[-1]]
+    for coefficient in reversed(combined[1:-1]):
+        quotient.append(quotient[-1] + coefficient)
+    at_one = 1 + sum(combined)
+    return tuple(float(c / at_one) for c in reversed(quotient)), float(sizes[terms + 1])
 
 
 def _debye(shape: float, scale: float, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     u = scale * z
     ratio = 4 * u / shape**2
-    q = np.sqrt(1 + ratio)
+    q: ComplexArray = np.sqrt(1 + ratio).astype(np.complex128)
     t = ratio / (1 + q)
     coefficients, omitted = _debye_series(shape)
-    series, at_one = _horner(coefficients, 1 / q), _horner(coefficients, np.ones(1, dtype=complex))[0]
     leading = shape * (_log1p_minus(t / 2) + t * t / 4)
     drift = u / (shape * (shape - 1))
-    value = leading + drift - log1p(t) / 2 + log1p(series) - log1p(at_one)
-    size = np.abs(leading) + np.abs(drift) + np.abs(t) + np.abs(series - at_one) + shape * np.abs(t) ** 2
+    correction = -t / q * _horner(coefficients, np.reciprocal(q))
+    value = leading + drift - log1p(t) / 2 + log1p(correction)
+    size = (
+        (1 + sum(map(abs, coefficients[:4]))) * np.abs(t)
+        + np.abs(drift)
+        + np.abs(leading)
+        + shape * np.abs(t) ** 2 / 4
+    )
     # The expansion is asymptotic: its remainder is a small multiple of the first omitted term (Olver
     # 1974, ch. 10, (7.14)), and vanishes with t because the constant was fixed at t = 0.
-    return value, 24 * EPSILON * size + 4 * omitted * np.minimum(1.0, 50 * np.abs(t))
+    return value, 8 * EPSILON * size + 4 * omitted * np.minimum(1.0, 50 * np.abs(t))
 
 
 def _horner(coefficients: tuple[float, ...], p: ComplexArray) -> ComplexArray:
-    total = np.full(p.shape, coefficients[-1], dtype=complex)
+    total: ComplexArray = np.full(p.shape, coefficients[-1], dtype=np.complex128)
     for coefficient in reversed(coefficients[:-1]):
         total *= p
         total += coefficient
@@ -194,6 +206,9 @@ class _LogVariable:
     largest_angle: float
     condition: float
     remainder_ok: bool
+    left: float
+    right: float
+    log_norm: float
 
 
 @functools.lru_cache(maxsize=256)
@@ -201,8 +216,12 @@ def _log_variable(law: InverseGamma | Lognormal) -> _LogVariable:
     mean, variance = law.moments()
     if isinstance(law, InverseGamma):
         a, b = law.shape_scale()
+
+        def gamma_density(y: ComplexArray) -> ComplexArray:
+            return -a * y - b * np.exp(-y)
+
         return _LogVariable(
-            log_density=lambda y: -a * y - b * np.exp(-y),
+            log_density=gamma_density,
             inflation=lambda angle: -a * np.log(np.cos(angle)),
             turning_point=lambda z: np.log(2 * b / (a + np.sqrt(a * a + 4 * b * z))),
             mean=mean,
@@ -210,10 +229,17 @@ def _log_variable(law: InverseGamma | Lognormal) -> _LogVariable:
             largest_angle=1.5,
             condition=16 + 2 * a,
             remainder_ok=a > 1.5,
+            left=9.0,
+            right=9.0 + 64 / (a - 1),
+            log_norm=_log_norm(gamma_density, math.log(b / a), 64 / a),
         )
     mu, sigma = law.log_parameters()
+
+    def normal_density(y: ComplexArray) -> ComplexArray:
+        return -((y - mu) ** 2) / (2 * sigma**2)
+
     return _LogVariable(
-        log_density=lambda y: -((y - mu) ** 2) / (2 * sigma**2),
+        log_density=normal_density,
         inflation=lambda angle: angle**2 / (2 * sigma**2),
         turning_point=lambda z: mu - lambertw(z * (sigma**2 * math.exp(mu))),
         mean=mean,
@@ -221,6 +247,9 @@ def _log_variable(law: InverseGamma | Lognormal) -> _LogVariable:
         largest_angle=math.inf,
         condition=32.0,
         remainder_ok=True,
+        left=12 * sigma,
+        right=12 * sigma + 3 * sigma**2,
+        log_norm=math.log(sigma * math.sqrt(2 * math.pi)),
     )
 
 
@@ -238,28 +267,39 @@ def _trapezoid(variable: _LogVariable, z: ComplexArray) -> tuple[ComplexArray, F
     return value.reshape(z.shape), error.reshape(z.shape)
 
 
-def _trapezoid_group(variable: _LogVariable, z: ComplexArray, remainder: bool) -> tuple[ComplexArray, FloatArray]:
+def _trapezoid_group(
+    variable: _LogVariable, z: ComplexArray, remainder: bool
+) -> tuple[ComplexArray, FloatArray]:
     saddle = variable.turning_point(z)
     angle = -saddle.imag
     growth = _modulus_growth(variable, z, remainder)
     peak = variable.log_density(saddle) - z * np.exp(saddle)
-    floor = np.log(np.minimum(1.0, (np.abs(z) * variable.spread) ** 2)) if remainder else peak.real - 3.0
-    halfwidth, step = _choose_step(variable, np.angle(z), angle, growth - floor - _log_norm(variable))
+    floor = (
+        np.log(np.minimum(1.0, (np.abs(z) * variable.spread) ** 2))
+        if remainder
+        else (peak + z * variable.mean).real - variable.log_norm - 3.0
+    )
+    halfwidth, step = _choose_step(variable, np.angle(z), angle, growth - floor)
     points, log_norm, cut = _window(variable, z, saddle, step, remainder)
     # Integrands are scaled by exp(-top) so that neither they nor the centring overflow.
     top = np.zeros(len(z)) + log_norm if remainder else (peak + z * variable.mean).real
     sums, moduli = _line_sums(variable, z, angle, points, top, remainder)
-    scale = np.exp(top - log_norm) if remainder else np.ones(len(z))
-    total, modulus = sums * step * scale, moduli * step * scale
-    edges = np.maximum(variable.inflation(np.abs(angle + halfwidth)), variable.inflation(np.abs(angle - halfwidth)))
+    total, modulus = sums * step, moduli * step
+    edges = np.maximum(
+        variable.inflation(np.abs(angle + halfwidth)), variable.inflation(np.abs(angle - halfwidth))
+    )
     offset = 0.0 if remainder else top - log_norm
     exponent = 2 * math.pi * halfwidth / step
     discretisation = 2 * np.exp(edges + growth - offset - exponent) / -np.expm1(-exponent)
-    condition = variable.condition + (0.0 if remainder else 4 * np.abs(z) * (variable.mean + np.abs(np.exp(saddle))))
+    condition = variable.condition + 4 * np.abs(z) * (variable.mean + np.abs(np.exp(saddle)))
+    if remainder:  # the density's own rounding is common to the integrand and the norm
+        condition = np.full(len(z), variable.condition / 4)
     absolute = discretisation + (cut + EPSILON * condition) * modulus
     if remainder:
-        return log1p(total), absolute / (np.abs(1 + total) - absolute)
-    return np.log(total) + offset, absolute / np.maximum(np.abs(total) - absolute, np.abs(total) * 1e-3)
+        return np.asarray(log1p(total), dtype=complex), absolute / (np.abs(1 + total) - absolute)
+    return np.asarray(np.log(total) + offset, dtype=complex), absolute / np.maximum(
+        np.abs(total) - absolute, np.abs(total) * 1e-3
+    )
 
 
 def _modulus_growth(variable: _LogVariable, z: ComplexArray, remainder: bool) -> FloatArray:
@@ -270,10 +310,10 @@ def _modulus_growth(variable: _LogVariable, z: ComplexArray, remainder: bool) ->
     return np.log(np.exp(centre) + 1 + 2 * np.abs(z) * variable.mean)
 
 
-def _log_norm(variable: _LogVariable) -> float:
-    """Rough logarithm of the integral of the unnormalised density, by Laplace's method."""
-    points = np.linspace(-60, 60, 24001) + math.log(variable.mean)
-    values = variable.log_density(points.astype(complex)).real
+def _log_norm(log_density: Callable[[ComplexArray], ComplexArray], centre: float, right: float) -> float:
+    """Logarithm of the integral of exp(log_density), well enough to choose a step by."""
+    points = np.linspace(centre - 9, centre + 9 + right, 4001)
+    values = log_density(points.astype(complex)).real
     peak = float(values.max())
     return peak + math.log(float(np.exp(values - peak).sum()) * (points[1] - points[0]))
 
@@ -286,7 +326,9 @@ def _choose_step(
     best_step, best_width = np.zeros(angle.shape), np.zeros(angle.shape)
     for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9, 0.97):
         width = share * room
-        edge = np.maximum(variable.inflation(np.abs(angle + width)), variable.inflation(np.abs(angle - width)))
+        edge = np.maximum(
+            variable.inflation(np.abs(angle + width)), variable.inflation(np.abs(angle - width))
+        )
         step = 2 * math.pi * width / (edge + np.maximum(demand, 0.0) + 42.0)
         better = step > best_step
         best_step, best_width = np.where(better, step, best_step), np.where(better, width, best_width)
@@ -296,41 +338,38 @@ def _choose_step(
 def _window(
     variable: _LogVariable, z: ComplexArray, saddle: ComplexArray, step: float, remainder: bool
 ) -> tuple[FloatArray, float, float]:
-    """Points beyond which the integrand is negligible, the log of the density's integral, the share cut off."""
-    start = float(saddle.real.min())
-    density = variable.log_density
+    """Points beyond which the integrand is negligible, log of the density's integral, the share cut off."""
     reach = 48.0
-
-    def size(t: float, magnitude: float) -> float:
-        point = np.array([complex(t)])
-        exponent = float(density(point).real[0])
-        return exponent + math.log1p(magnitude * math.exp(t)) if remainder else exponent - magnitude * math.exp(t)
-
-    least, most = float(z.real.min()), float(np.abs(z).max())
-    cosine = float(np.cos(np.angle(z) + saddle.imag).min())
-    damping = 0.0 if remainder else max(float(np.abs(z).min()) * max(cosine, 1e-3), least * 1e-3)
-    low, low_peak = start, size(start, most if not remainder else 0.0)
-    while size(low, most if not remainder else 0.0) > low_peak - reach - 8:
-        low -= max(step, 0.05)
-    anchor = float(saddle.real.max())
-    high, high_peak = anchor, size(anchor, damping if not remainder else most)
-    while size(high, damping if not remainder else most) > high_peak - reach:
-        high += max(step, 0.05)
+    coarse = np.linspace(
+        float(saddle.real.min()) - variable.left, float(saddle.real.max()) + variable.right, 800
+    )
+    density = variable.log_density(coarse.astype(complex)).real
+    if remainder:
+        inner = outer = density + np.log1p(float(np.abs(z).max()) * np.exp(coarse))
+    else:
+        # Rotated lines damp least where cos(arg z - angle) is smallest, and not at all in the limit.
+        cosine = max(float(np.cos(np.angle(z) + saddle.imag).min()), 1e-3)
+        with np.errstate(over="ignore"):
+            inner = density - float(np.abs(z).max()) * np.exp(coarse)
+            outer = density - float(np.abs(z).min()) * cosine * np.exp(coarse)
+    low = coarse[np.flatnonzero(inner > inner.max() - reach - 8)[0]] - 0.1
+    high = coarse[np.flatnonzero(outer > outer.max() - reach)[-1]] + 0.1
     points = np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
-    logs = density(points.astype(complex)).real
-    norm_points = points
-    if not remainder:  # the density itself reaches further right than the damped integrand
-        top = points[-1]
-        while size(top, 0.0) > logs.max() - reach:
-            top += max(step, 0.05)
-        norm_points = np.arange(math.floor(low / step), math.ceil(top / step) + 1) * step
-    logs = density(norm_points.astype(complex)).real
+    whole = coarse[density > density.max() - reach]
+    bounds = min(whole[0], low) - 0.1, max(whole[-1], high) + 0.1
+    whole_points = np.arange(math.floor(bounds[0] / step), math.ceil(bounds[1] / step) + 1) * step
+    logs = variable.log_density(whole_points.astype(complex)).real
     log_norm = float(logs.max()) + math.log(float(np.exp(logs - logs.max()).sum()) * step)
     return points, log_norm, math.exp(-reach + 6)
 
 
 def _line_sums(
-    variable: _LogVariable, z: ComplexArray, angle: FloatArray, points: FloatArray, top: FloatArray, remainder: bool
+    variable: _LogVariable,
+    z: ComplexArray,
+    angle: FloatArray,
+    points: FloatArray,
+    top: FloatArray,
+    remainder: bool,
 ) -> tuple[ComplexArray, FloatArray]:
     """Sum of the integrand, and of its modulus, over the points of each argument's own line."""
     sums, moduli = np.empty(z.shape, dtype=complex), np.empty(z.shape)
