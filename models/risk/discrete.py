@@ -1,0 +1,176 @@
+"""Exact probabilities of the final loss when every random part of it takes finitely many values.
+
+Sums of atoms are formed in integers (every value is a written decimal, so a common denominator
+exists) and their probabilities in rationals, so that "with probability exactly 1 - omega" can be
+told from "with slightly more". The number of distinct sums stays small for lattice-like values
+(knapsack reductions, scenarios of a few letters) and grows exponentially otherwise: then there is no
+answer here, and the directed grid has to serve.
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from depl.models.epochs import FinalLoss, Term
+from depl.models.laws import Empirical
+from depl.models.risk.interval import Interval
+
+ATOM_TOLERANCE = Fraction(1, 10**9)
+"""An atom of the final loss that exceeds the maximum loss by at most this much counts as met."""
+
+MAXIMUM_ATOMS = 20_000
+"""Most distinct sums that are followed."""
+
+MAXIMUM_PRODUCTS = 3_000_000
+"""Most pairs of atoms that are multiplied, over the whole sum (a few seconds)."""
+
+Atoms = dict[int, int]
+"""Weight (an integer, to be divided by their sum) of every atom, in units of the common denominator."""
+
+
+def is_discrete(loss: FinalLoss) -> bool:
+    """Whether the final loss takes finitely many values."""
+    return all(isinstance(term.law, Empirical) for term, _ in loss.terms)
+
+
+def decimal(number: float | Fraction) -> Fraction:
+    """The decimal that a float prints as (99/100 for 0.99), exactly."""
+    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
+
+
+def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
+    """P(l(K) > maximum_loss) in rational arithmetic.
+
+    Atoms up to `ATOM_TOLERANCE` above ``maximum_loss`` count as met.
+
+    Parameters
+    ----------
+    maximum_loss : float
+        l_max [loss], read as the decimal that it prints as; so are all values, weights and coefficients.
+
+    Returns
+    -------
+    Interval or None
+        With ``exact`` filled, lower and upper being the floats next to it; None if a law is not
+        empirical or the sum has more than `MAXIMUM_ATOMS` atoms or needs more than `MAXIMUM_PRODUCTS`
+        products.
+    """
+    law = _distribution(loss)
+    if law is None:
+        return None
+    unit, atoms = law
+    threshold = (decimal(maximum_loss) + ATOM_TOLERANCE) / unit
+    above = sum(weight for value, weight in atoms.items() if value > threshold)
+    return _enclosed(Fraction(above, sum(atoms.values())), "exact sum")
+
+
+def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
+    """The smallest v with P(l(K) <= v) >= level, in rational arithmetic.
+
+    Parameters
+    ----------
+    level : float or Fraction
+        omega in (0, 1); a float is read as the decimal that it prints as.
+
+    Returns
+    -------
+    Interval or None
+        With ``exact`` filled; None in the cases of `exact_violation`. Sums closer than the merging
+        distance of this module (at most 1e-10 of a unit of loss, see the source) are one atom.
+    """
+    law = _distribution(loss)
+    if law is None:
+        return None
+    unit, atoms = law
+    needed = decimal(level) * sum(atoms.values())
+    reached = 0
+    for value in sorted(atoms):
+        reached += atoms[value]
+        if reached >= needed:
+            break
+    return _enclosed(value * unit, "exact sum")
+
+
+def _distribution(loss: FinalLoss) -> tuple[Fraction, Atoms] | None:
+    """The unit and the atoms of the final loss in that unit, or None if there are too many."""
+    if not is_discrete(loss):
+        return None
+    supports = [(_support(term), count) for term, count in loss.terms]
+    constant = decimal(loss.constant)
+    values = [constant, *(value for support, _ in supports for value in support)]
+    denominator = math.lcm(*(value.denominator for value in values))
+    distance = int(_merging_distance(constant, supports) * denominator)
+    atoms: Atoms = {int(constant * denominator): 1}
+    products = 0
+    for step in _steps(supports, denominator):
+        products += len(atoms) * len(step)
+        if products > MAXIMUM_PRODUCTS:
+            return None
+        atoms = _merge(_add(atoms, step), distance)
+        if len(atoms) > MAXIMUM_ATOMS:
+            return None
+    return Fraction(1, denominator), atoms
+
+
+def _support(term: Term) -> dict[Fraction, Fraction]:
+    """Weights (not normalised) of the values of coefficient * X, equal values once."""
+    law = term.law
+    if not isinstance(law, Empirical):  # pragma: no cover - callers ask is_discrete first
+        raise TypeError(f"{type(law).__name__} is not discrete")
+    weights = law.weights or (1.0,) * len(law.values)
+    support: dict[Fraction, Fraction] = {}
+    for value, weight in zip(law.values, weights, strict=True):
+        place = decimal(term.coefficient) * decimal(value)
+        support[place] = support.get(place, Fraction(0)) + decimal(weight)
+    return support
+
+
+def _steps(supports: list[tuple[dict[Fraction, Fraction], int]], denominator: int) -> Iterator[Atoms]:
+    """One set of integer atoms per summand, the smallest supports first."""
+    for support, count in sorted(supports, key=lambda entry: len(entry[0])):
+        scale = math.lcm(*(weight.denominator for weight in support.values()))
+        common = math.gcd(*(int(weight * scale) for weight in support.values()))
+        atoms = {int(value * denominator): int(weight * scale) // common for value, weight in support.items()}
+        for _ in range(count):
+            yield atoms
+
+
+def _add(first: Atoms, second: Atoms) -> Atoms:
+    """Atoms of the sum of two independent discrete variables."""
+    total: Atoms = {}
+    for value, weight in first.items():
+        for step, part in second.items():
+            total[value + step] = total.get(value + step, 0) + weight * part
+    return total
+
+
+def _merge(atoms: Atoms, distance: int) -> Atoms:
+    """Move every atom onto the first one at most ``distance`` below it."""
+    if distance == 0:
+        return atoms
+    merged: Atoms = {}
+    anchor: int | None = None
+    for value in sorted(atoms):
+        if anchor is None or value - anchor > distance:
+            anchor = value
+        merged[anchor] = merged.get(anchor, 0) + atoms[value]
+    return merged
+
+
+def _merging_distance(constant: Fraction, supports: list[tuple[dict[Fraction, Fraction], int]]) -> Fraction:
+    """How close two sums count as one: 1e-13 of the scale, and never enough to reach `ATOM_TOLERANCE`.
+
+    Coefficients such as 1/sqrt(k) are rounded, so sums that are equal by intent differ in the last
+    place. All merges together move an atom by at most a tenth of `ATOM_TOLERANCE`, however large the
+    scale: integers never merge with their neighbours.
+    """
+    scale = abs(constant) + sum(count * max(abs(value) for value in support) for support, count in supports)
+    merges = 1 + sum(count for _, count in supports)
+    return min(scale / 10**13, ATOM_TOLERANCE / 10 / merges)
+
+
+def _enclosed(value: Fraction, evaluator: str) -> Interval:
+    nearest = float(value)
+    lower = nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+    upper = nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    return Interval(lower, upper, evaluator, value)
