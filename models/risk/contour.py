@@ -161,11 +161,13 @@ def distribution(contour: Contour, labels: Labels, deviation: FloatArray) -> tup
     return _bounds(contour, labels, deviation, np.zeros(len(labels)))
 
 
-def violation(contour: Contour, labels: Labels, threshold: float) -> tuple[FloatArray, FloatArray]:
-    """Certified bounds of P(G < threshold) for n gains, shapes (n,)."""
+def violation(
+    contour: Contour, labels: Labels, threshold: float | FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Certified bounds of P(G < threshold) for n gains, each with its own or one common threshold."""
     deviation = threshold - labels.mean
     # Means were summed in floating point: n products and sums of terms of total size mean_size.
-    doubt = EPSILON * (abs(threshold) + 64 * labels.mean_size)
+    doubt = EPSILON * (np.abs(threshold) + 64 * labels.mean_size)
     return _bounds(contour, labels, deviation, doubt)
 
 
