@@ -1,4 +1,4 @@
-"""The closed form for x against bisection in 50 digits, cvxpy, optimality conditions and duality."""
+"""The closed form for x against bisection in 50 digits, cvxpy and the optimality conditions."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from depl.models.allocation import TIME_TOLERANCE, Allocation, allocate, dual_bound, minimum_resources, price
+from depl.models.allocation import TIME_TOLERANCE, Allocation, allocate, dual_bound, minimum_resources
 from depl.models.epochs import Load
 from depl.models.errors import InvalidInputError
 
 EPS = float(np.finfo(float).eps)
 QUICK = settings(deadline=None, max_examples=150)
+
+Case = tuple[list[Load], float, float | None]
 
 # Two kinds of epochs: work, price, capacity, communication. At full resources they take 1.5 and 2.5.
 SMALL = Load(work=4.0, price=1.0, capacity=4.0, communication=0.5)
@@ -44,9 +46,7 @@ def some_deadline(draw: st.DrawFn, loads: Sequence[Load]) -> float | None:
 
 
 @st.composite
-def feasible_cases(
-    draw: st.DrawFn, least: float = 1e-8, greatest: float = 1e8
-) -> tuple[list[Load], float, float | None]:
+def feasible_cases(draw: st.DrawFn, least: float = 1e-8, greatest: float = 1e8) -> Case:
     """Loads, T_max and tau that can be kept; T_max often lies on a breakpoint."""
     loads = draw(some_loads(least, greatest))
     deadline = some_deadline(draw, loads)
@@ -250,14 +250,6 @@ def test_priced_work_without_any_limit_is_refused() -> None:
         allocate([SMALL], math.inf, math.inf)
 
 
-@pytest.mark.parametrize("multiplier", [-1.0, math.nan, math.inf])
-def test_multipliers_that_are_no_prices_are_refused(multiplier: float) -> None:
-    with pytest.raises(InvalidInputError, match="finite nonnegative"):
-        price(SMALL, multiplier, None)
-    with pytest.raises(InvalidInputError, match="finite nonnegative"):
-        dual_bound([], multiplier, 1.0, None)
-
-
 class TestTheRoundDeadline:
     def test_least_resources_finish_exactly_in_time(self) -> None:
         assert minimum_resources(SMALL, 2.5) == 2.0
@@ -314,7 +306,7 @@ class TestAgainstIndependentSolvers:
     @given(feasible_cases())
     @QUICK
     def test_at_any_scale_resources_are_those_of_a_budget_that_is_off_by_roundings_only(
-        self, case: tuple[list[Load], float, float | None]
+        self, case: Case
     ) -> None:
         loads, maximum_time, deadline = case
         assert_optimal(allocate(loads, maximum_time, deadline), loads, maximum_time, deadline)
@@ -338,7 +330,7 @@ class TestAgainstIndependentSolvers:
         assert min(at_least, at_most, between) >= 40
 
 
-def binding_case(seed: int) -> tuple[list[Load], float, float | None]:
+def binding_case(seed: int) -> Case:
     """Eight epochs on three clusters under a budget that binds; every other seed has a deadline too."""
     rng = np.random.default_rng(seed)
     loads = random_loads(rng, 8)
@@ -348,7 +340,7 @@ def binding_case(seed: int) -> tuple[list[Load], float, float | None]:
     slowest = total_time(loads, [minimum_resources(a, deadline) for a in loads]) if deadline else 5 * fastest
     return (
         loads,
-        float(fastest + rng.uniform(0.1, 0.98) ** rng.choice([0.5, 3]) * (slowest - fastest)),
+        float(fastest + rng.uniform(0.1, 0.98) ** rng.choice([0.3, 4]) * (slowest - fastest)),
         deadline,
     )
 
@@ -425,74 +417,10 @@ class TestFeasibility:
         assert worst < 1e-14
 
 
-class TestDuality:
-    def test_unclipped_price_is_twice_the_root(self) -> None:
-        # 2 sqrt(lam c kappa) + lam s
-        assert price(LARGE, 0.25, None) == pytest.approx(2 * math.sqrt(0.25 * 36) + 0.125, rel=1e-15)
-
-    def test_clipped_prices_are_those_of_the_ends(self) -> None:
-        assert price(SMALL, 100.0, None) == 4.0 + 100.0 * 1.5
-        assert price(SMALL, 0.01, 2.5) == pytest.approx(2.0 + 0.01 * 2.5, rel=1e-15)
-        assert price(SMALL, 0.0, 2.5) == 2.0
-        assert price(SMALL, 0.0, None) == 0.0
-
-    def test_epochs_without_choice_pay_for_their_time_alone(self) -> None:
-        assert price(Load(0.0, 5.0, 2.0, 0.5), 3.0, None) == 1.5
-        assert price(Load(2.0, 0.0, 2.0, 0.5), 3.0, 10.0) == 4.5
-        assert price(SMALL, 3.0, 1.0) == math.inf
-        assert dual_bound([LARGE, SMALL], 3.0, 100.0, 2.0) == math.inf
-
-    @given(some_loads(1e-3, 1e3, most=1), sizes(1e-4, 1e4), st.floats(0, 1), st.booleans())
-    @QUICK
-    def test_no_allowed_resources_are_cheaper_than_the_price(
-        self, loads: list[Load], multiplier: float, share: float, hurried: bool
-    ) -> None:
-        load = loads[0]
-        assume(load.work > 0)
-        deadline = 2 * (load.communication + load.work / load.capacity) if hurried else None
-        least = minimum_resources(load, deadline) or load.capacity * 1e-9
-        x = least ** (1 - share) * load.capacity**share
-        value = load.price * x + multiplier * (load.work / x + load.communication)
-        assert price(load, multiplier, deadline) <= value * (1 + 1e-14)
-
-    @given(feasible_cases(), st.one_of(st.just(0.0), sizes(1e-12, 1e12)))
-    @QUICK
-    def test_the_bound_is_below_the_cost_at_any_multiplier(
-        self, case: tuple[list[Load], float, float | None], factor: float
-    ) -> None:
-        loads, maximum_time, deadline = case
-        found = allocate(loads, maximum_time, deadline)
-        multiplier = factor * (found.multiplier or 1.0)
-        excess = max(found.time - maximum_time, 0.0)  # roundings of the plan itself
-        assert dual_bound(loads, multiplier, maximum_time, deadline) <= found.cost + multiplier * excess
-        assert dual_bound(loads, multiplier, None, deadline) <= found.cost
-
-    @given(feasible_cases())
-    @QUICK
-    def test_the_bound_is_tight_at_the_optimal_multiplier(
-        self, case: tuple[list[Load], float, float | None]
-    ) -> None:
-        loads, maximum_time, deadline = case
-        found = allocate(loads, maximum_time, deadline)
-        bound = dual_bound(loads, found.multiplier, maximum_time, deadline)
-        scale = found.cost + found.multiplier * maximum_time
-        assert bound == pytest.approx(found.cost, rel=0, abs=40 * EPS * scale)
-
-    def test_without_a_time_row_only_the_multiplier_zero_says_anything(self) -> None:
-        loads = [SMALL, LARGE]
-        assert dual_bound(loads, 0.0, None, 3.5) == pytest.approx(allocate(loads, None, 3.5).cost, rel=1e-14)
-        assert dual_bound(loads, 1.0, None, 3.5) == -math.inf
-
-    def test_the_bound_of_an_infeasible_budget_grows_without_limit(self) -> None:
-        assert dual_bound([SMALL, LARGE], 1e9, 3.9, None) > 1e7
-
-
 class TestLaws:
     @given(feasible_cases(1e-3, 1e3), st.floats(1, 3))
     @QUICK
-    def test_cost_does_not_rise_when_a_limit_is_loosened(
-        self, case: tuple[list[Load], float, float | None], factor: float
-    ) -> None:
+    def test_cost_does_not_rise_when_a_limit_is_loosened(self, case: Case, factor: float) -> None:
         loads, maximum_time, deadline = case
         found = allocate(loads, maximum_time, deadline)
         # What a rounding of the limits can change: d cost / d time = kappa x**2 / c, per epoch.
@@ -513,7 +441,7 @@ class TestLaws:
     @given(feasible_cases(1e-3, 1e3), st.integers(-20, 20), st.integers(-20, 20), st.integers(-20, 20))
     @QUICK
     def test_units_of_money_time_and_resource_do_not_matter(
-        self, case: tuple[list[Load], float, float | None], money: int, time: int, resource: int
+        self, case: Case, money: int, time: int, resource: int
     ) -> None:
         loads, maximum_time, deadline = case
         # Powers of 4, so that the roots scale exactly and equality is bit by bit.
@@ -536,9 +464,7 @@ class TestLaws:
 
     @given(feasible_cases(), st.randoms(use_true_random=False))
     @QUICK
-    def test_the_order_of_epochs_does_not_matter(
-        self, case: tuple[list[Load], float, float | None], random: object
-    ) -> None:
+    def test_the_order_of_epochs_does_not_matter(self, case: Case, random: object) -> None:
         loads, maximum_time, deadline = case
         order = list(range(len(loads)))
         random.shuffle(order)  # type: ignore[attr-defined]
@@ -546,13 +472,3 @@ class TestLaws:
         second = allocate([loads[index] for index in order], maximum_time, deadline)
         np.testing.assert_array_equal(second.resources, first.resources[order])
         assert (second.cost, second.time, second.multiplier) == (first.cost, first.time, first.multiplier)
-
-    @given(feasible_cases())
-    @QUICK
-    def test_equal_epochs_get_equal_resources(self, case: tuple[list[Load], float, float | None]) -> None:
-        loads, maximum_time, deadline = case
-        found = allocate(loads, maximum_time, deadline)
-        by_load: dict[Load, set[float]] = {}
-        for load, x in zip(loads, found.resources.tolist(), strict=True):
-            by_load.setdefault(load, set()).add(x)
-        assert all(len(values) == 1 for values in by_load.values())

@@ -1,0 +1,153 @@
+"""Many plans at once against `allocate`, plan by plan."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depl.models import allocation
+from depl.models.allocation import allocate, allocate_counts, dual_bound, minimum_resources
+from depl.models.epochs import Load
+from depl.models.errors import InvalidInputError
+
+EPS = float(np.finfo(float).eps)
+
+# Three kinds of epochs; at full resources they take 1.5, 2.5 and 0.25.
+SMALL = Load(work=4.0, price=1.0, capacity=4.0, communication=0.5)
+LARGE = Load(work=9.0, price=4.0, capacity=4.5, communication=0.5)
+IDLE = Load(work=0.0, price=1.0, capacity=4.0, communication=0.25)
+
+Case = tuple[list[Load], np.ndarray, float | None, float | None]
+
+
+def sizes() -> st.SearchStrategy[float]:
+    return st.floats(math.log(1e-8), math.log(1e8)).map(math.exp)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Kinds of epochs, plans, T_max and tau; limits may be out of reach, or at a corner."""
+    maybe_zero = st.one_of(sizes(), sizes(), sizes(), st.just(0.0))
+    kind = st.builds(Load, work=maybe_zero, price=maybe_zero, capacity=sizes(), communication=maybe_zero)
+    loads = draw(st.lists(kind, min_size=1, max_size=4))
+    rows = st.lists(st.integers(0, 5), min_size=len(loads), max_size=len(loads))
+    counts = np.array(draw(st.lists(rows, min_size=1, max_size=5)))
+    shortest = np.array([load.communication + load.work / load.capacity for load in loads])
+    factor = st.one_of(st.just(1.0), st.floats(0.3, 3), st.floats(1, 1000))
+    deadline = float(draw(st.sampled_from(list(shortest))) * draw(factor)) if draw(st.booleans()) else None
+    if draw(st.booleans()):
+        slowest = [least_or_full(load, deadline) for load in loads]
+        taken = [a.communication + (a.work / x if a.work else 0) for a, x in zip(loads, slowest, strict=True)]
+        maximum_time = float(counts[0] @ np.array(taken))
+    else:
+        maximum_time = float(counts[0] @ shortest) * draw(factor)
+    if deadline is not None and draw(st.booleans()):
+        return loads, counts, None, deadline
+    return loads, counts, maximum_time, deadline
+
+
+def least_or_full(load: Load, deadline: float | None) -> float:
+    least = minimum_resources(load, deadline)
+    return least if 0 < least < math.inf else load.capacity
+
+
+def epochs(loads: Sequence[Load], row: np.ndarray) -> list[Load]:
+    return [load for load, count in zip(loads, row.tolist(), strict=True) for _ in range(count)]
+
+
+def assert_equal_plan_by_plan(case: Case) -> None:
+    loads, counts, maximum_time, deadline = case
+    found = allocate_counts(loads, counts, maximum_time, deadline)
+    for index, row in enumerate(counts):
+        plan = epochs(loads, row)
+        single = allocate(plan, maximum_time, deadline)
+        assert found.feasible[index] == single.feasible
+        if not single.feasible:
+            assert found.costs[index] == math.inf
+            assert found.multipliers[index] == 0
+            assert found.times[index] == pytest.approx(single.fastest_time, rel=4 * EPS)
+            continue
+        # A rounding of T_max may move either answer, by the multiplier; at a corner a whole interval of
+        # multipliers is optimal and the two may pick different ends, so compare what they prove.
+        dearest = max(single.multiplier, float(found.multipliers[index]))
+        worth = 40 * EPS * (single.cost + dearest * (maximum_time or 0.0))
+        assert found.costs[index] == pytest.approx(single.cost, rel=0, abs=worth)
+        assert found.times[index] == pytest.approx(single.time, rel=40 * EPS) or single.multiplier == 0
+        if maximum_time is not None:
+            assert found.times[index] <= maximum_time * (1 + 1e-9)
+        bound = dual_bound(plan, float(found.multipliers[index]), maximum_time, deadline)
+        slack = found.multipliers[index] * max(single.time - (maximum_time or math.inf), 0.0)
+        assert bound == pytest.approx(single.cost, rel=0, abs=2 * worth + slack)
+
+
+@given(cases())
+@settings(deadline=None, max_examples=300)
+def test_every_plan_gets_what_it_would_get_alone(case: Case) -> None:
+    assert_equal_plan_by_plan(case)
+
+
+def test_every_plan_of_a_small_family_gets_what_it_would_get_alone() -> None:
+    counts = np.stack(np.meshgrid(*[np.arange(5)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    for limits in [(12.0, None), (12.0, 3.0), (12.0, 1.0), (None, 3.0), (4.0, None), (1e-3, None)]:
+        assert_equal_plan_by_plan(([SMALL, LARGE, IDLE], counts, *limits))
+
+
+def test_equal_kinds_may_be_listed_twice() -> None:
+    once = allocate_counts([SMALL, LARGE], np.array([[3, 2]]), 12.0, None)
+    twice = allocate_counts([SMALL, LARGE, SMALL], np.array([[1, 2, 2]]), 12.0, None)
+    assert twice.costs[0] == pytest.approx(once.costs[0], rel=1e-15)
+
+
+def test_plans_without_epochs_cost_and_take_nothing() -> None:
+    found = allocate_counts([SMALL, LARGE], np.zeros((2, 2), dtype=int), 12.0, 3.0)
+    np.testing.assert_array_equal(found.costs, [0, 0])
+    np.testing.assert_array_equal(found.times, [0, 0])
+    assert found.feasible.all()
+    nothing = allocate_counts([], np.zeros((3, 0), dtype=int), 12.0, None)
+    np.testing.assert_array_equal(nothing.costs, [0, 0, 0])
+
+
+def test_no_plans_have_no_answers() -> None:
+    found = allocate_counts([SMALL], np.zeros((0, 1), dtype=int), 12.0, None)
+    assert [part.shape for part in (found.costs, found.times, found.multipliers, found.feasible)] == [
+        (0,)
+    ] * 4
+
+
+def test_a_kind_out_of_reach_spoils_only_the_plans_that_use_it() -> None:
+    found = allocate_counts([SMALL, LARGE], np.array([[2, 0], [1, 1]]), 12.0, 2.0)
+    np.testing.assert_array_equal(found.feasible, [True, False])
+    assert found.costs[0] == allocate([SMALL, SMALL], 12.0, 2.0).cost
+    assert found.costs[1] == math.inf
+
+
+def test_working_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.random.default_rng(3).integers(0, 9, (1000, 3), dtype=np.uint8)
+    whole = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
+    monkeypatch.setattr(allocation, "_NUMBERS_AT_ONCE", 100)
+    pieces = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
+    assert 0 < whole.feasible.sum() < 1000
+    for name in ("costs", "times", "multipliers", "feasible"):
+        np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (np.zeros((2, 3), dtype=int), "one column for each of 2"),
+        (np.zeros(2, dtype=int), "one column for each of 2"),
+        (np.array([[1, -1]]), "whole numbers"),
+        (np.array([[1.0, 2.0]]), "whole numbers"),
+    ],
+)
+def test_counts_that_count_nothing_are_refused(counts: np.ndarray, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        allocate_counts([SMALL, LARGE], counts, 12.0, None)
+
+
+def test_priced_work_without_any_limit_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="nothing limits time"):
+        allocate_counts([SMALL], np.array([[1]]), None, None)
