@@ -1,0 +1,276 @@
+"""The random family has the shares that it promises, keeps its ranges, and repeats itself for a seed."""
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.instances.generator import random_instance, random_instances, random_plan
+from depl.models.allocation import allocate, minimum_resources
+from depl.models.epochs import compose, compute, load, loss_step
+from depl.models.errors import InvalidInputError
+from depl.models.laws import Forbidden, Zero
+from depl.models.problem import Instance, TabledImprovement
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """Instances of the default family."""
+    return random_instances(np.random.default_rng(2402), 200)
+
+
+def share(instances, holds):
+    return sum(map(holds, instances)) / len(instances)
+
+
+def plan_loads(instance, plan):
+    return [
+        load(instance, k, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
+        for k, epoch in enumerate(plan.epochs, start=1)
+    ]
+
+
+def laws_that_may_apply(instance):
+    pairs = itertools.permutations([model.name for model in instance.models], 2)
+    return [instance.switch_law(first, second) for first, second in pairs]
+
+
+def test_at_least_a_quarter_has_several_clusters(sample):
+    assert share(sample, lambda instance: len(instance.clusters) >= 2) >= 0.25
+
+
+def test_at_least_a_quarter_has_several_datasets_with_transfers(sample):
+    def holds(instance):
+        return len(instance.datasets) >= 2 and any(row.cost > 0 for row in instance.transfers)
+
+    assert share(sample, holds) >= 0.25
+
+
+def test_at_least_a_quarter_has_a_switch_that_changes_the_loss(sample):
+    def holds(instance):
+        return any(not isinstance(law, Zero | Forbidden) for law in laws_that_may_apply(instance))
+
+    assert share(sample, holds) >= 0.25
+
+
+def test_at_least_a_quarter_has_a_time_limit_that_must_bind(sample):
+    """Without a round deadline and at positive unit costs, time is used up: resources have no lower bound."""
+
+    def holds(instance):
+        priced = all(cluster.unit_cost > 0 for cluster in instance.clusters)
+        return priced and instance.target.maximum_time is not None and instance.target.round_deadline is None
+
+    assert share(sample, holds) >= 0.25
+
+
+def test_a_time_limit_without_a_round_deadline_does_bind(sample):
+    rng = np.random.default_rng(1)
+    seen = 0
+    for instance in sample:
+        if instance.target.round_deadline is None:
+            loads = plan_loads(instance, random_plan(rng, instance))
+            best = allocate(loads, instance.target.maximum_time, None)
+            if best.feasible and any(item.work > 0 for item in loads):
+                assert best.time == pytest.approx(instance.target.maximum_time, rel=1e-9)
+                seen += 1
+    assert seen >= 25
+
+
+def test_at_least_a_quarter_has_a_round_deadline_and_some_both_limits(sample):
+    assert share(sample, lambda instance: instance.target.round_deadline is not None) >= 0.25
+    both = share(
+        sample, lambda instance: None not in (instance.target.round_deadline, instance.target.maximum_time)
+    )
+    assert both >= 0.1
+
+
+def test_dearer_clusters_offer_more_capacity_or_more_bandwidth(sample):
+    for instance in sample:
+        for cheap, dear in itertools.pairwise(instance.clusters):
+            assert dear.unit_cost > cheap.unit_cost
+            more_capacity = dear.nodes * dear.capacity > 1.2 * cheap.nodes * cheap.capacity
+            assert more_capacity or dear.bandwidth > 1.2 * cheap.bandwidth
+
+
+def test_every_kind_of_law_and_shape_is_drawn_and_the_inverse_gamma_most(sample):
+    shapes, noises, switches, data = set(), [], set(), set()
+    for instance in sample:
+        for model in instance.models:
+            shapes.add(type(model.improvement).__name__)
+            noises.append(type(model.improvement.at(1)[1]).__name__)
+        switches |= {type(law).__name__ for law in laws_that_may_apply(instance)}
+        data.add(type(instance.data_law).__name__)
+    assert shapes == {"InverseSqrtImprovement", "ConstantImprovement", "TabledImprovement"}
+    assert set(noises) == {"InverseGamma", "Normal", "Lognormal", "Empirical", "Deterministic"}
+    assert switches == {"StudentT", "Normal", "Deterministic", "Empirical", "Zero", "Forbidden"}
+    assert data == {"LogDataLaw", "InverseLogDataLaw", "PowerDataLaw", "TableDataLaw", "NoneType"}
+    assert noises.count("InverseGamma") > len(noises) / 2
+    assert min(noises.count(kind) for kind in set(noises)) >= len(noises) / 25
+
+
+def test_rare_features_are_drawn_too(sample):
+    assert any(cluster.nodes > 1 for instance in sample for cluster in instance.clusters)
+    assert any(item.work is not None for instance in sample for item in instance.datasets)
+    assert any(instance.target.initial_model for instance in sample)
+    tables = [table for instance in sample for model in instance.models for table in model.compute or ()]
+    assert {table.dataset is None for table in tables} == {True, False}
+    assert any(0 in table.epochs for table in tables)
+    raising = [
+        row
+        for instance in sample
+        for model in instance.models
+        if isinstance(model.improvement, TabledImprovement)
+        for row in model.improvement.epochs
+        if row.scale < 0
+    ]
+    assert raising
+
+
+def test_targets_lie_within_reach_and_doing_nothing_is_never_enough(sample):
+    """The level matters: for most instances a median that meets the target is not enough."""
+    rng = np.random.default_rng(3)
+    reached = told_apart = 0
+    for instance in sample:
+        assert instance.target.maximum_loss < instance.target.initial_loss
+        finals = [final_loss(instance, random_plan(rng, instance)) for _ in range(60)]
+        needed = instance.target.maximum_loss
+        level = normal_score(instance.target.quantile_level)
+        meets = [final.mean() + level * math.sqrt(final.variance()) <= needed for final in finals]
+        reached += any(meets)
+        told_apart += any(
+            final.mean() <= needed and not enough for final, enough in zip(finals, meets, strict=True)
+        )
+    assert reached >= 0.75 * len(sample)
+    assert told_apart >= 0.5 * len(sample)
+
+
+def final_loss(instance, plan):
+    previous, steps = instance.target.initial_model, []
+    for k, epoch in enumerate(plan.epochs, start=1):
+        steps.append(loss_step(instance, k, 0, previous, epoch.model, plan.datasets(epoch.cluster)))
+        previous = epoch.model
+    return compose(instance.target.initial_loss, steps)
+
+
+def normal_score(level):
+    """Inverse of (1 + erf(z / sqrt 2)) / 2 by bisection."""
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (1 + math.erf(middle / math.sqrt(2))) / 2 < level else (low, middle)
+    return low
+
+
+def test_drawn_instances_survive_their_own_json(sample):
+    for instance in sample:
+        assert Instance.from_json(instance.to_json()).fingerprint == instance.fingerprint
+        assert (
+            instance.name
+            == f"random-{Instance.from_json(instance.to_json()).replace(name='x').fingerprint[:8]}"
+        )
+
+
+@given(seed=SEEDS)
+def test_the_same_seed_draws_the_same_instances_and_plans(seed):
+    first, second = (np.random.default_rng(seed) for _ in range(2))
+    one, other = random_instance(first), random_instance(second)
+    assert one == other
+    assert random_plan(first, one) == random_plan(second, other)
+
+
+def test_draws_differ_from_each_other_and_do_not_depend_on_how_many_follow(sample):
+    assert len({instance.fingerprint for instance in sample}) == len(sample)
+    assert random_instances(np.random.default_rng(2402), 20) == sample[:20]
+
+
+def test_draws_do_not_depend_on_the_order_of_sets():
+    script = (
+        "import numpy as np; from depl.instances.generator import random_instances, random_plan\n"
+        "rng = np.random.default_rng(5)\n"
+        "for i in random_instances(rng, 20): print(i.fingerprint, random_plan(rng, i).to_json())"
+    )
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert printed[0] == printed[1]
+    assert printed[0].count("depl-plan") == 20
+
+
+@st.composite
+def ranges(draw, greatest):
+    return tuple(sorted((draw(st.integers(1, greatest)), draw(st.integers(1, greatest)))))
+
+
+@given(seed=SEEDS, models=ranges(4), clusters=ranges(3), datasets=ranges(3), maximum_epochs=ranges(6))
+def test_counts_lie_in_their_ranges(seed, models, clusters, datasets, maximum_epochs):
+    instance = random_instance(
+        np.random.default_rng(seed),
+        models=models,
+        clusters=clusters,
+        datasets=datasets,
+        maximum_epochs=maximum_epochs,
+    )
+    assert models[0] <= len(instance.models) <= models[1]
+    assert clusters[0] <= len(instance.clusters) <= clusters[1]
+    assert datasets[0] <= len(instance.datasets) <= datasets[1]
+    assert maximum_epochs[0] <= instance.target.maximum_epochs <= maximum_epochs[1]
+
+
+@pytest.mark.parametrize("bounds", [(0, 2), (3, 2)])
+@pytest.mark.parametrize("name", ["models", "clusters", "datasets", "maximum_epochs"])
+def test_empty_ranges_are_refused(name, bounds):
+    with pytest.raises(InvalidInputError, match=name):
+        random_instance(np.random.default_rng(0), **{name: bounds})
+
+
+@given(seed=SEEDS)
+def test_random_plans_keep_names_switches_round_deadline_and_capacities(seed):
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng)
+    plan = random_plan(rng, instance)
+    plan.check_names(instance)
+    assert plan.instance == instance.fingerprint
+    assert len(plan.epochs) <= instance.target.maximum_epochs
+    previous = instance.target.initial_model
+    for k, (epoch, demand) in enumerate(zip(plan.epochs, plan_loads(instance, plan), strict=True), start=1):
+        assert instance.may_follow(previous, epoch.model)
+        assert minimum_resources(demand, instance.target.round_deadline) <= epoch.resources <= demand.capacity
+        idle = compute(instance, k, epoch.model, plan.datasets(epoch.cluster)) == 0
+        assert (epoch.resources == 0) == idle
+        previous = epoch.model
+
+
+def test_random_plans_train_every_model_on_every_cluster_with_every_subset():
+    rng = np.random.default_rng(11)
+    instance = random_instance(rng, models=(3, 3), clusters=(2, 2), datasets=(2, 2)).replace(
+        round_deadline=None, maximum_time=1, initial_model=None, switches=(), other_switches=Zero()
+    )
+    plans = [random_plan(rng, instance) for _ in range(100)]
+    pairs = {(epoch.model, epoch.cluster) for plan in plans for epoch in plan.epochs}
+    assert len(pairs) == 6
+    assert len({(row.cluster, row.datasets) for plan in plans for row in plan.data}) == 6
+    assert {len(plan.epochs) for plan in plans} == set(range(1, instance.target.maximum_epochs + 1))
+    assert any(len(plan.data) == 2 for plan in plans)
+
+
+def test_the_only_plan_left_is_the_empty_one_where_nothing_can_be_trained():
+    rng = np.random.default_rng(4)
+    instance = random_instance(rng)
+    assert random_plan(rng, instance.replace(round_deadline=1e-9)).epochs == ()
+    constant = random_instance(rng, maximum_epochs=(1, 1)).replace(maximum_epochs=0)
+    assert random_plan(rng, constant).epochs == ()
