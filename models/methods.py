@@ -1,0 +1,109 @@
+"""The seam between callers and solution methods: what a method receives and returns, and its registry."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from depl.models.errors import InvalidInputError
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Termination
+
+Progress = Callable[[float, float, float], None]
+"""Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a method may stop.
+
+    Attributes
+    ----------
+    gap : float
+        Certified relative gap that is good enough; 0 asks for a proof of optimality.
+    time_limit : float or None
+        Wall seconds.
+    seed : int
+        For methods that draw.
+    progress : callable or None
+        Receives rows of progress.
+    """
+
+    gap: float = 0.0
+    time_limit: float | None = None
+    seed: int = 0
+    progress: Progress | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    def expired(self) -> bool:
+        """Whether the time limit has been reached."""
+        return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
+
+    def report(self, incumbent: float, bound: float) -> None:
+        """Pass one row of progress on."""
+        if self.progress is not None:
+            self.progress(time.perf_counter() - self.started, incumbent, bound)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing."""
+
+    termination: Termination
+    plan: Plan | None
+    lower_bound: float = -math.inf
+    reason: str | None = None
+    build_seconds: float = 0.0
+
+
+class Method(Protocol):
+    """A solution method; a bare `Plan` or None stands for "a plan without a bound"."""
+
+    def __call__(self, instance: Instance, limits: Limits) -> Outcome | Plan | None:
+        """Solve ``instance`` within ``limits``; must leave KeyboardInterrupt to the caller or handle it."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A method with its name and a sentence on what it does."""
+
+    name: str
+    run: Method
+    summary: str
+
+
+_REGISTRY: dict[str, Registered] = {}
+
+
+def register(name: str, method: Method, summary: str = "") -> None:
+    """Make ``method`` available under ``name`` in solve, benchmarks and reports.
+
+    Raises
+    ------
+    InvalidInputError
+        If the name is taken by another method.
+    """
+    known = _REGISTRY.get(name)
+    if known is not None and known.run is not method:
+        raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
+    _REGISTRY[name] = Registered(name, method, summary or (method.__doc__ or "").strip().split("\n")[0])
+
+
+def find(name: str) -> Registered:
+    """The method of that name.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none; the message lists those that exist.
+    """
+    if name not in _REGISTRY:
+        raise InvalidInputError(f"no method {name!r}; known are {', '.join(sorted(_REGISTRY)) or 'none'}")
+    return _REGISTRY[name]
+
+
+def registered() -> tuple[Registered, ...]:
+    """All methods, by name."""
+    return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))

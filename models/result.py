@@ -1,0 +1,132 @@
+"""What a solve returns: why it stopped, what it holds, and the numbers that prove it.
+
+*Why it stopped* and *what is held* are two enums, kept apart: a limit is not success, and "optimal"
+means proven.
+"""
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from depl.models.plan import Plan
+
+
+class Termination(Enum):
+    """Why a solve stopped."""
+
+    OPTIMAL = "optimal"
+    """The plan is proved to be cheapest."""
+    GAP_REACHED = "gap_reached"
+    """The wanted gap was certified."""
+    INFEASIBLE = "infeasible"
+    """It is proved that no plan meets the target."""
+    TIME_LIMIT = "time_limit"
+    """The time limit was reached."""
+    INTERRUPTED = "interrupted"
+    """The user stopped it."""
+    EXHAUSTED = "exhausted"
+    """The method ended without a proof."""
+    ERROR = "error"
+    """Something failed."""
+
+
+class Solution(Enum):
+    """What a solve holds."""
+
+    PROVEN_OPTIMAL = "proven_optimal"
+    """A feasible plan with a proof that none is cheaper."""
+    FEASIBLE = "feasible"
+    """A plan that the verifier accepts."""
+    NONE = "none"
+    """No plan."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """lower <= value <= upper."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of `depl.solve`.
+
+    Attributes
+    ----------
+    cost : float or None
+        Cost of the plan [cost].
+    lower_bound : float
+        No feasible plan costs less [cost]; +inf if proved infeasible.
+    reason : str or None
+        If there is no plan: the stage that failed and the nearest reachable value.
+    violation, quantile : Range or None
+        Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan.
+    wall_seconds, cpu_seconds, build_seconds : float
+        Of the solve, and of the part that built tables.
+    """
+
+    termination: Termination
+    solution: Solution
+    method: str
+    plan: Plan | None
+    cost: float | None
+    lower_bound: float
+    violation: Range | None = None
+    quantile: Range | None = None
+    epochs: int | None = None
+    training_time: float | None = None
+    expected_loss: float | None = None
+    reason: str | None = None
+    instance: str = ""
+    seed: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    build_seconds: float = 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """(cost - lower_bound) / cost; 0 if both are 0, None without a plan."""
+        if self.cost is None:
+            return None
+        if self.cost == self.lower_bound:
+            return 0.0
+        return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data; infinite or absent values become None."""
+        known: dict[str, Any] = {"termination": self.termination.value, "solution": self.solution.value}
+        for name in ("cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason"):
+            known[name] = getattr(self, name)
+        for name in ("violation", "quantile"):
+            interval: Range | None = getattr(self, name)
+            known[name] = {"lower": interval and interval.lower, "upper": interval and interval.upper}
+        for name in (
+            "method",
+            "instance",
+            "seed",
+            "versions",
+            "wall_seconds",
+            "cpu_seconds",
+            "build_seconds",
+        ):
+            known[name] = getattr(self, name)
+        known["plan"] = msgspec.to_builtins(self.plan)
+        return {name: _finite(value) for name, value in known.items()}
+
+    def to_json(self) -> str:
+        """The result as one JSON object."""
+        return msgspec.json.encode(self.to_dict()).decode()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    return value

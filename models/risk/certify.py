@@ -1,0 +1,201 @@
+"""Certified probability of missing the target, and certified quantile, of any final loss.
+
+Which evaluator answers depends on the increments alone:
+
+- no randomness, or finitely many atoms that stay few: exact rational sums (`discrete`);
+- a smooth, decaying increment (inverse gamma, lognormal, normal): the contour (`contour`);
+- an untruncated Student-t switch: conditioning on the switches (`conditioning`);
+- everything else (many atoms, truncated t alone): the grid with directed rounding (`grid`).
+
+Each returns an interval that contains the true value; a plan is feasible only if the *upper* end of
+its violation interval is within the budget 1 - omega.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from scipy import optimize
+
+from depl.models.epochs import FinalLoss
+from depl.models.errors import InvalidInputError
+from depl.models.laws import Empirical, StudentT
+from depl.models.risk.conditioning import conditioned_quantile, conditioned_violation
+from depl.models.risk.contour import (
+    Contour,
+    Labels,
+    chernoff_probability,
+    choose_contour,
+    distribution,
+    labels_of,
+    violation,
+)
+from depl.models.risk.discrete import exact_quantile, exact_violation
+from depl.models.risk.grid import grid_quantile, grid_violation
+from depl.models.risk.interval import Interval
+from depl.models.risk.transforms import EPSILON, decays
+
+SMALLEST_BUDGET = Fraction(1, 10**14)
+"""Violation budgets below this are refused: 1 - omega would be rounding noise."""
+
+
+def certified_violation(loss: FinalLoss, maximum_loss: float) -> Interval:
+    """Interval that contains P(l(K) > maximum_loss), constraint (3) of the paper under the law.
+
+    Parameters
+    ----------
+    loss : FinalLoss
+    maximum_loss : float
+        l_max; an atom of the loss within 1e-9 of it counts as met.
+    """
+    if _untruncated(loss):
+        conditioned = conditioned_violation(loss, maximum_loss)
+        return conditioned if conditioned is not None else grid_violation(loss, maximum_loss)
+    if _discrete(loss):
+        exact = exact_violation(loss, maximum_loss)
+        return exact if exact is not None else grid_violation(loss, maximum_loss)
+    if _smooth(loss):
+        interval = contour_violation(loss, maximum_loss)
+        if interval is not None:
+            return interval
+    return grid_violation(loss, maximum_loss)
+
+
+def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
+    """Interval that contains the (1 - budget)-quantile of l(K).
+
+    Raises
+    ------
+    InvalidInputError
+        If the budget is below the round-off floor, or not below 1.
+    """
+    _check_budget(budget)
+    if _untruncated(loss):
+        conditioned = conditioned_quantile(loss, budget)
+        return conditioned if conditioned is not None else grid_quantile(loss, 1 - budget)
+    if _discrete(loss):
+        exact = exact_quantile(loss, 1 - budget)
+        return exact if exact is not None else grid_quantile(loss, 1 - budget)
+    if _smooth(loss):
+        margin = certified_margin(loss, budget)
+        if margin is not None:
+            mean = loss.mean()
+            sizes = (count * abs(term.coefficient * term.law.moments().mean) for term, count in loss.terms)
+            doubt = 4 * EPSILON * math.fsum([abs(loss.constant), abs(mean), *sizes])
+            return Interval(mean + margin.lower - doubt, mean + margin.upper + doubt, margin.evaluator)
+    return grid_quantile(loss, 1 - budget)
+
+
+def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:
+    """Interval of E G - quantile of G: by how much the quantile of the loss exceeds its mean.
+
+    By the contour alone; None where the loss has no decaying increment or too many nodes were needed.
+    """
+    _check_budget(budget)
+    probability = float(budget)
+    contour = choose_contour(loss.terms, probability) if _smooth(loss) else None
+    if contour is None:
+        return None
+    labels = labels_of(loss, contour)
+    interval = _invert(contour, labels, probability, loss)
+    return None if interval is None else Interval(-interval[1], -interval[0], "contour")
+
+
+def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
+    """P(l(K) > maximum_loss) by a contour chosen for this loss; None where the contour does not apply."""
+    mean = loss.mean()
+    deviation = mean - maximum_loss
+    variance = loss.variance()
+    reference = min(0.5, 0.3 * chernoff_probability(loss.terms, deviation)) if deviation < 0 else 0.5
+    levels = [reference] if deviation < 0 else [0.5, 0.97]
+    lower, upper = 0.0, 1.0
+    if math.isfinite(variance) and deviation > 0:  # Cantelli: far above the mean nothing is left to chance
+        lower = (1 - variance / (variance + deviation**2)) * (1 - 1e-9)
+    found = False
+    for level in levels:
+        contour = choose_contour(loss.terms, level)
+        if contour is None:
+            continue
+        found = True
+        low, high = violation(contour, labels_of(loss, contour), loss.constant - maximum_loss)
+        lower, upper = max(lower, float(low[0])), min(upper, float(high[0]))
+        if upper - lower < 1e-9 * level:
+            break
+    return Interval(lower, upper, "contour") if found else None
+
+
+def _invert(
+    contour: Contour, labels: Labels, probability: float, loss: FinalLoss
+) -> tuple[float, float] | None:
+    """Interval of y with P(G - E G <= y) = probability."""
+
+    def bounds(deviation: float) -> tuple[float, float]:
+        low, high = distribution(contour, labels, np.array([deviation]))
+        return float(low[0]), float(high[0])
+
+    def excess(deviation: float) -> float:
+        low, high = bounds(deviation)
+        return (low + high) / 2 - probability
+
+    bracket = _bracket(contour, labels, probability, loss)
+    if bracket is None:
+        return None
+    root = float(optimize.brentq(excess, *bracket, xtol=1e-300, rtol=8 * EPSILON))
+    return _widen(bounds, root, probability, (bracket[1] - bracket[0]) * 1e-3)
+
+
+def _bracket(
+    contour: Contour, labels: Labels, probability: float, loss: FinalLoss
+) -> tuple[float, float] | None:
+    """Two deviations with certified probabilities below and above ``probability``."""
+    unit = 1 / contour.abscissa
+    points = unit * np.concatenate([-np.geomspace(400, 0.05, 60), [0.0], np.geomspace(0.05, 12, 40)])
+    many = labels[np.zeros(len(points), dtype=np.intp)]
+    low, high = distribution(contour, many, points)
+    below, above = np.flatnonzero(high < probability), np.flatnonzero(low > probability)
+    if not len(below) or not len(above):
+        return None
+    start = int(below[below < above[0]][-1]) if (below < above[0]).any() else -1
+    return (float(points[start]), float(points[above[0]])) if start >= 0 else None
+
+
+def _widen(
+    bounds: Callable[[float], tuple[float, float]], root: float, probability: float, probe: float
+) -> tuple[float, float] | None:
+    """Smallest interval around ``root`` whose ends are certified to lie on either side of the quantile."""
+    low, high = bounds(root)
+    density = (sum(bounds(root + probe)) - sum(bounds(root - probe))) / (4 * probe)
+    reach = 0.55 * (high - low) / density + 4 * EPSILON * abs(root)
+    ends = []
+    for sign in (-1.0, 1.0):
+        distance = reach
+        for _ in range(60):
+            low, high = bounds(root + sign * distance)
+            if (high <= probability) if sign < 0 else (low >= probability):
+                break
+            distance *= 1.3
+        else:
+            return None
+        ends.append(root + sign * distance)
+    return ends[0], ends[1]
+
+
+def _untruncated(loss: FinalLoss) -> bool:
+    return any(isinstance(term.law, StudentT) and not term.law.truncated for term, _ in loss.terms)
+
+
+def _discrete(loss: FinalLoss) -> bool:
+    return all(isinstance(term.law, Empirical) for term, _ in loss.terms)
+
+
+def _smooth(loss: FinalLoss) -> bool:
+    return any(decays(term.law) for term, _ in loss.terms)
+
+
+def _check_budget(budget: Fraction) -> None:
+    if not SMALLEST_BUDGET <= budget < 1:
+        raise InvalidInputError(
+            f"a violation budget 1 - omega = {float(budget):g} cannot be told from rounding; it must lie "
+            f"between {float(SMALLEST_BUDGET):g} and 1"
+        )
