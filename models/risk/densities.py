@@ -15,7 +15,7 @@ from depl.models.epochs import NoiseLaw
 from depl.models.errors import NotCoveredError
 from depl.models.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
 
-RELATIVE_ERROR = 1e-11
+RELATIVE_ERROR = 4e-12
 """Allowed for every value of `survival`; the most seen against 90 digits is 1.3e-12 (shape 1e6)."""
 
 _UNIT = 2.0**-53

@@ -53,18 +53,17 @@ def grid_violation(loss: FinalLoss, maximum_loss: float, points: int = 2**16) ->
         If ``points`` is not between 16 and 2**22.
     """
     _require_points(points)
-    lenient = Fraction(maximum_loss) + ATOM_TOLERANCE
-    # Without a continuous term the lenient threshold is the meaning of the constraint; with one the
-    # final loss has no atoms, and only the lower bound may use it.
-    strict = lenient if is_discrete(loss) else Fraction(maximum_loss)
-    constant = Fraction(loss.constant)
+    # With a continuous term the final loss has no atoms, so there is nothing to be lenient about.
+    threshold = Fraction(maximum_loss) + (ATOM_TOLERANCE if is_discrete(loss) else 0)
+    random_part = threshold - Fraction(loss.constant)
     terms = _random_terms(loss)
     if not terms:
-        value = float(constant > strict)
+        value = float(random_part < 0)
         return Interval(value, value, EVALUATOR, Fraction(value))
-    up, down = _laws(terms, float(strict - constant), float(lenient - constant), points)
-    upper = up.above(math.floor((strict - constant) / Fraction(up.step))) + up.error
-    lower = down.above(math.floor((lenient - constant) / Fraction(down.step))) - down.error
+    up, down = _laws(terms, float(random_part), float(random_part), points)
+    # Both grids have the same step, and a grid point exceeds the threshold iff its index does this one.
+    index = math.floor(random_part / Fraction(up.step))
+    upper, lower = up.above(index) + up.error, down.above(index) - down.error
     return Interval(max(0.0, lower), min(1.0, upper), EVALUATOR)
 
 
@@ -164,9 +163,10 @@ def _layout(terms: Terms, start: float, stop: float, tail: float, points: int) -
     windows = _Windows(total_reach(parts, counts), start, stop, share)
     singles = [_Sum(part, term) for part, (term, _) in zip(parts, terms, strict=True)]
     tree = _balanced([_repeated(single, count) for single, count in zip(singles, counts, strict=True)])
-    widest = max(high - low for low, high in map(windows.of, _all_reaches(tree)))
-    scale = max(abs(start), abs(stop), *(max(abs(part.least), abs(part.greatest)) for part in parts), 1e-290)
-    width = max(widest, stop - start, _LEAST_RELATIVE_WIDTH * scale)
+    ends = [windows.of(reach) for reach in _all_reaches(tree)]
+    widest = max(stop - start, *(high - low for low, high in ends))
+    farthest = max(abs(start), abs(stop), *(max(abs(low), abs(high)) for low, high in ends), 1e-290)
+    width = max(widest, _LEAST_RELATIVE_WIDTH * farthest)
     return tree, windows, 2.0 ** math.ceil(math.log2(width / points))
 
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
-from depl.models.epochs import Term
+from depl.models.epochs import NoiseLaw, Term
 from depl.models.laws import FloatArray
 from depl.models.risk.densities import quantile
 
@@ -74,15 +73,17 @@ def reaches(terms: Sequence[tuple[Term, int]], tail: float) -> list[Reach]:
     levels = 0.1 * 2.0 ** -np.arange(math.ceil(math.log2(0.1 / tail)), -1, -1.0)
     middle = np.linspace(0.1, 0.9, 34)[1:]
     probabilities = np.diff(np.concatenate([[0.0], levels, middle, 1 - levels[-2::-1], [1.0]]))
-    grids = [_quantiles(term, levels, middle) for term, _ in terms]
+    distinct = dict.fromkeys(term.law for term, _ in terms)
+    laws = {law: _quantiles(law, levels, middle) for law in distinct}
+    grids = [_scaled(term.coefficient, laws[term.law]) for term, _ in terms]
     counts = np.array([count for _, count in terms])
     rates = _rates(grids, counts)
     # Interval j carries probabilities[j] and lies between ends[j] and ends[j + 1].
     found = []
     for grid in grids:
         ends = np.concatenate([grid[:1], grid, grid[-1:]])
-        upward = logsumexp(rates[:, None] * ends[1:], axis=1, b=probabilities)
-        downward = logsumexp(-rates[:, None] * ends[:-1], axis=1, b=probabilities)
+        upward = rates * ends[-1] + _log_mean(rates, ends[1:] - ends[-1], probabilities)
+        downward = -rates * ends[0] + _log_mean(-rates, ends[:-1] - ends[0], probabilities)
         found.append(Reach(rates, upward, downward, float(ends[0]), float(ends[-1])))
     return found
 
@@ -96,11 +97,21 @@ def total_reach(parts: Sequence[Reach], counts: Sequence[int]) -> Reach:
     return total
 
 
-def _quantiles(term: Term, levels: FloatArray, middle: FloatArray) -> FloatArray:
-    """Increasing quantiles of coefficient * X at the lower, middle and upper levels."""
-    lower, upper = quantile(term.law, levels), quantile(term.law, levels[-2::-1], upper=True)
-    values = term.coefficient * np.concatenate([lower, quantile(term.law, middle), upper])
-    return np.maximum.accumulate(values if term.coefficient > 0 else values[::-1])
+def _quantiles(law: NoiseLaw, levels: FloatArray, middle: FloatArray) -> FloatArray:
+    """Quantiles of X at the lower, middle and upper levels."""
+    lower, upper = quantile(law, levels), quantile(law, levels[-2::-1], upper=True)
+    return np.concatenate([lower, quantile(law, middle), upper])
+
+
+def _scaled(coefficient: float, values: FloatArray) -> FloatArray:
+    """The values of coefficient * X, increasing."""
+    scaled = coefficient * values
+    return np.asarray(np.maximum.accumulate(scaled if coefficient > 0 else scaled[::-1]))
+
+
+def _log_mean(rates: FloatArray, values: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """log of the mean of exp(rate * value), one per rate; the exponents are at most 0 and reach 0."""
+    return np.asarray(np.log(np.exp(np.outer(rates, values)) @ probabilities))
 
 
 def _rates(grids: Sequence[FloatArray], counts: FloatArray) -> FloatArray:

@@ -164,10 +164,14 @@ def _atoms_up(coefficient: float, law: Empirical, step: float, first: int, last:
     values, weights = law.atoms()
     unit = Fraction(coefficient) / Fraction(step)
     indices = [max(math.ceil(unit * Fraction(value)), first) for value in values.tolist()]
-    beyond = np.array([index > last for index in indices])
-    masses, start = _collected([min(index, last) for index in indices], np.where(beyond, 0.0, weights))
+    kept = np.array(indices) <= last
+    masses, start = np.zeros(1), first
+    if kept.any():
+        inside = np.array(indices)[kept].astype(np.int64)
+        start = int(inside.min())
+        masses = np.bincount(inside - start, weights[kept])
     error = _SUMMATION_ERROR + len(weights) * _UNIT
-    return RoundedLaw(Rounding.UP, step, start, masses, float(weights[beyond].sum()), error)
+    return RoundedLaw(Rounding.UP, step, start, masses, float(weights[~kept].sum()), error)
 
 
 def _atoms_down(coefficient: float, law: Empirical, step: float, first: int, last: int) -> RoundedLaw:
@@ -175,13 +179,6 @@ def _atoms_down(coefficient: float, law: Empirical, step: float, first: int, las
     return replace(
         mirrored, rounding=Rounding.DOWN, first=-mirrored.last, masses=mirrored.masses[::-1].copy()
     )
-
-
-def _collected(indices: list[int], weights: FloatArray) -> tuple[FloatArray, int]:
-    first = min(indices)
-    masses = np.zeros(max(indices) - first + 1)
-    np.add.at(masses, np.array(indices) - first, weights)
-    return masses, first
 
 
 def _with_mass(masses: FloatArray, first: int, mass: float, index: int) -> tuple[FloatArray, int]:
@@ -214,7 +211,12 @@ def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float
     spectrum = fft.rfft(first, padded)
     spectrum *= spectrum if second is first else fft.rfft(second, padded)
     masses = np.maximum(fft.irfft(spectrum, padded)[:length], 0.0)
-    left = float(np.linalg.norm(first)) * float(second.sum())
-    right = float(np.linalg.norm(second)) * float(first.sum())
+    left = _norm(first) * float(second.sum())
+    right = _norm(second) * float(first.sum())
     relative = (8 * (math.log2(padded) + 1) + 3) * _UNIT
     return masses, 1.01 * relative * (left + right + min(left, right)) * math.sqrt(padded)
+
+
+def _norm(masses: FloatArray) -> float:
+    """2-norm without BLAS, whose threads cost more than they save on vectors of this length."""
+    return math.sqrt(float(np.square(masses).sum()))
