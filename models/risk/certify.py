@@ -29,6 +29,7 @@ from depl.models.risk.contour import (
     choose_contour,
     distribution,
     labels_of,
+    mean_rounding,
     violation,
 )
 from depl.models.risk.discrete import exact_quantile, exact_violation
@@ -81,8 +82,8 @@ def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
         margin = certified_margin(loss, budget)
         if margin is not None:
             mean = loss.mean()
-            sizes = (count * abs(term.coefficient * term.law.moments().mean) for term, count in loss.terms)
-            doubt = 4 * EPSILON * math.fsum([abs(loss.constant), abs(mean), *sizes])
+            sizes = (count * abs(term.coefficient) * mean_rounding(term.law) for term, count in loss.terms)
+            doubt = 2 * EPSILON * math.fsum([abs(loss.constant), abs(mean), abs(margin.upper), *sizes])
             return Interval(mean + margin.lower - doubt, mean + margin.upper + doubt, margin.evaluator)
     return grid_quantile(loss, 1 - budget)
 
@@ -172,7 +173,8 @@ def _widen(
         distance = reach
         for _ in range(60):
             low, high = bounds(root + sign * distance)
-            if (high <= probability) if sign < 0 else (low >= probability):
+            # the budget itself was rounded to a double
+            if high <= probability * (1 - EPSILON) if sign < 0 else low >= probability * (1 + EPSILON):
                 break
             distance *= 1.3
         else:

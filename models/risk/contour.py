@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.epochs import FinalLoss, NoiseLaw, Term
+from depl.models.laws import Empirical, Lognormal, StudentT
 from depl.models.risk.transforms import (
     EPSILON,
     ComplexArray,
@@ -44,6 +45,8 @@ LARGEST_CONTOUR = 8192
 _CANDIDATE_COUNTS = np.unique(np.round(np.geomspace(12, LARGEST_CONTOUR, 40)).astype(int))
 _SMALLEST_PROBABILITY = 1e-250
 _CHUNK = 1_000_000
+_SLOPE_DOWN = np.array([-1.0, 1.0])
+"""Signs of the errors at the last two nodes: the last modulus is bounded above, the secant slope below."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,12 @@ class Labels:
     rounding : float array (n, J)
         Bound of the absolute error of ``transform``.
     envelope : float array (n, 2)
-        Log-modulus at the last two nodes of the factors that decay, value at t = 0 of the others.
+        Log-modulus at the last two nodes of the factors that decay, bounded below at the first and above
+        at the second; value at t = 0 of the others.
     tilted : float array (n,)
         log E exp(-c' Y).
-    mean, mean_size, variance : float arrays (n,)
-        E G, the sum of the |means| (scale of its rounding) and Var G of its finite part.
+    mean, mean_rounding, variance : float arrays (n,)
+        E G, a bound of the error of its summands, and Var G of its finite part.
     infimum : float array (n,)
         Sum of the finite essential infima of the increments.
     infinite_variance, unbounded : float arrays (n,)
@@ -93,7 +97,7 @@ class Labels:
     envelope: FloatArray
     tilted: FloatArray
     mean: FloatArray
-    mean_size: FloatArray
+    mean_rounding: FloatArray
     variance: FloatArray
     infimum: FloatArray
     infinite_variance: FloatArray
@@ -106,7 +110,11 @@ class Labels:
     def combine(self, counts: NDArray[np.integer] | FloatArray) -> "Labels":
         """Labels of the sums that use row i ``counts[p, i]`` times, shape (p, ...)."""
         weights = np.asarray(counts, dtype=float)
-        return Labels(*(weights @ getattr(self, field.name) for field in fields(self)))
+        sums = {field.name: weights @ getattr(self, field.name) for field in fields(self)}
+        sums["mean"] = _product(weights, self.mean)
+        parts = _product(weights, np.ascontiguousarray(self.transform).view(float))
+        sums["transform"] = parts.view(complex)
+        return Labels(**sums)
 
     def __add__(self, other: "Labels") -> "Labels":
         """Labels of the sums of independent gains, element by element."""
@@ -140,7 +148,7 @@ def label_table(terms: Sequence[Term], contour: Contour) -> Labels:
         transform[rows], rounding[rows] = values[:, :-1], errors[:, :-1]
         tilted[rows] = values[:, -1].real + errors[:, -1]
         ends = np.array([contour.count - 2, contour.count - 1] if decays(law) else [0, 0])
-        envelope[rows] = values[:, ends].real + errors[:, ends]
+        envelope[rows] = values[:, ends].real + errors[:, ends] * _SLOPE_DOWN
     return Labels(transform, rounding, envelope, tilted, *_scalar_columns(terms))
 
 
@@ -166,8 +174,8 @@ def violation(
 ) -> tuple[FloatArray, FloatArray]:
     """Certified bounds of P(G < threshold) for n gains, each with its own or one common threshold."""
     deviation = threshold - labels.mean
-    # Means were summed in floating point: n products and sums of terms of total size mean_size.
-    doubt = EPSILON * (np.abs(threshold) + 64 * labels.mean_size)
+    # The means of the rows, their sum (rounded once), and the difference.
+    doubt = labels.mean_rounding + EPSILON * (np.abs(threshold) + np.abs(labels.mean) + np.abs(deviation))
     return _bounds(contour, labels, deviation, doubt)
 
 
@@ -181,15 +189,15 @@ def error_terms(
     values[:, 0] *= 0.5
     scale = contour.spacing / math.pi
     estimate = scale * values.real.sum(axis=1)
-    # exp, division, the products and sums inside the exponent, and the final sum
+    # Nodes and products of the exponent; exp (3 units of 2^-53), division (7), sum (20), scaling (2).
     relative = (
         labels.rounding
-        + EPSILON * (np.abs(shift) + np.abs(labels.transform) + 8)
+        + EPSILON * (2 * np.abs(shift) + 2 * np.abs(labels.transform) + 16)
         + np.abs(nodes) * doubt[:, None]
     )
-    rounding = scale * (np.abs(values) * relative).sum(axis=1) * 1.01
+    rounding = scale * (np.abs(values) * np.expm1(relative)).sum(axis=1) * 1.01
     alias = 1 / math.expm1(contour.abscissa * period)
-    uncertain = _cantelli(deviation + period, labels) * alias
+    uncertain = _cantelli(deviation - doubt + period, labels) * alias
     truncation = _truncation(contour, labels, deviation + doubt)
     return estimate, ErrorTerms(
         np.full(len(labels), alias),
@@ -240,6 +248,19 @@ def cumulant(pairs: Sequence[tuple[Term, int]], s: FloatArray) -> FloatArray:
     return total
 
 
+def mean_rounding(law: NoiseLaw) -> float:
+    """Bound of the error of the law's mean times a weight, in EPSILON."""
+    mean = abs(law.moments().mean)
+    if isinstance(law, Lognormal) and law.log_mean is not None:
+        mu, sigma = law.log_parameters()
+        return mean * (4 + abs(mu) + sigma**2)  # the exponent is rounded in its own size
+    if isinstance(law, Empirical):
+        return max(map(abs, law.values)) * (4 + len(law.values) / 16)  # summed in eight lanes or more
+    if isinstance(law, StudentT):
+        return 32 * max(map(abs, law.support()))
+    return 4 * mean
+
+
 def _bounds(
     contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -270,8 +291,9 @@ def _low_alias(contour: Contour, labels: Labels, deviation: FloatArray) -> Float
     gap = contour.tilt - contour.abscissa
     exponent = labels.tilted + contour.tilt * deviation - gap * contour.period
     bound = np.exp(exponent) / -math.expm1(-gap * contour.period)
-    # 1e-9 of slack: the comparison itself is made in floating point
-    bottom = labels.infimum - labels.mean - 1e-9 * (1 + labels.mean_size)
+    # Some slack, because the comparison itself is made in floating point.
+    slack = 1e-9 * (np.abs(labels.infimum) + np.abs(labels.mean) + contour.period)
+    bottom = labels.infimum - labels.mean - slack
     empty = (labels.unbounded == 0) & (deviation - contour.period < bottom)
     return np.where(empty, 0.0, bound)
 
@@ -281,6 +303,20 @@ def _truncation(contour: Contour, labels: Labels, deviation: FloatArray) -> Floa
     slope = (labels.envelope[:, 0] - labels.envelope[:, 1]) / math.log(last / (last - 1))
     size = np.exp(contour.abscissa * deviation + labels.envelope[:, 1])
     return np.where(slope > 1e-3, size / (math.pi * np.maximum(slope, 1e-3)), math.inf)
+
+
+def _product(counts: FloatArray, table: FloatArray) -> FloatArray:
+    """counts @ table, for integer counts, as if rounded once, whatever the order and number of summands.
+
+    The table is split into multiples of a power of two so coarse that no partial sum is rounded, and a
+    rest so small that the rounding of its sum does not matter (an error-free transformation, Rump 2008).
+    """
+    largest = float(np.abs(counts).sum(axis=-1).max(initial=0.0)) * float(np.abs(table).max(initial=0.0))
+    if not 0 < largest < 1e300:
+        return np.asarray(counts @ table, dtype=float)
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - 52)
+    high = np.rint(table / unit) * unit
+    return np.asarray(counts @ high + counts @ (table - high), dtype=float)
 
 
 def _rows_by_law(terms: Sequence[Term]) -> dict[NoiseLaw, list[int]]:
@@ -298,7 +334,9 @@ def _scalar_columns(terms: Sequence[Term]) -> tuple[FloatArray, ...]:
         bottom = weight * (support[0] if weight > 0 else support[1])
         finite, bounded = math.isfinite(moments.variance), math.isfinite(bottom)
         variance = weight**2 * moments.variance if finite else 0.0
-        columns[:, index] = mean, abs(mean), variance, bottom if bounded else 0.0, not finite, not bounded
+        rounding = EPSILON * abs(weight) * mean_rounding(term.law)
+        bottom = bottom if bounded else 0.0
+        columns[:, index] = mean, rounding, variance, bottom, not finite, not bounded
     return tuple(columns)
 
 

@@ -60,6 +60,10 @@ def decays(law: NoiseLaw) -> bool:
 def centred_log_transform(law: NoiseLaw, argument: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     """log E exp(-z (X - E X)) and a bound of its absolute error (modulo 2 pi i).
 
+    The bound also covers an argument that is itself rounded by a relative 2^-52. It is certified up to
+    double rounding: discretisation and truncation errors are bounded by theorems, the accumulation of
+    rounding by generous multiples of the sizes of what is added.
+
     Parameters
     ----------
     argument : complex array
@@ -177,13 +181,15 @@ def _horner(coefficients: tuple[float, ...], p: ComplexArray) -> ComplexArray:
 
 
 def _log1p_minus(x: ComplexArray) -> ComplexArray:
-    """log(1 + x) - x without cancellation for small x."""
-    near = np.abs(x) < 0.1
+    """log(1 + x) - x without cancellation for small x: 2 atanh(w) - x with w = x / (2 + x)."""
+    near = np.abs(x) < 0.3
     small = np.where(near, x, 0)
+    w = small / (2 + small)
+    square = w * w
     series = np.zeros_like(small)
-    for k in range(18, 1, -1):
-        series = series * small + (-1) ** (k + 1) / k
-    return np.where(near, series * small * small, log1p(x) - x)
+    for k in range(23, 1, -2):
+        series = series * square + 1 / k
+    return np.asarray(np.where(near, w * (2 * square * series - small), log1p(x) - x), dtype=complex)
 
 
 # --- laws of exp(Y): trapezoidal rule ----------------------------------------------------------------
@@ -191,18 +197,23 @@ def _log1p_minus(x: ComplexArray) -> ComplexArray:
 
 @dataclass(frozen=True)
 class _LogVariable:
-    """X = exp(Y) as the trapezoidal rule sees it.
+    """X = unit * exp(Y) as the trapezoidal rule sees it; the density of Y peaks at or near 0.
+
+    Without the unit, points y of the size of log X would be rounded by so much that the density, and
+    with a narrow law the rule itself, lost several digits.
 
     ``log_density`` continues the logarithm of the density of Y (up to a constant) to complex y;
     ``inflation(angle)`` bounds the log of the factor by which its modulus integral grows on the
-    line Im y = -angle; ``turning_point`` gives the saddle of log_density(y) - z exp(y).
+    line Im y = -angle; ``turning_point`` gives the saddle of log_density(y) - z exp(y);
+    ``excess`` is E exp(Y) - 1, ``condition`` the rounding of exp(log_density) at its peak in EPSILON.
     """
 
+    unit: float
+    excess: float
+    spread: float
     log_density: Callable[[ComplexArray], ComplexArray]
     inflation: Callable[[FloatArray], FloatArray]
     turning_point: Callable[[ComplexArray], ComplexArray]
-    mean: float
-    spread: float
     largest_angle: float
     condition: float
     remainder_ok: bool
@@ -213,39 +224,46 @@ class _LogVariable:
 
 @functools.lru_cache(maxsize=256)
 def _log_variable(law: InverseGamma | Lognormal) -> _LogVariable:
-    mean, variance = law.moments()
-    if isinstance(law, InverseGamma):
-        a, b = law.shape_scale()
+    return _log_gamma(*law.shape_scale()) if isinstance(law, InverseGamma) else _log_normal(law)
 
-        def gamma_density(y: ComplexArray) -> ComplexArray:
-            return -a * y - b * np.exp(-y)
 
-        return _LogVariable(
-            log_density=gamma_density,
-            inflation=lambda angle: -a * np.log(np.cos(angle)),
-            turning_point=lambda z: np.log(2 * b / (a + np.sqrt(a * a + 4 * b * z))),
-            mean=mean,
-            spread=math.sqrt(min(variance, 4 * mean**2)),
-            largest_angle=1.5,
-            condition=16 + 2 * a,
-            remainder_ok=a > 1.5,
-            left=9.0,
-            right=9.0 + 64 / (a - 1),
-            log_norm=_log_norm(gamma_density, math.log(b / a), 64 / a),
-        )
+def _log_gamma(a: float, b: float) -> _LogVariable:
+    def log_density(y: ComplexArray) -> ComplexArray:
+        return np.asarray(-a * (y + expm1(-y)), dtype=complex)
+
+    remainder_ok = a > 1.5  # else the tail of the remainder is too long for the rule
+    return _LogVariable(
+        unit=b / a,
+        excess=1 / (a - 1),
+        spread=a / (a - 1) * min(1 / math.sqrt(max(a - 2, 0.25)), 2.0),
+        log_density=log_density,
+        inflation=lambda angle: -a * np.log(np.cos(angle)),
+        turning_point=lambda z: np.log(2 / (1 + np.sqrt(1 + 4 * z / a))),
+        largest_angle=1.5,
+        condition=16 + 4 * math.sqrt(a),
+        remainder_ok=remainder_ok,
+        left=9.0,
+        right=9.0 + 64 / (a - 1 if remainder_ok else a),
+        log_norm=_log_norm(log_density, 9.0, 9.0 + 64 / a),
+    )
+
+
+def _log_normal(law: Lognormal) -> _LogVariable:
     mu, sigma = law.log_parameters()
+    unit = math.exp(mu) if law.mean is None else law.mean * math.exp(-(sigma**2) / 2)
 
-    def normal_density(y: ComplexArray) -> ComplexArray:
-        return -((y - mu) ** 2) / (2 * sigma**2)
+    def log_density(y: ComplexArray) -> ComplexArray:
+        return -(y**2) / (2 * sigma**2)
 
     return _LogVariable(
-        log_density=normal_density,
+        unit=unit,
+        excess=math.expm1(sigma**2 / 2),
+        spread=math.exp(sigma**2 / 2) * min(math.sqrt(math.expm1(sigma**2)), 2.0),
+        log_density=log_density,
         inflation=lambda angle: angle**2 / (2 * sigma**2),
-        turning_point=lambda z: mu - lambertw(z * (sigma**2 * math.exp(mu))),
-        mean=mean,
-        spread=math.sqrt(min(variance, 4 * mean**2)),
+        turning_point=lambda z: -lambertw(z * sigma**2),
         largest_angle=math.inf,
-        condition=32.0,
+        condition=16.0,
         remainder_ok=True,
         left=12 * sigma,
         right=12 * sigma + 3 * sigma**2,
@@ -253,8 +271,15 @@ def _log_variable(law: InverseGamma | Lognormal) -> _LogVariable:
     )
 
 
+def _log_norm(log_density: Callable[[ComplexArray], ComplexArray], left: float, right: float) -> float:
+    """Logarithm of the integral of exp(log_density), well enough to choose a step by."""
+    points = np.linspace(-left, right, 4001)
+    values = np.exp(log_density(points.astype(complex)).real)
+    return math.log(float(values.sum()) * (points[1] - points[0]))
+
+
 def _trapezoid(variable: _LogVariable, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
-    flat = z.ravel()
+    flat = z.ravel() * variable.unit
     value, error = np.empty(flat.shape, dtype=complex), np.empty(flat.shape)
     small = variable.remainder_ok & (np.abs(flat) * variable.spread < _REMAINDER_BELOW)
     for remainder in (True, False):
@@ -273,49 +298,36 @@ def _trapezoid_group(
     saddle = variable.turning_point(z)
     angle = -saddle.imag
     growth = _modulus_growth(variable, z, remainder)
-    peak = variable.log_density(saddle) - z * np.exp(saddle)
-    floor = (
-        np.log(np.minimum(1.0, (np.abs(z) * variable.spread) ** 2))
-        if remainder
-        else (peak + z * variable.mean).real - variable.log_norm - 3.0
-    )
+    peak = (variable.log_density(saddle) - z * (expm1(saddle) - variable.excess)).real
+    floor = np.log(np.minimum(1.0, (np.abs(z) * variable.spread) ** 2)) if remainder else peak - 3.0
+    floor = floor if remainder else floor - variable.log_norm
     halfwidth, step = _choose_step(variable, np.angle(z), angle, growth - floor)
     points, log_norm, cut = _window(variable, z, saddle, step, remainder)
     # Integrands are scaled by exp(-top) so that neither they nor the centring overflow.
-    top = np.zeros(len(z)) + log_norm if remainder else (peak + z * variable.mean).real
-    sums, moduli = _line_sums(variable, z, angle, points, top, remainder)
-    total, modulus = sums * step, moduli * step
+    top = np.full(len(z), log_norm) if remainder else peak
+    sums, moduli, roundings = (
+        total * step for total in _line_sums(variable, z, angle, points, top, remainder)
+    )
     edges = np.maximum(
         variable.inflation(np.abs(angle + halfwidth)), variable.inflation(np.abs(angle - halfwidth))
     )
     offset = 0.0 if remainder else top - log_norm
     exponent = 2 * math.pi * halfwidth / step
     discretisation = 2 * np.exp(edges + growth - offset - exponent) / -np.expm1(-exponent)
-    condition = variable.condition + 4 * np.abs(z) * (variable.mean + np.abs(np.exp(saddle)))
-    if remainder:  # the density's own rounding is common to the integrand and the norm
-        condition = np.full(len(z), variable.condition / 4)
-    absolute = discretisation + (cut + EPSILON * condition) * modulus
-    if remainder:
-        return np.asarray(log1p(total), dtype=complex), absolute / (np.abs(1 + total) - absolute)
-    return np.asarray(np.log(total) + offset, dtype=complex), absolute / np.maximum(
-        np.abs(total) - absolute, np.abs(total) * 1e-3
-    )
+    absolute = discretisation + cut * moduli + EPSILON * roundings
+    total = 1 + sums if remainder else sums
+    value = log1p(sums) if remainder else np.log(sums) + offset
+    size = np.maximum(np.abs(total) - absolute, np.abs(total) * 1e-3)
+    return np.asarray(value, dtype=complex), np.asarray(absolute / size, dtype=float)
 
 
 def _modulus_growth(variable: _LogVariable, z: ComplexArray, remainder: bool) -> FloatArray:
     """Log of a bound of |integrand / density| integrated against the density on any admissible line."""
-    centre = z.real * variable.mean
+    mean = 1 + variable.excess
+    centre = z.real * mean
     if not remainder:
         return centre
-    return np.log(np.exp(centre) + 1 + 2 * np.abs(z) * variable.mean)
-
-
-def _log_norm(log_density: Callable[[ComplexArray], ComplexArray], centre: float, right: float) -> float:
-    """Logarithm of the integral of exp(log_density), well enough to choose a step by."""
-    points = np.linspace(centre - 9, centre + 9 + right, 4001)
-    values = log_density(points.astype(complex)).real
-    peak = float(values.max())
-    return peak + math.log(float(np.exp(values - peak).sum()) * (points[1] - points[0]))
+    return np.log(np.exp(centre) + 1 + 2 * np.abs(z) * mean)
 
 
 def _choose_step(
@@ -338,29 +350,35 @@ def _choose_step(
 def _window(
     variable: _LogVariable, z: ComplexArray, saddle: ComplexArray, step: float, remainder: bool
 ) -> tuple[FloatArray, float, float]:
-    """Points beyond which the integrand is negligible, log of the density's integral, the share cut off."""
+    """Points beyond which the integrand is negligible, log of the density's integral, the share cut off.
+
+    On every line used the modulus of the integrand is log-concave with its peak at the saddle.
+    """
     reach = 48.0
-    coarse = np.linspace(
-        float(saddle.real.min()) - variable.left, float(saddle.real.max()) + variable.right, 800
-    )
+    first, last = float(saddle.real.min()) - variable.left, float(saddle.real.max()) + variable.right
+    coarse = np.linspace(first, last, 800)
     density = variable.log_density(coarse.astype(complex)).real
-    if remainder:
-        inner = outer = density + np.log1p(float(np.abs(z).max()) * np.exp(coarse))
+    if remainder:  # at most |density| |z| (1 + exp(y)), up to a constant factor
+        inner = outer = density + np.log1p(np.exp(coarse))
     else:
         # Rotated lines damp least where cos(arg z - angle) is smallest, and not at all in the limit.
-        cosine = max(float(np.cos(np.angle(z) + saddle.imag).min()), 1e-3)
+        cosine = max(float(np.cos(np.angle(z) + saddle.imag).min()), 0.0)
         with np.errstate(over="ignore"):
             inner = density - float(np.abs(z).max()) * np.exp(coarse)
             outer = density - float(np.abs(z).min()) * cosine * np.exp(coarse)
-    low = coarse[np.flatnonzero(inner > inner.max() - reach - 8)[0]] - 0.1
-    high = coarse[np.flatnonzero(outer > outer.max() - reach)[-1]] + 0.1
+    # The last coarse point outside is kept: integrands may fall by dozens of decades in one coarse step.
+    low = coarse[max(np.flatnonzero(inner > inner.max() - reach - 32)[0] - 1, 0)]
+    high = coarse[min(np.flatnonzero(outer > outer.max() - reach)[-1] + 1, len(coarse) - 1)]
     points = np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
-    whole = coarse[density > density.max() - reach]
-    bounds = min(whole[0], low) - 0.1, max(whole[-1], high) + 0.1
-    whole_points = np.arange(math.floor(bounds[0] / step), math.ceil(bounds[1] / step) + 1) * step
-    logs = variable.log_density(whole_points.astype(complex)).real
-    log_norm = float(logs.max()) + math.log(float(np.exp(logs - logs.max()).sum()) * step)
-    return points, log_norm, math.exp(-reach + 6)
+    span = np.linspace(-variable.left, variable.right, 800)
+    whole = span[variable.log_density(span.astype(complex)).real > -reach]
+    coarseness = span[1] - span[0]
+    whole_points = (
+        np.arange(math.floor((whole[0] - coarseness) / step), math.ceil((whole[-1] + coarseness) / step) + 1)
+        * step
+    )
+    norm = float(np.exp(variable.log_density(whole_points.astype(complex)).real).sum()) * step
+    return points, math.log(norm), math.exp(-reach + 6)
 
 
 def _line_sums(
@@ -370,24 +388,29 @@ def _line_sums(
     points: FloatArray,
     top: FloatArray,
     remainder: bool,
-) -> tuple[ComplexArray, FloatArray]:
-    """Sum of the integrand, and of its modulus, over the points of each argument's own line."""
-    sums, moduli = np.empty(z.shape, dtype=complex), np.empty(z.shape)
+) -> tuple[ComplexArray, FloatArray, FloatArray]:
+    """Sums over each argument's own line: of the integrand, of its modulus, of its rounding in EPSILON."""
+    sums, moduli, roundings = np.empty(z.shape, dtype=complex), np.empty(z.shape), np.empty(z.shape)
     rows = max(1, _CHUNK // len(points))
     for first in range(0, len(z), rows):
         part = slice(first, first + rows)
         y = points[None, :] - 1j * angle[part, None]
-        shifted = z[part, None] * (np.exp(y) - variable.mean)
-        log_density = variable.log_density(y)
+        shifted = z[part, None] * (expm1(y) - variable.excess)
+        exponent, size = variable.log_density(y), np.abs(shifted)
+        doubt = variable.condition + 4 * np.abs(exponent)
         if remainder:
-            density = np.exp(log_density - top[part, None])
-            sums[part] = (density * (expm1(-shifted) + shifted)).sum(axis=1)
-            moduli[part] = (np.abs(density) * np.abs(shifted)).sum(axis=1)
+            density = np.exp(exponent - top[part, None])
+            values = density * (expm1(-shifted) + shifted)
+            moduli[part] = (np.abs(density) * size).sum(axis=1)
+            roundings[part] = 4 * moduli[part] + (np.abs(values) * doubt).sum(axis=1)
         else:
-            values = np.exp(log_density - shifted - top[part, None])
-            sums[part] = values.sum(axis=1)
-            moduli[part] = np.abs(values).sum(axis=1)
-    return sums, moduli
+            values = np.exp(exponent - shifted - top[part, None])
+            modulus = np.abs(values)
+            moduli[part] = modulus.sum(axis=1)
+            doubt += 4 * size + 4 * np.abs(z[part, None]) * abs(variable.excess)
+            roundings[part] = (modulus * doubt).sum(axis=1)
+        sums[part] = values.sum(axis=1)
+    return sums, moduli, roundings
 
 
 # --- laws that are finite sums, and the truncated Student-t -------------------------------------------
@@ -400,18 +423,31 @@ def _finite_sum(law: NoiseLaw, z: ComplexArray) -> tuple[ComplexArray, FloatArra
         points, masses = law.atoms()
     else:  # pragma: no cover - the type is closed
         raise InvalidInputError(f"no transform is known for {type(law).__name__}")
-    mean = float(masses @ points)
-    shifted = z[..., None] * (points - mean)
-    heights = np.exp(-shifted - np.max(-shifted.real, axis=-1, keepdims=True))
-    top = np.max(-shifted.real, axis=-1)
-    total = (heights * masses).sum(axis=-1)
-    modulus = (np.abs(heights) * masses).sum(axis=-1)
-    direct = np.log(total) + top
-    excess = ((expm1(-shifted) + shifted) * masses).sum(axis=-1)
-    small = np.abs(shifted).max(axis=-1) < _REMAINDER_BELOW
-    value = np.where(small, log1p(np.where(small, excess, 0)), direct)
-    reach = np.abs(shifted).max(axis=-1)
-    error = EPSILON * np.where(small, 8 * reach, (16 + 4 * reach) * modulus / np.abs(total))
+    offsets = points - float(masses @ points)
+    offsets -= float(masses @ offsets)  # the mean was rounded in its own size, not in that of the spread
+    flat = z.ravel()
+    value, error = np.empty(flat.shape, dtype=complex), np.empty(flat.shape)
+    rows = max(1, _CHUNK // len(points))
+    for first in range(0, len(flat), rows):
+        part = slice(first, first + rows)
+        value[part], error[part] = _sum_of_atoms(flat[part], offsets, masses)
+    return value.reshape(z.shape), error.reshape(z.shape)
+
+
+def _sum_of_atoms(
+    z: ComplexArray, offsets: FloatArray, masses: FloatArray
+) -> tuple[ComplexArray, FloatArray]:
+    shifted = z[:, None] * offsets
+    sizes = np.abs(shifted)
+    reach = sizes.max(axis=1)
+    top = np.max(-shifted.real, axis=1)
+    heights = np.exp(-shifted - top[:, None])
+    total, modulus = heights @ masses, np.abs(heights) @ masses
+    small = reach < _REMAINDER_BELOW
+    excess = (expm1(-shifted) + shifted) @ masses
+    with np.errstate(divide="ignore"):  # the transform of atoms may vanish; its bound is infinite there
+        value = np.where(small, log1p(np.where(small, excess, 0)), np.log(total) + top)
+        error = EPSILON * np.where(small, 8 * (sizes @ masses), (16 + 4 * reach) * modulus / np.abs(total))
     return value, error
 
 
