@@ -21,7 +21,7 @@ distance of F_h, cut after J terms and rounded, from F = P(Y <= y) has four part
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.epochs import FinalLoss, NoiseLaw, Term
-from depl.models.laws import Empirical, Lognormal, StudentT
+from depl.models.laws import Empirical, InverseGamma, Lognormal, StudentT
 from depl.models.risk.transforms import (
     EPSILON,
     ComplexArray,
@@ -110,11 +110,20 @@ class Labels:
     def combine(self, counts: NDArray[np.integer] | FloatArray) -> "Labels":
         """Labels of the sums that use row i ``counts[p, i]`` times, shape (p, ...)."""
         weights = np.asarray(counts, dtype=float)
-        sums = {field.name: weights @ getattr(self, field.name) for field in fields(self)}
-        sums["mean"] = _product(weights, self.mean)
-        parts = _product(weights, np.ascontiguousarray(self.transform).view(float))
-        sums["transform"] = parts.view(complex)
-        return Labels(**sums)
+        exact = np.column_stack([np.ascontiguousarray(self.transform).view(float), self.mean])
+        coarse = _coarse_part(exact, float(np.abs(weights).sum(axis=1).max(initial=0.0)))
+        names = [field.name for field in fields(self) if field.name not in ("transform", "mean")]
+        plain = [getattr(self, name).reshape(len(self), -1) for name in names]
+        table = np.hstack([coarse, exact - coarse, *plain])
+        # One product for all; a threaded one costs more than it gains for a few plans.
+        sums = np.einsum("pi,ij->pj", weights, table) if len(weights) <= 4 else weights @ table
+        ends = np.cumsum([exact.shape[1], exact.shape[1], *(part.shape[1] for part in plain)])
+        high, low, *others = np.split(sums, ends[:-1], axis=1)
+        total = high + low
+        columns = {name: part[:, 0] for name, part in zip(names, others, strict=True)}
+        columns |= {"rounding": others[names.index("rounding")], "envelope": others[names.index("envelope")]}
+        transform = np.ascontiguousarray(total[:, :-1]).view(complex)
+        return Labels(transform=transform, mean=total[:, -1], **columns)
 
     def __add__(self, other: "Labels") -> "Labels":
         """Labels of the sums of independent gains, element by element."""
@@ -175,7 +184,8 @@ def violation(
     """Certified bounds of P(G < threshold) for n gains, each with its own or one common threshold."""
     deviation = threshold - labels.mean
     # The means of the rows, their sum (rounded once), and the difference.
-    doubt = labels.mean_rounding + EPSILON * (np.abs(threshold) + np.abs(labels.mean) + np.abs(deviation))
+    sizes = np.abs(threshold) + np.abs(labels.mean) + np.abs(deviation)
+    doubt = labels.mean_rounding + EPSILON / 2 * sizes
     return _bounds(contour, labels, deviation, doubt)
 
 
@@ -221,7 +231,12 @@ def choose_contour(terms: Iterable[tuple[Term, int]], probability: float) -> Con
     tilt, period = _tilt_and_period(pairs, abscissa, deviation, wanted)
     spacing = 2 * math.pi / period
     ends = abscissa + 1j * spacing * np.stack([_CANDIDATE_COUNTS - 2, _CANDIDATE_COUNTS - 1], axis=1)
-    envelope = np.sum([count * _envelope(term, abscissa, ends) for term, count in pairs], axis=0)
+
+    def envelope_of(law: NoiseLaw, weights: FloatArray) -> FloatArray:
+        nodes = ends.ravel() if decays(law) else np.full(ends.size, abscissa)
+        return centred_log_transform(law, (weights * nodes).astype(complex))[0].real
+
+    envelope = _summed_by_law(pairs, envelope_of).reshape(ends.shape)
     slope = -np.diff(envelope, axis=1)[:, 0] / np.diff(np.log(ends.imag), axis=1)[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         truncation = abscissa * deviation + envelope[:, 1] - np.log(math.pi * np.maximum(slope, 1e-300))
@@ -241,11 +256,11 @@ def chernoff_probability(terms: Iterable[tuple[Term, int]], deviation: float) ->
 
 def cumulant(pairs: Sequence[tuple[Term, int]], s: FloatArray) -> FloatArray:
     """log E exp(-s Y) at real s > 0, any shape."""
-    total = np.zeros(s.shape)
-    for term, count in pairs:
-        value, _ = centred_log_transform(term.law, (-term.coefficient * s).astype(complex))
-        total += count * value.real
-    return total
+
+    def values(law: NoiseLaw, weights: FloatArray) -> FloatArray:
+        return centred_log_transform(law, (weights * s.ravel()).astype(complex))[0].real
+
+    return _summed_by_law(pairs, values).reshape(s.shape)
 
 
 def mean_rounding(law: NoiseLaw) -> float:
@@ -258,7 +273,7 @@ def mean_rounding(law: NoiseLaw) -> float:
         return max(map(abs, law.values)) * (4 + len(law.values) / 16)  # summed in eight lanes or more
     if isinstance(law, StudentT):
         return 32 * max(map(abs, law.support()))
-    return 4 * mean
+    return 2 * mean if isinstance(law, InverseGamma) and law.mean is None else mean
 
 
 def _bounds(
@@ -305,18 +320,15 @@ def _truncation(contour: Contour, labels: Labels, deviation: FloatArray) -> Floa
     return np.where(slope > 1e-3, size / (math.pi * np.maximum(slope, 1e-3)), math.inf)
 
 
-def _product(counts: FloatArray, table: FloatArray) -> FloatArray:
-    """counts @ table, for integer counts, as if rounded once, whatever the order and number of summands.
+def _coarse_part(table: FloatArray, most: float) -> FloatArray:
+    """``table`` rounded column by column to so coarse a unit that sums of up to ``most`` rows are exact.
 
-    The table is split into multiples of a power of two so coarse that no partial sum is rounded, and a
-    rest so small that the rounding of its sum does not matter (an error-free transformation, Rump 2008).
+    Since the rest is then too small for its rounding to matter, integer multiples of the rows are added
+    as if rounded once, in any order (an error-free transformation, Rump, Ogita and Oishi 2008).
     """
-    largest = float(np.abs(counts).sum(axis=-1).max(initial=0.0)) * float(np.abs(table).max(initial=0.0))
-    if not 0 < largest < 1e300:
-        return np.asarray(counts @ table, dtype=float)
-    unit = math.ldexp(1.0, math.frexp(largest)[1] - 52)
-    high = np.rint(table / unit) * unit
-    return np.asarray(counts @ high + counts @ (table - high), dtype=float)
+    largest = np.maximum(most * np.abs(table).max(axis=0, initial=0.0), 1e-300)
+    unit = np.ldexp(1.0, np.frexp(largest)[1] - 52)
+    return np.asarray(np.rint(table / unit) * unit, dtype=float)
 
 
 def _rows_by_law(terms: Sequence[Term]) -> dict[NoiseLaw, list[int]]:
@@ -324,6 +336,18 @@ def _rows_by_law(terms: Sequence[Term]) -> dict[NoiseLaw, list[int]]:
     for index, term in enumerate(terms):
         rows.setdefault(term.law, []).append(index)
     return rows
+
+
+def _summed_by_law(
+    pairs: Sequence[tuple[Term, int]], values: Callable[[NoiseLaw, FloatArray], FloatArray]
+) -> FloatArray:
+    """Sum over the terms of count times values(law, weight of the gain), all terms of a law at once."""
+    total: FloatArray = np.zeros(1)
+    for law, rows in _rows_by_law([term for term, _ in pairs]).items():
+        weights = np.array([-pairs[row][0].coefficient for row in rows])
+        counts = np.array([pairs[row][1] for row in rows], dtype=float)
+        total = total + np.einsum("i,ij->j", counts, values(law, weights[:, None]))
+    return total
 
 
 def _scalar_columns(terms: Sequence[Term]) -> tuple[FloatArray, ...]:
@@ -379,12 +403,6 @@ def _tilt_and_period(
     if unbounded == 0:  # beyond the essential infimum there is no low alias at all
         low = min(low, float(deviation + mean - bottom) * 1.01)
     return float(tilts[best]), max(-wanted / abscissa, low)
-
-
-def _envelope(term: Term, abscissa: float, ends: ComplexArray) -> FloatArray:
-    arguments: ComplexArray = ends if decays(term.law) else np.full(ends.shape, abscissa, dtype=np.complex128)
-    value, error = centred_log_transform(term.law, -term.coefficient * arguments)
-    return np.asarray(value.real + error, dtype=float)
 
 
 def labels_of(loss: FinalLoss, contour: Contour) -> Labels:
