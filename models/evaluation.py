@@ -182,7 +182,7 @@ def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
     """
     if len(plan.epochs) > instance.target.maximum_epochs:
         raise InvalidInputError(
-            f"has {len(plan.epochs)} epochs where maximum_epochs is {instance.target.maximum_epochs}; shorten it",
+            f"has {len(plan.epochs)} epochs, maximum_epochs is {instance.target.maximum_epochs}; shorten it",
             "$.epochs",
         )
     steps = []

@@ -290,9 +290,23 @@ def _bounds(
                 estimate - (terms.high_alias - terms.high_alias_uncertain) + terms.truncation + terms.rounding
             )
         known = np.isfinite(low) & np.isfinite(high)
-        lower[part] = np.where(known, np.clip(low, 0.0, 1.0), 0.0)
-        upper[part] = np.where(known, np.clip(high, 0.0, 1.0), 1.0)
+        floor, ceiling = _elementary(contour, labels[part], deviation[part], doubt[part])
+        lower[part] = np.maximum(np.where(known, np.clip(low, 0.0, 1.0), 0.0), floor)
+        upper[part] = np.minimum(np.where(known, np.clip(high, 0.0, 1.0), 1.0), ceiling)
     return lower, upper
+
+
+def _elementary(
+    contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds that need no window: Cantelli or Markov far above the mean, Chernoff at c below it."""
+    above = deviation - doubt
+    reach = labels.mean - labels.infimum
+    bounded = (labels.unbounded == 0) & (above > 0)
+    markov = np.where(bounded, reach / np.where(bounded, reach + above, 1.0), 1.0)
+    floor = np.maximum(1 - np.minimum(_cantelli(above, labels), markov) - 1e-12, 0.0)
+    chernoff = labels.transform[:, 0].real + labels.rounding[:, 0] + contour.abscissa * (deviation + doubt)
+    return floor, np.exp(np.minimum(chernoff * (1 - 1e-12 * np.sign(chernoff)), 0.0))
 
 
 def _cantelli(distance: FloatArray, labels: Labels) -> FloatArray:
