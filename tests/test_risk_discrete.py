@@ -21,7 +21,8 @@ def tosses(count, constant=0.0, coefficient=1.0, law=COIN):
 
 def binomial_tail(count, more_than, success=Fraction(1, 2)):
     return sum(
-        math.comb(count, k) * success**k * (1 - success) ** (count - k) for k in range(more_than + 1, count + 1)
+        math.comb(count, k) * success**k * (1 - success) ** (count - k)
+        for k in range(more_than + 1, count + 1)
     )
 
 
@@ -118,7 +119,9 @@ def test_the_quantile_is_the_smallest_value_that_reaches_the_level():
 small_laws = st.lists(
     st.tuples(st.integers(-6, 6), st.integers(1, 9)), min_size=1, max_size=4, unique_by=lambda pair: pair[0]
 ).map(lambda pairs: Empirical(values=tuple(v / 4 for v, _ in pairs), weights=tuple(w / 10 for _, w in pairs)))
-small_losses = st.lists(st.tuples(st.sampled_from([-1.0, -0.5, 0.3, 2.0]), small_laws, st.integers(1, 2)), max_size=3)
+small_losses = st.lists(
+    st.tuples(st.sampled_from([-1.0, -0.5, 0.3, 2.0]), small_laws, st.integers(1, 2)), max_size=3
+)
 
 
 def enumerated(parts, constant):
@@ -132,14 +135,19 @@ def enumerated(parts, constant):
         ]
         factors += [outcomes] * count
     for choice in itertools.product(*factors):
-        yield decimal(constant) + sum(v for v, _ in choice), math.prod((p for _, p in choice), start=Fraction(1))
+        yield (
+            decimal(constant) + sum(v for v, _ in choice),
+            math.prod((p for _, p in choice), start=Fraction(1)),
+        )
 
 
 @given(small_losses, st.integers(-20, 20).map(lambda n: n / 8))
 def test_violation_and_quantile_agree_with_enumeration(parts, threshold):
     loss = FinalLoss(1.5, tuple((Term(coefficient, law), count) for coefficient, law, count in parts))
     outcomes = list(enumerated(parts, 1.5))
-    expected = sum((p for value, p in outcomes if value > decimal(threshold) + Fraction(1, 10**9)), Fraction(0))
+    expected = sum(
+        (p for value, p in outcomes if value > decimal(threshold) + Fraction(1, 10**9)), Fraction(0)
+    )
     assert exact_violation(loss, threshold).exact == expected
     quantile = exact_quantile(loss, 0.8).exact
     assert sum(p for value, p in outcomes if value <= quantile) >= Fraction(4, 5)
@@ -150,4 +158,6 @@ def test_violation_and_quantile_agree_with_enumeration(parts, threshold):
 def test_the_order_of_the_terms_does_not_matter(parts, random):
     terms = [(Term(coefficient, law), count) for coefficient, law, count in parts]
     shuffled = random.sample(terms, len(terms))
-    assert exact_violation(FinalLoss(0.0, tuple(terms)), 0.1) == exact_violation(FinalLoss(0.0, tuple(shuffled)), 0.1)
+    assert exact_violation(FinalLoss(0.0, tuple(terms)), 0.1) == exact_violation(
+        FinalLoss(0.0, tuple(shuffled)), 0.1
+    )

@@ -26,7 +26,9 @@ LAWS = {
     "normal": Normal(mean=1.0, variance=0.04),
     "student t": StudentT(degrees_of_freedom=1.5, location=0.3, scale=0.1),
     "truncated student t": StudentT(degrees_of_freedom=3, location=0.3, scale=0.1, lower=0.0, upper=0.5),
-    "student t truncated to its tail": StudentT(degrees_of_freedom=4, location=0, scale=1, lower=3.0, upper=5.0),
+    "student t truncated to its tail": StudentT(
+        degrees_of_freedom=4, location=0, scale=1, lower=3.0, upper=5.0
+    ),
 }
 
 
@@ -121,7 +123,9 @@ def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met():
 
 def test_next_to_a_continuous_epoch_an_atom_earns_no_tolerance_in_the_upper_bound():
     # A normal of standard deviation 1e-10 around the atom: half of it lies above, and is not "met".
-    loss = FinalLoss(0.0, ((Term(1.0, Empirical(values=(1.0,))), 1), (Term(1.0, Normal(mean=0, variance=1e-20)), 1)))
+    loss = FinalLoss(
+        0.0, ((Term(1.0, Empirical(values=(1.0,))), 1), (Term(1.0, Normal(mean=0, variance=1e-20)), 1))
+    )
     found = grid_violation(loss, 1.0)
     assert found.lower <= 0.5 <= found.upper
 
@@ -133,7 +137,9 @@ def test_without_randomness_the_answer_is_certain():
 
 
 def test_more_points_give_a_narrower_interval_inside_the_old_one_up_to_its_width():
-    loss = FinalLoss(20.0, tuple((Term(-1 / math.sqrt(k + 5), LAWS["inverse gamma"]), 1) for k in range(1, 11)))
+    loss = FinalLoss(
+        20.0, tuple((Term(-1 / math.sqrt(k + 5), LAWS["inverse gamma"]), 1) for k in range(1, 11))
+    )
     maximum = loss.mean() + 2 * math.sqrt(loss.variance())
     widths = [grid_violation(loss, maximum, 2**n).width for n in (6, 9, 12, 15)]
     assert all(late < early / 6 for early, late in zip(widths, widths[1:], strict=False))
@@ -164,7 +170,11 @@ def test_heavy_bad_tails_keep_their_probability():
     loss = FinalLoss(0.0, ((Term(1.0, law), 2),))
     for maximum in (0.0, 3.0, 30.0):
         true = integrate.quad(
-            lambda u, t=maximum: float(survival(law, t - float(quantile(law, u)))), 0, 1, limit=800, epsabs=1e-12
+            lambda u, t=maximum: float(survival(law, t - float(quantile(law, u)))),
+            0,
+            1,
+            limit=800,
+            epsabs=1e-12,
         )[0]
         found = grid_violation(loss, maximum, 2**14)
         assert found.lower - 1e-9 <= true <= found.upper + 1e-9
@@ -189,7 +199,9 @@ continuous = st.one_of(
     st.builds(Normal, mean=between(-2, 2), variance=between(1e-4, 4)),
     st.builds(StudentT, degrees_of_freedom=between(1.1, 30), location=between(-1, 1), scale=between(0.01, 1)),
 )
-atoms = st.lists(between(-3, 3), min_size=1, max_size=4, unique=True).map(lambda v: Empirical(values=tuple(v)))
+atoms = st.lists(between(-3, 3), min_size=1, max_size=4, unique=True).map(
+    lambda v: Empirical(values=tuple(v))
+)
 
 
 @settings(deadline=None, max_examples=40)
@@ -205,7 +217,9 @@ def test_any_single_epoch_is_contained(law, coefficient, level):
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(st.sampled_from([-1.0, -0.3, 0.7]), atoms), min_size=1, max_size=4), st.floats(-6, 6))
+@given(
+    st.lists(st.tuples(st.sampled_from([-1.0, -0.3, 0.7]), atoms), min_size=1, max_size=4), st.floats(-6, 6)
+)
 def test_any_discrete_loss_is_contained(parts, threshold):
     loss = FinalLoss(0.25, tuple((Term(coefficient, law), 1) for coefficient, law in parts))
     true = exact_violation(loss, threshold).exact
@@ -217,7 +231,10 @@ def test_any_discrete_loss_is_contained(parts, threshold):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.lists(st.tuples(st.sampled_from([-1.0, -0.4]), continuous), min_size=1, max_size=4), st.floats(0.05, 0.9))
+@given(
+    st.lists(st.tuples(st.sampled_from([-1.0, -0.4]), continuous), min_size=1, max_size=4),
+    st.floats(0.05, 0.9),
+)
 def test_quantiles_increase_with_the_level_and_agree_with_violations(parts, level):
     loss = FinalLoss(0.0, tuple((Term(coefficient, law), 1) for coefficient, law in parts))
     here, higher = grid_quantile(loss, level, 256), grid_quantile(loss, (1 + level) / 2, 256)
@@ -284,7 +301,12 @@ def test_the_transform_errs_by_less_than_its_bound():
         one, other = (rng.exponential(size=length) ** 6 for _ in range(2))
         one, other = one / one.sum(), other / other.sum()
         total = law_of(Rounding.UP, 0, one).convolve(law_of(Rounding.UP, 0, other))
-        exact = np.array([math.fsum(one[max(0, k - length + 1) : k + 1] * other[max(0, k - length + 1) : k + 1][::-1]) for k in range(2 * length - 1)])
+        exact = np.array(
+            [
+                math.fsum(one[max(0, k - length + 1) : k + 1] * other[max(0, k - length + 1) : k + 1][::-1])
+                for k in range(2 * length - 1)
+            ]
+        )
         assert np.abs(total.masses - exact).sum() <= total.error < 1e-10
 
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 
 from depl.models.epochs import FinalLoss, Term
 from depl.models.errors import InvalidInputError
+from depl.models.laws import Empirical
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal, is_discrete
 from depl.models.risk.interval import Interval
 from depl.models.risk.reach import Reach, reaches, total_reach
@@ -31,7 +32,11 @@ EVALUATOR = "directed grid"
 Terms = Sequence[tuple[Term, int]]
 Pair = tuple[RoundedLaw, RoundedLaw]
 
-_TAILS = (1e-4, 1e-7, 1e-10, 1e-13)
+_TAILS = (1e-2, 1e-3, 1e-5, 1e-7, 1e-10)
+_LEAST_TAIL = 1e-15
+_STEPS_PER_OCTAVE = 8
+_ALIKE = 4.0
+_COARSER = 16
 _PASSES = 4
 _LEAST_RELATIVE_WIDTH = 1e-10
 _MOST_POINTS = 2**22
@@ -97,7 +102,7 @@ def grid_quantile(loss: FinalLoss, level: float | Fraction, points: int = 2**16)
     low, high = _first_bracket(terms, float(level))
     # The reach is rough for heavy tails: zoom with few points, then once with all.
     for _ in range(_PASSES):
-        lower, upper = _quantile_bracket(terms, budget, (low, high), max(16, points // 16))
+        lower, upper = _quantile_bracket(terms, budget, (low, high), max(16, points // _COARSER))
         lower, upper = max(low, lower), min(high, upper)
         if not lower < upper or upper - lower > (high - low) / 2:
             break
@@ -109,9 +114,14 @@ def grid_quantile(loss: FinalLoss, level: float | Fraction, points: int = 2**16)
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """A partial sum: one term, or two partial sums added (possibly the same law twice)."""
+    """A partial sum: one term, or two partial sums added (possibly the same law twice).
+
+    ``reach`` describes it as the rest of another sum, ``support`` where it can lie itself: losing its
+    own tails costs their probability, losing those of the rest only that of both going astray.
+    """
 
     reach: Reach
+    support: Reach
     content: "Term | tuple[_Sum, _Sum]"
 
 
@@ -122,14 +132,25 @@ class _Windows:
     total: Reach
     start: float
     stop: float
-    tail: float
+    share: float
+    own_share: float
 
-    def of(self, part: Reach) -> tuple[float, float]:
+    def of(self, part: _Sum) -> tuple[float, float]:
         """Ends of the window of a partial sum [loss]."""
-        rest = self.total.plus(part, -1)
-        low = max(self.start - rest.high(self.tail), part.low(self.tail))
-        high = min(self.stop - rest.low(self.tail), part.high(self.tail))
+        rest = self.total.plus(part.reach, -1)
+        low = max(self.start - rest.high(self.share), part.support.low(self.own_share))
+        high = min(self.stop - rest.low(self.share), part.support.high(self.own_share))
         return min(low, high), max(low, high)
+
+    def harm(self, part: _Sum) -> float:
+        """About the probability that what leaves the window of ``part`` is misjudged.
+
+        Beyond its own tails that takes ``part`` outside its window and, independently, the rest beyond
+        its reach.
+        """
+        low, high = self.of(part)
+        outside = part.reach.exceedance(high) + part.reach.shortfall(low) + 2 * self.share
+        return self.share * outside + 2 * self.own_share
 
 
 def _require_points(points: int) -> None:
@@ -144,38 +165,60 @@ def _random_terms(loss: FinalLoss) -> list[tuple[Term, int]]:
 def _laws(terms: Terms, start: float, stop: float, points: int) -> Pair:
     """The sum of the terms rounded up and down, followed where thresholds in [start, stop] need it."""
     count = sum(number for _, number in terms)
-    tree, windows, step = min(
-        (_layout(terms, start, stop, tail, points) for tail in _TAILS),
-        key=lambda layout: _expected_width(layout, count),
-    )
-    known: dict[int, Pair] = {}
-    return _evaluated(tree, windows, step, count, known)
+    layouts = [_layout(terms, start, stop, tail, points) for tail in _TAILS]
+    steps = [layout.step for layout in layouts]
+    if max(steps) <= _ALIKE * min(steps):
+        best = min(layouts, key=lambda layout: _expected_width(layout, count))
+    else:  # heavy tails that raise the loss: what to give up for a smaller step shows only by trying
+        best = min(layouts, key=lambda layout: _tried_width(layout, count))
+    return _evaluated(best.tree, best.windows, best.step, count, {})
 
 
-_Layout = tuple[_Sum, _Windows, float]
+@dataclass(frozen=True)
+class _Layout:
+    """Everything that is chosen before a grid is filled."""
+
+    tree: _Sum
+    windows: _Windows
+    step: float
 
 
 def _layout(terms: Terms, start: float, stop: float, tail: float, points: int) -> _Layout:
     """Tree, windows and step for one choice of the tail that may be cut off."""
     counts = [count for _, count in terms]
-    share = tail / (4 * sum(counts))
-    parts = reaches(terms, share)
-    windows = _Windows(total_reach(parts, counts), start, stop, share)
-    singles = [_Sum(part, term) for part, (term, _) in zip(parts, terms, strict=True)]
+    share, own_share = tail / (4 * sum(counts)), max(tail**2, _LEAST_TAIL) / (4 * sum(counts))
+    parts, supports = reaches(terms, share), reaches(terms, own_share)
+    windows = _Windows(total_reach(parts, counts), start, stop, share, own_share)
+    singles = [_Sum(*reach, term) for *reach, (term, _) in zip(parts, supports, terms, strict=True)]
     tree = _balanced([_repeated(single, count) for single, count in zip(singles, counts, strict=True)])
-    ends = [windows.of(reach) for reach in _all_reaches(tree)]
+    ends = [windows.of(part) for part in _nodes(tree)]
     widest = max(stop - start, *(high - low for low, high in ends))
     farthest = max(abs(start), abs(stop), *(max(abs(low), abs(high)) for low, high in ends), 1e-290)
     width = max(widest, _LEAST_RELATIVE_WIDTH * farthest)
-    return tree, windows, 2.0 ** math.ceil(math.log2(width / points))
+    return _Layout(tree, windows, _short(width / points, terms))
+
+
+def _short(step: float, terms: Terms) -> float:
+    """``step`` rounded up to few binary digits; to one if there are only atoms, so that integers fit."""
+    digits = 1 if all(isinstance(term.law, Empirical) for term, _ in terms) else _STEPS_PER_OCTAVE
+    octave = 2.0 ** math.floor(math.log2(step))
+    return math.ceil(step / octave * digits) / digits * octave
 
 
 def _expected_width(layout: _Layout, count: int) -> float:
     """Rough width of the interval: rounding times density, plus what is cut off."""
-    _, windows, step = layout
-    spread = windows.total.high(0.1) - windows.total.low(0.1)
-    likely = windows.total.exceedance(windows.start)
-    return (count * step / spread if spread > 0 else 0.0) * likely + windows.tail * count
+    total = layout.windows.total
+    spread, likely = total.high(0.1) - total.low(0.1), total.exceedance(layout.windows.start)
+    rounding = count * layout.step / spread * likely if spread > 0 else 0.0
+    return rounding + sum(layout.windows.harm(part) for part in _nodes(layout.tree))
+
+
+def _tried_width(layout: _Layout, count: int) -> float:
+    """Width of the interval on a grid `_COARSER` times coarser, at both ends of the thresholds."""
+    step = layout.step * _COARSER
+    up, down = _evaluated(layout.tree, layout.windows, step, count, {})
+    ends = [math.floor(end / step) for end in (layout.windows.start, layout.windows.stop)]
+    return sum(up.above(end) - down.above(end) for end in ends)
 
 
 def _repeated(single: _Sum, count: int) -> _Sum:
@@ -195,10 +238,11 @@ def _balanced(sums: list[_Sum]) -> _Sum:
 
 
 def _added(first: _Sum, second: _Sum) -> _Sum:
-    return _Sum(first.reach.plus(second.reach), (first, second))
+    return _Sum(first.reach.plus(second.reach), first.support.plus(second.support), (first, second))
 
 
-def _all_reaches(tree: _Sum) -> list[Reach]:
+def _nodes(tree: _Sum) -> list[_Sum]:
+    """Every distinct partial sum of the tree."""
     found, waiting = {id(tree): tree}, [tree]
     while waiting:
         content = waiting.pop().content
@@ -206,14 +250,14 @@ def _all_reaches(tree: _Sum) -> list[Reach]:
             if id(part) not in found:
                 found[id(part)] = part
                 waiting.append(part)
-    return [part.reach for part in found.values()]
+    return list(found.values())
 
 
 def _evaluated(node: _Sum, windows: _Windows, step: float, margin: int, known: dict[int, Pair]) -> Pair:
     """The partial sum rounded up and down; ``known`` saves equal branches from being computed twice."""
     if id(node) in known:
         return known[id(node)]
-    low, high = windows.of(node.reach)
+    low, high = windows.of(node)
     # Rounding moves a sum by up to one step per term, so the window grows by that much.
     first, last = math.floor(low / step) - margin, math.ceil(high / step) + margin
     if isinstance(node.content, Term):

@@ -61,6 +61,10 @@ class Reach:
         """About an upper bound on P(Y > value)."""
         return math.exp(min(0.0, float((self.upward - self.rates * value).min())))
 
+    def shortfall(self, value: float) -> float:
+        """About an upper bound on P(Y < value)."""
+        return math.exp(min(0.0, float((self.downward + self.rates * value).min())))
+
 
 def reaches(terms: Sequence[tuple[Term, int]], tail: float) -> list[Reach]:
     """The reach of one copy of every term, all at common rates.
@@ -72,7 +76,8 @@ def reaches(terms: Sequence[tuple[Term, int]], tail: float) -> list[Reach]:
     """
     levels = 0.1 * 2.0 ** -np.arange(math.ceil(math.log2(0.1 / tail)), -1, -1.0)
     middle = np.linspace(0.1, 0.9, 34)[1:]
-    probabilities = np.diff(np.concatenate([[0.0], levels, middle, 1 - levels[-2::-1], [1.0]]))
+    side = np.concatenate([levels[:1], np.diff(levels)])
+    probabilities = np.concatenate([side, np.full(33, 0.8 / 33), side[::-1]])
     distinct = dict.fromkeys(term.law for term, _ in terms)
     laws = {law: _quantiles(law, levels, middle) for law in distinct}
     grids = [_scaled(term.coefficient, laws[term.law]) for term, _ in terms]

@@ -6,7 +6,7 @@ the type, and so is the mass that cannot be placed: it sits at +infinity when ro
 -infinity when rounding down. The habits (direction in the type, explicit mass at infinity, refusal
 to mix) are those of privacy accountants such as dp_accounting.
 
-Grid points are integer multiples of a power of two, hence exact in double precision.
+Grid points are integer multiples of a step with few binary digits, hence exact in double precision.
 """
 
 import math
@@ -43,7 +43,7 @@ class RoundedLaw:
     rounding : Rounding
         Whether the law is stochastically above (UP) or below (DOWN) the one that it stands for.
     step : float
-        Grid spacing [loss], a power of two.
+        Grid spacing [loss], of few binary digits.
     first : int
         Index of the first grid point of ``masses``.
     masses : ndarray, shape (n,)
@@ -129,7 +129,7 @@ def rounded(term: Term, step: float, first: int, last: int) -> tuple[RoundedLaw,
     Parameters
     ----------
     step : float
-        Grid spacing [loss], a power of two.
+        Grid spacing [loss], of few binary digits so that its multiples are exact.
 
     Returns
     -------
