@@ -99,7 +99,7 @@ def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:
     if contour is None:
         return None
     labels = labels_of(loss, contour)
-    interval = _invert(contour, labels, probability, loss)
+    interval = _invert(contour, labels, probability)
     return None if interval is None else Interval(-interval[1], -interval[0], "contour")
 
 
@@ -126,9 +126,7 @@ def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     return Interval(lower, upper, "contour") if found else None
 
 
-def _invert(
-    contour: Contour, labels: Labels, probability: float, loss: FinalLoss
-) -> tuple[float, float] | None:
+def _invert(contour: Contour, labels: Labels, probability: float) -> tuple[float, float] | None:
     """Interval of y with P(G - E G <= y) = probability."""
 
     def bounds(deviation: float) -> tuple[float, float]:
@@ -139,19 +137,19 @@ def _invert(
         low, high = bounds(deviation)
         return (low + high) / 2 - probability
 
-    bracket = _bracket(contour, labels, probability, loss)
+    bracket = _bracket(contour, labels, probability)
     if bracket is None:
         return None
     root = float(optimize.brentq(excess, *bracket, xtol=1e-300, rtol=8 * EPSILON))
     return _widen(bounds, root, probability, (bracket[1] - bracket[0]) * 1e-3)
 
 
-def _bracket(
-    contour: Contour, labels: Labels, probability: float, loss: FinalLoss
-) -> tuple[float, float] | None:
+def _bracket(contour: Contour, labels: Labels, probability: float) -> tuple[float, float] | None:
     """Two deviations with certified probabilities below and above ``probability``."""
     unit = 1 / contour.abscissa
-    points = unit * np.concatenate([-np.geomspace(400, 0.05, 60), [0.0], np.geomspace(0.05, 12, 40)])
+    # By Chernoff's bound the quantile lies above `chernoff`, as a rule by three units or so.
+    chernoff = unit * (math.log(probability) - float(labels.transform[0, 0].real))
+    points = chernoff + unit * np.concatenate([[-1.0], np.geomspace(0.05, 60, 80)])
     many = labels[np.zeros(len(points), dtype=np.intp)]
     low, high = distribution(contour, many, points)
     below, above = np.flatnonzero(high < probability), np.flatnonzero(low > probability)
