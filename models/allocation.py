@@ -136,7 +136,7 @@ def allocate(loads: Sequence[Load], maximum_time: float | None, round_deadline: 
     counts = np.bincount(member, minlength=len(position)).astype(float)
     fastest = _total(counts, curves.shortest)
     reason = _obstacle(curves, member, fastest, maximum_time, round_deadline)
-    pace = 0.0 if reason else _pace(curves, counts, maximum_time, fastest)
+    pace = 0.0 if reason else _pace(curves, counts, maximum_time)
     chosen = curves.capacity if reason else curves.resources(pace)
     resources = chosen[member]
     resources.setflags(write=False)
@@ -285,10 +285,9 @@ class _Curves:
     shortest: FloatArray
 
     def resources(self, pace: float | FloatArray) -> FloatArray:
-        """X at a pace (a number, or an array that broadcasts against (R,)); both ends are met exactly."""
+        """X at a pace (a number, or an array that broadcasts against (R,)); full exactly from ``end`` on."""
         free = np.clip(pace * self.slope, self.least, self.capacity)
-        below = np.where(pace <= self.start, self.least, free)
-        return np.where(pace >= self.end, self.capacity, below)
+        return np.where(pace >= self.end, self.capacity, free)
 
     def durations(self, resources: FloatArray) -> FloatArray:
         """C / x + s, infinite where work gets no resources."""
@@ -324,7 +323,6 @@ def _curves(loads: Sequence[Load], maximum_time: float | None, round_deadline: f
             "computing costs money but nothing limits time; give maximum_time or round_deadline"
         )
     capacity = np.where(work > 0, full, 0.0)
-    least = np.where(np.isinf(least) | chosen, least, capacity)
     # Roots before products and quotients: c kappa and c / kappa leave the range of doubles far earlier.
     root_work, root_price = np.sqrt(work), np.sqrt(unit_price)
     slope = np.divide(root_work, root_price, out=np.zeros(len(loads)), where=chosen)
@@ -371,8 +369,8 @@ def _obstacle(
     return ""
 
 
-def _pace(curves: _Curves, counts: FloatArray, maximum_time: float | None, fastest: float) -> float:
-    """The least q at which the plan takes at most ``maximum_time``."""
+def _pace(curves: _Curves, counts: FloatArray, maximum_time: float | None) -> float:
+    """The least q at which the plan takes at most ``maximum_time``, or the last breakpoint if none."""
 
     def time_at(pace: float) -> float:
         return _total(counts, curves.durations(curves.resources(pace)))
@@ -380,9 +378,10 @@ def _pace(curves: _Curves, counts: FloatArray, maximum_time: float | None, faste
     if maximum_time is None or time_at(0.0) <= maximum_time:
         return 0.0
     breaks = np.unique(np.concatenate([[0.0], curves.start, curves.end]))
-    if fastest >= maximum_time:
-        return float(breaks[-1])
-    before, after = 0, len(breaks) - 1  # too slow at the one, fast enough at the other
+    before, after = (
+        0,
+        len(breaks) - 1,
+    )  # too slow at the one, the other is never too slow by more than the tolerance
     while after - before > 1:
         middle = (before + after) // 2
         if time_at(float(breaks[middle])) > maximum_time:
@@ -390,10 +389,11 @@ def _pace(curves: _Curves, counts: FloatArray, maximum_time: float | None, faste
         else:
             after = middle
     left, right = float(breaks[before]), float(breaks[after])
-    moving = (curves.start <= left) & (curves.end >= right) & (curves.root > 0)
+    moving = (curves.start <= left) & (curves.end >= right)
     fixed = np.where(moving, curves.communication, curves.durations(curves.resources(right)))
     room = math.fsum([maximum_time, *(-counts * fixed).tolist()])
     needed = _total(counts, np.where(moving, curves.root, 0.0))
+    # Room of a few roundings of T_max says nothing about q; the segment still does.
     return min(max(needed / room, left), right) if room > 0 else right
 
 
@@ -403,8 +403,7 @@ def _segments(curves: _Curves, maximum_time: float | None) -> _Segments:
         breaks = breaks[:1]
     left, right = np.concatenate([[0.0], breaks[:-1]]), breaks
     durations = curves.durations(curves.resources(right[:, None]))
-    moves = (curves.start <= left[:, None]) & (curves.end >= right[:, None]) & (curves.root > 0)
-    moves &= (left < right)[:, None]
+    moves = (curves.start <= left[:, None]) & (curves.end >= right[:, None])
     return _Segments(
         curves=curves,
         left=left,

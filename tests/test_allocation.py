@@ -11,7 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from depl.models.allocation import TIME_TOLERANCE, Allocation, allocate, dual_bound, minimum_resources
+from depl.models.allocation import (
+    TIME_TOLERANCE,
+    Allocation,
+    allocate,
+    dual_bound,
+    minimum_resources,
+)
 from depl.models.epochs import Load
 from depl.models.errors import InvalidInputError
 
@@ -184,6 +190,17 @@ def test_a_budget_that_the_deadline_already_keeps_has_no_price() -> None:
     found = allocate([SMALL, LARGE], 7.5, 3.5)
     np.testing.assert_array_equal(found.resources, [4 / 3, 3.0])
     assert found.multiplier == 0.0
+
+
+def test_a_budget_that_full_resources_just_keep_has_the_least_of_its_multipliers() -> None:
+    # Full capacity is reached at lam = kappa r**2 / c: 4 for the small epoch, 9 for the large one.
+    found = allocate([SMALL, LARGE], 4.0, None)
+    np.testing.assert_array_equal(found.resources, [4.0, 4.5])
+    assert found.multiplier == 9.0
+
+
+def test_a_budget_that_the_deadline_just_keeps_has_no_price() -> None:
+    assert allocate([SMALL, LARGE], 7.0, 3.5).multiplier == 0.0
 
 
 def test_a_plan_without_epochs_costs_and_takes_nothing() -> None:

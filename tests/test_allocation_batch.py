@@ -1,5 +1,6 @@
 """Many plans at once against `allocate`, plan by plan."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -122,6 +123,37 @@ def test_a_kind_out_of_reach_spoils_only_the_plans_that_use_it() -> None:
     np.testing.assert_array_equal(found.feasible, [True, False])
     assert found.costs[0] == allocate([SMALL, SMALL], 12.0, 2.0).cost
     assert found.costs[1] == math.inf
+
+
+def test_full_resources_have_the_least_multiplier_of_the_kinds_that_are_used() -> None:
+    # Full capacity is reached at lam = kappa r**2 / c: 4, 9 and, for the kind that is not used, 1e6.
+    greedy = Load(work=1.0, price=1.0, capacity=1e3, communication=0.0)
+    for maximum_time in (4.0, 4.0 * (1 - 0.9e-9)):
+        found = allocate_counts([SMALL, LARGE, greedy], np.array([[1, 1, 0], [1, 0, 0]]), maximum_time, None)
+        assert found.multipliers[0] == 9.0
+        assert found.costs[0] == 22.0
+        assert found.multipliers[1] == allocate([SMALL], maximum_time, None).multiplier
+
+
+@pytest.mark.parametrize(("taken", "wanted"), [(0.7, 0.7), (1.2, 0.2), (0.0, 1.4)])
+def test_room_below_the_rounding_of_the_budget_does_not_speed_up_the_others(
+    taken: float, wanted: float
+) -> None:
+    # The deadline makes `kept` take 1 until lam = 1; the other two take 1 and `taken` units in the last place
+    # of T_max = 2 + 1 unit. The 1 - `taken` units that are left are too few for `tiny`, which takes `wanted`
+    # at lam = 1, so `kept` must speed up by next to nothing. Roots over room would be far off.
+    unit = 2 * EPS
+    kept = Load(work=1.0, price=1.0, capacity=10.0, communication=0.0)
+    sent = [Load(work=0.0, price=1.0, capacity=1.0, communication=time) for time in (1.0, taken * unit)]
+    tiny = Load(work=(wanted * unit) ** 2, price=1.0, capacity=1.0, communication=0.0)
+    loads = [kept, *sent, tiny]
+    found = allocate(loads, 2 + unit, 1.0)
+    assert found.cost == pytest.approx(1.0, rel=1e-14)
+    assert found.time <= 2 + 2 * unit
+    for order in itertools.permutations(loads):
+        many = allocate_counts(order, np.ones((1, 4), dtype=int), 2 + unit, 1.0)
+        assert many.costs[0] == pytest.approx(1.0, rel=1e-14)
+        assert many.times[0] <= 2 + 2 * unit
 
 
 def test_working_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
