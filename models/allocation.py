@@ -378,10 +378,8 @@ def _pace(curves: _Curves, counts: FloatArray, maximum_time: float | None) -> fl
     if maximum_time is None or time_at(0.0) <= maximum_time:
         return 0.0
     breaks = np.unique(np.concatenate([[0.0], curves.start, curves.end]))
-    before, after = (
-        0,
-        len(breaks) - 1,
-    )  # too slow at the one, the other is never too slow by more than the tolerance
+    # Too slow at the one; never too slow by more than the tolerance at the other.
+    before, after = 0, len(breaks) - 1
     while after - before > 1:
         middle = (before + after) // 2
         if time_at(float(breaks[middle])) > maximum_time:
