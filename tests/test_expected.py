@@ -1,0 +1,219 @@
+"""The sequences of lowest expected loss against brute force, and by hand where ties are broken."""
+
+import itertools
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depl.heuristics.expected import lowest_expected_sequences
+from depl.models.epochs import LossStep, compute, loss_step
+from depl.models.errors import InvalidInputError
+from depl.models.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Normal,
+    StudentT,
+    SwitchLaw,
+    Zero,
+)
+from depl.models.problem import (
+    Cluster,
+    ConstantImprovement,
+    Dataset,
+    Instance,
+    InverseSqrtImprovement,
+    Model,
+    PowerDataLaw,
+    Switch,
+    TabledImprovement,
+    Target,
+)
+
+ONE = frozenset({"d"})
+
+
+def constant(value: float) -> ConstantImprovement:
+    return ConstantImprovement(noise=Deterministic(value=value))
+
+
+def instance_of(*models: Model, initial_model: str | None = None, **fields: object) -> Instance:
+    return Instance(
+        name="tiny",
+        clusters=(Cluster(name="n", capacity=1.0, bandwidth=1.0, unit_cost=1.0),),
+        datasets=fields.pop("datasets", (Dataset(name="d", volume=1.0),)),
+        models=models,
+        target=Target(
+            initial_loss=10.0,
+            maximum_loss=1.0,
+            quantile_level=0.9,
+            maximum_epochs=6,
+            maximum_time=100.0,
+            initial_model=initial_model,
+        ),
+        **fields,
+    )
+
+
+def switch(previous: str, following: str, law: SwitchLaw) -> Switch:
+    return Switch(previous=previous, following=following, law=law)
+
+
+def mean(step: LossStep) -> Fraction:
+    parts = [Fraction(repr(a.coefficient)) * Fraction(repr(a.law.moments().mean)) for a in step.terms]
+    return Fraction(repr(step.shift)) + sum(parts)
+
+
+def by_brute_force(instance: Instance, datasets: frozenset[str], epochs: int) -> tuple[str, ...]:
+    """The best of all sequences of ``epochs`` models, each evaluated from scratch in exact arithmetic."""
+    names = [model.name for model in instance.models]
+
+    def value(models: tuple[str, ...]) -> tuple[Fraction, Fraction, list[int]]:
+        loss, work, since = Fraction(0), Fraction(0), 0
+        previous = instance.target.initial_model
+        for epoch, model in enumerate(models, start=1):
+            since = since + 1 if epoch > 1 and previous == model else 0
+            loss += mean(loss_step(instance, epoch, since, previous, model, datasets))
+            work += Fraction(repr(compute(instance, epoch, model, datasets)))
+            previous = model
+        return loss, work, [names.index(model) for model in models]
+
+    def allowed(models: tuple[str, ...]) -> bool:
+        before = (instance.target.initial_model, *models)
+        return all(instance.may_follow(a, b) for a, b in zip(before, models, strict=False))
+
+    return min(filter(allowed, itertools.product(names, repeat=epochs)), key=value)
+
+
+improvements = st.one_of(
+    st.sampled_from([0.1, 0.2, 0.3, 0.5]).map(constant),
+    st.builds(
+        InverseSqrtImprovement,
+        scale=st.sampled_from([0.5, 1.0, 2.0]),
+        offset=st.sampled_from([0.0, 3.0]),
+        noise=st.sampled_from([InverseGamma(mean=0.5, variance=0.01), Normal(mean=0.4, variance=1.0)]),
+    ),
+    st.lists(st.sampled_from([-0.1, 0.0, 0.2, 0.4]), min_size=6, max_size=6).map(
+        lambda values: TabledImprovement(epochs=tuple(map(constant, values)))
+    ),
+)
+switch_laws = st.sampled_from(
+    [
+        Zero(),
+        Forbidden(),
+        Deterministic(value=0.1),
+        Deterministic(value=-0.1),
+        Normal(mean=0.2, variance=1.0),
+        Empirical(values=(-0.3, 0.1)),
+        StudentT(degrees_of_freedom=3.0, location=0.25, scale=0.1, lower=-0.5, upper=1.5),
+    ]
+)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> Instance:
+    """One to three models; values on a coarse decimal grid, so that ties are common."""
+    names = ["c", "a", "b"][: draw(st.integers(1, 3))]
+    models = [
+        Model(name=name, size=0.0, improvement=draw(improvements), demand=draw(st.sampled_from([1.0, 2.0])))
+        for name in names
+    ]
+    pairs = (
+        draw(st.lists(st.sampled_from([(a, b) for a in names for b in names if a != b]), unique=True))
+        if names[1:]
+        else []
+    )
+    return instance_of(
+        *models,
+        initial_model=draw(st.sampled_from([None, *names])),
+        switches=tuple(switch(a, b, draw(switch_laws)) for a, b in pairs),
+        other_switches=draw(switch_laws),
+        datasets=(Dataset(name="d", volume=1.0), Dataset(name="e", volume=3.0)),
+        data_law=draw(st.sampled_from([None, PowerDataLaw(p=0.5)])),
+    )
+
+
+@given(instances(), st.sampled_from([frozenset("d"), frozenset("e"), frozenset("de")]))
+@settings(deadline=None, max_examples=120)
+def test_every_sequence_is_the_best_of_all(instance: Instance, datasets: frozenset[str]) -> None:
+    found = lowest_expected_sequences(instance, datasets, 5)
+    assert found == [by_brute_force(instance, datasets, epochs) for epochs in range(1, 6)]
+
+
+def test_a_dear_switch_is_made_only_where_enough_epochs_are_left_to_repay_it() -> None:
+    # b gains 0.3 more in each epoch, a switch to it costs 0.7: worth it from three epochs on.
+    slow = Model(name="a", size=0.0, improvement=constant(0.2))
+    fast = Model(name="b", size=0.0, improvement=constant(0.5))
+    dear = (switch("a", "b", Deterministic(value=0.7)),)
+    found = lowest_expected_sequences(instance_of(slow, fast, initial_model="a", switches=dear), ONE, 4)
+    assert found == [("a",), ("a", "a"), ("b", "b", "b"), ("b", "b", "b", "b")]
+
+
+def test_without_an_initial_model_the_first_epoch_is_no_switch() -> None:
+    slow = Model(name="a", size=0.0, improvement=constant(0.2))
+    fast = Model(name="b", size=0.0, improvement=constant(0.5))
+    found = lowest_expected_sequences(instance_of(slow, fast, other_switches=Forbidden()), ONE, 2)
+    assert found == [("b",), ("b", "b")]
+
+
+def test_forbidden_switches_are_not_made() -> None:
+    slow = Model(name="a", size=0.0, improvement=constant(0.2))
+    fast = Model(name="b", size=0.0, improvement=constant(0.5))
+    instance = instance_of(slow, fast, initial_model="a", other_switches=Forbidden())
+    assert lowest_expected_sequences(instance, ONE, 3)[-1] == ("a", "a", "a")
+
+
+def test_equal_losses_go_to_the_lower_compute() -> None:
+    big = Model(name="big", size=0.0, improvement=constant(0.3), demand=2.0)
+    small = Model(name="small", size=0.0, improvement=constant(0.3), demand=1.0)
+    assert lowest_expected_sequences(instance_of(big, small), ONE, 2)[-1] == ("small", "small")
+
+
+def test_equal_losses_and_compute_go_to_the_models_listed_first() -> None:
+    # 0.1 + 0.2 = 0.2 + 0.1 = 0.15 + 0.15, which is not so in binary fractions.
+    tables = {"z": (0.1, 0.2), "y": (0.2, 0.1), "x": (0.15, 0.15)}
+    models = [
+        Model(
+            name=name,
+            size=0.0,
+            improvement=TabledImprovement(epochs=tuple(constant(value) for value in (*values, 0, 0, 0, 0))),
+        )
+        for name, values in tables.items()
+    ]
+    stay = {"other_switches": Forbidden()}
+    assert lowest_expected_sequences(instance_of(*models, **stay), ONE, 2)[-1] == ("z", "z")
+    assert lowest_expected_sequences(instance_of(*reversed(models), **stay), ONE, 2)[-1] == ("x", "x")
+
+
+def test_only_the_mean_of_an_improvement_counts() -> None:
+    steady = Model(name="a", size=0.0, improvement=ConstantImprovement(noise=Normal(mean=0.5, variance=1e-6)))
+    wild = Model(
+        name="b", size=0.0, improvement=ConstantImprovement(noise=Normal(mean=0.501, variance=100.0))
+    )
+    assert lowest_expected_sequences(instance_of(steady, wild), ONE, 1) == [("b",)]
+
+
+def test_no_epochs_have_no_sequences() -> None:
+    assert (
+        lowest_expected_sequences(instance_of(Model(name="a", size=0.0, improvement=constant(1.0))), ONE, 0)
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("datasets", "epochs", "path"),
+    [
+        (frozenset(), 3, "datasets"),
+        (frozenset("x"), 3, "datasets"),
+        (ONE, 7, "maximum_epochs"),
+        (ONE, -1, "maximum_epochs"),
+    ],
+)
+def test_what_the_instance_does_not_have_is_refused(datasets: frozenset[str], epochs: int, path: str) -> None:
+    instance = instance_of(Model(name="a", size=0.0, improvement=constant(1.0)))
+    with pytest.raises(InvalidInputError) as caught:
+        lowest_expected_sequences(instance, datasets, epochs)
+    assert caught.value.path == path
