@@ -1,5 +1,6 @@
-"""The oracles beside the certified evaluators: closed forms, limits, directions, agreement with each other."""
+"""The oracles: closed forms, limits, directions, and agreement with each other."""
 
+import itertools
 import math
 
 import mpmath
@@ -155,10 +156,7 @@ def test_the_tilt_of_a_truncated_student_t_resolves_the_favoured_end(rate):
 
     span = 21 * abs(rate)
     stops = sorted({min(span, stop) for stop in (0.0, 1.0, 5.0, 20.0, 60.0, span / 3, span)})
-    true = sum(
-        integrate.quad(integrand, *pair, limit=200, epsabs=0)[0]
-        for pair in zip(stops, stops[1:], strict=False)
-    )
+    true = sum(integrate.quad(integrand, *pair, limit=200, epsabs=0)[0] for pair in itertools.pairwise(stops))
     assert tilted_term(Term(1.0, law), rate).log_transform - rate * end == pytest.approx(
         math.log(true), abs=1e-9
     )
@@ -167,7 +165,7 @@ def test_the_tilt_of_a_truncated_student_t_resolves_the_favoured_end(rate):
 def test_heavy_tails_that_raise_the_loss_have_no_transform():
     for law in (FAST, Lognormal(mean=1.0, variance=0.1), StudentT(degrees_of_freedom=3, location=0, scale=1)):
         loss = single(law, coefficient=1.0)
-        with pytest.raises(NotCoveredError, match="infinite|no exponential moment"):
+        with pytest.raises(NotCoveredError, match=r"infinite|no exponential moment"):
             evar_quantile(loss, 0.9)
         with pytest.raises(NotCoveredError):
             chernoff_violation(loss, 30.0)
