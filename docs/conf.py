@@ -1,0 +1,70 @@
+"""Sphinx configuration: the pages need nothing but Sphinx itself, and no network to be read."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+
+# autodoc imports depl from this checkout, through the links in depl/.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+project = "depl"
+author = "The depl authors"
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+html_theme = "alabaster"
+html_theme_options = {"page_width": "1060px", "description": "Dependable distributed training, planned"}
+html_math_renderer = "mathml"
+html_show_copyright = False
+
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+_MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
+
+
+def _mathml(self: Any, node: nodes.Element) -> None:
+    self.body.append(tex2mathml(node.astext(), as_block=False))
+    raise nodes.SkipNode
+
+
+def _mathml_block(self: Any, node: nodes.Element) -> None:
+    formula = tex2mathml(node.astext(), as_block=True)
+    number = f'<span class="eqno">({node["number"]})</span>' if node["number"] else ""
+    self.body.append(self.starttag(node, "div", CLASS="math") + number + formula + "</div>")
+    raise nodes.SkipNode
+
+
+def _plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text: beside backticks and *words*, signs and indented lines are mathematics."""
+    result: list[str] = []
+    formula = False
+    for line in lines:
+        if what == "module" and line.startswith("    "):
+            if not formula and result and not result[-1].strip():
+                result += ["::", ""]
+                formula = True
+        elif line.strip():
+            formula = False
+        result.append(line if formula else _escaped(line))
+    lines[:] = result
+
+
+def _escaped(line: str) -> str:
+    parts = _MARKUP.split(line)
+    parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def setup(app: Sphinx) -> None:
+    """Render formulas as MathML, and read docstrings before napoleon does."""
+    app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
+    app.connect("autodoc-process-docstring", _plain_text, priority=100)
