@@ -1,13 +1,14 @@
 """A plan as data: which data each used cluster gets, and for every epoch its model, cluster and resources."""
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
 from depl.models.errors import InvalidInputError
 from depl.models.laws import NonNegative
-from depl.models.problem import Instance, Name
-from depl.models.structure import Checked, decode_document, encode_document
+from depl.models.problem import Instance
+from depl.models.structure import Checked, Name, decode_document, encode_document
 
 
 class ClusterData(Checked, frozen=True, kw_only=True):
@@ -20,13 +21,17 @@ class ClusterData(Checked, frozen=True, kw_only=True):
 class PlannedEpoch(Checked, frozen=True, kw_only=True):
     """One epoch: the model, the cluster that trains it, and x, the resources that each node commits."""
 
+    largest_number: ClassVar[float] = math.inf
+
     model: Name
     cluster: Name
     resources: NonNegative
 
 
 class Bounds(Checked, frozen=True, kw_only=True):
-    """A claimed interval."""
+    """A claimed interval; None where there is no bound."""
+
+    largest_number: ClassVar[float] = math.inf
 
     lower: float | None
     upper: float | None
@@ -34,6 +39,8 @@ class Bounds(Checked, frozen=True, kw_only=True):
 
 class Claims(Checked, frozen=True, kw_only=True):
     """What whoever made the plan says of it; the verifier recomputes every entry that is present."""
+
+    largest_number: ClassVar[float] = math.inf
 
     cost: float | None = None
     training_time: float | None = None

@@ -1,8 +1,9 @@
 """The planning problem as data: clusters, datasets, models, laws, targets (Sec. III of the paper).
 
 An `Instance` is frozen, validated when it is made (from JSON or in Python alike) and hashable by
-content. It only states the problem: how a decision moves the loss and what it costs is the business
-of `depl.models.epochs`, whether a plan is feasible that of `depl.models.evaluation`.
+content. It only states the problem; `depl.models.learning` holds its laws of learning. How a decision
+moves the loss and what it costs is the business of `depl.models.epochs`, whether a plan is feasible that
+of `depl.models.evaluation`.
 """
 
 import functools
@@ -17,11 +18,23 @@ import msgspec
 from msgspec import Meta
 
 from depl.models.errors import InvalidInputError
-from depl.models.laws import Forbidden, ImprovementLaw, NonNegative, Positive, StudentT, SwitchLaw, Zero
-from depl.models.structure import Checked, decode_document, encode_document
+from depl.models.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
+from depl.models.learning import (
+    ConstantImprovement,
+    DataLaw,
+    Improvement,
+    InverseLogDataLaw,
+    InverseSqrtImprovement,
+    LogDataLaw,
+    PowerDataLaw,
+    SubsetEpochs,
+    TableDataLaw,
+    TabledImprovement,
+)
+from depl.models.structure import Checked, Name, decode_document, encode_document, require_unique
 
-Name = Annotated[str, Meta(min_length=1, pattern=r"^\S(.*\S)?$", description="a unique, nonempty name")]
-Epochs = Annotated[int, Meta(ge=1, le=1_000_000)]
+SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
+"""Least 1 - omega."""
 
 _LARGEST_TABLED_SUBSETS = 12
 
@@ -37,7 +50,7 @@ class Cluster(Checked, frozen=True, kw_only=True):
     capacity: Annotated[Positive, Meta(description="r(n), most resources a node can commit [resource]")]
     bandwidth: Annotated[Positive, Meta(description="b(n), of the link node-coordinator [size / time]")]
     unit_cost: Annotated[NonNegative, Meta(description="kappa(n) [cost / resource / epoch / node]")]
-    nodes: Annotated[int, Meta(ge=1, description="nodes in the cluster")] = 1
+    nodes: Annotated[int, Meta(ge=1, le=1_000_000_000, description="nodes in the cluster")] = 1
 
 
 class Dataset(Checked, frozen=True, kw_only=True):
@@ -64,50 +77,6 @@ class Transfer(Checked, frozen=True, kw_only=True):
     cost: NonNegative
 
 
-class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="inverse_sqrt"):
-    """Eq. (8): an epoch k lowers the loss by ``scale / sqrt(k + offset) * X``."""
-
-    scale: Annotated[float, Meta(description="A_m [loss]; negative raises the loss")]
-    noise: Annotated[ImprovementLaw, Meta(description="law of X")]
-    offset: Annotated[float, Meta(gt=-1, description="B_m, so that k + B_m > 0 for every epoch k >= 1")] = 0.0
-
-    def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
-        """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
-        return self.scale / math.sqrt(epoch + self.offset), self.noise
-
-    def validate(self) -> None:
-        """Refuse a heavy tail that raises the loss."""
-        _refuse_heavy_increase(self.scale, self.noise)
-
-
-class ConstantImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="constant"):
-    """Every epoch lowers the loss by ``scale * X``."""
-
-    noise: Annotated[ImprovementLaw, Meta(description="law of X")]
-    scale: Annotated[float, Meta(description="A_m [loss]; negative raises the loss")] = 1.0
-
-    def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
-        """Coefficient and law of X; the same at every epoch."""
-        return self.scale, self.noise
-
-    def validate(self) -> None:
-        """Refuse a heavy tail that raises the loss."""
-        _refuse_heavy_increase(self.scale, self.noise)
-
-
-class TabledImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="table"):
-    """Every epoch has its own coefficient and law: entry k - 1 is that of epoch k."""
-
-    epochs: Annotated[tuple[ConstantImprovement, ...], Meta(min_length=1)]
-
-    def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
-        """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
-        return self.epochs[epoch - 1].at(epoch)
-
-
-Improvement = InverseSqrtImprovement | ConstantImprovement | TabledImprovement
-
-
 class ComputeTable(Checked, frozen=True, kw_only=True):
     """c(k, m, d) by epoch, instead of demand * work; without a dataset it holds whatever the data."""
 
@@ -130,6 +99,14 @@ class Model(Checked, frozen=True, kw_only=True):
         if len(set(names)) < len(names) or (None in names and len(names) > 1):
             raise InvalidInputError("give one table without a dataset, or one table per dataset", ".compute")
 
+    @property
+    def last_epoch(self) -> float:
+        """The last epoch that all tables of the model reach; infinite without tables."""
+        lengths = [len(table.epochs) for table in self.compute or ()]
+        if isinstance(self.improvement, TabledImprovement):
+            lengths.append(len(self.improvement.epochs))
+        return min(lengths, default=math.inf)
+
 
 class Switch(Checked, frozen=True, kw_only=True, rename={"previous": "from", "following": "to"}):
     """Law of the loss change when the model ``to`` follows the model ``from``."""
@@ -137,61 +114,6 @@ class Switch(Checked, frozen=True, kw_only=True, rename={"previous": "from", "fo
     previous: Name
     following: Name
     law: SwitchLaw
-
-
-class LogDataLaw(Checked, frozen=True, kw_only=True, tag="log"):
-    """Epochs needed with data volume Q: ``a - b ln Q`` (up to scale)."""
-
-    a: float
-    b: NonNegative
-    base_volume: Annotated[NonNegative, Meta(description="Q0, data always present")] = 0.0
-
-    def epochs_needed(self, volume: float) -> float:
-        """K^(Q) for the volume Q0 + ``volume``."""
-        return self.a - self.b * math.log(self.base_volume + volume)
-
-
-class InverseLogDataLaw(Checked, frozen=True, kw_only=True, tag="inverse_log"):
-    """Epochs needed with data volume Q: ``a / ln(1 + Q)`` (up to scale)."""
-
-    a: Positive = 1.0
-    base_volume: Annotated[NonNegative, Meta(description="Q0, data always present")] = 0.0
-
-    def epochs_needed(self, volume: float) -> float:
-        """K^(Q) for the volume Q0 + ``volume``."""
-        return self.a / math.log1p(self.base_volume + volume)
-
-
-class PowerDataLaw(Checked, frozen=True, kw_only=True, tag="power"):
-    """Epochs needed with data volume Q: ``a Q**-p`` (up to scale)."""
-
-    p: NonNegative
-    a: Positive = 1.0
-    base_volume: Annotated[NonNegative, Meta(description="Q0, data always present")] = 0.0
-
-    def epochs_needed(self, volume: float) -> float:
-        """K^(Q) for the volume Q0 + ``volume``."""
-        return float(self.a * (self.base_volume + volume) ** -self.p)
-
-
-class SubsetEpochs(Checked, frozen=True, kw_only=True):
-    """Epochs needed when exactly these datasets are used."""
-
-    datasets: Annotated[tuple[Name, ...], Meta(min_length=1)]
-    epochs: Positive
-
-
-class TableDataLaw(Checked, frozen=True, kw_only=True, tag="table"):
-    """Epochs needed, listed for every nonempty subset of the datasets."""
-
-    subsets: Annotated[tuple[SubsetEpochs, ...], Meta(min_length=1)]
-
-    def epochs_needed(self, datasets: frozenset[str]) -> float:
-        """K^ of one subset."""
-        return next(row.epochs for row in self.subsets if frozenset(row.datasets) == datasets)
-
-
-DataLaw = LogDataLaw | InverseLogDataLaw | PowerDataLaw | TableDataLaw
 
 
 class Target(Checked, frozen=True, kw_only=True):
@@ -213,6 +135,15 @@ class Target(Checked, frozen=True, kw_only=True):
     def violation_budget(self) -> Fraction:
         """p = 1 - omega, exact in the decimals that were written (1 - .99 is 1/100 here)."""
         return 1 - Fraction(repr(self.quantile_level))
+
+    def validate(self) -> None:
+        """Require a violation budget that can be told from rounding."""
+        if self.violation_budget < SMALLEST_VIOLATION_BUDGET:
+            raise InvalidInputError(
+                f"leaves a violation budget of {float(self.violation_budget):.1e}, which cannot be told from "
+                f"rounding; it must be at most 1 - {float(SMALLEST_VIOLATION_BUDGET):g}",
+                ".quantile_level",
+            )
 
 
 class Provenance(Checked, frozen=True, kw_only=True):
@@ -255,7 +186,7 @@ class Instance(Checked, frozen=True, kw_only=True):
     def validate(self) -> None:
         """Check everything that spans more than one field."""
         for field in ("clusters", "datasets", "models"):
-            _require_unique([item.name for item in getattr(self, field)], f".{field}")
+            require_unique([item.name for item in getattr(self, field)], f".{field}")
         self._validate_transfers()
         self._validate_switches()
         self._validate_models()
@@ -309,7 +240,10 @@ class Instance(Checked, frozen=True, kw_only=True):
         target_fields = {field.name for field in msgspec.structs.fields(Target)} & changes.keys()
         if target_fields:
             updates = {name: changes.pop(name) for name in target_fields}
-            changes["target"] = msgspec.structs.replace(changes.get("target", self.target), **updates)
+            try:
+                changes["target"] = msgspec.structs.replace(changes.get("target", self.target), **updates)
+            except InvalidInputError as error:
+                raise InvalidInputError(error.message, f".target{error.path}") from error
         return msgspec.structs.replace(self, **changes)
 
     def to_json(self) -> str:
@@ -360,7 +294,7 @@ class Instance(Checked, frozen=True, kw_only=True):
         for index, row in enumerate(self.transfers):
             _require_known(row.dataset, self.datasets, f".transfers[{index}].dataset")
             _require_known(row.cluster, self.clusters, f".transfers[{index}].cluster")
-        _require_unique([(row.dataset, row.cluster) for row in self.transfers], ".transfers")
+        require_unique([(row.dataset, row.cluster) for row in self.transfers], ".transfers")
 
     def _validate_switches(self) -> None:
         for index, row in enumerate(self.switches):
@@ -370,7 +304,7 @@ class Instance(Checked, frozen=True, kw_only=True):
                 raise InvalidInputError(
                     "a model does not switch to itself; remove the row", f".switches[{index}]"
                 )
-        _require_unique([(row.previous, row.following) for row in self.switches], ".switches")
+        require_unique([(row.previous, row.following) for row in self.switches], ".switches")
 
     def _validate_models(self) -> None:
         longest = self.target.maximum_epochs
@@ -391,11 +325,23 @@ class Instance(Checked, frozen=True, kw_only=True):
     def _validate_data_law(self) -> None:
         if isinstance(self.data_law, TableDataLaw):
             self._validate_data_table(self.data_law)
-        elif self.data_law is not None and self._epochs_needed(self._all_datasets) <= 0:
-            raise InvalidInputError(
-                "K^ is not positive when all datasets are used; raise a, or lower b or the volumes",
-                ".data_law",
-            )
+        elif self.data_law is not None:
+            self._validate_data_formula()
+
+    def _validate_data_formula(self) -> None:
+        """K^ falls in the volume: its values for all data and for the least dataset bound the others."""
+        smallest = min(self.datasets, key=lambda item: item.volume).name
+        for subset, used in (
+            (self._all_datasets, "all datasets are used; raise a, or lower b, p or the volumes"),
+            (frozenset([smallest]), f"only {smallest!r} is used; lower a or p, or raise the volume"),
+        ):
+            try:
+                epochs = self._epochs_needed(subset)
+            except OverflowError:
+                epochs = math.inf
+            if not 0 < epochs < math.inf:
+                what = "finite" if epochs > 0 else "positive"
+                raise InvalidInputError(f"K^ is not {what} when {used}", ".data_law")
 
     def _validate_data_table(self, law: TableDataLaw) -> None:
         if len(self.datasets) > _LARGEST_TABLED_SUBSETS:
@@ -407,7 +353,7 @@ class Instance(Checked, frozen=True, kw_only=True):
             for position, name in enumerate(row.datasets):
                 _require_known(name, self.datasets, f".data_law.subsets[{index}].datasets[{position}]")
         known = {frozenset(row.datasets): row.epochs for row in law.subsets}
-        _require_unique([frozenset(row.datasets) for row in law.subsets], ".data_law.subsets")
+        require_unique([frozenset(row.datasets) for row in law.subsets], ".data_law.subsets")
         for subset in _nonempty_subsets(self._all_datasets):
             if subset not in known:
                 raise InvalidInputError(
@@ -439,20 +385,13 @@ class Instance(Checked, frozen=True, kw_only=True):
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of an instance file."""
     schema = msgspec.json.schema(Instance)
+    # defaults in Python, but a file has to say what it is
+    schema["$defs"]["Instance"]["required"][:0] = ["format", "version"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "depl instance, version 1",
         **schema,
     }
-
-
-def _refuse_heavy_increase(scale: float, noise: ImprovementLaw) -> None:
-    if scale < 0 and noise.heavy_right_tail:
-        raise InvalidInputError(
-            f"a {type(noise).__name__} law may not raise the loss (scale {scale} < 0): its exponential moments "
-            "are infinite; use a normal or empirical law",
-            ".scale",
-        )
 
 
 _Item = TypeVar("_Item", Cluster, Dataset, Model)
@@ -462,15 +401,6 @@ def _require_known(name: str, items: tuple[_Item, ...], path: str) -> None:
     names = [item.name for item in items]
     if name not in names:
         raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, names))}", path)
-
-
-def _require_unique(keys: Iterable[object], path: str) -> None:
-    seen = set()
-    for index, key in enumerate(keys):
-        if key in seen:
-            shown = sorted(key) if isinstance(key, frozenset) else key
-            raise InvalidInputError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
-        seen.add(key)
 
 
 def _require_length(table: tuple[object, ...], longest: int, path: str) -> None:
@@ -500,7 +430,6 @@ __all__ = [
     "Model",
     "PowerDataLaw",
     "Provenance",
-    "StudentT",
     "SubsetEpochs",
     "Switch",
     "TableDataLaw",

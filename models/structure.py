@@ -9,16 +9,21 @@ import functools
 import math
 import re
 import typing
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from depl.models.errors import InvalidInputError
 
+Name = Annotated[
+    str,
+    # (?![\s\S]) is the very end in Python and in ECMAScript alike, where $ may precede a line break
+    Meta(min_length=1, pattern=r"^\S(.*\S)?(?![\s\S])", description="a unique name without outer blanks"),
+]
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
-_SAFE_NUMBER = 1e300
-
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -27,16 +32,21 @@ class Checked(
 ):
     """A frozen record whose fields are typed, bounded and finite, however it was built."""
 
+    largest_number: ClassVar[float] = 1e100
+    """Numbers beyond this, or closer to zero than its reciprocal, are refused: the square of every
+    number, divided by another, stays within double precision. Infinite where numbers are results."""
+
     def __post_init__(self) -> None:
         """Normalise every field to its declared type and refuse what does not fit."""
-        for name, kind in _field_types(type(self)).items():
+        for name, (kind, default) in _fields(type(self)).items():
             place = f".{name}"
             try:
                 value = msgspec.convert(getattr(self, name), kind)
             except msgspec.ValidationError as error:
                 raise _located(error, place) from error
-            _require_finite(value, place)
-            msgspec.structs.force_setattr(self, name, value)
+            value = _settled(value, self.largest_number, place)
+            # msgspec leaves a default out only where it is that very object; content alone shall count
+            msgspec.structs.force_setattr(self, name, default if value == default else value)
         self.validate()
 
     def validate(self) -> None:
@@ -55,7 +65,7 @@ def decode(text: str | bytes, kind: type[T]) -> T:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
         raise _located(error, "$") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise InvalidInputError(f"not a JSON document: {error}", "$") from error
     except RecursionError as error:
         raise InvalidInputError("nested too deeply to be read", "$") from error
@@ -86,9 +96,13 @@ def decode_document(text: str | bytes, kind: type[T]) -> T:
 
 def encode_document(value: msgspec.Struct) -> str:
     """Write ``value`` as indented JSON: format and version first, defaults left out, a final newline."""
+    return msgspec.json.format(msgspec.json.encode(document(value)), indent=2).decode() + "\n"
+
+
+def document(value: msgspec.Struct) -> dict[str, Any]:
+    """``value`` as plain data that reads back as the same document: with its format and version."""
     head = {name: getattr(value, name) for name in ("format", "version")}
-    content = msgspec.json.encode({**head, **msgspec.to_builtins(value)})
-    return msgspec.json.format(content, indent=2).decode() + "\n"
+    return {**head, **msgspec.to_builtins(value)}
 
 
 def read_text(path: str | Path) -> str:
@@ -119,6 +133,22 @@ def write_text(path: str | Path, text: str) -> None:
         raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
 
 
+def require_unique(keys: Iterable[object], path: str) -> None:
+    """Refuse a key that occurs twice.
+
+    Raises
+    ------
+    InvalidInputError
+        At the second place, ``path`` with its index.
+    """
+    seen = set()
+    for index, key in enumerate(keys):
+        if key in seen:
+            shown = sorted(key) if isinstance(key, frozenset) else key
+            raise InvalidInputError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
+        seen.add(key)
+
+
 class _Header(msgspec.Struct):
     format: str
     version: int
@@ -133,25 +163,30 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
         return InvalidInputError(cause.message, path + cause.path)
     if "unknown field" in what or "missing required field" in what:
         what += "; the fields are listed by 'depl instances schema'"
+    if "matching regex" in what:
+        what += ", which 'depl instances schema' describes"
     return InvalidInputError(what, path)
 
 
-def _require_finite(value: Any, place: str) -> None:
+def _settled(value: Any, largest: float, place: str) -> Any:
+    """``value`` with zeros unsigned, if all its numbers can be calculated with."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInputError(
                 f"must be a finite number, not {value}; leave the field out for 'none'", place
             )
-        if abs(value) > _SAFE_NUMBER or 0 < abs(value) < 1 / _SAFE_NUMBER:
+        if abs(value) > largest or 0 < abs(value) < 1 / largest:
             raise InvalidInputError(
                 f"{value} is beyond what double precision can calculate with; rescale", place
             )
-    elif isinstance(value, tuple):
-        for index, item in enumerate(value):
-            _require_finite(item, f"{place}[{index}]")
+        return value + 0.0
+    if isinstance(value, tuple):
+        return tuple(_settled(item, largest, f"{place}[{index}]") for index, item in enumerate(value))
+    return value
 
 
 @functools.cache
-def _field_types(kind: type) -> dict[str, Any]:
+def _fields(kind: type) -> dict[str, tuple[Any, Any]]:
+    """Declared type and default (a value that equals nothing where there is none) of every field."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    return {field.name: hints[field.name] for field in msgspec.structs.fields(kind)}
+    return {field.name: (hints[field.name], field.default) for field in msgspec.structs.fields(kind)}
