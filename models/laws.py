@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from depl.models.errors import InvalidInputError
 from depl.models.structure import Checked
@@ -20,6 +20,9 @@ from depl.models.structure import Checked
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
 FloatArray = NDArray[np.float64]
+
+SMALLEST_RELATIVE_VARIANCE = 1e-12
+"""variance / mean**2 of an inverse gamma or lognormal law; below it, its parameters drown in rounding."""
 
 
 class Moments(NamedTuple):
@@ -68,8 +71,10 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
     variance: Positive | None = None
 
     def validate(self) -> None:
-        """Require exactly one of the two parameter pairs."""
+        """Require exactly one of the two parameter pairs, and some spread."""
         _one_pair(self, ("shape", "scale"), ("mean", "variance"))
+        shape, _ = self.shape_scale()
+        _require_spread(1 / (shape - 2) if shape > 2 else math.inf)
 
     def shape_scale(self) -> tuple[float, float]:
         """Shape (> 1) and scale (> 0), whichever way the law was given."""
@@ -136,12 +141,12 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
     variance: Positive | None = None
 
     def validate(self) -> None:
-        """Require exactly one of the two parameter pairs."""
+        """Require exactly one of the two parameter pairs, some spread, and no overflow."""
         _one_pair(self, ("log_mean", "log_variance"), ("mean", "variance"))
-        if self.log_mean is not None and self.log_variance is not None:
-            largest = 2 * abs(self.log_mean) + 2 * self.log_variance
-            if largest > 300:
-                raise InvalidInputError("the moments overflow; choose a smaller log_mean or log_variance")
+        mu, sigma = self.log_parameters()
+        if 2 * abs(mu) + 2 * sigma**2 > 300:
+            raise InvalidInputError("the moments overflow; rescale, or choose a smaller variance")
+        _require_spread(math.expm1(sigma**2))
 
     def log_parameters(self) -> tuple[float, float]:
         """Mean and standard deviation of the logarithm."""
@@ -230,6 +235,7 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         values, probabilities = self.atoms()
         order = np.argsort(values, kind="stable")
         cumulative: FloatArray = np.concatenate([[0.0], np.cumsum(probabilities[order])])
+        cumulative /= cumulative[-1]  # not quite 1 after rounding
         return np.asarray(
             cumulative[np.searchsorted(values[order], np.asarray(x, dtype=float), side="right")]
         )
@@ -253,6 +259,10 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         """Require a proper interval, or a mean where there is none."""
         if (self.lower is None) != (self.upper is None):
             raise InvalidInputError("give both lower and upper to truncate the law, or neither")
+        if self.scale < 1e-9 * abs(self.location):
+            raise InvalidInputError(
+                f"is lost in the rounding of location = {self.location}; use a deterministic law", ".scale"
+            )
         if self.lower is None and self.degrees_of_freedom <= 1:
             raise InvalidInputError(
                 "an untruncated Student-t needs more than 1 degree of freedom to have a mean; truncate it",
@@ -275,10 +285,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         """Probability of the interval before renormalisation (1 if untruncated)."""
         if self.lower is None or self.upper is None:
             return 1.0
-        base = stats.t(self.degrees_of_freedom, self.location, self.scale)
-        if self.lower > self.location:  # upper-tail differences keep their relative accuracy
-            return float(base.sf(self.lower) - base.sf(self.upper))
-        return float(base.cdf(self.upper) - base.cdf(self.lower))
+        return float(self._mass_between(self.lower, np.asarray(self.upper)))
 
     def moments(self) -> Moments:
         """Closed form if untruncated, quadrature of the density otherwise."""
@@ -294,12 +301,13 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
         Panels are at most ``scale * sqrt(nu)`` wide near the centre and grow in proportion to the
         distance from it, so that the poles of the density stay outside a Bernstein ellipse of
-        parameter 3 around every panel: 40 points then integrate the density to far below rounding.
-        ``panel`` bounds the width further, for integrands that oscillate.
+        parameter 3 around every panel; and at most ``6 * scale``, because with many degrees of freedom
+        the density is as large as exp(+y**2 / 2) at i y: 40 points then integrate the density to far
+        below rounding. ``panel`` bounds the width further, for integrands that oscillate.
         """
         if self.lower is None or self.upper is None:
             raise InvalidInputError("an untruncated Student-t has no finite quadrature")
-        width = self.scale * math.sqrt(self.degrees_of_freedom)
+        width = self.scale * min(math.sqrt(self.degrees_of_freedom), 6.0)
         edges = (
             _graded_edges(self.lower - self.location, self.upper - self.location, width, panel)
             + self.location
@@ -319,28 +327,34 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Student-t distribution function, renormalised to the interval."""
-        base = stats.t(self.degrees_of_freedom, self.location, self.scale)
         points = np.asarray(x, dtype=float)
         if self.lower is None or self.upper is None:
-            return np.asarray(base.cdf(points), dtype=float)
-        clipped = np.clip(points, self.lower, self.upper)
-        if self.lower > self.location:
-            mass = base.sf(self.lower) - base.sf(clipped)
-        else:
-            mass = base.cdf(clipped) - base.cdf(self.lower)
+            return np.asarray(special.stdtr(self.degrees_of_freedom, self._standard(points)), dtype=float)
+        mass = self._mass_between(self.lower, np.clip(points, self.lower, self.upper))
         return np.asarray(np.clip(mass / self.interval_mass(), 0.0, 1.0), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draws, by inversion where truncated."""
-        base = stats.t(self.degrees_of_freedom, self.location, self.scale)
+        nu = self.degrees_of_freedom
         if self.lower is None or self.upper is None:
-            return np.asarray(base.rvs(size=size, random_state=rng), dtype=float)
-        uniform = rng.random(size)
-        if self.lower > self.location:
-            drawn = base.isf(base.sf(self.lower) - uniform * self.interval_mass())
-        else:
-            drawn = base.ppf(base.cdf(self.lower) + uniform * self.interval_mass())
-        return np.asarray(np.clip(np.asarray(drawn, dtype=float), self.lower, self.upper), dtype=float)
+            return self.location + self.scale * rng.standard_t(nu, size)
+        uniform = rng.random(size) * self.interval_mass()
+        sign = 1.0 if self.lower > self.location else -1.0  # invert in the tail that keeps its accuracy
+        base = special.stdtr(nu, -sign * self._standard(np.asarray(self.lower)))
+        drawn = -sign * special.stdtrit(nu, base - sign * uniform)
+        return np.asarray(np.clip(self.location + self.scale * drawn, self.lower, self.upper), dtype=float)
+
+    def _standard(self, points: FloatArray) -> FloatArray:
+        return (points - self.location) / self.scale
+
+    def _mass_between(self, lower: float, upper: FloatArray) -> FloatArray:
+        """P(lower < X <= upper) of the untruncated law; upper-tail differences keep their accuracy."""
+        sign = -1.0 if lower > self.location else 1.0
+        low, high = self._standard(np.asarray(lower)), self._standard(upper)
+        nu = self.degrees_of_freedom
+        return np.asarray(
+            sign * (special.stdtr(nu, sign * high) - special.stdtr(nu, sign * low)), dtype=float
+        )
 
 
 class Zero(Checked, frozen=True, kw_only=True, tag="zero"):
@@ -361,6 +375,14 @@ def _one_pair(law: Law, first: tuple[str, str], second: tuple[str, str]) -> None
         raise InvalidInputError(
             f"give exactly {first[0]} and {first[1]}, or exactly {second[0]} and {second[1]}; "
             f"got {given or 'none'}"
+        )
+
+
+def _require_spread(relative_variance: float) -> None:
+    if relative_variance < SMALLEST_RELATIVE_VARIANCE:
+        raise InvalidInputError(
+            f"the relative variance {relative_variance:.2g} is below {SMALLEST_RELATIVE_VARIANCE:g}; "
+            "use a normal or deterministic law"
         )
 
 
