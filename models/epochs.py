@@ -138,7 +138,7 @@ def compose(initial_loss: float, steps: Sequence[LossStep]) -> FinalLoss:
     remaining = 1.0
     for step in reversed(steps):
         constants.append(remaining * step.shift)
-        for term in step.terms:
+        for term in step.terms if remaining else ():
             weighted = term if remaining == 1.0 else Term(remaining * term.coefficient, term.law)
             counts[weighted] = counts.get(weighted, 0) + 1
         remaining *= step.retention

@@ -7,6 +7,7 @@ one-time transfer in every epoch).
 """
 
 import math
+import sys
 from dataclasses import dataclass
 
 from depl.models.allocation import TIME_TOLERANCE
@@ -133,11 +134,7 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
     violation = certified_violation(loss, target.maximum_loss)
-    transfers = math.fsum(
-        instance.transfer_cost(dataset, row.cluster) for row in plan.data for dataset in row.datasets
-    )
-    if reading.transfer_every_epoch:
-        transfers *= len(plan.epochs)
+    transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
     )
@@ -178,13 +175,8 @@ def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
     Raises
     ------
     InvalidInputError
-        At a forbidden switch, or if there are more epochs than ``maximum_epochs``.
+        At a forbidden switch, or at an epoch beyond the tables of its model.
     """
-    if len(plan.epochs) > instance.target.maximum_epochs:
-        raise InvalidInputError(
-            f"has {len(plan.epochs)} epochs, maximum_epochs is {instance.target.maximum_epochs}; shorten it",
-            "$.epochs",
-        )
     steps = []
     previous, since = instance.target.initial_model, 0
     for index, epoch in enumerate(plan.epochs):
@@ -193,7 +185,12 @@ def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
                 f"the switch from {previous!r} to {epoch.model!r} is forbidden; choose another model",
                 f"$.epochs[{index}].model",
             )
-        since = since + 1 if epoch.model == previous else 0
+        if index >= instance.model(epoch.model).last_epoch:
+            raise InvalidInputError(
+                f"the tables of model {epoch.model!r} end before epoch {index + 1}; shorten the plan",
+                f"$.epochs[{index}]",
+            )
+        since = since + 1 if index and epoch.model == previous else 0
         datasets = plan.datasets(epoch.cluster)
         steps.append(loss_step(instance, index + 1, since, previous, epoch.model, datasets))
         previous = epoch.model
@@ -206,6 +203,12 @@ def epoch_loads(instance: Instance, plan: Plan) -> list[Load]:
         load(instance, index + 1, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
         for index, epoch in enumerate(plan.epochs)
     ]
+
+
+def _transfer_cost(instance: Instance, plan: Plan, reading: Reading) -> float:
+    charges = len(plan.epochs) if reading.transfer_every_epoch else 1
+    rows = ((dataset, row.cluster) for row in plan.data for dataset in row.datasets)
+    return charges * math.fsum(instance.transfer_cost(dataset, cluster) for dataset, cluster in rows)
 
 
 def _epoch_time(place: Load, resources: float) -> float:
@@ -235,9 +238,8 @@ def _resource_constraints(
             within = time <= deadline * (1 + TIME_TOLERANCE)
             found.append(Constraint(f"round deadline at epoch {index + 1}", "tau", time, deadline, within))
         elif place.work > 0 and epoch.resources == 0:
-            found.append(
-                Constraint(f"some resources at epoch {index + 1}", "T(k)", math.inf, math.inf, False)
-            )
+            name = f"finite time at epoch {index + 1}"
+            found.append(Constraint(name, "T(k)", time, sys.float_info.max, False))
     return found
 
 
@@ -245,7 +247,8 @@ def _horizon_constraints(
     instance: Instance, plan: Plan, training_time: float, reading: Reading
 ) -> list[Constraint]:
     target = instance.target
-    found = [Constraint("epochs", "K_max", len(plan.epochs), target.maximum_epochs, True)]
+    epochs = len(plan.epochs)
+    found = [Constraint("epochs", "K_max", epochs, target.maximum_epochs, epochs <= target.maximum_epochs)]
     if target.maximum_time is not None:
         within = training_time <= target.maximum_time * (1 + TIME_TOLERANCE)
         found.append(Constraint("training time", "(4)", training_time, target.maximum_time, within))

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from depl.models.plan import Plan
+from depl.models.structure import document
 
 
 class Termination(Enum):
@@ -116,7 +117,7 @@ class Result:
             "build_seconds",
         ):
             known[name] = getattr(self, name)
-        known["plan"] = msgspec.to_builtins(self.plan)
+        known["plan"] = None if self.plan is None else document(self.plan)
         return {name: _finite(value) for name, value in known.items()}
 
     def to_json(self) -> str:

@@ -14,13 +14,14 @@ from depl.models.methods import Limits, Outcome, Progress, find
 from depl.models.plan import Bounds, Claims, Plan
 from depl.models.problem import Instance
 from depl.models.result import Range, Result, Solution, Termination
+from depl.models.risk.interval import Interval
 from depl.models.verifier import verify
 
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec")
 
 
 class VerificationError(DeplError):
-    """A solver's own plan failed the verifier: a defect of depl, or of a registered method."""
+    """A method's own answer fails the verifier, or contradicts itself: a defect of that method."""
 
 
 def solve(
@@ -53,18 +54,38 @@ def solve(
     InvalidInputError
         For an unknown method, an impossible option, or an instance that the method does not cover.
     VerificationError
-        If the method's plan fails the independent verifier.
+        If the method's plan fails the independent verifier, or its outcome contradicts itself.
     """
     if not 0 <= gap < 1:
         raise InvalidInputError(f"gap must lie in [0, 1), not {gap}")
     if time_limit is not None and not time_limit > 0:
         raise InvalidInputError(f"time_limit must be positive, not {time_limit}")
+    if seed < 0:
+        raise InvalidInputError(f"seed must be at least 0, not {seed}")
     wall, cpu = time.perf_counter(), time.process_time()
-    outcome = find(method).run(instance, Limits(gap, time_limit, seed, progress))
-    if not isinstance(outcome, Outcome):
-        outcome = Outcome(Termination.EXHAUSTED, outcome)
+    returned = find(method).run(instance, Limits(gap, time_limit, seed, progress))
     seconds = time.perf_counter() - wall, time.process_time() - cpu
-    return _result(instance, method, seed, outcome, seconds)
+    outcome = _outcome(returned, method)
+    result = _result(instance, method, seed, outcome, seconds)
+    if outcome.termination is Termination.GAP_REACHED and (result.gap is None or result.gap > gap):
+        raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
+    return result
+
+
+def _outcome(returned: object, method: str) -> Outcome:
+    """What a method returned, if it is of a known kind and does not contradict itself."""
+    outcome = returned
+    if outcome is None or isinstance(outcome, Plan):
+        outcome = Outcome(Termination.EXHAUSTED, outcome)
+    if not isinstance(outcome, Outcome):
+        kind = type(outcome).__name__
+        raise VerificationError(f"method {method!r} returns a {kind}; an Outcome, a Plan or None is needed")
+    stopped = outcome.termination
+    if outcome.plan is None and stopped in (Termination.OPTIMAL, Termination.GAP_REACHED):
+        raise VerificationError(f"method {method!r} says {stopped.value!r} without a plan")
+    if outcome.plan is not None and stopped is Termination.INFEASIBLE:
+        raise VerificationError(f"method {method!r} says {stopped.value!r} and holds a plan")
+    return outcome
 
 
 def _result(
@@ -88,7 +109,10 @@ def _result(
     )
     if outcome.plan is None:
         return result
-    evaluation = evaluate(instance, outcome.plan)
+    try:
+        evaluation = evaluate(instance, outcome.plan)
+    except InvalidInputError as error:  # the method's fault, not the user's
+        raise VerificationError(f"the plan of method {method!r} cannot be evaluated: {error}") from error
     plan = _claiming(instance, outcome, evaluation, method)
     _require_verified(instance, plan, method)
     quantile = evaluation.quantile
@@ -111,15 +135,24 @@ def _claiming(instance: Instance, outcome: Outcome, evaluation: Evaluation, meth
     bare = outcome.plan or Plan()
     quantile = evaluation.quantile
     claims = Claims(
-        cost=evaluation.cost,
-        training_time=evaluation.training_time,
-        violation=Bounds(lower=evaluation.violation.lower, upper=evaluation.violation.upper),
-        quantile=None if quantile is None else Bounds(lower=quantile.lower, upper=quantile.upper),
+        cost=_known(evaluation.cost),
+        training_time=_known(evaluation.training_time),
+        violation=_bounds(evaluation.violation),
+        quantile=None if quantile is None else _bounds(quantile),
         cheapest_resources=True if outcome.termination is Termination.OPTIMAL else None,
-        lower_bound=outcome.lower_bound if math.isfinite(outcome.lower_bound) else None,
+        lower_bound=_known(outcome.lower_bound),
         method=method,
     )
     return msgspec.structs.replace(bare, instance=instance.fingerprint, claims=claims)
+
+
+def _bounds(interval: Interval) -> Bounds:
+    return Bounds(lower=_known(interval.lower), upper=_known(interval.upper))
+
+
+def _known(bound: float) -> float | None:
+    """A bound, None where it is infinite and so says nothing."""
+    return bound if math.isfinite(bound) else None
 
 
 def _require_verified(instance: Instance, plan: Plan, method: str) -> None:
