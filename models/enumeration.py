@@ -196,7 +196,7 @@ class _Search:
             keys = [
                 row.tobytes() for row in np.column_stack([losses.counts, losses.constants.view(np.int64)])
             ]
-            fresh = [index for index, key in enumerate(keys) if key not in known]
+            fresh = np.array([index for index, key in enumerate(keys) if key not in known], dtype=np.intp)
             subset = LossClasses(losses.terms, losses.counts[fresh], losses.constants[fresh])
             for index, verdict in zip(
                 fresh, verdicts(subset, target.maximum_loss, target.violation_budget), strict=True

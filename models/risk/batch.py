@@ -1,8 +1,16 @@
 """Feasibility of many plans at once: the same few increments, counted differently.
 
 The label of a plan is the sum of the labels of its increments, so one matrix product labels all plans
-at the nodes of one contour, chosen for a plan near the boundary. What that contour leaves undecided is
-tried with a contour of its own kind, and at last one by one with `certified_violation`.
+at the nodes of one contour, chosen for a plan near the boundary. Increments that do not fit a contour
+are replaced by ones that do, at a certified price:
+
+- an untruncated Student-t by its core between loc - U and loc + U: with q the probability that no
+  switch leaves its core, P = q P(cores only) + something between 0 and 1 - q;
+- where no increment decays, an independent normal N is added: for any delta > 0,
+  P(L + N > l + delta) - P(N > delta) <= P(L > l) <= P(L + N > l - delta) / P(N > -delta).
+
+What one contour leaves undecided is tried with a contour of its own kind, and at last one by one with
+`certified_violation`.
 """
 
 import math
@@ -16,13 +24,17 @@ from numpy.typing import NDArray
 from scipy import special
 
 from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import FloatArray
+from depl.models.laws import FloatArray, Normal, StudentT
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.contour import choose_contour, label_table, violation
+from depl.models.risk.conditioning import core_term
+from depl.models.risk.contour import Contour, choose_contour, label_table, violation
 from depl.models.risk.transforms import decays, has_transform
 
-_FEW = 16
+_FEW = 4
 _ROUNDS = 12
+_CORE_SHARE = 0.01
+_SMOOTHING = 0.02
+_REACH = 4.0
 
 Counts = NDArray[np.int16]
 
@@ -49,6 +61,10 @@ class LossClasses:
         present = tuple((term, int(count)) for term, count in zip(self.terms, row, strict=True) if count)
         return FinalLoss(float(self.constants[index]), present)
 
+    def select(self, rows: NDArray[np.intp]) -> "LossClasses":
+        """Some of them."""
+        return LossClasses(self.terms, self.counts[rows], self.constants[rows])
+
     def means(self) -> FloatArray:
         """Expected final losses, shape (P,)."""
         means = np.array([term.coefficient * term.law.moments().mean for term in self.terms])
@@ -68,8 +84,9 @@ class LossClasses:
 def verdicts(classes: LossClasses, maximum_loss: float, budget: Fraction) -> NDArray[np.int8]:
     """Certified verdict on every class, shape (P,), values of `Verdict`."""
     found = np.zeros(len(classes.counts), dtype=np.int8)
-    open_classes = _by_contours(classes, maximum_loss, budget, found)
-    for index in open_classes:
+    if len(found) > _FEW:
+        _by_contours(classes, maximum_loss, budget, found)
+    for index in np.flatnonzero(found == Verdict.UNDECIDED):
         interval = certified_violation(classes.loss(int(index)), maximum_loss)
         if interval.at_most(budget):
             found[index] = Verdict.MET
@@ -78,34 +95,84 @@ def verdicts(classes: LossClasses, maximum_loss: float, budget: Fraction) -> NDA
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """Classes whose increments all have labels, and what that replacement costs.
+
+    ``kept`` is q of the module's docstring, ``smoothed`` marks the classes to which the last term, a
+    normal, was added.
+    """
+
+    classes: LossClasses
+    kept: FloatArray
+    smoothed: NDArray[np.bool_]
+    deviation: float
+
+    def bounds(
+        self, rows: NDArray[np.intp], contour: Contour, maximum_loss: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Certified bounds of P(L > l_max) of the original classes."""
+        chosen = self.classes.select(rows)
+        used = [int(column) for column in np.flatnonzero((chosen.counts > 0).any(axis=0))]
+        table = label_table([chosen.terms[column] for column in used], contour)
+        labels = table.combine(chosen.counts[:, used])
+        threshold = chosen.constants - maximum_loss
+        smoothed, shift = self.smoothed[rows], _REACH * self.deviation
+        lower, upper = violation(contour, labels, threshold)
+        if smoothed.any():
+            beyond = float(special.ndtr(-_REACH))
+            low = violation(contour, labels, threshold - shift)[0] - beyond * (1 + 1e-12)
+            high = violation(contour, labels, threshold + shift)[1] / (1 - beyond) * (1 + 1e-12)
+            lower, upper = np.where(smoothed, low, lower), np.where(smoothed, high, upper)
+        kept = self.kept[rows]
+        return np.maximum(kept * lower, 0.0), np.minimum(kept * upper + (1 - kept) * (1 + 1e-9), 1.0)
+
+
 def _by_contours(
     classes: LossClasses, maximum_loss: float, budget: Fraction, found: NDArray[np.int8]
-) -> NDArray[np.intp]:
-    """Decide what contours can decide in ``found``; return the classes that stay open."""
-    smooth = np.array([decays(term.law) for term in classes.terms], dtype=bool)
-    usable = np.array([has_transform(term.law) for term in classes.terms], dtype=bool)
-    fit = (classes.counts[:, smooth].sum(axis=1) > 0) & (classes.counts[:, ~usable].sum(axis=1) == 0)
-    undecided, probability = np.flatnonzero(fit), _rounded_down(budget)
+) -> None:
+    """Decide in ``found`` what contours can decide."""
+    probability = _rounded_down(budget)
+    fitted = _fitted(classes, maximum_loss, probability)
+    undecided = np.flatnonzero((classes.counts > 0).any(axis=1))
     scores = classes.scores(maximum_loss)
     wanted = -float(special.ndtri(probability))
     for _ in range(_ROUNDS):
         if len(undecided) <= _FEW:
-            break
+            return
         reference = int(undecided[np.argmin(np.abs(scores[undecided] - wanted))])
-        contour = choose_contour(classes.loss(reference).terms, probability)
+        contour = choose_contour(fitted.classes.loss(reference).terms, probability)
         if contour is None:
-            break
-        used = [int(column) for column in np.flatnonzero((classes.counts[undecided] > 0).any(axis=0))]
-        table = label_table([classes.terms[index] for index in used], contour)
-        labels = table.combine(classes.counts[undecided][:, used])
-        lower, upper = violation(contour, labels, classes.constants[undecided] - maximum_loss)
+            return
+        lower, upper = fitted.bounds(undecided, contour, maximum_loss)
         found[undecided[upper <= probability]] = Verdict.MET
         found[undecided[lower > probability]] = Verdict.VIOLATED
         remaining = undecided[found[undecided] == Verdict.UNDECIDED]
         if len(remaining) == len(undecided):
-            break
+            return
         undecided = remaining
-    return np.flatnonzero(found == Verdict.UNDECIDED)
+
+
+def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _Fitted:
+    heavy = np.array([not has_transform(term.law) for term in classes.terms], dtype=bool)
+    most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
+    terms = [core_term(term, _CORE_SHARE * probability / most) for term in classes.terms]
+    kept = np.ones(len(classes.counts))
+    for column in np.flatnonzero(heavy):
+        core = terms[column].law
+        inside = core.interval_mass() if isinstance(core, StudentT) else 1.0
+        kept *= inside ** classes.counts[:, column].astype(float)
+    decaying = np.array([decays(term.law) for term in terms], dtype=bool)
+    smoothed = classes.counts[:, decaying].sum(axis=1) == 0
+    scores = np.abs(classes.scores(maximum_loss))
+    typical = int(np.argmin(np.where(smoothed, scores, np.inf))) if smoothed.any() else 0
+    spread = math.sqrt(
+        min(LossClasses(terms, classes.counts, classes.constants).loss(typical).variance(), 1e100)
+    )
+    deviation = max(_SMOOTHING * spread, 1e-9)
+    normal = Term(1.0, Normal(mean=0.0, variance=deviation**2))
+    counts = np.column_stack([classes.counts, smoothed.astype(np.int16)])
+    return _Fitted(LossClasses([*terms, normal], counts, classes.constants), kept, smoothed, deviation)
 
 
 def _rounded_down(budget: Fraction) -> float:

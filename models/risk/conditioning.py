@@ -98,6 +98,13 @@ def conditioned_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
     return Interval(lower, upper, "conditioning")
 
 
+def core_term(term: Term, tails: float) -> Term:
+    """An untruncated Student-t cut to its core, which leaves out the probability ``tails``; others as is."""
+    if not _heavy(term):
+        return term
+    return Term(1.0, _core(_scaled(term), tails))
+
+
 @dataclass(frozen=True)
 class _Tail:
     """One kind of switch, ``count`` times: its law, its core, and everything else that is not in a tail."""
