@@ -1,0 +1,116 @@
+"""The paper's benchmark *best-exp* (Sec. VI-B) in its two readings, for given data and clusters.
+
+It decides on the expected loss; the quantile is only checked afterwards.
+
+- ``expected-greedy``, as the paper describes it: for each K the sequence of models with the lowest
+  expected final loss, and the smallest K whose certified quantile meets the target.
+- ``expected-cost``, what its source (PACT) does: the cheapest plan whose expected final loss meets a
+  target, which is tightened from l_max downwards until the certified quantile holds, too.
+
+Neither proves anything about cost. Both need the data and the cluster to be given, that is, one dataset
+and one cluster that is not dominated; the choice of either belongs to the DepL loop.
+"""
+
+import math
+
+import numpy as np
+
+from depl.heuristics.expected import lowest_expected_sequences
+from depl.models.allocation import allocate
+from depl.models.enumeration import MAXIMUM_CLASSES, build_plan, data_assignments, loss_classes
+from depl.models.epochs import FinalLoss
+from depl.models.errors import NotCoveredError
+from depl.models.evaluation import epoch_loads, final_loss
+from depl.models.methods import Limits, Outcome
+from depl.models.plan import Plan
+from depl.models.plan_classes import Configuration, plan_classes
+from depl.models.problem import Instance
+from depl.models.result import Termination
+from depl.models.risk.batch import Verdict, verdicts
+from depl.models.risk.certify import certified_violation
+
+
+def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
+    """Fewest epochs of the sequence with the lowest expected loss whose certified quantile meets the target.
+
+    Raises
+    ------
+    NotCoveredError
+        If the instance leaves a choice of data or of clusters.
+    """
+    data = _given_data(instance, "expected-greedy")
+    if _met_at_start(instance):
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+    ((place, datasets),) = data.items()
+    target = instance.target
+    for models in lowest_expected_sequences(instance, datasets, target.maximum_epochs):
+        if limits.expired():
+            return Outcome(Termination.TIME_LIMIT, None, 0.0)
+        plan = build_plan(instance, data, [Configuration(place, model) for model in models])
+        violation = certified_violation(final_loss(instance, plan), target.maximum_loss)
+        if not violation.at_most(target.violation_budget):
+            continue
+        allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
+        if not allocation.feasible:
+            return _failure(f"resources: {allocation.reason}")
+        return Outcome(Termination.EXHAUSTED, plan, 0.0)
+    return _failure(
+        "models: the sequences of lowest expected loss do not meet the quantile within maximum_epochs"
+    )
+
+
+def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAXIMUM_CLASSES) -> Outcome:
+    """Cheapest plan under a target for the expected loss that is tightened until the certified quantile holds.
+
+    Raises
+    ------
+    NotCoveredError
+        If the instance leaves a choice of data or of clusters, or has more plan classes than
+        ``maximum_classes``.
+    """
+    data = _given_data(instance, "expected-cost")
+    if _met_at_start(instance):
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+    target = instance.target
+    classes = plan_classes(
+        instance, data, cutoff=math.inf, allowed=maximum_classes, proceed=lambda: not limits.expired()
+    )
+    if classes is None:
+        return Outcome(Termination.TIME_LIMIT, None, 0.0)
+    rows = sorted(
+        (float(cost), epochs, row)
+        for epochs, level in enumerate(classes.levels[1:], start=1)
+        for row, cost in enumerate(level.costs)
+    )
+    losses = loss_classes(classes, rows, target.initial_loss)
+    means = losses.means()
+    least = np.minimum.accumulate(np.concatenate([[math.nextafter(target.maximum_loss, math.inf)], means]))
+    for index in np.flatnonzero(means < least[:-1]):
+        verdict = verdicts(losses.select(np.array([index])), target.maximum_loss, target.violation_budget)
+        if verdict[0] == Verdict.MET:
+            _, epochs, row = rows[index]
+            return Outcome(
+                Termination.EXHAUSTED, build_plan(instance, data, classes.sequence(epochs, row)), 0.0
+            )
+    return _failure(
+        "models: no plan within the limits has so low an expected loss that its quantile meets the target"
+    )
+
+
+def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:
+    assignments = [data for _, data in data_assignments(instance)]
+    if len(assignments) != 1:
+        raise NotCoveredError(
+            f"{method} chooses models for given data and clusters; leave one dataset and one cluster in the instance"
+        )
+    return assignments[0]
+
+
+def _met_at_start(instance: Instance) -> bool:
+    target = instance.target
+    start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
+    return start.at_most(target.violation_budget)
+
+
+def _failure(reason: str) -> Outcome:
+    return Outcome(Termination.EXHAUSTED, None, 0.0, reason)
