@@ -1,0 +1,88 @@
+"""Numbers, intervals and laws in words, for every text that depl prints.
+
+Plain ASCII, so that any terminal shows it. Bounds are rounded outward: a printed interval contains the
+certified one, and a printed lower bound is a lower bound.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from depl.models.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Lognormal,
+    Moments,
+    Normal,
+    StudentT,
+    Zero,
+)
+
+AnyLaw = InverseGamma | Normal | Lognormal | Deterministic | Empirical | StudentT | Zero | Forbidden
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """``value`` to a few significant digits, "none" for None and "infinite" where it is."""
+    if value is None:
+        return "none"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    return f"{value + 0.0:.{digits}g}"
+
+
+def rounded_down(value: float, digits: int = 7) -> str:
+    """The greatest number of so many significant digits that does not exceed ``value``."""
+    return _directed(value, digits, ROUND_FLOOR)
+
+
+def rounded_up(value: float, digits: int = 7) -> str:
+    """The least number of so many significant digits that is at least ``value``."""
+    return _directed(value, digits, ROUND_CEILING)
+
+
+def interval(lower: float, upper: float, digits: int = 7) -> str:
+    """The shortest "[lower, upper]" of so many significant digits that contains the given one."""
+    return f"[{rounded_down(lower, digits)}, {rounded_up(upper, digits)}]"
+
+
+def counted(count: int, noun: str) -> str:
+    """``count`` with its noun, which takes an s in the plural."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def law(value: AnyLaw) -> str:
+    """A law in words, with its parameters as they were given."""
+    match value:
+        case Zero():
+            return "zero"
+        case Forbidden():
+            return "forbidden"
+        case Deterministic():
+            return number(value.value)
+        case Empirical():
+            return f"one of {counted(len(value.values), 'observed value')}, {_moments(value.moments())}"
+        case StudentT():
+            interval_of_t = ""
+            if value.lower is not None and value.upper is not None:
+                interval_of_t = f" truncated to [{number(value.lower)}, {number(value.upper)}]"
+            return (
+                f"Student-t with {number(value.degrees_of_freedom)} degrees of freedom, location "
+                f"{number(value.location)}, scale {number(value.scale)}{interval_of_t}"
+            )
+        case _:
+            return f"{_NAMES[type(value)]} of {_moments(value.moments())}"
+
+
+_NAMES: dict[type, str] = {InverseGamma: "inverse gamma", Normal: "normal", Lognormal: "lognormal"}
+
+
+def _moments(moments: Moments) -> str:
+    return f"mean {number(moments.mean)}, variance {number(moments.variance)}"
+
+
+def _directed(value: float, digits: int, rounding: str) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
+    return f"{rounded.normalize():{'f' if 1e-5 <= abs(value) < 10**digits else ''}}" if rounded else "0"

@@ -1,0 +1,153 @@
+"""Prices of the limits against closed forms and difference quotients; rooms against what lies beyond them."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.instances.generator import random_instances, random_plan
+from depl.instances.library import load
+from depl.models.allocation import allocate
+from depl.models.evaluation import epoch_loads, evaluate
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.sensitivity import prices, rooms
+
+TINY = load("tiny")
+TINY_OPTIMUM = Plan(
+    data=(
+        ClusterData(cluster="cloud", datasets=("archive", "sensors")),
+        ClusterData(cluster="edge", datasets=("sensors",)),
+    ),
+    epochs=(
+        PlannedEpoch(model="full", cluster="cloud", resources=3),
+        PlannedEpoch(model="full", cluster="cloud", resources=3),
+        PlannedEpoch(model="pruned", cluster="edge", resources=3),
+    ),
+)
+
+
+def cheapest_cost(instance, plan):
+    """V of the module's docstring; infinite where the limits cannot be kept."""
+    target = instance.target
+    return allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline).cost
+
+
+def with_capacity(instance, name, capacity):
+    changed = [
+        msgspec.structs.replace(item, capacity=capacity) if item.name == name else item
+        for item in instance.clusters
+    ]
+    return instance.replace(clusters=tuple(changed))
+
+
+def with_limit(instance, name, value):
+    """``instance`` with another value of the limit that a room or a price is named after."""
+    if name.startswith("r("):
+        return with_capacity(instance, name[2:-1], value)
+    field = {
+        "T_max": "maximum_time",
+        "tau": "round_deadline",
+        "l_max": "maximum_loss",
+        "K_max": "maximum_epochs",
+    }[name]
+    return instance.replace(**{field: value})
+
+
+def random_cases(seed, count):
+    """Random plans that can keep the limits; T_max is close to the fastest time in every second case."""
+    rng = np.random.default_rng(seed)
+    for index, instance in enumerate(random_instances(rng, count)):
+        plan = random_plan(rng, instance)
+        if index % 2:
+            plan = msgspec.structs.replace(plan, instance=None)
+            fastest = allocate(epoch_loads(instance, plan), 1e9, None).fastest_time
+            instance = instance.replace(maximum_time=fastest * 1.1) if fastest else instance
+        if plan.epochs and math.isfinite(cheapest_cost(instance, plan)):
+            yield instance, plan
+
+
+def test_the_price_of_time_of_the_tiny_optimum_is_known_in_closed_form():
+    # cost = (4 + 4 + 1)^2 / (T - 2) + 1, so that -dcost/dT = 81 / 9 at T = 5
+    found = prices(TINY, TINY_OPTIMUM)
+    assert found.time == pytest.approx(9, rel=1e-12)
+    assert found.round_deadline == 0
+    assert found.capacity == {"cloud": 0, "edge": 0}
+
+
+def test_the_price_of_the_round_deadline_of_the_paper_is_the_cost_of_the_plan():
+    # without communication x = c / tau, so the cost is (sum of kappa c) / tau, and tau = 1
+    instance = load("paper-alexnet", 9)
+    epochs = (PlannedEpoch(model="slow-steady", cluster="A", resources=1),) * 12
+    plan = Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=epochs)
+    found = prices(instance, plan)
+    assert found.time == 0
+    assert found.round_deadline == pytest.approx(12, rel=1e-12)
+
+
+def test_the_price_of_a_capacity_that_binds_is_known_in_closed_form():
+    # At r = .5 the epoch on edge takes 1 / .5 + 1 = 3 of 5, so the two on cloud, which communicate for 1 in
+    # all, compute within 1: 4 / x = 1 / 2, x = 8, and the cost is 2 * 4 * 8 / (T - 4) + r.
+    small = with_capacity(TINY, "edge", 0.5)
+    found = prices(small, TINY_OPTIMUM)
+    assert cheapest_cost(small, TINY_OPTIMUM) == pytest.approx(2 * 4 * 8 + 0.5)
+    assert found.time == pytest.approx(2 * 4 * 8, rel=1e-9)
+    # dcost/dr = kappa - lambda c / r^2 = 1 - 64 / .25
+    assert found.capacity["edge"] == pytest.approx(64 / 0.25 - 1, rel=1e-9)
+
+
+def test_prices_are_the_difference_quotients_of_the_cheapest_cost():
+    compared = {"T_max": 0, "tau": 0, "r": 0}
+    for instance, plan in random_cases(1, 60):
+        found = prices(instance, plan)
+        target = instance.target
+        limits = {f"r({name})": (instance.cluster(name).capacity, x) for name, x in found.capacity.items()}
+        if target.maximum_time is not None:
+            limits["T_max"] = target.maximum_time, found.time
+        if target.round_deadline is not None:
+            limits["tau"] = target.round_deadline, found.round_deadline
+        before = cheapest_cost(instance, plan)
+        for name, (value, price) in limits.items():
+            step = 1e-6 * value
+            after = cheapest_cost(with_limit(instance, name, value + step), plan)
+            assert price == pytest.approx((before - after) / step, rel=1e-3, abs=1e-6 * before / value)
+            compared[name.partition("(")[0]] += price > 0
+    assert min(compared.values()) >= 3
+
+
+def test_a_limit_at_the_end_of_its_room_holds_and_beyond_it_does_not():
+    checked = set()
+    for instance, plan in random_cases(2, 40):
+        evaluation = evaluate(instance, plan)
+        for room in rooms(instance, plan, evaluation):
+            if room.relative < 1e-3 or room.name in ("l_max", "K_max") or room.last == 0:
+                continue
+            kept = with_limit(instance, room.name, room.last * (1 + 1e-6))
+            missed = with_limit(instance, room.name, room.last * (1 - 1e-6))
+            assert math.isfinite(cheapest_cost(kept, plan)), room
+            assert math.isinf(cheapest_cost(missed, plan)), room
+            checked.add(room.name.partition("(")[0])
+    assert checked == {"T_max", "tau", "r"}
+
+
+def test_the_target_holds_at_the_end_of_its_room_and_not_far_beyond_it():
+    evaluation = evaluate(TINY, TINY_OPTIMUM)
+    room = next(item for item in rooms(TINY, TINY_OPTIMUM, evaluation) if item.name == "l_max")
+    assert room.last == 6.25
+    assert room.relative == pytest.approx(0.25 / 8.5)
+    assert evaluate(TINY.replace(maximum_loss=6.25), TINY_OPTIMUM).feasible
+    assert not evaluate(TINY.replace(maximum_loss=6.249), TINY_OPTIMUM).feasible
+
+
+def test_the_nearest_limit_comes_first_and_one_that_fails_has_negative_room():
+    for instance, plan in random_cases(3, 15):
+        evaluation = evaluate(instance, plan)
+        found = rooms(instance, plan, evaluation)
+        assert [room.relative for room in found] == sorted(room.relative for room in found)
+        (loss,) = (room for room in found if room.name == "l_max")
+        if loss.relative < 0:
+            assert not evaluation.feasible
+
+
+def test_a_plan_that_cannot_keep_the_time_has_no_prices():
+    assert prices(TINY.replace(maximum_time=3.0), TINY_OPTIMUM) is None

@@ -1,0 +1,75 @@
+"""The band of the loss: closed form for normal increments, order, and the epochs that show a course."""
+
+from fractions import Fraction
+
+import pytest
+from scipy import stats
+
+from depl.instances.library import load
+from depl.models.errors import InvalidInputError
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.trajectory import milestones, trajectory
+
+NORMAL = load("paper-alexnet-deadline-normal", 9)
+MODELS = ["fast-unsteady"] + ["intermediate"] * 2 + ["slow-steady"] * 3
+
+
+def plan_of(models):
+    data = (ClusterData(cluster="A", datasets=("training-data",)),) if models else ()
+    return Plan(data=data, epochs=tuple(PlannedEpoch(model=m, cluster="A", resources=1) for m in models))
+
+
+def test_normal_increments_have_normal_quantiles():
+    found = trajectory(NORMAL, plan_of(MODELS))
+    mean, variance = NORMAL.target.initial_loss, 0.0
+    for k, name in enumerate(MODELS, start=1):
+        improvement = NORMAL.model(name).improvement
+        weight, law = improvement.at(k)
+        mean -= weight * law.mean
+        variance += weight**2 * law.variance
+        reach = stats.norm.ppf(0.99) * variance**0.5
+        assert found.mean[k] == pytest.approx(mean)
+        assert found.lower[k].middle == pytest.approx(mean - reach, rel=1e-9)
+        assert found.upper[k].middle == pytest.approx(mean + reach, rel=1e-9)
+
+
+def test_the_band_starts_at_the_initial_loss():
+    found = trajectory(NORMAL, plan_of([]))
+    assert found.epochs == (0,)
+    assert found.mean == (20,)
+    assert found.lower[0].lower == found.upper[0].upper == 20
+
+
+def test_a_wider_band_contains_a_narrower_one_for_heavy_tails():
+    instance = load("paper-alexnet-deadline", 9)
+    narrow = trajectory(instance, plan_of(MODELS), Fraction(1, 10), epochs=(2, 6))
+    wide = trajectory(instance, plan_of(MODELS), Fraction(1, 100), epochs=(2, 6))
+    assert narrow.epochs == wide.epochs == (2, 6)
+    for index in range(2):
+        assert wide.lower[index].upper < narrow.lower[index].lower < narrow.mean[index]
+        assert narrow.mean[index] < narrow.upper[index].upper < wide.upper[index].lower
+
+
+def test_chosen_epochs_are_those_of_the_whole_course():
+    whole = trajectory(NORMAL, plan_of(MODELS))
+    some = trajectory(NORMAL, plan_of(MODELS), epochs=[6, 0, 3, 3])
+    assert some.epochs == (0, 3, 6)
+    assert some.mean == tuple(whole.mean[k] for k in (0, 3, 6))
+
+
+@pytest.mark.parametrize("tail", [Fraction(0), Fraction(-1, 2), Fraction(3, 4)])
+def test_a_tail_that_leaves_no_band_is_refused(tail):
+    with pytest.raises(InvalidInputError, match="between 0 and 1/2"):
+        trajectory(NORMAL, plan_of(MODELS), tail)
+
+
+@pytest.mark.parametrize("epochs", [(0, 7), (-1,)])
+def test_epochs_that_the_plan_does_not_have_are_refused(epochs):
+    with pytest.raises(InvalidInputError, match="epochs up to 6"):
+        trajectory(NORMAL, plan_of(MODELS), epochs=epochs)
+
+
+def test_milestones_hold_both_ends_and_both_sides_of_every_switch():
+    assert milestones(plan_of(MODELS), 2) == (0, 1, 2, 3, 4, 6)
+    assert milestones(plan_of(["slow-steady"] * 20), 5) == (0, 5, 10, 15, 20)
+    assert milestones(plan_of([]), 4) == (0,)

@@ -1,0 +1,77 @@
+"""Numbers and laws in words: rounding outward, infinities, plurals."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.models.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
+from depl.models.wording import counted, interval, law, number, rounded_down, rounded_up
+
+ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "none"),
+        (math.inf, "infinite"),
+        (-math.inf, "-infinite"),
+        (-0.0, "0"),
+        (1 / 3, "0.333333"),
+        (28.0, "28"),
+        (1234567.0, "1.23457e+06"),
+    ],
+)
+def test_numbers_have_six_digits_and_infinities_have_words(value, text):
+    assert number(value) == text
+
+
+@given(ANY, st.integers(2, 12))
+def test_rounding_down_and_up_encloses_the_number_as_closely_as_the_digits_allow(value, digits):
+    low, high = Fraction(rounded_down(value, digits)), Fraction(rounded_up(value, digits))
+    assert low <= Fraction(value) <= high
+    assert high - low <= abs(Fraction(value)) / 10 ** (digits - 1)
+
+
+@given(ANY, ANY)
+def test_a_printed_interval_contains_the_interval(first, second):
+    lower, upper = sorted((first, second))
+    low, high = map(Fraction, interval(lower, upper).strip("[]").split(", "))
+    assert low <= Fraction(lower)
+    assert Fraction(upper) <= high
+
+
+def test_a_number_that_has_few_digits_is_printed_as_it_is():
+    assert interval(0.25, 17.0) == "[0.25, 17]"
+    assert rounded_down(0.0) == rounded_up(0.0) == "0"
+    assert rounded_up(math.inf) == "infinite"
+
+
+def test_nouns_take_their_plural():
+    assert [counted(count, "epoch") for count in (0, 1, 2)] == ["0 epochs", "1 epoch", "2 epochs"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Zero(), "zero"),
+        (Forbidden(), "forbidden"),
+        (Deterministic(value=0.3), "0.3"),
+        (Normal(mean=1, variance=0.5), "normal of mean 1, variance 0.5"),
+        (InverseGamma(shape=3, scale=4), "inverse gamma of mean 2, variance 4"),
+        (Empirical(values=(2, 6)), "one of 2 observed values, mean 4, variance 4"),
+        (
+            StudentT(degrees_of_freedom=4, location=0.3, scale=0.1),
+            "Student-t with 4 degrees of freedom, location 0.3, scale 0.1",
+        ),
+        (
+            StudentT(degrees_of_freedom=4, location=0.3, scale=0.1, lower=0, upper=1),
+            "Student-t with 4 degrees of freedom, location 0.3, scale 0.1 truncated to [0, 1]",
+        ),
+    ],
+)
+def test_laws_are_named_with_their_parameters(value, text):
+    assert law(value) == text
