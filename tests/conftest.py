@@ -1,0 +1,63 @@
+"""Tiny named instances, made once per session; variants come from ``.replace(...)``, not from new files.
+
+``tiny``        the shipped instance that is solved by hand: 2 models, 2 clusters, 2 datasets, K_max = 3
+``steady``      nothing is random: 1 cluster, 1 dataset, 1 model that lowers the loss by 2 per epoch
+``bell``        ``steady`` with a normal improvement of mean 2 and variance 1 instead
+"""
+
+import pytest
+
+from depl.instances import library
+from depl.models.laws import Deterministic, Normal
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Instance:
+    return library.load("tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_optimum() -> Plan:
+    """Two epochs of full on cloud with all data, then pruned on edge with sensors; x = 3 everywhere."""
+    rows = [("full", "cloud"), ("full", "cloud"), ("pruned", "edge")]
+    return Plan(
+        data=(
+            ClusterData(cluster="cloud", datasets=("archive", "sensors")),
+            ClusterData(cluster="edge", datasets=("sensors",)),
+        ),
+        epochs=tuple(PlannedEpoch(model=model, cluster=cluster, resources=3.0) for model, cluster in rows),
+    )
+
+
+@pytest.fixture(scope="session")
+def steady() -> Instance:
+    """c = 2 * 4 = 8, so that T(k) = 8 / x + 1 / 2; 10 - 2 K reaches 6 at K = 2, within T_max = 5 at x = 4."""
+    return Instance(
+        name="steady",
+        clusters=(Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3),),
+        datasets=(Dataset(name="data", volume=4),),
+        models=(
+            Model(
+                name="net", size=1, demand=2, improvement=ConstantImprovement(noise=Deterministic(value=2))
+            ),
+        ),
+        target=Target(initial_loss=10, maximum_loss=6, quantile_level=0.9, maximum_epochs=3, maximum_time=5),
+    )
+
+
+@pytest.fixture(scope="session")
+def bell(steady: Instance) -> Instance:
+    """l(K) is normal with mean 10 - 2 K and variance K."""
+    improvement = ConstantImprovement(noise=Normal(mean=2, variance=1))
+    return steady.replace(name="bell", models=(Model(name="net", size=1, demand=2, improvement=improvement),))
+
+
+@pytest.fixture(scope="session")
+def steady_plan() -> Plan:
+    """The cheapest plan of ``steady``: cost 2 * 3 * 4 = 24."""
+    return Plan(
+        data=(ClusterData(cluster="site", datasets=("data",)),),
+        epochs=(PlannedEpoch(model="net", cluster="site", resources=4.0),) * 2,
+    )

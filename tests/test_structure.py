@@ -1,0 +1,229 @@
+"""The gate that every data structure passes: types, bounds, finiteness, and errors that say where."""
+
+import json
+import math
+import os
+import pickle
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Meta
+
+from depl.models.errors import DeplError, InvalidInputError
+from depl.models.structure import (
+    Checked,
+    Name,
+    decode,
+    decode_document,
+    document,
+    encode_document,
+    read_text,
+    require_unique,
+    write_text,
+)
+
+
+class Leg(Checked, frozen=True, kw_only=True):
+    length: Annotated[float, Meta(gt=0)]
+    slope: float = 0.0
+
+    def validate(self) -> None:
+        if self.slope > self.length:
+            raise InvalidInputError("too steep; lengthen the leg", ".slope")
+
+
+class Route(Checked, frozen=True, kw_only=True):
+    format: Literal["test-route"] = "test-route"
+    version: Literal[3] = 3
+    name: Name
+    legs: tuple[Leg, ...] = ()
+    heights: tuple[float, ...] = ()
+
+
+class Measured(Checked, frozen=True, kw_only=True):
+    largest_number: ClassVar[float] = math.inf
+    value: float
+
+
+def refusal(action) -> InvalidInputError:
+    with pytest.raises(InvalidInputError) as caught:
+        action()
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (math.nan, "Expected `float` > 0.0"),
+        (math.inf, "must be a finite number, not inf; leave the field out for 'none'"),
+        (-1, "Expected `float` > 0.0"),
+        (0, "Expected `float` > 0.0"),
+        ("1", "Expected `float`, got `str`"),
+        (True, "Expected `float`, got `bool`"),
+        (None, "Expected `float`, got `null`"),
+        (np.float64(1), "Expected `float`, got `numpy.float64`"),
+        (1e101, "1e+101 is beyond what double precision can calculate with; rescale"),
+        (9e-101, "9e-101 is beyond what double precision can calculate with; rescale"),
+        (10**400, "Number out of range"),
+    ],
+)
+def test_a_field_that_does_not_fit_is_refused_with_its_place(value: object, message: str) -> None:
+    error = refusal(lambda: Leg(length=value))  # type: ignore[arg-type]
+    assert (error.path, error.message) == (".length", message)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_numbers_in_lists_must_be_finite_too(value: float) -> None:
+    error = refusal(lambda: Route(name="a", heights=(0.0, 1.0, value)))
+    assert error.path == ".heights[2]"
+    assert "must be a finite number" in error.message
+
+
+def test_results_may_be_as_small_or_large_as_they_come_but_not_infinite() -> None:
+    assert Measured(value=1e-308).value == 1e-308
+    assert Measured(value=1e308).value == 1e308
+    assert refusal(lambda: Measured(value=math.inf)).path == ".value"
+
+
+def test_integers_become_floats_and_zeros_lose_their_sign() -> None:
+    route = Route(name="a", legs=[{"length": 2}], heights=[-0.0, 3])  # type: ignore[arg-type]
+    assert type(route.legs[0].length) is float
+    assert isinstance(route.heights, tuple)
+    assert math.copysign(1, route.heights[0]) == 1
+    assert math.copysign(1, Leg(length=1, slope=-0.0).slope) == 1
+
+
+def test_a_record_cannot_be_changed_and_is_known_by_its_content() -> None:
+    leg = Leg(length=2)
+    with pytest.raises(AttributeError):
+        leg.length = 3  # type: ignore[misc]
+    assert leg == Leg(length=2.0, slope=0)
+    assert len({leg, Leg(length=2.0, slope=-0.0), Leg(length=3)}) == 2
+    assert pickle.loads(pickle.dumps(leg)) == leg
+
+
+numbers = st.floats(1e-100, 1e100)
+
+
+@given(length=numbers, slope=st.just(0.0) | numbers.map(lambda size: -size))
+def test_every_record_reads_back_as_itself(length: float, slope: float) -> None:
+    route = Route(name="é \U0001f600", legs=(Leg(length=length, slope=slope),) * 2, heights=(slope,))
+    again = decode_document(encode_document(route), Route)
+    assert again == route
+    assert encode_document(again) == encode_document(route)
+
+
+def test_an_explicit_default_is_written_like_an_absent_one() -> None:
+    assert encode_document(Route(name="a", legs=(Leg(length=1, slope=float("0")),))) == encode_document(
+        decode_document('{"format": "test-route", "version": 3, "name": "a", "legs": [{"length": 1}]}', Route)
+    )
+
+
+def test_a_document_opens_with_its_format_and_version_and_ends_with_a_line_break() -> None:
+    text = encode_document(Route(name="a"))
+    assert list(json.loads(text)) == ["format", "version", "name"]
+    assert text.startswith('{\n  "format": "test-route",\n  "version": 3,')
+    assert text.endswith("}\n")
+    assert document(Route(name="a")) == {"format": "test-route", "version": 3, "name": "a"}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("", "$", "not a JSON document: Input data was truncated"),
+        ('{"format": "test-route"', "$", "not a JSON document: Input data was truncated"),
+        ('{"format": "test-route", "version": NaN}', "$", "not a JSON document: JSON is malformed"),
+        ("\ud800", "$", "not a JSON document: 'utf-8' codec can't encode"),
+        (b"\xff\xfe", "$", "not a JSON document"),
+        ("[1]", "$", "Expected `object`, got `array`"),
+        ('{"version": 3}', "$", "missing required field `format`; the fields are listed by 'depl instances"),
+        ('{"format": 7, "version": 3}', "$.format", "Expected `str`, got `int`"),
+        ('{"format": "other", "version": 3}', "$.format", "'other' document; a 'test-route' one is needed"),
+        ('{"format": "test-route", "version": 4}', "$.version", "version 4 is not known to this depl"),
+        ('{"format": "test-route", "version": 1e400}', "$.version", "Number out of range"),
+        (
+            '{"format": "test-route", "version": 3, "name": ' + "[" * 10**5,
+            "$",
+            "nested too deeply to be read",
+        ),
+        ('{"format": "test-route", "version": 3, "nane": "a"}', "$", "unknown field `nane`; the fields are"),
+        ('{"format": "test-route", "version": 3, "name": "a "}', "$.name", "matching regex"),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_refused_with_its_place(
+    text: str | bytes, path: str, message: str
+) -> None:
+    error = refusal(lambda: decode_document(text, Route))
+    assert error.path == path
+    assert message in error.message
+    assert str(error) == f"{path}: {error.message}"
+    assert error.exit_code == 2
+
+
+def test_what_an_inner_record_finds_wrong_is_placed_within_the_whole_document() -> None:
+    legs = '[{"length": 1}, {"length": 1, "slope": 2}]'
+    text = '{"format": "test-route", "version": 3, "name": "a", "legs": ' + legs + "}"
+    error = refusal(lambda: decode_document(text, Route))
+    assert str(error) == "$.legs[1].slope: too steep; lengthen the leg"
+    python = refusal(lambda: Route(name="a", legs=[{"length": 1, "slope": 2}]))  # type: ignore[arg-type]
+    assert str(python) == ".legs[0].slope: too steep; lengthen the leg"
+
+
+def test_decode_reads_a_part_without_a_header() -> None:
+    assert decode('{"length": 2}', Leg) == Leg(length=2)
+    assert refusal(lambda: decode('{"length": -2}', Leg)).path == "$.length"
+
+
+@pytest.mark.parametrize("name", ["a", "ab", "two words", "a\u00a0b", "日本"])
+def test_names_may_hold_anything_printable_inside(name: str) -> None:
+    assert Route(name=name).name == name
+
+
+@pytest.mark.parametrize("name", ["", " ", " a", "a ", "a\n", "\na", "a\nb"])
+def test_names_may_not_be_empty_or_have_blanks_around_them_or_line_breaks(name: str) -> None:
+    error = refusal(lambda: Route(name=name))
+    assert error.path == ".name"
+    assert ("length >= 1" if name == "" else "'depl instances schema' describes") in error.message
+
+
+def test_a_repeated_key_is_named_with_its_second_place() -> None:
+    require_unique(["a", "b"], ".names")
+    error = refusal(lambda: require_unique(["a", "b", "a"], ".names"))
+    assert str(error) == ".names[2]: 'a' is defined twice; keep one"
+    error = refusal(lambda: require_unique([frozenset("ba"), frozenset("ab")], ".sets"))
+    assert str(error) == ".sets[1]: ['a', 'b'] is defined twice; keep one"
+
+
+def test_files_are_written_whole_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_text(path, "first")
+    write_text(path, "zweite Fassung: é")
+    assert read_text(path) == "zweite Fassung: é"
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"\xe9")
+    for name, message in (("none", "No such file"), ("", "directory"), ("latin", "not UTF-8 text")):
+        error = refusal(lambda path=tmp_path / name: read_text(path))
+        assert error.path == str(tmp_path / name)
+        assert message in error.message
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    error = refusal(lambda: write_text(tmp_path / "folder", "text"))
+    assert error.path == str(tmp_path / "folder")
+    assert "cannot be written" in error.message
+    assert os.listdir(tmp_path) == ["folder"]
+    assert "cannot be written" in refusal(lambda: write_text(tmp_path / "none" / "a", "text")).message
+
+
+def test_every_error_of_ours_has_one_root_and_an_exit_code() -> None:
+    assert DeplError("a").exit_code == 70
+    assert issubclass(InvalidInputError, DeplError)
+    assert str(InvalidInputError("what and what to do")) == "what and what to do"
