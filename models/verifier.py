@@ -1,0 +1,370 @@
+"""The independent verifier: what a plan says, recomputed from the problem alone, equation by equation.
+
+It shares no formula with any solver. Problem and plan are read from their raw fields
+(`depl.models.verifier_reading`), probabilities come from scipy's densities, convolved here
+(`depl.models.verifier_distribution`), and the cheapest resources from a numerical search
+(`depl.models.verifier_resources`). Equations are numbered as in Sec. III of the paper; (2) and (6) are read
+in their intent (errata E2 and E1): a transfer is paid once, and a cluster with data trains at least once.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from depl.models.plan import Bounds, Plan
+from depl.models.problem import Instance
+from depl.models.verifier_distribution import tail_probability
+from depl.models.verifier_laws import Bracket, decimal
+from depl.models.verifier_reading import (
+    EpochFacts,
+    LossFacts,
+    epoch_facts,
+    given_data,
+    longest_tables,
+    loss_facts,
+    transfers,
+)
+from depl.models.verifier_resources import least_cost
+
+TIME_TOLERANCE = 1e-9
+CAPACITY_TOLERANCE = 1e-12
+CLAIM_TOLERANCE = 1e-9
+OPTIMALITY_TOLERANCE = 1e-7
+
+_UNKNOWN = Bracket(0.0, 1.0)
+
+
+class Kind(StrEnum):
+    """What a finding says."""
+
+    CHECKED = "checked"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on one equation or one claim.
+
+    Attributes
+    ----------
+    equation : str
+        Its number in the paper, the passage of Sec. III, or the claim.
+    ok : bool
+        Whether the plan passes here.
+    message : str
+        The numbers, and for a failure what is wrong.
+    amount : float or None
+        Left side minus right side of the inequality: by how much it fails if positive, the slack if not;
+        of a claim, how far the claim is from the recomputed value.
+    kind : Kind
+    """
+
+    equation: str
+    ok: bool
+    message: str
+    amount: float | None
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings, and what the verifier recomputed.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+    cost : float
+        Objective (2) [cost]; nan, like the other numbers, where the plan cannot be read.
+    training_time : float
+        Sum of T(k) [time].
+    violation : Bracket
+        P(l(K) > l_max); [0, 1] where it is not defined.
+    expected_loss : float
+        E l(K).
+    """
+
+    findings: tuple[Finding, ...]
+    cost: float
+    training_time: float
+    violation: Bracket
+    expected_loss: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether every finding is."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that are not."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+
+def verify(instance: Instance, plan: Plan) -> Report:
+    """Check a plan against every equation of the problem, and every claim it makes.
+
+    Parameters
+    ----------
+    instance : Instance
+    plan : Plan
+        With or without claims; of another instance or inconsistent, it is reported as failing.
+
+    Returns
+    -------
+    Report
+        Its ``ok`` is the verdict.
+    """
+    unreadable = tuple(_reading_failures(instance, plan))
+    if unreadable:
+        return Report(unreadable, math.nan, math.nan, _UNKNOWN, math.nan)
+    epochs, loss = epoch_facts(instance, plan), loss_facts(instance, plan)
+    resource_cost = math.fsum(epoch.price * epoch.resources for epoch in epochs)
+    transfer_cost = transfers(instance, plan)
+    cost, duration = resource_cost + transfer_cost, math.fsum(epoch.time for epoch in epochs)
+    violation = _UNKNOWN if loss.forbidden else _violation(instance, loss, instance.target.maximum_loss)
+    message = f"cost {cost:.12g} = transfers {transfer_cost:.12g} (once, E2) + resources {resource_cost:.12g}"
+    findings = [
+        Finding("(2)", True, message, None, Kind.NOTE),
+        _probability_finding(instance, plan, loss, violation),
+        _limit_finding("(4)", "sum of T(k)", duration, "T_max", instance.target.maximum_time),
+        *_epoch_findings(instance, epochs),
+        _data_finding(plan),
+        _epochs_finding(instance, plan),
+        *_switch_findings(loss),
+        *_claim_findings(instance, plan, loss, violation, cost, duration),
+        *_cheapest_findings(instance, plan, epochs, transfer_cost),
+    ]
+    return Report(tuple(findings), cost, duration, violation, loss.mean)
+
+
+def _reading_failures(instance: Instance, plan: Plan) -> Iterator[Finding]:
+    """Everything that keeps the plan from being evaluated at all."""
+    if plan.instance is not None and plan.instance != instance.fingerprint:
+        yield _failed("instance", f"the plan was made for another instance, {plan.instance[:12]}", None)
+    clusters = {item.name for item in instance.clusters}
+    models = {item.name for item in instance.models}
+    datasets = {item.name for item in instance.datasets}
+    seen: set[str] = set()
+    for row in plan.data:
+        if row.cluster not in clusters:
+            yield _failed("Sec. III, clusters", f"there is no cluster {row.cluster!r}", None)
+        if row.cluster in seen:
+            yield _failed("Sec. III, data", f"the data of cluster {row.cluster!r} are listed twice", None)
+        seen.add(row.cluster)
+        for name in sorted(set(row.datasets) - datasets):
+            yield _failed("Sec. III, data", f"there is no dataset {name!r}", None)
+        if len(set(row.datasets)) < len(row.datasets):
+            yield _failed("Sec. III, data", f"cluster {row.cluster!r} is given a dataset twice", None)
+    for number, epoch in enumerate(plan.epochs, start=1):
+        if epoch.model not in models:
+            yield _failed("Sec. III, models", f"epoch {number}: there is no model {epoch.model!r}", None)
+        if epoch.cluster not in clusters:
+            yield _failed(
+                "Sec. III, clusters", f"epoch {number}: there is no cluster {epoch.cluster!r}", None
+            )
+        elif epoch.cluster not in seen:
+            yield _failed("(6)", f"epoch {number}: cluster {epoch.cluster!r} trains without data", 1.0)
+    tabled = longest_tables(instance, (epoch.model for epoch in plan.epochs))
+    if tabled is not None and len(plan.epochs) > tabled:
+        excess = len(plan.epochs) - instance.target.maximum_epochs
+        message = f"K = {len(plan.epochs)} epochs, but the instance has tables for {tabled} only"
+        yield _failed("Sec. III, K_max", message, float(excess))
+
+
+def _violation(instance: Instance, loss: LossFacts, bound: float) -> Bracket:
+    return tail_probability(loss.increments, decimal(bound) - loss.certain, _budget(instance))
+
+
+def _budget(instance: Instance) -> Fraction:
+    """p = 1 - omega in the decimals that were written."""
+    return Fraction(1) - decimal(instance.target.quantile_level)
+
+
+def _probability_finding(instance: Instance, plan: Plan, loss: LossFacts, found: Bracket) -> Finding:
+    if loss.forbidden:
+        return _failed("(3)", "the loss is not defined after a forbidden switch", None)
+    budget = _budget(instance)
+    shown = f"P(l(K) > l_max) {_interval(found)}"
+    if found.lower > budget:
+        excess = float(found.lower - budget)
+        return _failed("(3)", f"{shown} exceeds 1 - omega = {float(budget):.12g} by {excess:.6g}", excess)
+    if found.upper <= budget:
+        message = f"{shown} <= 1 - omega = {float(budget):.12g}"
+        return Finding("(3)", True, message, float(found.upper - budget), Kind.CHECKED)
+    claims = None if plan.claims is None else plan.claims.violation
+    claims_more = claims is not None and claims.upper is not None and claims.upper <= budget
+    message = f"{shown} contains 1 - omega = {float(budget):.12g}: undecided within the verifier's accuracy"
+    if claims_more:
+        message += ", while the plan claims to be feasible"
+    return Finding("(3)", not claims_more, message, float(found.upper - budget), Kind.UNDECIDED)
+
+
+def _limit_finding(equation: str, left: str, value: float, right: str, limit: float | None) -> Finding:
+    if limit is None:
+        return Finding(equation, True, f"{left} = {value:.12g}; no {right} is given", None, Kind.NOTE)
+    excess = value - limit
+    if value <= limit * (1.0 + TIME_TOLERANCE):
+        return Finding(
+            equation, True, f"{left} = {value:.12g} <= {right} = {limit:.12g}", excess, Kind.CHECKED
+        )
+    return _failed(equation, f"{left} = {value:.12g} exceeds {right} = {limit:.12g} by {excess:.6g}", excess)
+
+
+def _epoch_findings(instance: Instance, epochs: tuple[EpochFacts, ...]) -> list[Finding]:
+    """Eqs. (1), with the round deadline, and (5), epoch by epoch: all failures, or that there are none."""
+    deadline = instance.target.round_deadline
+    failures: list[Finding] = []
+    for number, epoch in enumerate(epochs, start=1):
+        place, used = f"epoch {number}: ", epoch.resources
+        if epoch.work > 0.0 and used == 0.0:
+            failures.append(
+                _failed("(1)", f"{place}work {epoch.work:.12g} without resources never ends", math.inf)
+            )
+        elif epoch.work == 0.0 and used > 0.0:
+            failures.append(_failed("(1)", f"{place}x = {used:.12g}, but there is nothing to compute", used))
+        elif deadline is not None:
+            finding = _limit_finding("(1)", f"{place}T(k)", epoch.time, "tau", deadline)
+            failures.extend([] if finding.ok else [finding])
+        excess = used - epoch.capacity
+        if used > epoch.capacity * (1.0 + CAPACITY_TOLERANCE):
+            message = f"{place}x = {used:.12g} exceeds r(n) = {epoch.capacity:.12g} by {excess:.6g}"
+            failures.append(_failed("(5)", message, excess))
+    late = "" if deadline is None else f", every T(k) <= tau = {deadline:.12g}"
+    held = {
+        "(1)": f"resources exactly where there is work{late}",
+        "(5)": "x <= r(n) in every epoch",
+    }
+    failed = {finding.equation for finding in failures}
+    passed = [
+        Finding(name, True, text, None, Kind.CHECKED) for name, text in held.items() if name not in failed
+    ]
+    return passed + failures
+
+
+def _data_finding(plan: Plan) -> Finding:
+    idle = sorted(set(given_data(plan)) - {epoch.cluster for epoch in plan.epochs})
+    if idle:
+        return _failed("(6)", f"clusters {idle} get data but never train (E1)", float(len(idle)))
+    message = "a cluster has data if and only if it trains in some epoch (E1)"
+    return Finding("(6)", True, message, None, Kind.CHECKED)
+
+
+def _epochs_finding(instance: Instance, plan: Plan) -> Finding:
+    number, limit = len(plan.epochs), instance.target.maximum_epochs
+    message = f"K = {number}, K_max = {limit}"
+    kind = Kind.CHECKED if number <= limit else Kind.FAILED
+    return Finding("Sec. III, K_max", number <= limit, message, float(number - limit), kind)
+
+
+def _switch_findings(loss: LossFacts) -> list[Finding]:
+    failures = [
+        _failed("Sec. III, switches", f"epoch {number}: {before!r} may not be followed by {after!r}", None)
+        for number, before, after in loss.forbidden
+    ]
+    passed = Finding("Sec. III, switches", True, "every switch is allowed", None, Kind.CHECKED)
+    return failures or [passed]
+
+
+def _claim_findings(
+    instance: Instance, plan: Plan, loss: LossFacts, violation: Bracket, cost: float, duration: float
+) -> Iterator[Finding]:
+    claims = plan.claims
+    if claims is None:
+        return
+    if claims.cost is not None:
+        yield _number_claim("claim: cost", claims.cost, cost)
+    if claims.training_time is not None:
+        yield _number_claim("claim: training_time", claims.training_time, duration)
+    if claims.lower_bound is not None:
+        yield _bound_claim(claims.lower_bound, cost)
+    if claims.violation is not None and not loss.forbidden:
+        yield _violation_claim(claims.violation, violation)
+    if claims.quantile is not None and not loss.forbidden:
+        yield _quantile_claim(instance, loss, claims.quantile)
+
+
+def _number_claim(name: str, claimed: float, found: float) -> Finding:
+    away = claimed - found
+    if abs(away) <= CLAIM_TOLERANCE * abs(found):
+        return Finding(name, True, f"{claimed:.12g}, recomputed {found:.12g}", away, Kind.CHECKED)
+    return _failed(name, f"{claimed:.12g} is claimed, {found:.12g} recomputed: off by {away:.6g}", away)
+
+
+def _bound_claim(claimed: float, cost: float) -> Finding:
+    excess = claimed - cost
+    if claimed <= cost * (1.0 + CLAIM_TOLERANCE):
+        return Finding(
+            "claim: lower_bound", True, f"{claimed:.12g} <= cost {cost:.12g}", excess, Kind.CHECKED
+        )
+    message = f"{claimed:.12g} exceeds the plan's own cost {cost:.12g} by {excess:.6g}"
+    return _failed("claim: lower_bound", message, excess)
+
+
+def _violation_claim(claimed: Bounds, found: Bracket) -> Finding:
+    low = -math.inf if claimed.lower is None else claimed.lower
+    high = math.inf if claimed.upper is None else claimed.upper
+    away = max(float(found.lower) - high, low - float(found.upper))
+    shown = f"[{low:.12g}, {high:.12g}]"
+    if low > high:
+        return _failed("claim: violation", f"{shown} is empty", low - high)
+    if low <= found.upper and high >= found.lower:
+        message = f"{shown} meets the recomputed {_interval(found)}"
+        return Finding("claim: violation", True, message, away, Kind.CHECKED)
+    return _failed(
+        "claim: violation", f"{shown} misses the recomputed {_interval(found)} by {away:.6g}", away
+    )
+
+
+def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Finding:
+    """The omega-quantile is the least l with P(l(K) > l) <= 1 - omega: compare probabilities at both ends."""
+    budget = _budget(instance)
+    name = "claim: quantile"
+    if claimed.lower is not None and claimed.upper is not None and claimed.lower > claimed.upper:
+        return _failed(name, f"[{claimed.lower:.12g}, {claimed.upper:.12g}] is empty", None)
+    if claimed.upper is not None:
+        at_upper = _violation(instance, loss, claimed.upper)
+        if at_upper.lower > budget:
+            excess = float(at_upper.lower - budget)
+            shown = f"P(l(K) > {claimed.upper:.12g}) {_interval(at_upper)}"
+            return _failed(name, f"{shown} still exceeds 1 - omega by {excess:.6g}", excess)
+    if claimed.lower is not None:
+        # An atom counts as lying up to 1e-9 lower than it does, so look just below the claimed end.
+        below = claimed.lower - 2e-9 - 1e-12 * abs(claimed.lower)
+        at_lower = _violation(instance, loss, below)
+        if at_lower.upper < budget or (at_lower.lower == at_lower.upper == budget):
+            short = float(budget - at_lower.upper)
+            message = (
+                f"P(l(K) > {below:.12g}) {_interval(at_lower)} is already below 1 - omega by {short:.6g}"
+            )
+            return _failed(name, message, short)
+    return Finding(name, True, "1 - omega lies between the probabilities at its ends", None, Kind.CHECKED)
+
+
+def _cheapest_findings(
+    instance: Instance, plan: Plan, epochs: tuple[EpochFacts, ...], transfer_cost: float
+) -> Iterator[Finding]:
+    if plan.claims is None or not plan.claims.cheapest_resources:
+        return
+    name = "claim: cheapest_resources"
+    target = instance.target
+    least = transfer_cost + least_cost(epochs, target.maximum_time, target.round_deadline)
+    cost = transfer_cost + math.fsum(epoch.price * epoch.resources for epoch in epochs)
+    excess = cost - least
+    if cost <= least * (1.0 + OPTIMALITY_TOLERANCE):
+        yield Finding(name, True, f"cost {cost:.12g}, least {least:.12g}", excess, Kind.CHECKED)
+    else:
+        yield _failed(name, f"other resources cost {least:.12g}, this plan's {excess:.6g} more", excess)
+
+
+def _failed(equation: str, message: str, amount: float | None) -> Finding:
+    return Finding(equation, False, message, amount, Kind.FAILED)
+
+
+def _interval(found: Bracket) -> str:
+    if found.lower == found.upper:
+        return f"= {float(found.lower):.12g}"
+    return f"in [{float(found.lower):.12g}, {float(found.upper):.12g}]"

@@ -1,0 +1,206 @@
+"""What an instance and a plan say, read from their raw fields a second time.
+
+The solvers read them in `depl.models.epochs` and through the methods of `Instance`; the verifier uses
+neither, so that a formula that is wrong there is not wrong here in the same way. Symbols are the paper's.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from depl.models.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.plan import Plan
+from depl.models.problem import (
+    ConstantImprovement,
+    Instance,
+    InverseLogDataLaw,
+    InverseSqrtImprovement,
+    LogDataLaw,
+    Model,
+    PowerDataLaw,
+    TabledImprovement,
+)
+from depl.models.verifier_laws import Increment, decimal, expectation, merged
+
+
+@dataclass(frozen=True)
+class EpochFacts:
+    """What one epoch takes.
+
+    Attributes
+    ----------
+    work : float
+        c(k, m, D) / nodes [resource x time].
+    price : float
+        nodes * kappa(n) [cost / resource].
+    capacity : float
+        r(n) [resource].
+    communication : float
+        s(m) / b(n) [time].
+    resources : float
+        x(k, n), as planned [resource].
+    """
+
+    work: float
+    price: float
+    capacity: float
+    communication: float
+    resources: float
+
+    @property
+    def time(self) -> float:
+        """T(k) of eq. (1) [time]; infinite if there is work and no resources."""
+        if self.work == 0.0:
+            return self.communication
+        return self.communication + (self.work / self.resources if self.resources > 0.0 else math.inf)
+
+
+@dataclass(frozen=True)
+class LossFacts:
+    """The final loss: what is certain of it, what is random, and which switches are not allowed.
+
+    Attributes
+    ----------
+    certain : Fraction
+        l(0) plus all deterministic increments.
+    increments : tuple of Increment
+        Independent random increments.
+    forbidden : tuple of (int, str, str)
+        Epoch and the two models of every forbidden switch.
+    """
+
+    certain: Fraction
+    increments: tuple[Increment, ...]
+    forbidden: tuple[tuple[int, str, str], ...]
+
+    @property
+    def mean(self) -> float:
+        """E l(K)."""
+        random = [item.count * item.factor * expectation(item.law) for item in self.increments]
+        return math.fsum([float(self.certain), *random])
+
+
+def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
+    """Work, price, capacity and communication time of every planned epoch."""
+    clusters = {item.name: item for item in instance.clusters}
+    models = {item.name: item for item in instance.models}
+    given = given_data(plan)
+    facts = []
+    for number, epoch in enumerate(plan.epochs, start=1):
+        place, trained = clusters[epoch.cluster], models[epoch.model]
+        demanded = _demanded(instance, trained, number, given[epoch.cluster])
+        facts.append(
+            EpochFacts(
+                work=demanded / place.nodes,
+                price=place.unit_cost * place.nodes,
+                capacity=place.capacity,
+                communication=trained.size / place.bandwidth,
+                resources=epoch.resources,
+            )
+        )
+    return tuple(facts)
+
+
+def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
+    """The final loss by the recursion below eq. (1), with the run law (8) and the switch laws."""
+    models = {item.name: item for item in instance.models}
+    listed = {(row.previous, row.following): row.law for row in instance.switches}
+    given = given_data(plan)
+    certain = decimal(instance.target.initial_loss)
+    random: list[Increment] = []
+    forbidden: list[tuple[int, str, str]] = []
+    before = instance.target.initial_model
+    for number, epoch in enumerate(plan.epochs, start=1):
+        amount, noise = _improvement(models[epoch.model], number)
+        parts: list[tuple[Fraction, ImprovementLaw | SwitchLaw]] = [
+            (-_share(instance, given[epoch.cluster]) * amount, noise)
+        ]
+        if before is not None and before != epoch.model:
+            parts.append((Fraction(1), listed.get((before, epoch.model), instance.other_switches)))
+        for coefficient, law in parts:
+            if isinstance(law, Forbidden):
+                forbidden.append((number, str(before), epoch.model))
+            elif isinstance(law, Deterministic):
+                certain += coefficient * decimal(law.value)
+            elif not isinstance(law, Zero):
+                random.append(Increment(coefficient, law))
+        before = epoch.model
+    return LossFacts(certain, merged(random), tuple(forbidden))
+
+
+def transfers(instance: Instance, plan: Plan) -> float:
+    """Sum of beta(d, n) over the data that each cluster was given, once (erratum E2)."""
+    listed = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
+    return math.fsum(listed.get((name, row.cluster), 0.0) for row in plan.data for name in row.datasets)
+
+
+def given_data(plan: Plan) -> dict[str, frozenset[str]]:
+    """D_n by the name of the cluster."""
+    return {row.cluster: frozenset(row.datasets) for row in plan.data}
+
+
+def longest_tables(instance: Instance, names: Iterable[str]) -> int | None:
+    """The last epoch for which all tables of these models have an entry; None without tables."""
+    used = set(names)
+    lengths = []
+    for model in instance.models:
+        if model.name in used:
+            if isinstance(model.improvement, TabledImprovement):
+                lengths.append(len(model.improvement.epochs))
+            lengths.extend(len(table.epochs) for table in model.compute or ())
+    return min(lengths, default=None)
+
+
+def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:
+    """c(k, m, D) [resource x time]."""
+    if model.compute is not None:
+        return math.fsum(
+            table.epochs[number - 1]
+            for table in model.compute
+            if table.dataset is None or table.dataset in data
+        )
+    amounts = [row.volume if row.work is None else row.work for row in instance.datasets if row.name in data]
+    return model.demand * math.fsum(amounts)
+
+
+def _improvement(model: Model, number: int) -> tuple[Fraction, ImprovementLaw]:
+    """Coefficient and law of the improvement of epoch ``number``, eq. (8) or its other shapes."""
+    shape = model.improvement
+    if isinstance(shape, TabledImprovement):
+        shape = shape.epochs[number - 1]
+    if isinstance(shape, ConstantImprovement):
+        return decimal(shape.scale), shape.noise
+    return _over_root(shape, number), shape.noise
+
+
+def _over_root(shape: InverseSqrtImprovement, number: int) -> Fraction:
+    """A / sqrt(k + B): exact where the root is."""
+    radicand = number + decimal(shape.offset)
+    root = math.sqrt(radicand)
+    if Fraction(root) ** 2 == radicand:
+        return decimal(shape.scale) / Fraction(root)
+    return decimal(shape.scale / root)
+
+
+def _share(instance: Instance, data: frozenset[str]) -> Fraction:
+    """h(D) = K^(all data) / K^(D), the data law that eq. (7) uses, too."""
+    everything = frozenset(row.name for row in instance.datasets)
+    if instance.data_law is None or data == everything:
+        return Fraction(1)
+    return _needed(instance, everything) / _needed(instance, data)
+
+
+def _needed(instance: Instance, data: frozenset[str]) -> Fraction:
+    """K^, up to scale."""
+    law = instance.data_law
+    if law is None:
+        return Fraction(1)
+    if not isinstance(law, LogDataLaw | InverseLogDataLaw | PowerDataLaw):
+        return {frozenset(row.datasets): decimal(row.epochs) for row in law.subsets}[data]
+    volume = law.base_volume + math.fsum(row.volume for row in instance.datasets if row.name in data)
+    if isinstance(law, LogDataLaw):
+        return decimal(law.a - law.b * math.log(volume))
+    if isinstance(law, InverseLogDataLaw):
+        return decimal(law.a / math.log(1.0 + volume) if volume > 1e-3 else law.a / math.log1p(volume))
+    return decimal(law.a / volume**law.p)

@@ -1,0 +1,88 @@
+"""The least that the resources of a plan could cost, its discrete decisions kept: found numerically.
+
+By Lagrangian duality the least cost under the time limit is the greatest value over lam >= 0 of
+sum over epochs of min over x of (price x + lam T(k, x))  -  lam T_max,
+because the problem is convex in x. Both the inner minima and the outer maximum are searched for; nothing is
+solved on paper, so that nothing is shared with `depl.models.allocation`. Every value of the dual is a lower
+bound of the cost, so errors of the search make the verifier milder by their square, never stricter.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from scipy import optimize
+
+from depl.models.verifier_laws import FloatArray
+from depl.models.verifier_reading import EpochFacts
+
+Terms: TypeAlias = Callable[[FloatArray], FloatArray]
+
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_STEPS = 70
+_RANGE = 200.0  # of log x below log r
+
+
+def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadline: float | None) -> float:
+    """Least sum of price * x over all x that keep the limits [cost].
+
+    Parameters
+    ----------
+    maximum_time, deadline : float or None
+        T_max and tau [time]; None if there is no such limit.
+    """
+    working = [epoch for epoch in epochs if epoch.work > 0.0]
+    if not working or all(epoch.price == 0.0 for epoch in working):
+        return 0.0
+    works, prices, capacities, communications = (
+        np.array([getattr(epoch, name) for epoch in working])
+        for name in ("work", "price", "capacity", "communication")
+    )
+    highest = np.log(capacities)
+    lowest = _slowest(works, communications, highest, deadline)
+    free = float(prices @ np.exp(lowest)) if deadline is not None else 0.0
+    if maximum_time is None:
+        return free
+    left = maximum_time - math.fsum(epoch.communication for epoch in epochs)
+
+    def dual(multiplier: float) -> float:
+        def terms(logarithms: FloatArray) -> FloatArray:
+            return prices * np.exp(logarithms) + multiplier * works * np.exp(-logarithms)
+
+        return float(_minima(terms, lowest, highest).sum()) - multiplier * left
+
+    scales = np.log(prices[prices > 0.0]) + 2.0 * highest[prices > 0.0] - np.log(works[prices > 0.0])
+    found = optimize.minimize_scalar(
+        lambda logarithm: -dual(math.exp(logarithm)),
+        bounds=(float(scales.min()) - 60.0, float(scales.max()) + 1.0),
+        method="bounded",
+        options={"xatol": 1e-7},
+    )
+    return max(free, -float(found.fun))
+
+
+def _slowest(
+    works: FloatArray, communications: FloatArray, highest: FloatArray, deadline: float | None
+) -> FloatArray:
+    """log of the least x that meets the deadline, by bisection; far below the capacity without one."""
+    low, high = highest - _RANGE, highest.copy()
+    if deadline is None:
+        return low
+    for _ in range(_STEPS):
+        middle = (low + high) / 2.0
+        late = communications + works * np.exp(-middle) > deadline
+        low, high = np.where(late, middle, low), np.where(late, high, middle)
+    return low
+
+
+def _minima(terms: Terms, lowest: FloatArray, highest: FloatArray) -> FloatArray:
+    """Least value of every term over its interval, by golden sections (each term has one valley)."""
+    low, high = lowest.copy(), highest.copy()
+    best = np.minimum(terms(low), terms(high))
+    for _ in range(_STEPS):
+        first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        left, right = terms(first), terms(second)
+        best = np.minimum(best, np.minimum(left, right))
+        low, high = np.where(left < right, low, first), np.where(left < right, second, high)
+    return best
