@@ -26,7 +26,7 @@ from depl.models.plan import Plan
 from depl.models.plan_classes import Configuration, plan_classes
 from depl.models.problem import Instance
 from depl.models.result import Termination
-from depl.models.risk.batch import Verdict, verdicts
+from depl.models.risk.batch import Verdict, certified_verdict
 from depl.models.risk.certify import certified_violation
 
 
@@ -54,9 +54,7 @@ def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
         if not allocation.feasible:
             return _failure(f"resources: {allocation.reason}")
         return Outcome(Termination.EXHAUSTED, plan, 0.0)
-    return _failure(
-        "models: the sequences of lowest expected loss do not meet the quantile within maximum_epochs"
-    )
+    return _failure("models: no sequence of lowest expected loss meets the quantile within maximum_epochs")
 
 
 def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAXIMUM_CLASSES) -> Outcome:
@@ -86,15 +84,15 @@ def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAX
     means = losses.means()
     least = np.minimum.accumulate(np.concatenate([[math.nextafter(target.maximum_loss, math.inf)], means]))
     for index in np.flatnonzero(means < least[:-1]):
-        verdict = verdicts(losses.select(np.array([index])), target.maximum_loss, target.violation_budget)
-        if verdict[0] == Verdict.MET:
+        if limits.expired():
+            return Outcome(Termination.TIME_LIMIT, None, 0.0)
+        verdict = certified_verdict(losses.loss(int(index)), target.maximum_loss, target.violation_budget)
+        if verdict is Verdict.MET:
             _, epochs, row = rows[index]
             return Outcome(
                 Termination.EXHAUSTED, build_plan(instance, data, classes.sequence(epochs, row)), 0.0
             )
-    return _failure(
-        "models: no plan within the limits has so low an expected loss that its quantile meets the target"
-    )
+    return _failure("models: no plan within the limits has an expected loss low enough for the quantile")
 
 
 def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:

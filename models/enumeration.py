@@ -15,7 +15,6 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.plan_classes import Classes, Configuration, plan_classes
 from depl.models.problem import Cluster, Instance
 from depl.models.result import Termination
-from depl.models.risk.batch import LossClasses, Verdict, verdicts
+from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
 
 MAXIMUM_CLASSES = 1_000_000
@@ -190,29 +189,32 @@ class _Search:
         target = self.instance.target
         known: dict[bytes, int] = {}
         for batch in _growing(rows):
-            if self.limits.expired():
-                return False
             losses = loss_classes(classes, batch, target.initial_loss)
-            keys = [
-                row.tobytes() for row in np.column_stack([losses.counts, losses.constants.view(np.int64)])
-            ]
+            stacked = np.column_stack([losses.counts, losses.constants.view(np.int64)])
+            keys = [row.tobytes() for row in stacked]
             fresh = np.array([index for index, key in enumerate(keys) if key not in known], dtype=np.intp)
-            subset = LossClasses(losses.terms, losses.counts[fresh], losses.constants[fresh])
-            for index, verdict in zip(
-                fresh, verdicts(subset, target.maximum_loss, target.violation_budget), strict=True
-            ):
-                known[keys[index]] = int(verdict)
-            self._remember_nearest(losses, target.maximum_loss, target.violation_budget)
-            for (cost, epochs, row), key in zip(batch, keys, strict=True):
-                if known[key] == Verdict.MET:
+            quick = quick_verdicts(losses.select(fresh), target.maximum_loss, target.violation_budget)
+            known.update(
+                (keys[index], int(verdict)) for index, verdict in zip(fresh, quick, strict=True) if verdict
+            )
+            self._remember_nearest(losses, target.maximum_loss)
+            for index, (cost, epochs, row) in enumerate(batch):
+                if self.limits.expired():
+                    return False
+                if keys[index] not in known:
+                    alone = certified_verdict(
+                        losses.loss(index), target.maximum_loss, target.violation_budget
+                    )
+                    known[keys[index]] = int(alone)
+                if known[keys[index]] == Verdict.MET:
                     self.best_cost = transfers + cost
                     self.best_plan = build_plan(self.instance, data, classes.sequence(epochs, row))
                     return True
-                if known[key] == Verdict.UNDECIDED:
+                if known[keys[index]] == Verdict.UNDECIDED:
                     self.undecided_cost = min(self.undecided_cost, transfers + cost)
         return True
 
-    def _remember_nearest(self, losses: LossClasses, maximum_loss: float, budget: Fraction) -> None:
+    def _remember_nearest(self, losses: LossClasses, maximum_loss: float) -> None:
         """Keep the most promising of the classes seen, for the reason that is given if none is feasible."""
         if self.best_plan is not None or not len(losses.counts):
             return

@@ -9,8 +9,8 @@ are replaced by ones that do, at a certified price:
 - where no increment decays, an independent normal N is added: for any delta > 0,
   P(L + N > l + delta) - P(N > delta) <= P(L > l) <= P(L + N > l - delta) / P(N > -delta).
 
-What one contour leaves undecided is tried with a contour of its own kind, and at last one by one with
-`certified_violation`.
+What one contour leaves undecided is tried with a contour of its own kind; what stays open is for
+`certified_verdict`, one by one.
 """
 
 import math
@@ -81,18 +81,20 @@ class LossClasses:
         return np.asarray((maximum_loss - self.means()) / np.maximum(spread, 1e-12))
 
 
-def verdicts(classes: LossClasses, maximum_loss: float, budget: Fraction) -> NDArray[np.int8]:
-    """Certified verdict on every class, shape (P,), values of `Verdict`."""
+def quick_verdicts(classes: LossClasses, maximum_loss: float, budget: Fraction) -> NDArray[np.int8]:
+    """What a few contours certify of every class, shape (P,), values of `Verdict`."""
     found = np.zeros(len(classes.counts), dtype=np.int8)
     if len(found) > _FEW:
         _by_contours(classes, maximum_loss, budget, found)
-    for index in np.flatnonzero(found == Verdict.UNDECIDED):
-        interval = certified_violation(classes.loss(int(index)), maximum_loss)
-        if interval.at_most(budget):
-            found[index] = Verdict.MET
-        elif interval.exceeds(budget):
-            found[index] = Verdict.VIOLATED
     return found
+
+
+def certified_verdict(loss: FinalLoss, maximum_loss: float, budget: Fraction) -> Verdict:
+    """What the evaluator made for this loss certifies."""
+    interval = certified_violation(loss, maximum_loss)
+    if interval.at_most(budget):
+        return Verdict.MET
+    return Verdict.VIOLATED if interval.exceeds(budget) else Verdict.UNDECIDED
 
 
 @dataclass(frozen=True, eq=False)

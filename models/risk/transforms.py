@@ -444,14 +444,24 @@ def _sum_of_atoms(
     heights = np.exp(-shifted - top[:, None])
     total, modulus = heights @ masses, np.abs(heights) @ masses
     small = reach < _REMAINDER_BELOW
-    excess = (expm1(-shifted) + shifted) @ masses
+    excess = np.zeros(total.shape, dtype=complex)
+    excess[small] = (expm1(-shifted[small]) + shifted[small]) @ masses
     with np.errstate(divide="ignore"):  # the transform of atoms may vanish; its bound is infinite there
-        value = np.where(small, log1p(np.where(small, excess, 0)), np.log(total) + top)
+        value = np.where(small, log1p(excess), np.log(total) + top)
         error = EPSILON * np.where(small, 8 * (sizes @ masses), (16 + 4 * reach) * modulus / np.abs(total))
     return value, error
 
 
 @functools.lru_cache(maxsize=256)
 def _student_points(law: StudentT, largest: float) -> tuple[FloatArray, FloatArray]:
-    """Gauss-Legendre points fine enough for exp(-z x) with |z| <= ``largest`` as well as for the density."""
-    return law.quadrature(panel=16.0 / max(largest, 1e-300))
+    """Gauss-Legendre points fine enough for exp(-z x) with |z| <= ``largest`` as well as for the density.
+
+    About the location, which may be so large that points near it would be rounded to few digits.
+    """
+    if law.lower is None or law.upper is None:  # pragma: no cover - refused before
+        raise InvalidInputError("an untruncated Student-t has no quadrature")
+    lower, upper = law.lower - law.location, law.upper - law.location
+    centred = StudentT(
+        degrees_of_freedom=law.degrees_of_freedom, location=0.0, scale=law.scale, lower=lower, upper=upper
+    )
+    return centred.quadrature(panel=16.0 / max(largest, 1e-300))

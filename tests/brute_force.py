@@ -1,0 +1,139 @@
+"""Every discrete plan of a tiny instance, written out; shares no code with the enumeration or the allocation.
+
+Used by tests only. Costs come from bisection on the time multiplier with a scalar formula per epoch,
+probabilities from the independent verifier.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import Instance
+from depl.models.verifier import verify
+
+
+def cheapest_resources(kinds, total_time, deadline):
+    """x for epochs given as (work, price, capacity, communication), or None if no x keeps the limits."""
+    lowest = [_least(kind, deadline) for kind in kinds]
+    if None in lowest:
+        return None
+
+    def choice(level):
+        chosen = []
+        for (work, price, capacity, _), least in zip(kinds, lowest, strict=True):
+            wanted = capacity if price == 0 else math.sqrt(level * work / price)
+            chosen.append(0.0 if work == 0 else min(max(wanted, least), capacity))
+        return chosen
+
+    def duration(chosen):
+        pairs = list(zip(kinds, chosen, strict=True))
+        if any(work > 0 and x == 0 for (work, _, _, _), x in pairs):
+            return math.inf
+        return math.fsum(wait + (work / x if work > 0 else 0.0) for (work, _, _, wait), x in pairs)
+
+    if total_time is None or duration(choice(0.0)) <= total_time:
+        return choice(0.0)
+    low, high = 0.0, 1.0
+    while duration(choice(high)) > total_time:
+        high *= 4
+        if high > 1e40:
+            return None
+    for _ in range(200):
+        middle = (low + high) / 2 if low > 0 else high / 4
+        low, high = (low, middle) if duration(choice(middle)) <= total_time else (middle, high)
+        if high - low <= 1e-15 * high:
+            break
+    return choice(high)
+
+
+def _least(kind, deadline):
+    """The least x that keeps the round deadline, or None."""
+    work, _, capacity, wait = kind
+    if deadline is None or (work == 0 and wait <= deadline * (1 + 1e-9)):
+        return 0.0
+    if wait + work / capacity > deadline * (1 + 1e-9):
+        return None
+    return min(work / (deadline - wait) if deadline > wait else capacity, capacity)
+
+
+def every_plan(instance: Instance) -> Iterator[tuple[float, Plan]]:
+    """(cost, plan) for every sequence and every data assignment that uses all its clusters."""
+    names = [item.name for item in instance.datasets]
+    subsets = [c for size in range(1, len(names) + 1) for c in itertools.combinations(names, size)]
+    places = [item.name for item in instance.clusters]
+    for assignment in itertools.product([(), *subsets], repeat=len(places)):
+        data = {place: chosen for place, chosen in zip(places, assignment, strict=True) if chosen}
+        if data:
+            yield from _plans_with(instance, data)
+
+
+def _plans_with(instance, data):
+    transfers = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
+    moved = sum(transfers.get((name, place), 0.0) for place, chosen in data.items() for name in chosen)
+    options = [
+        (model, place) for model in instance.models for place in instance.clusters if place.name in data
+    ]
+    for length in range(1, instance.target.maximum_epochs + 1):
+        for sequence in itertools.product(options, repeat=length):
+            if {place.name for _, place in sequence} != set(data) or _forbidden(instance, sequence):
+                continue
+            kinds = [
+                _kind(instance, k, model, place, data[place.name])
+                for k, (model, place) in enumerate(sequence)
+            ]
+            chosen = cheapest_resources(kinds, instance.target.maximum_time, instance.target.round_deadline)
+            if chosen is None:
+                continue
+            cost = moved + math.fsum(price * x for (_, price, _, _), x in zip(kinds, chosen, strict=True))
+            epochs = tuple(
+                PlannedEpoch(model=model.name, cluster=place.name, resources=x)
+                for (model, place), x in zip(sequence, chosen, strict=True)
+            )
+            rows = tuple(ClusterData(cluster=place, datasets=names) for place, names in data.items())
+            yield cost, Plan(data=rows, epochs=epochs)
+
+
+def _forbidden(instance, sequence):
+    laws = {(row.previous, row.following): row.law for row in instance.switches}
+    before = instance.target.initial_model
+    for model, _ in sequence:
+        law = laws.get((before, model.name), instance.other_switches)
+        if before not in (None, model.name) and type(law).__name__ == "Forbidden":
+            return True
+        before = model.name
+    return False
+
+
+def _kind(instance, index, model, place, names):
+    if model.compute is None:
+        data = [item for item in instance.datasets if item.name in names]
+        work = model.demand * sum(item.volume if item.work is None else item.work for item in data)
+    else:
+        work = sum(
+            table.epochs[index] for table in model.compute if table.dataset is None or table.dataset in names
+        )
+    return work / place.nodes, place.nodes * place.unit_cost, place.capacity, model.size / place.bandwidth
+
+
+def cheapest_by_brute_force(instance: Instance, below: float = math.inf) -> tuple[float, float]:
+    """Cheapest cost that is certified to meet the target, and cheapest that is not certified to miss it.
+
+    Plans that differ only in resources have one loss, so verdicts are kept per sequence of models and data.
+    """
+    budget = 1 - instance.target.quantile_level
+    start = instance.target.initial_loss <= instance.target.maximum_loss + 1e-9
+    met, possible = (0.0, 0.0) if start else (math.inf, math.inf)
+    known = {}
+    for cost, plan in sorted(every_plan(instance), key=lambda pair: pair[0]):
+        if cost > min(below, met):
+            break
+        key = tuple((epoch.model, frozenset(plan.datasets(epoch.cluster))) for epoch in plan.epochs)
+        if key not in known:
+            known[key] = verify(instance, plan).violation
+        lower, upper = known[key]
+        if lower <= budget * (1 + 1e-12):
+            possible = min(possible, cost)
+        if upper <= budget * (1 + 1e-12):
+            met = min(met, cost)
+    return met, possible
