@@ -1,0 +1,295 @@
+"""Log-transforms and their error bounds against ball arithmetic, closed forms and mpmath."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from flint import acb, arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from depl.benchmarks import ball_arithmetic as ball
+from depl.models.errors import InvalidInputError
+from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk.transforms import DEBYE_FROM, EPSILON, centred_log_transform, decays, has_transform
+
+SHAPES = [
+    1.05,
+    1.2,
+    1.5,
+    1.51,
+    2.0,
+    2.1,
+    3.0,
+    5.0,
+    12.0,
+    34.999,
+    35.0,
+    35.6,
+    60.0,
+    102.0,
+    139.2,
+    300.0,
+    1000.0,
+]
+STEEPEST = math.atan(30)
+QUICK = settings(deadline=None, max_examples=60, derandomize=True)
+
+
+def spread(law):
+    """Standard deviation, or twice the mean where that is less or there is none."""
+    mean, variance = law.moments()
+    return math.sqrt(min(variance, 4 * mean**2)) if mean else math.sqrt(variance)
+
+
+def arguments(law, count, seed, sizes=(1e-3, 5.0)):
+    """Complex z as on a contour: |z| times the spread of the law within ``sizes``, arg z up to atan 30."""
+    rng = np.random.default_rng(seed)
+    modulus = np.exp(rng.uniform(math.log(sizes[0]), math.log(sizes[1]), count)) / spread(law)
+    return modulus * np.exp(1j * rng.uniform(-0.02, STEEPEST, count))
+
+
+def true_errors(law, z, values):
+    return np.array(
+        [ball.error_of(law, complex(at), complex(value)) for at, value in zip(z, values, strict=True)]
+    )
+
+
+def assert_contained(law, z, looseness=1e3):
+    values, bounds = centred_log_transform(law, z)
+    errors = true_errors(law, z, values)
+    assert np.all(errors <= bounds), f"error exceeds its bound {np.max(errors / bounds):.3g} times"
+    assert np.median(bounds / np.maximum(errors, 1e-25)) < looseness
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("scale_over_mean", [1.0, 1e-6])
+def test_inverse_gamma_error_is_within_its_bound_which_is_not_loose(shape, scale_over_mean):
+    law = InverseGamma(shape=shape, scale=(shape - 1) * scale_over_mean)
+    assert_contained(law, arguments(law, 40, seed=int(10 * shape)), looseness=200)
+
+
+@pytest.mark.parametrize("shape", [1.05, 1.7, 2.1, 20.0, 35.0, 139.2, 1000.0])
+def test_far_up_the_contour_the_bound_still_holds(shape):
+    law = InverseGamma(shape=shape, scale=1.0)
+    assert_contained(law, arguments(law, 30, seed=3, sizes=(5.0, 1000.0)))
+
+
+@pytest.mark.parametrize("shape", [1.51, 1.6, 2.0, 2.2, 5.0, 102.0])
+def test_tiny_arguments_keep_relative_accuracy_despite_the_centring(shape):
+    law = InverseGamma(shape=shape, scale=shape - 1)
+    z = arguments(law, 20, seed=4, sizes=(1e-13, 1e-3))
+    assert_contained(law, z)
+    # The log-transform itself is of second order here; first-order rounding would be EPSILON |z| E X.
+    values, _ = centred_log_transform(law, z)
+    assert np.all(true_errors(law, z, values) < 8 * EPSILON * np.abs(z) * spread(law))
+
+
+@pytest.mark.parametrize("shape", [1.05, 2.1, 20.0, 35.0, 50.0, 300.0])
+def test_the_bound_covers_an_argument_rounded_by_one_part_in_two_to_the_52(shape):
+    law = InverseGamma(shape=shape, scale=2.0)
+    z = arguments(law, 25, seed=5, sizes=(1e-2, 30.0))
+    values, bounds = centred_log_transform(law, z)
+    for direction in (0, 1, 2, 3):
+        for at, value, bound in zip(z, values, bounds, strict=True):
+            with ctx.workprec(120):
+                moved = acb(at.real, at.imag) * (1 + acb(0, 1) ** direction * arb(2) ** -52)
+            assert ball.error_of(law, moved, complex(value)) <= bound
+
+
+@QUICK
+@given(
+    shape=st.floats(math.log(1.02), math.log(1000)).map(math.exp),
+    scale=st.floats(-12, 8).map(lambda x: 10**x),
+    size=st.floats(-3, 1).map(lambda x: 10**x),
+    angle=st.floats(-1.5, STEEPEST),
+)
+def test_any_inverse_gamma_at_any_argument(shape, scale, size, angle):
+    law = InverseGamma(shape=shape, scale=scale)
+    z = np.array([size / spread(law) * complex(math.cos(angle), math.sin(angle))])
+    values, bounds = centred_log_transform(law, z)
+    assert true_errors(law, z, values)[0] <= bounds[0] < 1e-12
+
+
+@QUICK
+@given(
+    mean=st.floats(0.01, 100), relative=st.floats(0.02, 3), size=st.floats(0.01, 5), angle=st.floats(0, 1.5)
+)
+def test_laws_given_by_moments_mean_the_exact_moments(mean, relative, size, angle):
+    for law in (
+        InverseGamma(mean=mean, variance=(mean * relative) ** 2),
+        Lognormal(mean=mean, variance=(mean * relative) ** 2),
+    ):
+        z = np.array([size / spread(law) * complex(math.cos(angle), math.sin(angle))])
+        values, bounds = centred_log_transform(law, z)
+        assert true_errors(law, z, values)[0] <= bounds[0]
+
+
+def test_both_ways_to_the_inverse_gamma_meet_at_the_shape_that_divides_them():
+    below = InverseGamma(shape=math.nextafter(DEBYE_FROM, 0), scale=34.0)
+    above = InverseGamma(shape=DEBYE_FROM, scale=34.0)
+    z = arguments(above, 200, seed=6)
+    (low, low_bound), (high, high_bound) = centred_log_transform(below, z), centred_log_transform(above, z)
+    # One unit in the last place of the shape moves the log-transform by about as much, relatively.
+    apart = np.abs(low - high - 2j * math.pi * np.round((low - high).imag / (2 * math.pi)))
+    assert np.all(apart <= low_bound + high_bound + 4 * EPSILON * np.abs(high))
+
+
+@pytest.mark.parametrize("log_mean", [0.0, -5.0, -100.0, 60.0])
+@pytest.mark.parametrize("sigma", [0.005, 0.1, 0.5, 1.0, 2.0, 3.0])
+def test_lognormal_error_is_within_its_bound_which_is_not_loose(log_mean, sigma):
+    law = Lognormal(log_mean=log_mean, log_variance=sigma**2)
+    assert_contained(law, arguments(law, 12, seed=round(100 * sigma) + round(log_mean) + 1000))
+
+
+@pytest.mark.parametrize("sigma", [0.1, 1.0])
+def test_lognormal_far_up_the_contour(sigma):
+    law = Lognormal(log_mean=0.0, log_variance=sigma**2)
+    assert_contained(law, arguments(law, 6, seed=8, sizes=(5.0, 60.0)))
+
+
+def test_lognormal_agrees_with_mpmath():
+    law = Lognormal(log_mean=-1.0, log_variance=0.25)
+    mean = mpmath.exp(mpmath.mpf(-1) + mpmath.mpf(1) / 8)
+    for z in arguments(law, 4, seed=9, sizes=(0.1, 3.0)):
+
+        def integrand(x, at=z):
+            return mpmath.npdf(x) * mpmath.exp(-at * (mpmath.exp(x / 2 - 1) - mean))
+
+        with mpmath.workdps(30):
+            expected = complex(mpmath.log(mpmath.quad(integrand, [-14, -5, -2, 0, 2, 5, 14])))
+        values, bounds = centred_log_transform(law, np.array([z]))
+        assert abs(values[0] - expected) <= bounds[0] + 4 * EPSILON * abs(expected)
+
+
+STUDENTS = [
+    StudentT(degrees_of_freedom=3, location=0.1, scale=0.05, lower=-0.2, upper=0.5),
+    StudentT(degrees_of_freedom=0.5, location=0.0, scale=0.01, lower=-1.0, upper=3.0),
+    StudentT(degrees_of_freedom=200.0, location=1.0, scale=0.3, lower=0.0, upper=2.5),
+    StudentT(degrees_of_freedom=4, location=0.0, scale=1.0, lower=3.0, upper=5.0),
+    StudentT(degrees_of_freedom=2, location=100.0, scale=0.01, lower=99.9, upper=100.2),
+]
+
+
+@pytest.mark.parametrize("law", STUDENTS)
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_truncated_student_t_error_is_within_its_bound(law, side):
+    assert_contained(law, side * arguments(law, 15, seed=11, sizes=(1e-3, 20.0)))
+
+
+def test_truncated_student_t_agrees_with_mpmath():
+    law = STUDENTS[0]
+    z = 7.0 - 12.0j
+    with mpmath.workdps(25):
+
+        def weight(x):
+            return (1 + ((x - mpmath.mpf(0.1)) / mpmath.mpf(0.05)) ** 2 / 3) ** -2
+
+        pieces = [mpmath.mpf(-0.2), 0, 0.05, 0.1, 0.15, 0.3, 0.5]
+        mass = mpmath.quad(weight, pieces)
+        mean = mpmath.quad(lambda x: x * weight(x), pieces) / mass
+        expected = complex(
+            mpmath.log(mpmath.quad(lambda x: mpmath.exp(-z * (x - mean)) * weight(x), pieces) / mass)
+        )
+    values, bounds = centred_log_transform(law, np.array([z]))
+    assert abs(values[0] - expected) <= bounds[0] < 1e-13
+
+
+@QUICK
+@given(
+    values=st.lists(st.integers(-1000, 1000).map(lambda x: x / 999), min_size=1, max_size=8),
+    offset=st.sampled_from([0.0, 1000.0]),
+    real=st.floats(0.01, 20),
+    imaginary=st.floats(0, 100),
+)
+def test_empirical_error_is_within_its_bound_even_far_from_zero(values, offset, real, imaginary):
+    law = Empirical(
+        values=tuple(offset + value for value in values), weights=tuple(range(1, len(values) + 1))
+    )
+    z = np.array([complex(real, imaginary), complex(real, 0), complex(real, imaginary) / 1000])
+    found, bounds = centred_log_transform(law, z)
+    radius = 1e-30  # of the reference
+    assert np.all(true_errors(law, z, found) <= bounds + radius)
+
+
+def test_empirical_of_two_points_has_its_closed_form():
+    law = Empirical(values=(-1.0, 1.0))
+    z = np.array([0.3 + 0.4j, 2.0 - 1.0j, 1e-9 + 0j])
+    found, bounds = centred_log_transform(law, z)
+    expected = np.array([np.log(np.cosh(z[0])), np.log(np.cosh(z[1])), z[2] ** 2 / 2])
+    assert np.all(np.abs(found - expected) <= bounds + 4 * EPSILON * np.abs(expected))
+
+
+def test_a_transform_that_vanishes_has_an_infinite_bound():
+    law = Empirical(values=(0.0, 1.0), weights=(1.0, 1.0))
+    for z in (1j * math.pi, 1e-15 + 1j * math.pi):
+        _, bounds = centred_log_transform(law, np.array([z]))
+        assert bounds[0] > 0.5
+
+
+def test_large_tables_of_observations_are_worked_off_in_pieces():
+    rng = np.random.default_rng(12)
+    law = Empirical(values=tuple(rng.normal(1.0, 0.1, 3000).tolist()))
+    z = arguments(law, 300, seed=12)
+    together, bounds = centred_log_transform(law, z.reshape(20, 15))
+    one_by_one = np.array([centred_log_transform(law, z[i : i + 1])[0][0] for i in range(0, 300, 37)])
+    assert np.all(np.abs(together.ravel()[::37] - one_by_one) <= bounds.ravel()[::37])
+
+
+@QUICK
+@given(variance=st.floats(1e-6, 1e6), real=st.integers(-50, 50), imaginary=st.integers(-500, 500))
+def test_normal_has_its_closed_form(variance, real, imaginary):
+    law = Normal(mean=123.0, variance=variance)
+    z = np.array([complex(real, imaginary)]) / 7
+    values, bounds = centred_log_transform(law, z)
+    radius = 1e-30  # of the reference
+    assert true_errors(law, z, values)[0] - radius <= bounds[0] <= 4 * EPSILON * abs(z[0]) ** 2 * variance
+
+
+@pytest.mark.parametrize(
+    "law", [InverseGamma(shape=3.0, scale=1.0), Lognormal(log_mean=0.0, log_variance=1.0)]
+)
+@pytest.mark.parametrize("z", [0.0, 1j, -0.1 + 1j])
+def test_heavy_right_tails_are_refused_on_the_wrong_side(law, z):
+    with pytest.raises(InvalidInputError, match=r"does not exist for Re z <= 0"):
+        centred_log_transform(law, np.array([1.0, z]))
+
+
+def test_an_untruncated_student_t_is_refused():
+    law = StudentT(degrees_of_freedom=3, location=0.0, scale=1.0)
+    assert not has_transform(law)
+    assert has_transform(STUDENTS[0])
+    with pytest.raises(InvalidInputError, match="condition on it instead"):
+        centred_log_transform(law, np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [*(InverseGamma(shape=shape, scale=1.0) for shape in SHAPES)]
+    + [Lognormal(log_mean=0.0, log_variance=sigma**2) for sigma in (0.1, 1.0, 2.0)]
+    + [Normal(mean=1.0, variance=2.0)],
+)
+@pytest.mark.parametrize("abscissa", [0.05, 1.0, 8.0])
+def test_the_laws_said_to_decay_have_a_log_log_concave_modulus(law, abscissa):
+    assert decays(law)
+    steps = np.linspace(math.log(0.01), math.log(200.0), 160)
+    z = abscissa / spread(law) * (1 + 1j * np.exp(steps))
+    values, bounds = centred_log_transform(law, z)
+    bend = np.diff(values.real, 2)
+    assert np.all(bend <= 4 * np.maximum(np.maximum(bounds[:-2], bounds[1:-1]), bounds[2:]))
+    assert values.real[-1] < values.real[0]
+
+
+@pytest.mark.parametrize("law", [STUDENTS[0], Empirical(values=(0.0, 1.0))])
+def test_no_decay_is_claimed_for_laws_of_finite_support(law):
+    assert not decays(law)
+
+
+def test_values_keep_the_shape_of_the_argument():
+    z = (np.arange(1, 13) + 1j).reshape(3, 4)
+    for law in (InverseGamma(shape=3.0, scale=1.0), InverseGamma(shape=50.0, scale=1.0), *STUDENTS[:1]):
+        values, bounds = centred_log_transform(law, z)
+        assert values.shape == bounds.shape == z.shape
+        flat, _ = centred_log_transform(law, z.ravel())
+        assert np.all(np.abs(values.ravel() - flat) <= bounds.ravel())
