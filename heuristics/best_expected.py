@@ -58,7 +58,7 @@ def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
 
 
 def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAXIMUM_CLASSES) -> Outcome:
-    """Cheapest plan under a target for the expected loss that is tightened until the certified quantile holds.
+    """Cheapest plan under a target for the expected loss, tightened until the certified quantile holds.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:
     assignments = [data for _, data in data_assignments(instance)]
     if len(assignments) != 1:
         raise NotCoveredError(
-            f"{method} chooses models for given data and clusters; leave one dataset and one cluster in the instance"
+            f"{method} chooses models for given data and clusters; leave one dataset and one cluster"
         )
     return assignments[0]
 

@@ -131,9 +131,8 @@ def cheapest_by_brute_force(instance: Instance, below: float = math.inf) -> tupl
         key = tuple((epoch.model, frozenset(plan.datasets(epoch.cluster))) for epoch in plan.epochs)
         if key not in known:
             known[key] = verify(instance, plan).violation
-        lower, upper = known[key]
-        if lower <= budget * (1 + 1e-12):
+        if known[key].lower <= budget * (1 + 1e-12):
             possible = min(possible, cost)
-        if upper <= budget * (1 + 1e-12):
+        if known[key].upper <= budget * (1 + 1e-12):
             met = min(met, cost)
     return met, possible

@@ -206,7 +206,8 @@ def error_terms(
         + np.abs(nodes) * doubt[:, None]
     )
     rounding = scale * (np.abs(values) * np.expm1(relative)).sum(axis=1) * 1.01
-    alias = 1 / math.expm1(contour.abscissa * period)
+    decay = math.exp(-contour.abscissa * period)
+    alias = decay / (1 - decay)
     uncertain = _cantelli(deviation - doubt + period, labels) * alias
     truncation = _truncation(contour, labels, deviation + doubt)
     return estimate, ErrorTerms(
