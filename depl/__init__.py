@@ -2,4 +2,62 @@
 
 Plans which data, which model at which epoch and which cluster to train on, so that the final loss meets a
 target with a target probability at minimum cost, and proves how good its plans are.
+
+>>> import depl
+>>> instance = depl.load("tiny")
+>>> result = depl.solve(instance)
+>>> result.solution.value, round(result.cost, 6)
+('proven_optimal', 28.0)
+>>> depl.check(instance, result.plan).ok
+True
 """
+
+from importlib.metadata import PackageNotFoundError, version
+
+from depl.heuristics.best_expected import expected_cost, expected_greedy
+from depl.instances.library import load
+from depl.models.enumeration import enumerate_plans
+from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.evaluation import Evaluation, evaluate
+from depl.models.explain import explain
+from depl.models.methods import Limits, Outcome, register
+from depl.models.methods import registered as methods
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Result, Solution, Termination
+from depl.models.solve import VerificationError, solve
+from depl.models.verifier import Report
+from depl.models.verifier import verify as check
+
+try:
+    __version__ = version("depl")
+except PackageNotFoundError:  # a source tree that was not installed
+    __version__ = "0.1.0"
+
+register("enumerate", enumerate_plans)
+register("expected-greedy", expected_greedy)
+register("expected-cost", expected_cost)
+
+__all__ = [
+    "DeplError",
+    "Evaluation",
+    "Instance",
+    "InvalidInputError",
+    "Limits",
+    "NotCoveredError",
+    "Outcome",
+    "Plan",
+    "Report",
+    "Result",
+    "Solution",
+    "Termination",
+    "VerificationError",
+    "__version__",
+    "check",
+    "evaluate",
+    "explain",
+    "load",
+    "methods",
+    "register",
+    "solve",
+]

@@ -1,0 +1,105 @@
+"""Methods side by side on the targets of a family: the rows of the demo's table and figures.
+
+A ratio is formed over a certified lower bound only, the proven optimum where there is one; never over an
+incumbent that nobody has proved.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from depl.instances.library import describe, load
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Result
+from depl.models.solve import solve
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method on one instance.
+
+    Attributes
+    ----------
+    target : str
+        The target as the family names it.
+    result : Result or None
+        None if the method does not cover the instance.
+    refusal : str
+        The sentence in which it says so.
+    """
+
+    target: str
+    instance: Instance
+    method: str
+    result: Result | None
+    refusal: str = ""
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan, if there is one."""
+        return None if self.result is None else self.result.plan
+
+    @property
+    def cost(self) -> float | None:
+        """Its cost."""
+        return None if self.result is None else self.result.cost
+
+    @property
+    def epochs_by_model(self) -> dict[str, int]:
+        """Epochs of the plan trained with each model, in the order of the instance; 0 without a plan."""
+        counts = Counter(epoch.model for epoch in (self.plan or Plan()).epochs)
+        return {model.name: counts[model.name] for model in self.instance.models}
+
+
+def targets_of(family: str) -> tuple[str, ...]:
+    """The targets of a shipped family.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such family.
+    """
+    for entry in describe():
+        if entry.name == family and entry.targets:
+            return entry.targets
+    raise InvalidInputError(f"no shipped family is called {family!r}")
+
+
+def compare(
+    family: str,
+    methods: Sequence[str],
+    time_limit: float | None = None,
+    done: Callable[[Entry], None] = lambda entry: None,
+) -> list[Entry]:
+    """Solve a family at all its targets by several methods.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Wall seconds for each solve.
+    done : callable
+        Receives every entry as soon as it is there.
+    """
+    entries = []
+    for target in targets_of(family):
+        instance = load(family, target)
+        for method in methods:
+            entry = _entry(target, instance, method, time_limit)
+            entries.append(entry)
+            done(entry)
+    return entries
+
+
+def lower_bound(entries: Sequence[Entry], target: str) -> float:
+    """The best certified lower bound that any method gave at a target."""
+    bounds = [entry.result.lower_bound for entry in entries if entry.target == target and entry.result]
+    return max(bounds, default=float("-inf"))
+
+
+def _entry(target: str, instance: Instance, method: str, time_limit: float | None) -> Entry:
+    try:
+        return Entry(target, instance, method, solve(instance, method, time_limit=time_limit))
+    except NotCoveredError as error:
+        return Entry(target, instance, method, None, str(error))

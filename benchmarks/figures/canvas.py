@@ -1,0 +1,74 @@
+"""Axes to draw on, colours that everybody can tell apart, and files that come out the same every time."""
+
+import io
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from depl.models.errors import InvalidInputError
+from depl.models.structure import write_text
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's palette: distinct under the common kinds of colour blindness. Markers, lines and hatches
+differ as well wherever colours do."""
+MODEL_COLOURS = ("#56B4E9", "#E69F00", "#CC79A7", "#000000", "#009E73")
+"""The same palette in another order, so that models are not taken for methods."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\")
+
+_PANEL = (4.2, 3.2)
+_RESOLUTION = 160
+
+
+def panels(count: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure with so many axes side by side, free of any global state of matplotlib."""
+    figure = Figure(figsize=(_PANEL[0] * count, _PANEL[1]), layout="constrained")
+    axes = figure.subplots(1, count, squeeze=False)
+    return figure, list(axes[0])
+
+
+def given_or_new(axes: Axes | None) -> Axes:
+    """``axes``, or the only axes of a new figure."""
+    return panels()[1][0] if axes is None else axes
+
+
+def nth(choices: tuple[str, ...], index: int) -> str:
+    """Entry ``index`` of a list of styles, from the start again after its end."""
+    return choices[index % len(choices)]
+
+
+def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
+    """Write ``figure`` as PNG and SVG; the same figure gives the same bytes.
+
+    Returns
+    -------
+    tuple of Path
+        The two files.
+
+    Raises
+    ------
+    InvalidInputError
+        If they cannot be written; an older file is then still whole.
+    """
+    image, drawing = io.BytesIO(), io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "depl", "svg.fonttype": "path"}):
+        figure.savefig(image, format="png", dpi=_RESOLUTION, metadata={"Software": None})
+        figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
+    paths = folder / f"{name}.png", folder / f"{name}.svg"
+    _write_bytes(paths[0], image.getvalue())
+    write_text(paths[1], drawing.getvalue())
+    return paths
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    """As `depl.models.structure.write_text`, for an image."""
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error

@@ -1,0 +1,49 @@
+"""Cost against the guaranteed loss, one line per method (Figs. 5 and 6, left)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+
+from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
+
+
+class CostCurve(NamedTuple):
+    """The costs of one method at several targets; None where it found no plan."""
+
+    label: str
+    targets: Sequence[float]
+    costs: Sequence[float | None]
+
+
+def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -> Axes:
+    """Draw one line per method.
+
+    Parameters
+    ----------
+    curves : sequence of CostCurve
+        Costs [cost] at targets l_max [loss].
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    """
+    axes = given_or_new(axes)
+    # Later lines are thinner, so that one that coincides with an earlier one is seen on top of it.
+    for index, curve in enumerate(curves):
+        points = [(x, y) for x, y in zip(curve.targets, curve.costs, strict=True) if y is not None]
+        axes.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            label=curve.label,
+            color=nth(COLOURS, index),
+            marker=nth(MARKERS, index),
+            linestyle=nth(DASHES, index),
+            linewidth=max(3.0 - 0.8 * index, 1.0),
+            markersize=max(8.0 - 1.5 * index, 3.0),
+        )
+    axes.set_xlabel("guaranteed loss $\\ell_{\\max}$")
+    axes.set_ylabel("cost")
+    axes.set_ylim(bottom=0)
+    if curves:
+        axes.set_xticks(sorted({x for curve in curves for x in curve.targets}))
+        axes.legend(frameon=False)
+    return axes

@@ -1,0 +1,116 @@
+"""The command line: ``depl`` and ``python -m depl``.
+
+Every command returns an `Answer`; this module alone prints. Answers go to standard output (with ``--json``
+exactly one JSON object), everything else to standard error. Exit codes are `depl.commands.answer.ExitCode`.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import TextIO
+
+import depl
+from depl.commands import check, demo, explain, instances, solve
+from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
+from depl.models.errors import DeplError
+
+_COMMANDS = {"demo": demo, "solve": solve, "check": check, "explain": explain, "instances": instances}
+_EPILOG = """\
+exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails;
+4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof; 70 internal error
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Answer one command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as stop:  # argparse has printed its message, or what --help and --version ask for
+        _flush(sys.stdout)
+        return stop.code if isinstance(stop.code, int) else ExitCode.INVALID
+    answer = _answer(options)
+    _write(sys.stderr, answer.aside)
+    written = _write(sys.stdout, answer.json if getattr(options, "json", False) else answer.text)
+    return answer.code if written else ExitCode.INVALID
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="depl",
+        description="Plan dependable distributed training, and prove how good the plans are.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"depl {depl.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, command in _COMMANDS.items():
+        command.add(commands.add_parser(name, help=command.HELP, description=command.__doc__))
+    return parser
+
+
+def _answer(options: argparse.Namespace) -> Answer:
+    """The command's answer, or what became of it."""
+    try:
+        answer: Answer = options.run(options)
+    except KeyboardInterrupt:
+        return interrupted()
+    except DeplError as error:
+        return failure(error)
+    except Exception as error:  # noqa: BLE001 - the last resort: a defect still gets its exit code and JSON
+        traceback.print_exc()
+        return defect(error)
+    return answer
+
+
+def _write(stream: TextIO | None, text: str) -> bool:
+    """Write a line; a reader that has left (``| head``) has had what it wanted."""
+    if stream is None or not text:
+        return True
+    try:
+        stream.write(_printable(text, stream.encoding) + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        _forget(stream)
+    except OSError as error:
+        _forget(stream)
+        if stream is sys.stdout:
+            _write(sys.stderr, f"depl: cannot print ({error.strerror or error})")
+        return False
+    return True
+
+
+def _printable(text: str, encoding: str | None) -> str:
+    """``text`` with escapes for what the stream cannot encode."""
+    encoding = encoding or "utf-8"
+    return text.encode(encoding, errors="backslashreplace").decode(encoding)
+
+
+def _flush(stream: TextIO | None) -> None:
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        _forget(stream)
+
+
+def _forget(stream: TextIO) -> None:
+    """Point a broken stream nowhere, so that the interpreter's last flush does not fail on it again."""
+    with contextlib.suppress(OSError, ValueError):  # the stream may be none of the operating system's
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,88 @@
+"""``depl demo``: the paper's AlexNet instances by every method, as a table and as figures."""
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from depl.benchmarks.comparison import Entry, compare, lower_bound, targets_of
+from depl.commands.answer import Answer
+from depl.commands.options import make_folder
+from depl.commands.progress import Bar
+from depl.commands.table import table
+from depl.models.methods import registered
+from depl.models.result import Solution
+from depl.models.wording import number, rounded_down
+
+FAMILIES = ("paper-alexnet", "paper-alexnet-deadline")
+_FIRST = "enumerate"
+
+HELP = "solve the paper's AlexNet instances, draw figures"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--out", metavar="DIR", default="demo", help="folder for the figures; default: demo, in this folder"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Solve, draw and tabulate."""
+    # Drawing is all that needs matplotlib, and no other command should wait for it.
+    from depl.benchmarks.gallery import Gallery
+
+    started = time.perf_counter()
+    folder = make_folder(options.out)
+    methods = sorted((method.name for method in registered()), key=lambda name: (name != _FIRST, name))
+    total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
+    texts, files = [], []
+    with Bar("solving", total) as bar:
+        for family in FAMILIES:
+            entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
+            texts.append(f"{family}\n{comparison_table(entries)}")
+            files += Gallery(family, entries).write(folder)
+    names = ", ".join(path.name for path in files if path.suffix == ".png")
+    seconds = time.perf_counter() - started
+    texts.append(f"{_LEGEND}\nFigures in {folder}, as PNG and SVG: {names}\n{seconds:.0f} seconds in all")
+    return Answer("\n\n".join(texts))
+
+
+def comparison_table(entries: Sequence[Entry]) -> str:
+    """A row for every target and method."""
+    models = " / ".join(model.name for model in entries[0].instance.models)
+    header = ("target", "method", "cost", "over the cheapest", models, "P(l(K) <= target)", "seconds")
+    return table(header, [_row(entry, entries) for entry in entries], right=("target", "cost", "seconds"))
+
+
+_LEGEND = """\
+Cost: lower is better. "proved cheapest": no plan of the instance is cheaper, proved by enumeration under the
+law. Percentages are above that proved cost. Probabilities are certified lower bounds; 0.99 is asked."""
+
+
+def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
+    result = entry.result
+    if result is None or result.plan is None or result.cost is None:
+        reason = entry.refusal if result is None else result.reason or result.termination.value
+        return (entry.target, entry.method, "-", reason, "", "", "")
+    epochs = " / ".join(map(str, entry.epochs_by_model.values()))
+    reached = "" if result.violation is None else f"at least {rounded_down(1 - result.violation.upper, 6)}"
+    standing = _standing(entry, lower_bound(entries, entry.target))
+    return (
+        entry.target,
+        entry.method,
+        number(result.cost, 5),
+        standing,
+        epochs,
+        reached,
+        f"{result.wall_seconds:.2f}",
+    )
+
+
+def _standing(entry: Entry, bound: float) -> str:
+    """How the cost compares with the certified lower bound, which is the optimum where that is proved."""
+    if entry.result is not None and entry.result.solution is Solution.PROVEN_OPTIMAL:
+        return "proved cheapest"
+    if entry.cost is None or bound <= 0:
+        return "no bound known"
+    return f"+{100 * max(entry.cost / bound - 1, 0.0):.1f} %"

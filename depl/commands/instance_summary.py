@@ -1,0 +1,115 @@
+"""An instance for people: its target, its parts, and where its values come from."""
+
+from depl.commands.table import fields, table
+from depl.models.laws import Zero
+from depl.models.problem import (
+    ConstantImprovement,
+    Instance,
+    InverseLogDataLaw,
+    InverseSqrtImprovement,
+    LogDataLaw,
+    Model,
+    PowerDataLaw,
+)
+from depl.models.wording import counted, law, number
+
+
+def instance_summary(instance: Instance) -> str:
+    """The whole instance as titled tables; a part that is empty is left out."""
+    parts = [
+        ("", "\n".join(filter(None, [instance.name, instance.description]))),
+        ("Target", _target(instance)),
+        ("Clusters", _clusters(instance)),
+        ("Datasets", _datasets(instance)),
+        ("Transfers: one-time cost beta(d, n); others cost nothing", _transfers(instance)),
+        ("Models", _models(instance)),
+        (f"Switches; all others: {law(instance.other_switches)}", _switches(instance)),
+        ("Where the values come from", _provenance(instance)),
+    ]
+    return "\n\n".join("\n".join(filter(None, part)) for part in parts if part[1])
+
+
+def _target(instance: Instance) -> str:
+    target = instance.target
+    pairs = [
+        ("loss", f"from l(0) = {number(target.initial_loss)} to l_max = {number(target.maximum_loss)}"),
+        ("probability", f"omega = {target.quantile_level}"),
+        ("epochs", f"at most K_max = {target.maximum_epochs}"),
+        ("time", f"T_max = {number(target.maximum_time)}"),
+        ("round deadline", f"tau = {number(target.round_deadline)}"),
+        ("data law", _data_law(instance)),
+        ("fingerprint", instance.fingerprint),
+    ]
+    if target.initial_model is not None:
+        pairs.insert(3, ("initial model", target.initial_model))
+    return fields(pairs)
+
+
+def _data_law(instance: Instance) -> str:
+    match instance.data_law:
+        case None:
+            return "none: learning does not depend on the data"
+        case LogDataLaw(a=a, b=b, base_volume=base):
+            return f"epochs needed = {number(a)} - {number(b)} ln Q, Q = {number(base)} + volume"
+        case InverseLogDataLaw(a=a, base_volume=base):
+            return f"epochs needed = {number(a)} / ln(1 + Q), Q = {number(base)} + volume"
+        case PowerDataLaw(p=p, a=a, base_volume=base):
+            return f"epochs needed = {number(a)} Q^-{number(p)}, Q = {number(base)} + volume"
+        case tabled:
+            return f"epochs needed are listed for {counted(len(tabled.subsets), 'subset')}"
+
+
+def _clusters(instance: Instance) -> str:
+    header = ("name", "nodes", "capacity r", "bandwidth b", "unit cost kappa")
+    rows = [
+        (item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost))
+        for item in instance.clusters
+    ]
+    return table(header, rows, right=header[1:])
+
+
+def _datasets(instance: Instance) -> str:
+    header = ("name", "volume q", "work")
+    rows = [(item.name, number(item.volume), number(item.workload)) for item in instance.datasets]
+    return table(header, rows, right=header[1:])
+
+
+def _transfers(instance: Instance) -> str:
+    rows = [(row.dataset, row.cluster, number(row.cost)) for row in instance.transfers]
+    return table(("dataset", "cluster", "beta"), rows, right=("beta",)) if rows else ""
+
+
+def _models(instance: Instance) -> str:
+    header = ("name", "size s", "demand", "improvement of epoch k")
+    rows = [
+        (
+            item.name,
+            number(item.size),
+            number(item.demand) if item.compute is None else "listed by epoch",
+            _improvement(item),
+        )
+        for item in instance.models
+    ]
+    return table(header, rows, right=("size s", "demand"))
+
+
+def _improvement(model: Model) -> str:
+    match model.improvement:
+        case InverseSqrtImprovement(scale=scale, offset=offset, noise=noise):
+            return f"{number(scale)} / sqrt(k + {number(offset)}) X, X ~ {law(noise)}"
+        case ConstantImprovement(scale=scale, noise=noise):
+            return f"{'' if scale == 1 else f'{number(scale)} '}X, X ~ {law(noise)}"
+        case tabled:
+            return f"listed for {counted(len(tabled.epochs), 'epoch')}"
+
+
+def _switches(instance: Instance) -> str:
+    rows = [(row.previous, row.following, law(row.law)) for row in instance.switches]
+    if not rows:
+        return "" if isinstance(instance.other_switches, Zero) else "none is listed"
+    return table(("from", "to", "change of the loss"), rows)
+
+
+def _provenance(instance: Instance) -> str:
+    rows = [(row.path, row.source, row.note) for row in instance.provenance]
+    return table(("value", "source", "note"), rows) if rows else ""

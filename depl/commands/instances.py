@@ -1,0 +1,96 @@
+"""``depl instances``: list and show what is shipped, draw random ones, print the schema and a template."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from depl.commands.answer import Answer, as_json
+from depl.commands.instance_summary import instance_summary
+from depl.commands.options import (
+    add_instance,
+    add_json,
+    make_folder,
+    positive_count,
+    read_instance,
+    require_writable,
+    seed,
+)
+from depl.commands.table import table
+from depl.instances.generator import random_instances
+from depl.instances.library import describe
+from depl.instances.template import template
+from depl.models.errors import InvalidInputError
+from depl.models.problem import json_schema
+from depl.models.structure import write_text
+from depl.models.wording import counted
+
+HELP = "list, show, make or describe instances"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of its actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="list the shipped instances and families").set_defaults(run=run_list)
+    show = actions.add_parser("show", help="show one instance, and where its values come from")
+    add_instance(show)
+    add_json(show, "the instance itself")
+    show.set_defaults(run=run_show)
+    make = actions.add_parser("make", help="draw random instances and write them to files")
+    make.add_argument("--count", metavar="N", type=positive_count, default=1, help="how many; default: 1")
+    make.add_argument("--seed", metavar="S", type=seed, default=0, help="of the generator; default: 0")
+    make.add_argument("--out", metavar="DIR", required=True, help="the folder for the files")
+    make.set_defaults(run=run_make)
+    actions.add_parser("schema", help="print the JSON Schema of instance files").set_defaults(run=run_schema)
+    new = actions.add_parser("new", help="print a commented instance to start from")
+    new.add_argument("--out", metavar="FILE", help="write it to this new file instead")
+    new.set_defaults(run=run_new)
+
+
+def run_list(options: argparse.Namespace) -> Answer:
+    """Name, targets and first line of every shipped file."""
+    rows = [(entry.name, " ".join(entry.targets), entry.summary) for entry in describe()]
+    return Answer(table(("name", "targets", "summary"), rows))
+
+
+def run_show(options: argparse.Namespace) -> Answer:
+    """One instance; a shipped family without a target is shown at its first one."""
+    targets = next((entry.targets for entry in describe() if entry.name == options.instance), ())
+    aside = ""
+    if options.target is None and len(targets) > 1:
+        options.target = targets[0]
+        aside = f"shown at target {targets[0]} of {', '.join(targets)}; choose another one with --target"
+    instance = read_instance(options)
+    return Answer(instance_summary(instance), json=instance.to_json().rstrip("\n"), aside=aside)
+
+
+def run_make(options: argparse.Namespace) -> Answer:
+    """Draw everything first, so that an error leaves no part of the set behind."""
+    drawn = random_instances(np.random.default_rng(options.seed), options.count)
+    folder = make_folder(options.out)
+    paths = [folder / f"{instance.name}.json" for instance in drawn]
+    for path, instance in zip(paths, drawn, strict=True):
+        write_text(path, instance.to_json())
+    return Answer("\n".join(map(str, paths)), aside=f"{counted(len(paths), 'instance')} written")
+
+
+def run_schema(options: argparse.Namespace) -> Answer:
+    """The JSON Schema, indented."""
+    return Answer(_indented(as_json(json_schema())))
+
+
+def run_new(options: argparse.Namespace) -> Answer:
+    """The template, printed or written to a file that does not exist yet."""
+    if options.out is None:
+        return Answer(template().rstrip("\n"))
+    require_writable(options.out)
+    if Path(options.out).exists():
+        raise InvalidInputError("exists already; choose another name, or remove it first", options.out)
+    write_text(options.out, template())
+    return Answer("", aside=f"template written to {options.out}")
+
+
+def _indented(text: str) -> str:
+    import json
+
+    return json.dumps(json.loads(text), indent=2)

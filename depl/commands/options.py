@@ -1,0 +1,122 @@
+"""Options and arguments that several commands share, and files that a user names."""
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from depl.instances.library import load
+from depl.models.errors import InvalidInputError
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.structure import read_text
+
+
+def add_instance(parser: argparse.ArgumentParser) -> None:
+    """Declare INSTANCE and ``--target``."""
+    parser.add_argument(
+        "instance", metavar="INSTANCE", help="a name of 'depl instances list', or the path of a file"
+    )
+    parser.add_argument(
+        "--target", metavar="L", help="bound on the quantile of the final loss; chooses a family's instance"
+    )
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    """Declare PLAN."""
+    parser.add_argument("plan", metavar="PLAN", help="the path of a plan, as 'depl solve --out' writes it")
+
+
+def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> None:
+    """Declare ``--json``."""
+    parser.add_argument("--json", action="store_true", help=f"print {content} as one JSON object")
+
+
+def read_instance(options: argparse.Namespace) -> Instance:
+    """The instance that INSTANCE and ``--target`` name.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.instances.library.load`, with the file in front of the place inside it.
+    """
+    with inside(options.instance):
+        return load(options.instance, options.target)
+
+
+def read_plan(path: str) -> Plan:
+    """The plan in a file.
+
+    Raises
+    ------
+    InvalidInputError
+        With the file in front of the place inside it.
+    """
+    with inside(path):
+        return Plan.from_json(read_text(path))
+
+
+@contextmanager
+def inside(source: str) -> Iterator[None]:
+    """Name the file in errors that only know the place inside it (``$.clusters[1]``)."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if not error.path.startswith("$"):
+            raise
+        raise type(error)(error.message, f"{source}: {error.path}") from error
+
+
+def require_writable(path: str | None) -> None:
+    """Refuse a file that could not be written, before the work that it is to hold.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is a folder, or lies in one that is missing or closed to this user.
+    """
+    if path is None:
+        return
+    target = Path(path)
+    folder = target.parent
+    if target.is_dir():
+        raise InvalidInputError("is a folder; name a file in it", path)
+    if not folder.is_dir():
+        raise InvalidInputError(f"there is no folder {str(folder)!r}; make it first", path)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"the folder {str(folder)!r} cannot be written to", path)
+
+
+def make_folder(path: str) -> Path:
+    """The folder of that name, made with its parents where there is none.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be made or written to.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"cannot be made ({error.strerror or error})", path) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError("cannot be written to", path)
+    return folder
+
+
+def positive_count(text: str) -> int:
+    """A whole number from 1 on."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
+    return value
+
+
+def seed(text: str) -> int:
+    """A whole number from 0 on."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must not be negative, as {value} is")
+    return value

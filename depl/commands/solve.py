@@ -1,0 +1,130 @@
+"""``depl solve``: find a plan, say what is proved about it, and write it."""
+
+import argparse
+from collections import Counter
+
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.options import add_instance, add_json, read_instance, require_writable, seed
+from depl.commands.progress import progress_rows
+from depl.commands.table import fields
+from depl.models.errors import InvalidInputError
+from depl.models.explain import explain
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Result, Termination
+from depl.models.solve import solve
+from depl.models.structure import write_text
+from depl.models.wording import interval, number, rounded_down
+
+STATES = {
+    Termination.OPTIMAL: "proved cheapest",
+    Termination.GAP_REACHED: "within the wanted gap of the cheapest, proved",
+    Termination.INFEASIBLE: "proved infeasible: no plan meets the target",
+    Termination.TIME_LIMIT: "stopped by the time limit",
+    Termination.INTERRUPTED: "stopped by the user",
+    Termination.EXHAUSTED: "ended without a proof",
+    Termination.ERROR: "failed",
+}
+
+HELP = "find a cheapest plan for an instance"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_instance(parser)
+    parser.add_argument("--method", metavar="M", default="enumerate", help="default: enumerate")
+    parser.add_argument(
+        "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
+    )
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
+    parser.add_argument("--explain", action="store_true", help="put the numbers into the equations")
+    parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
+    add_json(parser, "the result")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Solve, and write the plan where one was found and asked for."""
+    require_writable(options.out)
+    instance = read_instance(options)
+    result = solve(
+        instance,
+        options.method,
+        gap=options.gap,
+        time_limit=options.time_limit,
+        seed=options.seed,
+        progress=progress_rows(),
+    )
+    explanation = explain(instance, result.plan) if options.explain and result.plan else ""
+    text = "\n\n".join(filter(None, [summary(instance, result), explanation]))
+    code, aside = exit_code(result), [explanation] if options.json and explanation else []
+    if options.out:
+        # The answer is worth showing even if the file cannot be written after all.
+        try:
+            aside.append(_written(result.plan, options.out))
+        except InvalidInputError as error:
+            code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
+    return Answer(text, code, result.to_json(), "\n\n".join(aside))
+
+
+def summary(instance: Instance, result: Result) -> str:
+    """The result in a few lines."""
+    state = STATES[result.termination]
+    if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
+        state = f"a feasible plan; {state}"
+    pairs = [(instance.name, state), ("method", f"{result.method}, {result.wall_seconds:.2f} s")]
+    if result.reason:
+        pairs.append(("reason", result.reason))
+    if result.plan is not None:
+        pairs += _plan_pairs(instance, result, result.plan)
+    elif result.termination is not Termination.INFEASIBLE:
+        pairs.append(("lower bound", number(result.lower_bound)))
+    return fields(pairs)
+
+
+def epochs_by_model(instance: Instance, plan: Plan) -> dict[str, int]:
+    """Epochs trained with each model, in the order of the instance."""
+    counts = Counter(epoch.model for epoch in plan.epochs)
+    return {model.name: counts[model.name] for model in instance.models}
+
+
+def exit_code(result: Result) -> ExitCode:
+    """What a result means to the shell."""
+    if result.termination is Termination.INFEASIBLE:
+        return ExitCode.INFEASIBLE
+    if result.termination is Termination.ERROR:
+        return ExitCode.INTERNAL
+    if result.plan is None:
+        return ExitCode.NOTHING
+    stopped = result.termination in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+    return ExitCode.STOPPED if stopped else ExitCode.ANSWERED
+
+
+def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[str, str]]:
+    target = instance.target
+    models = ", ".join(f"{count} {name}" for name, count in epochs_by_model(instance, plan).items() if count)
+    places = Counter(epoch.cluster for epoch in plan.epochs)
+    clusters = ", ".join(f"{count} on {name}" for name, count in places.items())
+    gap = "" if result.gap is None else f" (gap {100 * result.gap:.3g} %)"
+    limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
+    pairs = [
+        ("cost", f"{number(result.cost)}, lower bound {number(result.lower_bound)}{gap}"),
+        ("epochs", f"{len(plan.epochs)}: {models or 'no training'}" + (f"; {clusters}" if clusters else "")),
+        ("training time", f"{number(result.training_time)}{limit}"),
+    ]
+    if result.violation is not None:
+        reached = rounded_down(max(1 - result.violation.upper, 0.0))
+        event = f"P(l(K) <= {number(target.maximum_loss)})"
+        pairs.append((event, f"at least {reached}, certified; asked {number(target.quantile_level)}"))
+    if result.quantile is not None:
+        level = f"{number(target.quantile_level)}-quantile"
+        pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
+    return [*pairs, ("expected loss", number(result.expected_loss))]
+
+
+def _written(plan: Plan | None, path: str) -> str:
+    if plan is None:
+        return f"{path} not written: there is no plan"
+    write_text(path, plan.to_json())
+    return f"plan written to {path}"

@@ -1,0 +1,53 @@
+"""Methods side by side: every target and method once, refusals kept, ratios over certified bounds only."""
+
+import pytest
+
+from depl.benchmarks.comparison import Entry, compare, lower_bound, targets_of
+from depl.instances.library import load
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.methods import Outcome, register
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.result import Termination
+
+
+def slow_epochs(instance, limits):
+    """22 - l_max epochs: feasible at all targets of paper-alexnet; claims 3 as a lower bound."""
+    count = round(22 - instance.target.maximum_loss)
+    epochs = (PlannedEpoch(model="slow-steady", cluster="A", resources=1.0),) * count
+    plan = Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=epochs)
+    return Outcome(Termination.EXHAUSTED, plan, 3.0)
+
+
+def refuses(instance, limits):
+    """Covers nothing."""
+    raise NotCoveredError("covers nothing")
+
+
+register("test-slow", slow_epochs)
+register("test-refuses", refuses)
+
+
+def test_every_target_and_method_has_an_entry_in_order():
+    seen = []
+    entries = compare("paper-alexnet", ["test-slow", "test-refuses"], done=seen.append)
+    assert seen == entries
+    assert [(entry.target, entry.method) for entry in entries] == [
+        (target, method) for target in ("5", "7", "9", "11", "13") for method in ("test-slow", "test-refuses")
+    ]
+    first, second = entries[:2]
+    assert first.cost == 17
+    assert first.epochs_by_model == {"fast-unsteady": 0, "intermediate": 0, "slow-steady": 17}
+    assert (second.cost, second.plan, second.refusal) == (None, None, "covers nothing")
+    assert set(second.epochs_by_model.values()) == {0}
+
+
+def test_the_best_certified_bound_of_a_target_counts():
+    entries = compare("paper-alexnet", ["test-slow", "test-refuses"])
+    assert lower_bound(entries, "5") == 3
+    assert lower_bound([Entry("5", load("paper-alexnet", 5), "none", None)], "5") == float("-inf")
+
+
+@pytest.mark.parametrize("family", ["tiny", "nowhere"])
+def test_what_is_no_family_is_refused(family):
+    with pytest.raises(InvalidInputError, match="no shipped family"):
+        targets_of(family)
