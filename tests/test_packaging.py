@@ -26,7 +26,8 @@ def copy_of_the_project(target: Path) -> None:
 
 def expected_modules() -> list[str]:
     """Import path of every source file, read from the real folders."""
-    modules = [f"depl/{path.name}" for path in (ROOT / "depl").glob("*.py")]
+    own = [path.relative_to(ROOT) for path in (ROOT / "depl").rglob("*.py")]
+    modules = [path.as_posix() for path in own if path.parts[1] not in LAYERS]
     for layer in LAYERS:
         modules += [f"depl/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / layer).rglob("*.py")]
     return sorted(modules)
