@@ -1,0 +1,317 @@
+"""Laws against closed forms, scipy, numerical integration in 40 digits, and their own samples."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from depl.models.errors import InvalidInputError
+from depl.models.laws import (
+    Deterministic,
+    Empirical,
+    InverseGamma,
+    Law,
+    Lognormal,
+    Moments,
+    Normal,
+    StudentT,
+)
+
+
+def truncated(degrees: float, location: float, scale: float, lower: float, upper: float) -> StudentT:
+    return StudentT(degrees_of_freedom=degrees, location=location, scale=scale, lower=lower, upper=upper)
+
+
+WEIGHTED = Empirical(values=(3, -1, 3, 0.5), weights=(1, 4, 2, 1))
+
+CONTINUOUS: list[tuple[Law, Any]] = [  # with scipy's word for it
+    (InverseGamma(shape=3, scale=4), stats.invgamma(3, scale=4)),
+    (InverseGamma(shape=139.2, scale=135.4), stats.invgamma(139.2, scale=135.4)),
+    (InverseGamma(shape=1.5, scale=1), stats.invgamma(1.5, scale=1)),
+    (InverseGamma(mean=2, variance=4), stats.invgamma(3, scale=4)),
+    (Normal(mean=-2, variance=9), stats.norm(-2, 3)),
+    (Lognormal(log_mean=0.5, log_variance=0.25), stats.lognorm(0.5, scale=math.exp(0.5))),
+    (Lognormal(mean=1, variance=math.e - 1), stats.lognorm(1, scale=math.exp(-0.5))),
+    (StudentT(degrees_of_freedom=5, location=0.3, scale=0.1), stats.t(5, 0.3, 0.1)),
+    (StudentT(degrees_of_freedom=1.5, location=-1, scale=2), stats.t(1.5, -1, 2)),
+]
+DISCRETE: list[Law] = [Deterministic(value=-2.5), Empirical(values=(1, 2, 4)), WEIGHTED]
+TRUNCATED = [
+    truncated(5, 0.3, 0.09, 0, 0.6),
+    truncated(0.3, 0, 1, -8, 8),
+    truncated(1, 0, 1, 5, 9),
+    truncated(2, 4, 0.5, -3, 1),
+    truncated(30, 0, 1, 4, 40),
+    truncated(1000, 0, 1, -40, 40),
+    truncated(1e6, 100, 1, 0, 101),
+    truncated(1e6, 0, 1, 5, 40),
+    truncated(3, 0, 1e-3, -1, 1),
+]
+EVERY: list[Law] = [law for law, _ in CONTINUOUS] + DISCRETE + list(TRUNCATED)
+
+
+# --- moments -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("law", "mean", "variance"), [
+    (InverseGamma(shape=3, scale=4), 2, 4),
+    (InverseGamma(shape=5, scale=8), 2, 4 / 3),
+    (InverseGamma(shape=2, scale=3), 3, math.inf),
+    (InverseGamma(shape=1.5, scale=1), 2, math.inf),
+    (InverseGamma(mean=7, variance=2), 7, 2),
+    (Normal(mean=-2, variance=9), -2, 9),
+    (Lognormal(log_mean=0, log_variance=2), math.e, math.exp(4) - math.exp(2)),
+    (Lognormal(mean=7, variance=2), 7, 2),
+    (Deterministic(value=-2.5), -2.5, 0),
+    (Empirical(values=(1, 2, 4, 5)), 3, 2.5),
+    (WEIGHTED, 5.5 / 8, 31.25 / 8 - (5.5 / 8) ** 2),
+    (StudentT(degrees_of_freedom=5, location=0.3, scale=0.1), 0.3, 0.01 * 5 / 3),
+    (StudentT(degrees_of_freedom=2, location=1, scale=1), 1, math.inf),
+    (truncated(1, 0, 1, -1, 1), 0, 4 / math.pi - 1),  # Cauchy: E X^2 = (2 - pi/2) / (pi/2)
+    (truncated(1, 0, 1, 0, 1), 2 * math.log(2) / math.pi, 4 / math.pi - 1 - (2 * math.log(2) / math.pi) ** 2),
+])  # fmt: skip
+def test_moments_are_those_of_the_closed_form(law: Law, mean: float, variance: float) -> None:
+    assert law.moments() == pytest.approx(Moments(mean, variance), rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize(("law", "reference"), CONTINUOUS)
+def test_mean_and_variance_are_those_of_scipy(law: Law, reference: Any) -> None:
+    mean, variance = (float(value) for value in reference.stats("mv"))
+    assert law.moments() == pytest.approx((mean, variance), rel=1e-12)
+
+
+@functools.cache
+def integral(law: StudentT, low: float, high: float, power: int = 0) -> mpmath.mpf:
+    """Integral of x^power times the density up to a constant, over [low, high], in 40 digits."""
+    with mpmath.workdps(40):
+        degrees, location, scale = map(mpmath.mpf, (law.degrees_of_freedom, law.location, law.scale))
+        marks = {location + side * scale * mpmath.mpf(2) ** k for k in range(-2, 12) for side in (-1, 0, 1)}
+        edges = [mpmath.mpf(low), *sorted(mark for mark in marks if low < mark < high), mpmath.mpf(high)]
+
+        def integrand(x: mpmath.mpf) -> mpmath.mpf:
+            return x**power * (1 + ((x - location) / scale) ** 2 / degrees) ** (-(degrees + 1) / 2)
+
+        return mpmath.quad(integrand, edges)
+
+
+def reference_moment(law: StudentT, power: int) -> mpmath.mpf:
+    """E X^power of a truncated Student-t."""
+    return integral(law, *law.support(), power) / integral(law, *law.support())
+
+
+@pytest.mark.parametrize("law", TRUNCATED)
+def test_moments_of_a_truncated_student_t_are_those_of_numerical_integration(law: StudentT) -> None:
+    first, second = reference_moment(law, 1), reference_moment(law, 2)
+    size = max(map(abs, law.support()))
+    mean, variance = law.moments()
+    assert abs(mean - first) <= 1e-14 * size
+    assert abs(variance - (second - first**2)) <= 1e-14 * size**2
+
+
+@pytest.mark.parametrize("law", TRUNCATED)
+def test_quadrature_integrates_polynomials_times_the_density(law: StudentT) -> None:
+    points, weights = law.quadrature()
+    size = max(map(abs, law.support()))
+    assert weights.min() >= 0
+    assert (np.diff([law.support()[0], *points, law.support()[1]]) > 0).all()
+    for power in range(7):
+        exact = reference_moment(law, power) / mpmath.mpf(size) ** power
+        assert abs(float(weights @ (points / size) ** power) - exact) <= 1e-13
+
+
+@pytest.mark.parametrize("frequency", [1.0, 30.0, 1000.0])
+def test_narrower_panels_integrate_oscillations(frequency: float) -> None:
+    law = truncated(5, 0.3, 0.09, 0, 0.6)
+    points, weights = law.quadrature(panel=16 / frequency)
+    assert np.diff(points).max() < 16 / frequency
+
+    def part(curve: Callable[[mpmath.mpf], mpmath.mpf]) -> float:
+        with mpmath.workdps(30):
+            edges = mpmath.linspace(0, mpmath.mpf(0.6), max(4, int(frequency / 20)))
+
+            def density(x: mpmath.mpf) -> mpmath.mpf:
+                return (1 + ((x - mpmath.mpf(0.3)) / mpmath.mpf(0.09)) ** 2 / 5) ** -3
+
+            waves = mpmath.quad(lambda x: curve(frequency * x) * density(x), edges)
+            return float(waves / mpmath.quad(density, edges))
+
+    transform = weights @ np.exp(1j * frequency * points)
+    assert transform.real == pytest.approx(part(mpmath.cos), abs=1e-13)
+    assert transform.imag == pytest.approx(part(mpmath.sin), abs=1e-13)
+
+
+def test_an_untruncated_student_t_has_no_finite_quadrature() -> None:
+    law = StudentT(degrees_of_freedom=5, location=0.3, scale=0.1)
+    assert not law.truncated
+    assert law.interval_mass() == 1
+    with pytest.raises(InvalidInputError, match="no finite quadrature"):
+        law.quadrature()
+
+
+@given(mean=st.floats(0.01, 100), spread=st.floats(1e-4, 10))
+def test_both_parametrisations_describe_the_same_law(mean: float, spread: float) -> None:
+    variance = (spread * mean) ** 2
+    gamma = InverseGamma(mean=mean, variance=variance)
+    shape, scale = gamma.shape_scale()
+    again = InverseGamma(shape=shape, scale=scale)
+    assert again.moments().mean == pytest.approx(mean, rel=1e-12)
+    # shape - 2 = mean**2 / variance has lost what 2 covers of it
+    assert again.moments().variance == pytest.approx(variance, rel=1e-15 * (1 + spread**2) * 8)
+    normal = Lognormal(mean=mean, variance=variance)
+    mu, sigma = normal.log_parameters()
+    again_normal = Lognormal(log_mean=mu, log_variance=sigma**2)
+    assert again_normal.moments() == pytest.approx((mean, variance), rel=1e-13)
+    points = mean * np.array([0.3, 0.9, 1.0, 1.2, 4.0])
+    np.testing.assert_allclose(again.cdf(points), gamma.cdf(points), rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(again_normal.cdf(points), normal.cdf(points), rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "shape"), [(1.02, 0.031, 35.56), (1, 0.01, 102), (0.98, 0.007, 139.2)]
+)
+def test_moments_of_table_one_give_these_shapes(mean: float, variance: float, shape: float) -> None:
+    found, scale = InverseGamma(mean=mean, variance=variance).shape_scale()
+    assert found == pytest.approx(shape, abs=5e-3)
+    assert scale == pytest.approx(mean * (found - 1))
+
+
+# --- support and distribution function -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "support"),
+    [
+        (CONTINUOUS[0][0], (0, math.inf)),
+        (CONTINUOUS[4][0], (-math.inf, math.inf)),
+        (CONTINUOUS[5][0], (0, math.inf)),
+        (CONTINUOUS[7][0], (-math.inf, math.inf)),
+        (TRUNCATED[0], (0, 0.6)),
+        (Deterministic(value=-2.5), (-2.5, -2.5)),
+        (WEIGHTED, (-1, 3)),
+    ],
+)
+def test_support_is_the_smallest_interval_of_probability_one(law: Law, support: tuple[float, float]) -> None:
+    assert law.support() == support
+    low, high = support
+    ends = [max(low - 1e-9, -1e300), min(high, 1e300)]
+    np.testing.assert_allclose(law.cdf(ends), [0, 1], atol=1e-15)
+
+
+@pytest.mark.parametrize(("law", "reference"), CONTINUOUS)
+def test_distribution_function_is_that_of_scipy(law: Law, reference: Any) -> None:
+    points = np.concatenate([[-3.0, 0.0], reference.ppf([1e-12, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9])])
+    np.testing.assert_allclose(law.cdf(points), reference.cdf(points), rtol=1e-12, atol=0)
+
+
+def test_distribution_function_of_the_inverse_gamma_is_the_closed_form() -> None:
+    points = np.array([0.1, 1, 3, 50])  # shape 2: Q(2, y) = (1 + y) exp(-y)
+    ratio = 3 / points
+    found = InverseGamma(shape=2, scale=3).cdf(points)
+    np.testing.assert_allclose(found, (1 + ratio) * np.exp(-ratio), rtol=1e-13)
+
+
+def test_distribution_function_of_atoms_jumps_at_the_atoms() -> None:
+    points = [-1.1, -1, 0.4, 0.5, 2.9, 3, 3.1]
+    np.testing.assert_array_equal(WEIGHTED.cdf(points), [0, 4 / 8, 4 / 8, 5 / 8, 5 / 8, 1, 1])
+    np.testing.assert_array_equal(Deterministic(value=2).cdf([1.9, 2, 2.1]), [0, 1, 1])
+    values, probabilities = WEIGHTED.atoms()
+    np.testing.assert_array_equal(values, [3, -1, 3, 0.5])
+    np.testing.assert_array_equal(probabilities, [1 / 8, 4 / 8, 2 / 8, 1 / 8])
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("law", TRUNCATED)
+def test_distribution_function_of_a_truncated_student_t_is_the_integral_of_its_density(
+    law: StudentT, share: float
+) -> None:
+    low, high = law.support()
+    point = low + share * (high - low)
+    exact = integral(law, low, point) / integral(law, low, high)
+    assert float(law.cdf(point)) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
+
+
+@given(
+    law=st.sampled_from(EVERY),
+    points=st.lists(st.floats(-1e3, 1e3) | st.floats(-3, 5), min_size=1, max_size=20),
+)
+def test_a_distribution_function_grows_within_zero_and_one(law: Law, points: list[float]) -> None:
+    ordered = sorted([*points, *(end for end in law.support() if math.isfinite(end))])
+    values = law.cdf(ordered)
+    assert values.shape == (len(ordered),)
+    assert values.min() >= 0
+    assert values.max() <= 1
+    assert (np.diff(values) >= -1e-15).all()
+    low, high = law.support()
+    assert all(value == 1 for point, value in zip(ordered, values, strict=True) if point >= high)
+    assert all(value == 0 for point, value in zip(ordered, values, strict=True) if point < low)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.floats(1e-3, 1e3)), min_size=1, max_size=30),
+    st.integers(-6, 6),
+)
+def test_atoms_count_by_their_weight(rows: list[tuple[int, float]], point: int) -> None:
+    law = Empirical(values=[value for value, _ in rows], weights=[weight for _, weight in rows])
+    total = math.fsum(weight for _, weight in rows)
+    below = math.fsum(weight for value, weight in rows if value <= point) / total
+    assert float(law.cdf(point)) == pytest.approx(below, rel=1e-13)
+    assert float(law.cdf(5)) == 1
+    mean = math.fsum(value * weight for value, weight in rows) / total
+    variance = math.fsum((value - mean) ** 2 * weight for value, weight in rows) / total
+    assert law.moments() == pytest.approx((mean, variance), rel=1e-11, abs=1e-13)
+
+
+# --- samples -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", [law for law, _ in CONTINUOUS] + TRUNCATED)
+def test_samples_follow_the_distribution_function(law: Law) -> None:
+    """Kolmogorov's statistic sqrt(n) D exceeds 2.2 with probability 1.3e-4."""
+    drawn = np.sort(law.sample(np.random.default_rng(20240214), 20_000))
+    level = law.cdf(drawn)
+    steps = np.arange(len(drawn) + 1) / len(drawn)
+    distance = max((steps[1:] - level).max(), (level - steps[:-1]).max())
+    assert distance * math.sqrt(len(drawn)) < 2.2
+    low, high = law.support()
+    assert low <= drawn[0]
+    assert drawn[-1] <= high
+
+
+@pytest.mark.parametrize("law", DISCRETE)
+def test_samples_of_atoms_come_with_their_frequencies(law: Law) -> None:
+    """Each count is within 4.5 standard deviations (probability 7e-6) of its mean."""
+    drawn = law.sample(np.random.default_rng(7), 20_000)
+    assert drawn.shape == (20_000,)
+    for value in set(drawn.tolist()):
+        share = float(law.cdf(value) - law.cdf(value - 1e-9))
+        tolerance = 4.5 * math.sqrt(20_000 * share * (1 - share))
+        assert abs((drawn == value).sum() - 20_000 * share) <= tolerance
+
+
+@pytest.mark.parametrize("law", [law for law in EVERY if math.isfinite(law.moments().variance)])
+def test_the_mean_of_samples_is_the_mean(law: Law) -> None:
+    drawn = law.sample(np.random.default_rng(99), 20_000)
+    mean, variance = law.moments()
+    assert abs(drawn.mean() - mean) <= 4.5 * math.sqrt(variance / 20_000)
+
+
+@pytest.mark.parametrize("law", EVERY)
+def test_equal_generators_give_equal_samples(law: Law) -> None:
+    one, other = (law.sample(np.random.default_rng(3), 50) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    assert one.dtype == np.float64
+
+
+# --- which laws may raise the loss ---------------------------------------------------------------------
+
+
+def test_the_laws_without_exponential_moments_on_the_right_are_marked() -> None:
+    heavy = {type(law) for law in EVERY if law.heavy_right_tail}
+    assert heavy == {InverseGamma, Lognormal}
