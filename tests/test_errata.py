@@ -18,14 +18,13 @@ from depl.models.allocation import allocate
 from depl.models.epochs import FinalLoss, Load, Term, load
 from depl.models.evaluation import Reading, evaluate
 from depl.models.laws import Deterministic, InverseGamma
+from depl.models.learning import ConstantImprovement, PowerDataLaw
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import (
     Cluster,
-    ConstantImprovement,
     Dataset,
     Instance,
     Model,
-    PowerDataLaw,
     Target,
     Transfer,
 )

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from depl.models.allocation import allocate
 from depl.models.epochs import Load, load
 from depl.models.laws import Deterministic, Zero
+from depl.models.learning import ConstantImprovement, TabledImprovement
 from depl.models.problem import (
     Cluster,
     ComputeTable,
-    ConstantImprovement,
     Dataset,
     Instance,
     Model,
-    TabledImprovement,
     Target,
 )
 
