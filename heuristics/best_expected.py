@@ -26,7 +26,7 @@ from depl.models.plan import Plan
 from depl.models.plan_classes import Configuration, plan_classes
 from depl.models.problem import Instance
 from depl.models.result import Termination
-from depl.models.risk.batch import Verdict, certified_verdict
+from depl.models.risk.batch import LossClasses, first_met
 from depl.models.risk.certify import certified_violation
 
 
@@ -43,18 +43,19 @@ def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
     ((place, datasets),) = data.items()
     target = instance.target
-    for models in lowest_expected_sequences(instance, datasets, target.maximum_epochs):
-        if limits.expired():
-            return Outcome(Termination.TIME_LIMIT, None, 0.0)
-        plan = build_plan(instance, data, [Configuration(place, model) for model in models])
-        violation = certified_violation(final_loss(instance, plan), target.maximum_loss)
-        if not violation.at_most(target.violation_budget):
-            continue
-        allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
-        if not allocation.feasible:
-            return _failure(f"resources: {allocation.reason}")
-        return Outcome(Termination.EXHAUSTED, plan, 0.0)
-    return _failure("models: no sequence of lowest expected loss meets the quantile within maximum_epochs")
+    sequences = lowest_expected_sequences(instance, datasets, target.maximum_epochs)
+    plans = [
+        build_plan(instance, data, [Configuration(place, model) for model in models]) for models in sequences
+    ]
+    losses = LossClasses.of([final_loss(instance, plan) for plan in plans])
+    first = first_met(losses, target.maximum_loss, target.violation_budget, lambda: not limits.expired())
+    if first is None:
+        return _without_plan(limits, "models: no sequence of lowest expected loss meets the quantile")
+    loads = epoch_loads(instance, plans[first])
+    allocation = allocate(loads, target.maximum_time, target.round_deadline)
+    if not allocation.feasible:
+        return _without_plan(limits, f"resources: {allocation.reason}")
+    return Outcome(Termination.EXHAUSTED, plans[first], 0.0)
 
 
 def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAXIMUM_CLASSES) -> Outcome:
@@ -83,16 +84,14 @@ def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAX
     losses = loss_classes(classes, rows, target.initial_loss)
     means = losses.means()
     least = np.minimum.accumulate(np.concatenate([[math.nextafter(target.maximum_loss, math.inf)], means]))
-    for index in np.flatnonzero(means < least[:-1]):
-        if limits.expired():
-            return Outcome(Termination.TIME_LIMIT, None, 0.0)
-        verdict = certified_verdict(losses.loss(int(index)), target.maximum_loss, target.violation_budget)
-        if verdict is Verdict.MET:
-            _, epochs, row = rows[index]
-            return Outcome(
-                Termination.EXHAUSTED, build_plan(instance, data, classes.sequence(epochs, row)), 0.0
-            )
-    return _failure("models: no plan within the limits has an expected loss low enough for the quantile")
+    records = np.flatnonzero(means < least[:-1])
+    first = first_met(
+        losses.select(records), target.maximum_loss, target.violation_budget, lambda: not limits.expired()
+    )
+    if first is None:
+        return _without_plan(limits, "models: no plan within the limits has a low enough expected loss")
+    _, epochs, row = rows[records[first]]
+    return Outcome(Termination.EXHAUSTED, build_plan(instance, data, classes.sequence(epochs, row)), 0.0)
 
 
 def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:
@@ -110,5 +109,7 @@ def _met_at_start(instance: Instance) -> bool:
     return start.at_most(target.violation_budget)
 
 
-def _failure(reason: str) -> Outcome:
+def _without_plan(limits: Limits, reason: str) -> Outcome:
+    if limits.expired():
+        return Outcome(Termination.TIME_LIMIT, None, 0.0)
     return Outcome(Termination.EXHAUSTED, None, 0.0, reason)

@@ -14,7 +14,7 @@ What one contour leaves undecided is tried with a contour of its own kind; what 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
@@ -55,6 +55,19 @@ class LossClasses:
     counts: Counts
     constants: FloatArray
 
+    @classmethod
+    def of(cls, losses: Sequence[FinalLoss]) -> "LossClasses":
+        """Some final losses with their common parts collected."""
+        columns: dict[Term, int] = {}
+        for loss in losses:
+            for term, _ in loss.terms:
+                columns.setdefault(term, len(columns))
+        counts = np.zeros((len(losses), len(columns)), dtype=np.int16)
+        for row, loss in enumerate(losses):
+            for term, count in loss.terms:
+                counts[row, columns[term]] = count
+        return cls(tuple(columns), counts, np.array([loss.constant for loss in losses]))
+
     def loss(self, index: int) -> FinalLoss:
         """One of them."""
         row = self.counts[index]
@@ -87,6 +100,21 @@ def quick_verdicts(classes: LossClasses, maximum_loss: float, budget: Fraction) 
     if len(found) > _FEW:
         _by_contours(classes, maximum_loss, budget, found)
     return found
+
+
+def first_met(
+    classes: LossClasses, maximum_loss: float, budget: Fraction, proceed: Callable[[], bool]
+) -> int | None:
+    """Index of the first class that is certified to meet the target; None if none is, or if told to stop."""
+    quick = quick_verdicts(classes, maximum_loss, budget)
+    for index, verdict in enumerate(quick):
+        if not proceed():
+            return None
+        if verdict == Verdict.UNDECIDED:
+            verdict = certified_verdict(classes.loss(index), maximum_loss, budget)
+        if verdict == Verdict.MET:
+            return index
+    return None
 
 
 def certified_verdict(loss: FinalLoss, maximum_loss: float, budget: Fraction) -> Verdict:
