@@ -5,9 +5,12 @@
 ``bell``        ``steady`` with a normal improvement of mean 2 and variance 1 instead
 """
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import settings
 
+from depl.cli import main
 from depl.instances import library
 from depl.models.laws import Deterministic, Normal
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
@@ -67,3 +70,14 @@ def steady_plan() -> Plan:
         data=(ClusterData(cluster="site", datasets=("data",)),),
         epochs=(PlannedEpoch(model="net", cluster="site", resources=4.0),) * 2,
     )
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Answer one command line; returns exit code, standard output and standard error."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return run
