@@ -158,7 +158,7 @@ def _known(bound: float) -> float | None:
 def _require_verified(instance: Instance, plan: Plan, method: str) -> None:
     report = verify(instance, plan)
     if not report.ok:
-        failed = "; ".join(finding.message for finding in report.findings if not finding.ok)
+        failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)
         raise VerificationError(f"the plan of method {method!r} fails the independent verifier: {failed}")
 
 

@@ -1,0 +1,239 @@
+"""Alter a formula on the solver's side, solve, and the verifier must object: one test per formula."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from depl.instances.library import load as load_instance
+from depl.models import allocation, enumeration, epochs, evaluation, plan_classes
+from depl.models.enumeration import enumerate_plans
+from depl.models.epochs import LossStep, Term
+from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.methods import register
+from depl.models.problem import (
+    Cluster,
+    ConstantImprovement,
+    Dataset,
+    Instance,
+    InverseSqrtImprovement,
+    Model,
+    PowerDataLaw,
+    Switch,
+    Target,
+    Transfer,
+)
+from depl.models.risk import certify, contour, transforms
+from depl.models.risk.interval import Interval
+from depl.models.solve import VerificationError, solve
+
+register("enumerate", enumerate_plans)
+
+
+def everything() -> Instance:
+    """Every part of the problem matters to its optimum: decay, switch, data, transfers, budget, nodes."""
+    gain = InverseGamma(mean=1.0, variance=0.05)
+    return Instance(
+        name="everything",
+        clusters=(Cluster(name="edge", capacity=6, bandwidth=2, unit_cost=1.3, nodes=2),),
+        datasets=(Dataset(name="near", volume=1, work=1.2), Dataset(name="far", volume=1.5)),
+        models=(
+            Model(
+                name="full",
+                size=0.4,
+                demand=1.5,
+                improvement=InverseSqrtImprovement(scale=3.2, offset=1, noise=gain),
+            ),
+            Model(
+                name="pruned", size=0.2, demand=0.4, improvement=ConstantImprovement(scale=0.9, noise=gain)
+            ),
+        ),
+        transfers=(Transfer(dataset="far", cluster="edge", cost=0.7),),
+        switches=(Switch(previous="full", following="pruned", law=Normal(mean=0.1, variance=0.01)),),
+        data_law=PowerDataLaw(p=0.5),
+        target=Target(
+            initial_loss=6.0,
+            maximum_loss=1.1,
+            quantile_level=0.95,
+            maximum_epochs=5,
+            maximum_time=4.0,
+            round_deadline=2.0,
+        ),
+    )
+
+
+def test_the_unaltered_solver_satisfies_the_verifier():
+    result = solve(everything(), "enumerate")
+    models = [epoch.model for epoch in result.plan.epochs]
+    assert set(models) == {"full", "pruned"}  # the switch matters
+    assert any("far" in row.datasets for row in result.plan.data)  # the transfer matters
+    assert result.training_time == pytest.approx(4.0)  # the budget matters
+
+
+def altered_load(**changes):
+    def wrong(*arguments):
+        load = epochs.load(*arguments)
+        return dataclasses.replace(
+            load, **{name: change(getattr(load, name)) for name, change in changes.items()}
+        )
+
+    return [(module, "load", wrong) for module in (enumeration, evaluation, plan_classes)]
+
+
+def altered_step(change):
+    def wrong(*arguments):
+        return change(epochs.loss_step(*arguments), arguments)
+
+    return [(module, "loss_step", wrong) for module in (evaluation, plan_classes)]
+
+
+def scaled_terms(factor):
+    def change(step, _):
+        terms = tuple(Term(factor * term.coefficient, term.law) for term in step.terms)
+        return LossStep(step.retention, step.shift, terms)
+
+    return change
+
+
+def next_epoch(_, arguments):
+    instance, epoch, *rest = arguments
+    return epochs.loss_step(instance, epoch + 1, *rest)
+
+
+def without_switch(step, _):
+    return LossStep(step.retention, step.shift, step.terms[:1])
+
+
+def switch_that_helps(step, _):
+    flipped = tuple(Term(-abs(term.coefficient), term.law) for term in step.terms)
+    return LossStep(step.retention, step.shift, flipped)
+
+
+def all_the_data(_, arguments):
+    instance, epoch, since, before, model, _datasets = arguments
+    return epochs.loss_step(instance, epoch, since, before, model, frozenset(["near", "far"]))
+
+
+def generous(interval: Interval) -> Interval:
+    return Interval(interval.lower * 0.9, interval.upper * 0.9, interval.evaluator)
+
+
+def wasteful(loads, maximum_time, round_deadline):
+    found = allocation.allocate(loads, maximum_time, round_deadline)
+    uneven = np.where(np.arange(len(found.resources)) % 2 == 0, 1.06, 1.0)
+    return dataclasses.replace(found, resources=np.minimum(found.resources * uneven, 6.0))
+
+
+def stingy(loads, maximum_time, round_deadline):
+    found = allocation.allocate(loads, maximum_time, round_deadline)
+    return dataclasses.replace(found, resources=found.resources * (1 - 1e-6))
+
+
+def no_transfers(self, dataset, cluster):
+    return 0.0
+
+
+EQUATION = re.compile(r"verifier: (\(\d\)|T\(k\)|claim)")
+
+ALTERATIONS = {
+    "work c too small": altered_load(work=lambda value: 0.99 * value),
+    "work c too large": altered_load(work=lambda value: 1.01 * value),
+    "nodes not paid": altered_load(price=lambda value: value / 2),
+    "capacity r too large": altered_load(capacity=lambda value: 4 * value, work=lambda value: 8 * value),
+    "communication s/b forgotten": altered_load(communication=lambda value: 0.0),
+    "x not at the KKT point": [(enumeration, "allocate", wasteful)],
+    "x too small for the time budget": [(enumeration, "allocate", stingy)],
+    "transfers forgotten, eq. (2)": [(Instance, "transfer_cost", no_transfers)],
+    "improvement too large, eq. (8)": altered_step(scaled_terms(1.02)),
+    "epoch index off by one, eq. (8)": altered_step(next_epoch),
+    "switch loss forgotten, eq. (1)": altered_step(without_switch),
+    "switch loss with the wrong sign": altered_step(switch_that_helps),
+    "probability too small": [
+        (evaluation, "certified_violation", lambda *a: generous(certify.certified_violation(*a))),
+    ],
+    "contour shifted": [
+        (certify, "violation", lambda c, labels, g: contour.violation(c, labels, g - 1e-3)),
+    ],
+    "transform of the inverse gamma off": [
+        (
+            contour,
+            "centred_log_transform",
+            lambda law, z: tuple(part * 1.001 for part in transforms.centred_log_transform(law, z)),
+        ),
+    ],
+    "quantile too small": [
+        (
+            evaluation,
+            "certified_quantile",
+            lambda *a: Interval(
+                certify.certified_quantile(*a).lower - 0.01, certify.certified_quantile(*a).upper - 0.01, ""
+            ),
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_an_altered_formula_is_objected_to(name, monkeypatch):
+    for owner, attribute, replacement in ALTERATIONS[name]:
+        monkeypatch.setattr(owner, attribute, replacement)
+    with pytest.raises(VerificationError) as caught:
+        solve(everything(), "enumerate")
+    assert EQUATION.search(str(caught.value))  # it names what fails
+
+
+def test_ignoring_the_data_law_is_objected_to(monkeypatch):
+    instance = everything().replace(maximum_loss=2.6)
+    assert [len(row.datasets) for row in solve(instance, "enumerate").plan.data] == [1]
+    for module, attribute, replacement in altered_step(all_the_data):
+        monkeypatch.setattr(module, attribute, replacement)
+    with pytest.raises(VerificationError, match=r"\(3\)"):
+        solve(instance, "enumerate")
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Lognormal(mean=1.0, variance=0.05),
+        InverseGamma(mean=1.0, variance=0.3),
+        Normal(mean=1.0, variance=0.05),
+    ],
+)
+def test_an_error_in_any_transform_is_objected_to(noise, monkeypatch):
+    instance = load_instance("paper-alexnet", 13)
+    models = tuple(
+        model.__class__(
+            name=model.name,
+            size=model.size,
+            demand=model.demand,
+            improvement=ConstantImprovement(noise=noise),
+        )
+        for model in instance.models
+    )
+    instance = instance.replace(models=models)
+    assert solve(instance, "enumerate").plan is not None
+
+    def off(law, z):
+        value, error = transforms.centred_log_transform(law, z)
+        return value * 0.999, error
+
+    monkeypatch.setattr(contour, "centred_log_transform", off)
+    with pytest.raises(VerificationError):
+        solve(instance, "enumerate")
+
+
+def test_an_error_in_the_conditioning_is_objected_to(monkeypatch):
+    switch = Switch(
+        previous="full", following="pruned", law=StudentT(degrees_of_freedom=3, location=0.1, scale=0.05)
+    )
+    instance = everything().replace(switches=(switch,), maximum_epochs=3, maximum_loss=2.3)
+    assert solve(instance, "enumerate").plan is not None
+    right = certify.conditioned_violation
+
+    def off(loss, maximum_loss):
+        return right(loss, maximum_loss + 0.02)
+
+    monkeypatch.setattr(certify, "conditioned_violation", off)
+    with pytest.raises(VerificationError):
+        solve(instance, "enumerate")
