@@ -114,7 +114,7 @@ def _result(
     except InvalidInputError as error:  # the method's fault, not the user's
         raise VerificationError(f"the plan of method {method!r} cannot be evaluated: {error}") from error
     plan = _claiming(instance, outcome, evaluation, method)
-    _require_verified(instance, plan, method)
+    _require_verified(instance, plan, evaluation, method)
     quantile = evaluation.quantile
     return replace(
         result,
@@ -155,11 +155,17 @@ def _known(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
-def _require_verified(instance: Instance, plan: Plan, method: str) -> None:
+def _require_verified(instance: Instance, plan: Plan, evaluation: Evaluation, method: str) -> None:
     report = verify(instance, plan)
     if not report.ok:
         failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)
         raise VerificationError(f"the plan of method {method!r} fails the independent verifier: {failed}")
+    if not evaluation.feasible:  # what the verifier may leave open, the certificate has to decide
+        unmet = next(constraint for constraint in evaluation.constraints if not constraint.satisfied)
+        raise VerificationError(
+            f"the plan of method {method!r} is not certified feasible: {unmet.equation} {unmet.name} is up to "
+            f"{unmet.value:.17g}, its limit {unmet.limit:.17g}"
+        )
 
 
 def _versions() -> dict[str, str]:
