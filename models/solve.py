@@ -163,8 +163,8 @@ def _require_verified(instance: Instance, plan: Plan, evaluation: Evaluation, me
     if not evaluation.feasible:  # what the verifier may leave open, the certificate has to decide
         unmet = next(constraint for constraint in evaluation.constraints if not constraint.satisfied)
         raise VerificationError(
-            f"the plan of method {method!r} is not certified feasible: {unmet.equation} {unmet.name} is up to "
-            f"{unmet.value:.17g}, its limit {unmet.limit:.17g}"
+            f"the plan of method {method!r} is not certified feasible: {unmet.equation} {unmet.name} "
+            f"is up to {unmet.value:.17g}, its limit {unmet.limit:.17g}"
         )
 
 
