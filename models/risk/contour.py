@@ -189,6 +189,7 @@ def violation(
     return _bounds(contour, labels, deviation, doubt)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def error_terms(
     contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray
 ) -> tuple[FloatArray, ErrorTerms]:
@@ -228,7 +229,8 @@ def choose_contour(terms: Iterable[tuple[Term, int]], probability: float) -> Con
     pairs = [(term, count) for term, count in terms if count]
     wanted = math.log(TOLERANCE * probability)
     abscissa, level = _evar_point(pairs, probability)
-    deviation = level / 1.5 if probability < 0.3 else 0.0
+    # The quantile lies above the EVaR bound by 1.4 / c (omega = 1/2) to 3 / c under the normal law.
+    deviation = min(level + 3 / abscissa, 0.0)
     tilt, period = _tilt_and_period(pairs, abscissa, deviation, wanted)
     spacing = 2 * math.pi / period
     ends = abscissa + 1j * spacing * np.stack([_CANDIDATE_COUNTS - 2, _CANDIDATE_COUNTS - 1], axis=1)
@@ -251,7 +253,11 @@ def chernoff_probability(terms: Iterable[tuple[Term, int]], deviation: float) ->
     if deviation >= 0:
         return 1.0
     grid = _abscissa_grid(pairs)
-    exponent = cumulant(pairs, grid) + grid * deviation
+    for _ in range(3):
+        exponent = cumulant(pairs, grid) + grid * deviation
+        if np.argmin(exponent) < len(grid) - 1:
+            break
+        grid = grid * (grid[-1] / grid[0]) ** 0.9
     return math.exp(max(min(float(exponent.min()), 0.0), math.log(_SMALLEST_PROBABILITY)))
 
 
@@ -284,8 +290,8 @@ def _bounds(
     rows = max(1, _CHUNK // contour.count)
     for first in range(0, len(labels), rows):
         part = slice(first, first + rows)
+        estimate, terms = error_terms(contour, labels[part], deviation[part], doubt[part])
         with np.errstate(over="ignore", invalid="ignore"):
-            estimate, terms = error_terms(contour, labels[part], deviation[part], doubt[part])
             low = estimate - terms.high_alias - terms.low_alias - terms.truncation - terms.rounding
             high = (
                 estimate - (terms.high_alias - terms.high_alias_uncertain) + terms.truncation + terms.rounding
@@ -293,7 +299,8 @@ def _bounds(
         known = np.isfinite(low) & np.isfinite(high)
         floor, ceiling = _elementary(contour, labels[part], deviation[part], doubt[part])
         lower[part] = np.maximum(np.where(known, np.clip(low, 0.0, 1.0), 0.0), floor)
-        upper[part] = np.minimum(np.where(known, np.clip(high, 0.0, 1.0), 1.0), ceiling)
+        # What underflows is not proven to be zero.
+        upper[part] = np.maximum(np.minimum(np.where(known, high, 1.0), ceiling), _SMALLEST_PROBABILITY)
     return lower, upper
 
 
@@ -391,13 +398,14 @@ def _abscissa_grid(pairs: Sequence[tuple[Term, int]]) -> FloatArray:
 
 def _evar_point(pairs: Sequence[tuple[Term, int]], probability: float) -> tuple[float, float]:
     """Minimiser of (log E exp(-s Y) - log p) / s, and minus the minimum: the EVaR bound of Y's p-quantile."""
-    grid = _abscissa_grid(pairs)
-    for _ in range(2):
+    grid, shift = _abscissa_grid(pairs), 1.0
+    for _ in range(6):
+        grid = grid * shift
         margin = (cumulant(pairs, grid) - math.log(probability)) / grid
         best = int(np.argmin(margin))
         if 0 < best < len(grid) - 1:
             break
-        grid = grid * (grid[-1] / grid[0] if best else grid[0] / grid[-1]) ** 0.9
+        shift = (grid[-1] / grid[0] if best else grid[0] / grid[-1]) ** 0.9
     around = np.geomspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 9)
     margin = (cumulant(pairs, around) - math.log(probability)) / around
     best = int(np.argmin(margin))
