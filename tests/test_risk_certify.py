@@ -159,10 +159,10 @@ def mixed_classes(rng: np.random.Generator, terms: list[Term], plans: int) -> Lo
 )
 def test_quick_verdicts_agree_with_one_by_one_and_leave_little_open(terms):
     rng = np.random.default_rng(11)
-    classes = mixed_classes(rng, terms, 60)
+    classes = mixed_classes(rng, terms, 24)
     budget, target = Fraction(1, 20), 15.2
     found = quick_verdicts(classes, target, budget)
     alone = [certified_verdict(classes.loss(index), target, budget) for index in range(len(found))]
     assert set(found) >= {-1, 1}  # both answers occur, or the test would say little
     assert all(quick in (0, sure) for quick, sure in zip(found, alone, strict=True))
-    assert list(found).count(0) <= 12
+    assert list(found).count(0) <= 6

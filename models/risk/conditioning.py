@@ -29,7 +29,7 @@ from fractions import Fraction
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import optimize, special
 
 from depl.models.epochs import FinalLoss, Term
 from depl.models.laws import StudentT
@@ -72,7 +72,7 @@ def conditioned_violation(loss: FinalLoss, maximum_loss: float) -> Interval | No
 
 
 def conditioned_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
-    """Interval of the (1 - budget)-quantile of l(K), by bisection on certified violations; None as above."""
+    """Interval of the (1 - budget)-quantile of l(K), by root-finding on certified bounds; None as above."""
     switches, rest = _split(loss)
     if not any(decays(term.law) for term, _ in rest.terms):
         return None
@@ -93,8 +93,12 @@ def conditioned_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
         if bounds(high)[1] <= probability:
             break
         high += 2 * (high - low)
-    lower = _bisect(lambda value: bounds(value)[0] > probability, low, high)[0]
-    upper = _bisect(lambda value: bounds(value)[1] > probability, lower, high)[1]
+    root = optimize.brentq(lambda v: math.log(sum(bounds(v)) / 2 / probability), low, high, xtol=1e-6 * unit)
+    slope = (sum(bounds(root - 1e-3 * unit)) - sum(bounds(root + 1e-3 * unit))) / (4e-3 * unit)
+    here = bounds(root)
+    reach = 0.6 * (here[1] - here[0]) / slope + 1e-6 * unit if slope > 0 else unit
+    lower = _first_beyond(root, -reach, lambda value: bounds(value)[0] > probability)
+    upper = _first_beyond(root, reach, lambda value: bounds(value)[1] <= probability)
     return Interval(lower, upper, "conditioning")
 
 
@@ -273,11 +277,10 @@ def _expectation(heights: Bounds, masses: Bounds) -> tuple[float, float]:
     return lower, float(masses[1][0] * high[0] + masses[1] @ steps)
 
 
-def _bisect(above: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Narrow [low, high], with ``above(low)`` true and ``above(high)`` false, to relative 1e-9."""
-    if not above(low):
-        return low, low
-    while high - low > 1e-9 * (1 + abs(low) + abs(high)):
-        middle = low + (high - low) / 2
-        low, high = (middle, high) if above(middle) else (low, middle)
-    return low, high
+def _first_beyond(start: float, step: float, holds: Callable[[float], bool]) -> float:
+    """The first of start + step, start + 1.5 step, ... at which ``holds``; an infinite end if none does."""
+    for _ in range(80):
+        if holds(start + step):
+            return start + step
+        step *= 1.5
+    return math.copysign(math.inf, step)
