@@ -12,25 +12,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import brentq
 
-from depl.models.epochs import FinalLoss, NoiseLaw, Term
+from depl.models.epochs import FinalLoss, NoiseLaw
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.densities import density
 from depl.models.risk.discrete import ATOM_TOLERANCE, is_discrete
-from depl.models.risk.reach import reaches, total_reach
+from depl.models.risk.spectral import spectral_violation
 from depl.models.risk.tilted import tilted_loss
 
-_DECAYED = 1e-10
-_COVERED = 1e-9
+__all__ = [
+    "MonteCarloEstimate",
+    "chernoff_quantile",
+    "chernoff_violation",
+    "cornish_fisher_quantile",
+    "evar_quantile",
+    "monte_carlo_violation",
+    "normal_quantile",
+    "normal_violation",
+    "saddlepoint_violation",
+    "sample_final_loss",
+    "spectral_violation",
+]
+
 _NEAR_MEAN = 1e-3
 _DOUBLINGS = 40
 _HALVINGS = 300
-
-ComplexArray = NDArray[np.complex128]
 
 
 @dataclass(frozen=True)
@@ -57,55 +65,6 @@ class MonteCarloEstimate:
     def estimate(self) -> float:
         """Share of violations."""
         return self.violations / self.samples
-
-
-def spectral_violation(
-    loss: FinalLoss, maximum_loss: float, points: int = 1024, tail: float = 1e-16
-) -> float:
-    """P(l(K) > maximum_loss) from sampled densities: Fourier series on one window, no transform formula.
-
-    The characteristic function of each smooth term is the discrete Fourier transform of its sampled
-    density (the trapezoidal rule), that of a truncated Student-t or an empirical term a finite sum; the
-    product gives the Fourier coefficients of the density of the sum, repeated with the period of
-    the window, and the series is integrated term by term.
-
-    Parameters
-    ----------
-    points : int
-        Samples per density, and twice the number of Fourier coefficients used.
-    tail : float
-        Probability that may lie outside the window, at each end. The absolute error is about that, or
-        1e-14 if that is more. Heavy tails make the window wide: raise ``points`` or ``tail``.
-
-    Returns
-    -------
-    float
-        Without certificate; 0 or 1 up to the stated error where ``maximum_loss`` is off the window.
-
-    Raises
-    ------
-    NotCoveredError
-        If ``points`` cannot resolve every density on the window, or the coefficients have not decayed
-        to 1e-10 (no smooth term, or too few points).
-    """
-    if not loss.terms:
-        return float(loss.constant > maximum_loss)
-    low, high, centres = _window(loss, tail)
-    period = high - low
-    frequencies: FloatArray = 2 * np.pi / period * np.arange(points // 2 + 1, dtype=float)
-    product: ComplexArray = np.ones(len(frequencies), dtype=complex)
-    for (term, count), centre in zip(loss.terms, centres, strict=True):
-        product = product * _characteristic(term, frequencies, centre, period, points) ** count
-    if float(np.abs(product[-max(1, points // 20) :]).max()) > _DECAYED:
-        raise NotCoveredError(
-            f"the characteristic function has not decayed within {points // 2} frequencies; give more points "
-            "(no number suffices if no law is smooth)"
-        )
-    start = min(max(maximum_loss - loss.constant, low), high)
-    omega = frequencies[1:]
-    waves = (np.exp(-1j * omega * start) - np.exp(-1j * omega * high)) / (1j * omega)
-    value = (high - start) / period + 2 / period * float(np.sum((product[1:] * waves).real))
-    return min(max(value, 0.0), 1.0)
 
 
 def evar_quantile(loss: FinalLoss, level: float) -> float:
@@ -267,37 +226,6 @@ def _checked_level(level: float) -> float:
     if not 0 < level < 1:
         raise InvalidInputError(f"the quantile level must lie strictly between 0 and 1, not at {level}")
     return level
-
-
-def _window(loss: FinalLoss, tail: float) -> tuple[float, float, list[float]]:
-    """Ends of the random part of the loss and centre of each term, up to about ``tail`` at each end."""
-    counts = [count for _, count in loss.terms]
-    parts = reaches(loss.terms, tail / sum(counts))
-    total = total_reach(parts, counts)
-    low, high = total.low(tail), total.high(tail)
-    widest = max(part.greatest - part.least for part in parts)
-    spare = max(0.0, widest - (high - low)) / 2 + 0.02 * widest
-    return low - spare, high + spare, [(part.least + part.greatest) / 2 for part in parts]
-
-
-def _characteristic(
-    term: Term, frequencies: FloatArray, centre: float, period: float, points: int
-) -> ComplexArray:
-    """E exp(i frequency Y) of Y = coefficient * X, shape (frequencies,)."""
-    law, coefficient = term.law, term.coefficient
-    if isinstance(law, Empirical) or (isinstance(law, StudentT) and law.truncated):
-        nodes, weights = law.atoms() if isinstance(law, Empirical) else law.quadrature()
-        return np.asarray(np.exp(1j * np.outer(frequencies, coefficient * nodes)) @ weights)
-    spacing = period / points
-    values = centre + spacing * (np.arange(points) - points // 2)
-    sampled = density(law, values / coefficient) * spacing / abs(coefficient)
-    total = float(sampled.sum())
-    if abs(total - 1) > _COVERED:
-        raise NotCoveredError(
-            f"{points} samples cannot both resolve and cover the density of {law}; "
-            "give more points, or a larger tail"
-        )
-    return np.asarray(np.exp(1j * frequencies * values[0]) * np.conj(np.fft.rfft(sampled)) / total)
 
 
 def _saddle(loss: FinalLoss, target: float, side: float) -> float:
