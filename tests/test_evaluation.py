@@ -1,0 +1,396 @@
+"""A plan evaluated by hand, every constraint violated alone, tolerances, and the letter of (2) and (6)."""
+
+import math
+import sys
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import pytest
+from scipy import stats
+
+from depl.models import evaluation as module
+from depl.models.epochs import FinalLoss, Load, LossStep, Term
+from depl.models.errors import InvalidInputError
+from depl.models.evaluation import (
+    INTENT,
+    Constraint,
+    Evaluation,
+    Reading,
+    epoch_loads,
+    evaluate,
+    final_loss,
+    plan_steps,
+)
+from depl.models.laws import Deterministic, Empirical, Normal, Zero
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import (
+    Cluster,
+    ComputeTable,
+    ConstantImprovement,
+    Dataset,
+    Instance,
+    Model,
+    TabledImprovement,
+    Transfer,
+)
+
+
+def training(*epochs: tuple[str, str, float], data: dict[str, tuple[str, ...]] | None = None) -> Plan:
+    """A plan of (model, cluster, resources); cluster ``site`` uses ``data`` unless told otherwise."""
+    given = {"site": ("data",)} if data is None else data
+    return Plan(
+        data=tuple(ClusterData(cluster=name, datasets=datasets) for name, datasets in given.items()),
+        epochs=tuple(PlannedEpoch(model=m, cluster=n, resources=x) for m, n, x in epochs),
+    )
+
+
+def steady_epochs(*resources: float) -> Plan:
+    return training(*(("net", "site", x) for x in resources)) if resources else Plan()
+
+
+def violated(found: Evaluation) -> list[Constraint]:
+    assert found.feasible == all(row.satisfied for row in found.constraints)
+    return [row for row in found.constraints if not row.satisfied]
+
+
+# --- by hand -------------------------------------------------------------------------------------------
+
+
+def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(
+    tiny: Instance, tiny_optimum: Plan
+) -> None:
+    found = evaluate(tiny, tiny_optimum)
+    # cloud: c = 2 (1 + 1) = 4, s/b = 2/4; edge: c = 1, s/b = 1/1; x = 3
+    assert found.epoch_times == pytest.approx((4 / 3 + 1 / 2, 4 / 3 + 1 / 2, 1 / 3 + 1), rel=1e-15)
+    assert found.training_time == pytest.approx(5, rel=1e-15)
+    assert (found.epochs, found.transfer_cost, found.resource_cost, found.cost) == (3, 1, 27, 28)
+    # full gains 4 on average, pruned 2.5 / 2 on half of the data, and the switch costs .375
+    assert found.expected_loss == 15 - 4 - 4 - 1.25 + 0.375
+    # l(K) = 15 - {4, 8, 12} - 1.25 + {.25, .5} > 6.5 only with the 4
+    assert found.violation.exact == Fraction(1, 4)
+    assert (found.violation.lower, found.violation.upper) == (0.25, 0.25)
+    # P(l <= 2.25) = 1/4, P(l <= 6) = 1/2, P(l <= 6.25) = 3/4 is the first to reach .7
+    assert found.quantile is not None
+    assert found.quantile.exact == Fraction(25, 4)
+    assert found.feasible
+
+
+def test_the_tiny_optimum_meets_every_constraint_with_these_sides(tiny: Instance, tiny_optimum: Plan) -> None:
+    rows = {row.name: row for row in evaluate(tiny, tiny_optimum).constraints}
+    assert [(name, row.equation, row.value, row.limit) for name, row in rows.items()] == [
+        ("resources at epoch 1", "(5)", 3, 10),
+        ("resources at epoch 2", "(5)", 3, 10),
+        ("resources at epoch 3", "(5)", 3, 4),
+        ("epochs", "K_max", 3, 3),
+        ("training time", "(4)", pytest.approx(5), 5),
+        ("probability of missing the target", "(3)", 0.25, pytest.approx(0.3)),
+    ]
+    assert {name for name, row in rows.items() if row.binding} == {"epochs", "training time"}
+
+
+def test_the_final_loss_of_the_tiny_optimum_is_written_out(tiny: Instance, tiny_optimum: Plan) -> None:
+    gain, switch = Empirical(values=(2, 6)), Empirical(values=(0.25, 0.5))
+    assert final_loss(tiny, tiny_optimum) == FinalLoss(13.75, ((Term(1.0, switch), 1), (Term(-1.0, gain), 2)))
+    assert plan_steps(tiny, tiny_optimum) == [
+        LossStep(1.0, 0.0, (Term(-1.0, gain),)),
+        LossStep(1.0, 0.0, (Term(-1.0, gain),)),
+        LossStep(1.0, -1.25, (Term(1.0, switch),)),
+    ]
+    cloud, edge = Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)
+    assert epoch_loads(tiny, tiny_optimum) == [cloud, cloud, edge]
+
+
+def test_a_normal_loss_has_the_probability_and_quantile_of_its_closed_form(bell: Instance) -> None:
+    found = evaluate(bell.replace(maximum_loss=8.5, quantile_level=0.95), steady_epochs(4, 4))
+    law = stats.norm(6, math.sqrt(2))
+    assert found.expected_loss == pytest.approx(6, rel=1e-15)
+    assert found.violation.lower <= law.sf(8.5) <= found.violation.upper
+    assert found.violation.width < 1e-11
+    assert found.quantile is not None
+    assert found.quantile.lower <= law.ppf(0.95) <= found.quantile.upper
+    assert found.quantile.width < 1e-9
+    assert found.feasible
+    assert not evaluate(bell.replace(maximum_loss=8.5, quantile_level=0.97), steady_epochs(4, 4)).feasible
+
+
+def test_the_quantile_is_left_out_where_it_is_not_wanted(bell: Instance) -> None:
+    assert evaluate(bell, steady_epochs(4, 4), quantile=False).quantile is None
+
+
+def test_every_node_has_its_share_of_the_work_and_is_paid(steady: Instance) -> None:
+    four = [Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3, nodes=4)]
+    found = evaluate(steady.replace(clusters=four), steady_epochs(1, 1))
+    assert found.epoch_times == (8 / 4 / 1 + 1 / 2,) * 2
+    assert found.resource_cost == 2 * 4 * 3 * 1
+    assert found.feasible
+
+
+def test_clusters_learn_and_compute_on_their_own_data_and_each_transfer_is_paid_once(tiny: Instance) -> None:
+    plan = training(
+        ("full", "edge", 2.0),
+        ("full", "cloud", 4.0),
+        ("full", "edge", 4.0),
+        data={"edge": ("archive",), "cloud": ("sensors", "archive")},
+    )
+    found = evaluate(tiny.replace(maximum_time=10, quantile_level=0.5), plan)
+    assert found.transfer_cost == 2 + 1
+    assert found.resource_cost == 1 * 2 + 4 * 4 + 1 * 4
+    assert found.epoch_times == (2 / 2 + 2, 4 / 4 + 0.5, 2 / 4 + 2)
+    # 15 - {1, 3} - {2, 6} - {1, 3} > 6.5 for 4, 6, 8 (1/8, 2/8, 1/8) and 8 (1/8), not for 10 or 12
+    assert found.violation.exact == Fraction(5, 8)
+
+
+def test_no_training_costs_nothing_and_reaches_nothing(steady: Instance) -> None:
+    found = evaluate(steady, Plan())
+    assert (found.cost, found.training_time, found.epochs, found.epoch_times) == (0, 0, 0, ())
+    assert found.expected_loss == 10
+    assert found.violation.exact == 1
+
+
+@pytest.mark.parametrize(
+    ("maximum_loss", "feasible"),
+    [(11, True), (10, True), (10 - 0.9e-9, True), (10 - 1.1e-9, False), (9, False)],
+)
+def test_not_training_is_feasible_if_the_initial_loss_is_good_enough(
+    steady: Instance, maximum_loss: float, feasible: bool
+) -> None:
+    for omega in (0.01, 0.5, 0.99999):
+        instance = steady.replace(maximum_loss=maximum_loss, quantile_level=omega, maximum_epochs=0)
+        assert evaluate(instance, Plan()).feasible is feasible
+
+
+# --- every constraint, violated alone ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "resources", "name", "equation", "value", "limit"),
+    [
+        ({}, (10.5, 4), "resources at epoch 1", "(5)", 10.5, 10),
+        ({}, (4, 10.5), "resources at epoch 2", "(5)", 10.5, 10),
+        ({}, (4, 2), "training time", "(4)", 2.5 + 4.5, 5),
+        ({"round_deadline": 2.6, "maximum_time": 9}, (4, 2), "round deadline at epoch 2", "tau", 4.5, 2.6),
+        ({"maximum_epochs": 1}, (4, 4), "epochs", "K_max", 2, 1),
+        ({"maximum_loss": 5.9}, (4, 4), "probability of missing the target", "(3)", 1, 0.1),
+        ({}, (8,), "probability of missing the target", "(3)", 1, 0.1),
+    ],
+)
+def test_a_violated_constraint_shows_its_two_sides(
+    steady: Instance,
+    changes: dict[str, Any],
+    resources: tuple[float, ...],
+    name: str,
+    equation: str,
+    value: float,
+    limit: float,
+) -> None:
+    found = violated(evaluate(steady.replace(**changes), steady_epochs(*resources)))
+    assert found == [Constraint(name, equation, value, limit, False)]
+    assert not found[0].binding
+
+
+def test_work_without_resources_never_ends(steady: Instance) -> None:
+    found = evaluate(steady, steady_epochs(4, 0))
+    assert found.epoch_times == (2.5, math.inf)
+    assert [(row.name, row.value, row.limit) for row in violated(found)] == [
+        ("finite time at epoch 2", math.inf, sys.float_info.max),
+        ("training time", math.inf, 5),
+    ]
+    late = violated(evaluate(steady.replace(round_deadline=3, maximum_time=None), steady_epochs(4, 0)))
+    assert [(row.name, row.value, row.limit) for row in late] == [("round deadline at epoch 2", math.inf, 3)]
+    assert not any(row.binding for row in [*late, *violated(found)])
+
+
+def test_resources_without_work_are_refused_and_none_are_needed(steady: Instance) -> None:
+    idle = steady.replace(
+        models=[msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 0, 8)),))]
+    )
+    found = evaluate(idle, steady_epochs(4, 0))
+    assert found.feasible
+    assert found.epoch_times == (2.5, 0.5)
+    assert found.cost == 12
+    assert violated(evaluate(idle, steady_epochs(4, 1))) == [
+        Constraint("resources at epoch 2", "(5)", 1, 0, False)
+    ]
+
+
+def test_no_limit_of_time_leaves_no_constraint_of_time(steady: Instance) -> None:
+    free = steady.replace(
+        maximum_time=None, clusters=[Cluster(name="site", capacity=10, bandwidth=2, unit_cost=0)]
+    )
+    found = evaluate(free, steady_epochs(0.001, 0.001))
+    assert found.feasible
+    assert found.cost == 0
+    assert not {"(4)", "tau"} & {row.equation for row in found.constraints}
+
+
+def test_a_forbidden_switch_leaves_no_loss_to_evaluate(tiny: Instance) -> None:
+    plan = training(
+        ("full", "cloud", 3.0), ("pruned", "cloud", 3.0), ("full", "cloud", 3.0), data={"cloud": ("archive",)}
+    )
+    with pytest.raises(InvalidInputError, match="switch from 'pruned' to 'full' is forbidden") as caught:
+        evaluate(tiny, plan)
+    assert caught.value.path == "$.epochs[2].model"
+    first = training(("full", "cloud", 3.0), data={"cloud": ("archive",)})
+    with pytest.raises(InvalidInputError, match="switch from 'pruned' to 'full' is forbidden") as caught:
+        evaluate(tiny.replace(initial_model="pruned"), first)
+    assert caught.value.path == "$.epochs[0].model"
+
+
+def test_tables_that_end_leave_nothing_to_evaluate(steady: Instance) -> None:
+    rows = [ConstantImprovement(noise=Deterministic(value=2))] * 3
+    shapes = {
+        "improvement": Model(name="net", size=1, demand=2, improvement=TabledImprovement(epochs=rows)),
+        "compute": msgspec.structs.replace(steady.models[0], compute=(ComputeTable(epochs=(8, 8, 8)),)),
+    }
+    for model in shapes.values():
+        instance = steady.replace(models=[model], maximum_epochs=2)
+        assert [row.name for row in violated(evaluate(instance, steady_epochs(9, 9, 9)))] == ["epochs"]
+        with pytest.raises(InvalidInputError, match="the tables of model 'net' end before epoch 4") as caught:
+            evaluate(instance, steady_epochs(9, 9, 9, 9))
+        assert caught.value.path == "$.epochs[3]"
+
+
+def test_a_plan_of_another_instance_is_not_evaluated(steady: Instance, tiny_optimum: Plan) -> None:
+    with pytest.raises(InvalidInputError, match="no cluster 'cloud'"):
+        evaluate(steady, tiny_optimum)
+
+
+# --- tolerances ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("excess", "feasible"), [(0.9e-9, True), (1.1e-9, False)])
+def test_limits_of_time_may_be_exceeded_by_a_billionth(
+    steady: Instance, excess: float, feasible: bool
+) -> None:
+    for limits in (
+        {"maximum_time": 5 / (1 + excess)},
+        {"maximum_time": 9, "round_deadline": 2.5 / (1 + excess)},
+    ):
+        assert evaluate(steady.replace(**limits), steady_epochs(4, 4)).feasible is feasible
+
+
+@pytest.mark.parametrize(("excess", "feasible"), [(0, True), (0.9e-12, True), (1.1e-12, False)])
+def test_capacities_may_be_exceeded_by_a_rounding(steady: Instance, excess: float, feasible: bool) -> None:
+    assert evaluate(steady, steady_epochs(10 * (1 + excess), 4)).feasible is feasible
+
+
+@pytest.mark.parametrize(("below", "feasible"), [(0.9e-9, True), (1.1e-9, False)])
+def test_an_atom_within_a_billionth_of_the_target_meets_it(
+    steady: Instance, below: float, feasible: bool
+) -> None:
+    assert evaluate(steady.replace(maximum_loss=6 - below), steady_epochs(4, 4)).feasible is feasible
+    law = Empirical(values=(2, 4))
+    model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))
+    random = steady.replace(models=[model], maximum_loss=6 - below)
+    assert evaluate(random, steady_epochs(4, 4)).feasible is feasible
+
+
+@pytest.mark.parametrize("omega", ["0.9", "0.95", "0.99", "0.999", "0.9999", "0.1", "0.7"])
+def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady: Instance, omega: str) -> None:
+    """In binary 1 - .9 is below .1: only the decimals that were written make this come out."""
+    level = Fraction(omega)
+    law = Empirical(values=(4, 0), weights=(level.numerator, level.denominator - level.numerator))
+    model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))
+    instance = steady.replace(models=[model], quantile_level=float(omega))
+    found = evaluate(instance, steady_epochs(4))
+    assert found.violation.exact == 1 - level
+    assert found.feasible
+    assert not evaluate(instance.replace(quantile_level=float(omega) + 1e-9), steady_epochs(4)).feasible
+
+
+# --- the letter of the paper ---------------------------------------------------------------------------
+
+
+def test_the_letter_of_the_objective_pays_transfers_in_every_epoch(
+    tiny: Instance, tiny_optimum: Plan
+) -> None:
+    """E2."""
+    intent, letter = (
+        evaluate(tiny, tiny_optimum),
+        evaluate(tiny, tiny_optimum, Reading(transfer_every_epoch=True)),
+    )
+    assert (intent.transfer_cost, letter.transfer_cost) == (1, 3)
+    assert (intent.cost, letter.cost) == (28, 30)
+    assert letter.resource_cost == intent.resource_cost
+    assert letter.constraints == intent.constraints
+
+
+def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_every_epoch(
+    tiny: Instance, tiny_optimum: Plan
+) -> None:
+    """E1: with two clusters no plan can satisfy it, because one trains at a time."""
+    letter = evaluate(tiny, tiny_optimum, Reading(data_requires_every_epoch=True))
+    assert violated(letter) == [
+        Constraint(
+            "epochs in which 'cloud' has data but does not train", "(6) by the letter, E1", 1, 0, False
+        ),
+        Constraint(
+            "epochs in which 'edge' has data but does not train", "(6) by the letter, E1", 2, 0, False
+        ),
+    ]
+    assert letter.cost == evaluate(tiny, tiny_optimum).cost
+
+
+def test_one_cluster_cannot_tell_the_letter_from_the_intent_but_by_the_transfers(steady: Instance) -> None:
+    plan = steady_epochs(4, 4)
+    paid = steady.replace(transfers=[Transfer(dataset="data", cluster="site", cost=7)])
+    intent = evaluate(paid, plan, INTENT)
+    letter = evaluate(paid, plan, Reading(data_requires_every_epoch=True, transfer_every_epoch=True))
+    assert intent.feasible
+    assert letter.feasible
+    assert (intent.cost, letter.cost) == (24 + 7, 24 + 14)
+    assert evaluate(paid, Plan(), Reading(transfer_every_epoch=True)).cost == 0
+
+
+# --- from epoch to epoch -------------------------------------------------------------------------------
+
+
+def test_steps_are_asked_for_with_their_epoch_their_age_and_their_predecessor(
+    steady: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def record(
+        instance: Instance, epoch: int, since: int, previous: str | None, model: str, data: frozenset[str]
+    ) -> LossStep:
+        asked.append((epoch, since, previous, model, data))
+        return LossStep(1.0, 0.0, ())
+
+    monkeypatch.setattr(module, "loss_step", record)
+    other = msgspec.structs.replace(steady.models[0], name="other")
+    instance = steady.replace(models=[steady.models[0], other], maximum_epochs=9, other_switches=Zero())
+    plan = training(*((model, "site", 4.0) for model in ("net", "net", "net", "other", "net", "net")))
+    data = frozenset({"data"})
+    plan_steps(instance, plan)
+    assert asked == [
+        (1, 0, None, "net", data),
+        (2, 1, "net", "net", data),
+        (3, 2, "net", "net", data),
+        (4, 0, "net", "other", data),
+        (5, 0, "other", "net", data),
+        (6, 1, "net", "net", data),
+    ]
+    for initial in ("net", "other"):
+        asked.clear()
+        plan_steps(instance.replace(initial_model=initial), plan)
+        assert asked[:2] == [(1, 0, initial, "net", data), (2, 1, "net", "net", data)]
+
+
+def test_an_initial_model_makes_the_first_epoch_a_switch(tiny: Instance) -> None:
+    plan = training(("pruned", "cloud", 3.0), data={"cloud": ("archive", "sensors")})
+    assert final_loss(tiny, plan) == FinalLoss(12.5, ())
+    after_full = final_loss(tiny.replace(initial_model="full"), plan)
+    assert after_full == FinalLoss(12.5, ((Term(1.0, Empirical(values=(0.25, 0.5))), 1),))
+    assert final_loss(tiny.replace(initial_model="pruned"), plan) == FinalLoss(12.5, ())
+
+
+def test_a_mere_change_of_cluster_is_no_switch(steady: Instance) -> None:
+    twice = steady.replace(
+        clusters=[Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("site", "annex")],
+        datasets=[Dataset(name="data", volume=4)],
+        other_switches=Normal(mean=1, variance=1),
+    )
+    plan = training(("net", "site", 4.0), ("net", "annex", 4.0), data={"site": ("data",), "annex": ("data",)})
+    assert final_loss(twice, plan) == FinalLoss(6.0, ())
+    assert evaluate(twice, plan).feasible
