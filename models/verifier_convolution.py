@@ -41,7 +41,7 @@ from depl.models.verifier_laws import (
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
 
-_RELATIVE_ROUNDING = 1e-12
+_RELATIVE_ROUNDING = 1e-10
 _SPARED_DIGITS = 5.0
 _SAMPLING = 1e-10
 _FINEST_LEVEL = 12
@@ -133,22 +133,21 @@ class TiltableSum:
     ) -> tuple[ComplexArray, FloatArray, float] | None:
         """The first ``size`` values, their decay (without atoms, which revive) and the moment."""
         total, decay, log_moment = np.ones(size, dtype=complex), np.ones(size), 0.0
-        levels: dict[RandomLaw, int] = {}
+        waves, levels = _Waves(period, size), dict[RandomLaw, int]()
         for item, logarithm in zip(self.increments, self.cumulants(tilt)[0], strict=True):
+            tilted = _Tilted(item, tilt, float(logarithm))
             if is_smooth(item.law):
-                found = _sampled_transform(
-                    item, tilt, logarithm, period, size, levels.get(item.law, refinement)
-                )
+                found = _sampled_transform(tilted, waves, levels.get(item.law, 0), refinement)
                 if found is None:
                     return None
                 values, levels[item.law] = found
             else:
-                values = _point_transform(item, tilt, logarithm, period, size, refinement)
+                values = _point_transform(tilted, waves, refinement)
             mass = float(values[0].real)
             power = (values / mass) ** item.count
             total *= power
             decay *= 1.0 if is_discrete(item.law) else np.abs(power)
-            log_moment += item.count * (float(logarithm) + math.log(mass))
+            log_moment += item.count * (tilted.logarithm + math.log(mass))
         return total, decay, log_moment
 
 
@@ -221,7 +220,9 @@ def _half_line(total: TiltableSum, gap: float, tilt: float, refinement: int) -> 
     transform, log_moment = result
     offsets, density = _density_from(transform, period, gap)
     scale = math.exp(log_moment - tilt * gap)
-    value = scale * float(integrate.simpson(np.exp(-tilt * offsets) * density, x=offsets))
+    untilted = np.exp(-tilt * offsets) * density
+    fine, wide = (float(integrate.simpson(untilted[::each], x=offsets[::each])) for each in (1, 2))
+    value = scale * (16.0 * fine - wide) / 15.0  # Boole's rule: Simpson's with its leading error removed
     rounding = 1e-15 * scale * (1.0 + float(np.abs(density).max()) / tilt)
     return value, math.exp(-tilt * period) * 1.01 + wrapped + rounding
 
@@ -333,18 +334,49 @@ def _highest(total: TiltableSum, centre: float, deviation: float, tilt: float) -
     return top
 
 
-def _point_transform(
-    item: Increment, tilt: float, logarithm: float, period: float, size: int, refinement: int
-) -> ComplexArray:
+@dataclass(frozen=True)
+class _Tilted:
+    """One copy of an increment under a tilt; ``logarithm`` is log E exp(tilt * value)."""
+
+    item: Increment
+    tilt: float
+    logarithm: float
+
+    def density(self, values: FloatArray) -> FloatArray:
+        """Tilted density of ``factor * X``."""
+        factor = self.item.factor
+        exponents = distribution(self.item.law).logpdf(values / factor) + self.tilt * values - self.logarithm
+        return np.asarray(np.exp(exponents) / abs(factor), dtype=float)
+
+    def extent(self) -> tuple[float, float]:
+        """Where X matters."""
+        profile = _profile(self.item.law)
+        exponents = profile.log_weights + self.tilt * self.item.factor * profile.points
+        heavy = np.flatnonzero(exponents > exponents.max() - 46.0)
+        first, last = max(heavy[0] - 1, 0), min(heavy[-1] + 1, len(exponents) - 1)
+        return float(profile.points[first]), float(profile.points[last])
+
+
+@dataclass(frozen=True)
+class _Waves:
+    """The frequencies j / period, j = 0, ..., size - 1, at which transforms are wanted."""
+
+    period: float
+    size: int
+
+
+def _point_transform(tilted: _Tilted, waves: _Waves, refinement: int) -> ComplexArray:
     """Transform of a tilted law that is given by points: atoms, or a density on an interval."""
-    longest = 4.0 * period / (size * abs(item.factor) * (1 + refinement))
-    points, weights = point_nodes(item.law, longest)
-    values = item.factor * points
-    return _wave_sums(values / period, weights * np.exp(tilt * values - logarithm), size)
+    factor = tilted.item.factor
+    longest = 4.0 * waves.period / (waves.size * abs(factor) * (1 + refinement))
+    points, weights = point_nodes(tilted.item.law, longest)
+    values = factor * points
+    weights = weights * np.exp(tilted.tilt * values - tilted.logarithm)
+    return _wave_sums(values / waves.period, weights, waves.size)
 
 
 def _sampled_transform(
-    item: Increment, tilt: float, logarithm: float, period: float, size: int, level: int
+    tilted: _Tilted, waves: _Waves, level: int, refinement: int
 ) -> tuple[ComplexArray, int] | None:
     """Transform of one tilted density from its samples, and how finely (a power of two) they lie.
 
@@ -352,12 +384,16 @@ def _sampled_transform(
     when leaving out every second one changes nothing visible: the error of the full set is then far smaller.
     """
     while level <= _FINEST_LEVEL:
-        for sampler in (_geometric_samples, _uniform_samples):
-            values, weights = sampler(item, tilt, logarithm, 64 * 2**level, (period, 4 * size))
+        number = 64 * 2**level
+        few = number * waves.size <= 2 * _MANY_PRODUCTS and not isinstance(tilted.item.law, Normal)
+        for sampler in (_geometric_samples, _uniform_samples) if few else (_uniform_samples,):
+            values, weights = sampler(tilted, number, waves)
             signed = weights * (1 - 2 * (np.arange(len(values)) % 2))
-            waving = np.exp(2j * math.pi * size / period * values)
-            if max(abs(signed.sum()), abs(signed @ waving)) < _SAMPLING:
-                return _transformed(values / period, weights, size, sampler is _uniform_samples), level
+            fastest = np.exp(2j * math.pi * waves.size / waves.period * values)
+            if max(abs(signed.sum()), abs(signed @ fastest)) < _SAMPLING:
+                values, weights = sampler(tilted, number * 2**refinement, waves)
+                turns = values / waves.period
+                return _transformed(turns, weights, waves.size, sampler is _uniform_samples), level
         level += 1
     return None
 
@@ -371,35 +407,21 @@ def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: boo
     return np.conj(np.fft.rfft(folded)[:size])
 
 
-def _geometric_samples(
-    item: Increment, tilt: float, logarithm: float, number: int, grid: tuple[float, int]
-) -> tuple[FloatArray, FloatArray]:
+def _geometric_samples(tilted: _Tilted, number: int, _waves: _Waves) -> tuple[FloatArray, FloatArray]:
     """Values of ``factor * X`` in geometric progression, with their masses; not for normal laws."""
-    if isinstance(item.law, Normal) or number * grid[1] > 8 * _MANY_PRODUCTS:
-        return np.zeros(1), np.ones(1)
-    low, high = _extent(item, tilt)
-    points = np.geomspace(low, high, number)
-    values = item.factor * points
+    low, high = tilted.extent()
+    values = tilted.item.factor * np.geomspace(low, high, number)
     spacing = np.abs(values) * (math.log(high / low) / (number - 1))
-    return values, _tilted_density(item, values, tilt, logarithm) * spacing
+    return values, tilted.density(values) * spacing
 
 
-def _uniform_samples(
-    item: Increment, tilt: float, logarithm: float, number: int, grid: tuple[float, int]
-) -> tuple[FloatArray, FloatArray]:
+def _uniform_samples(tilted: _Tilted, number: int, waves: _Waves) -> tuple[FloatArray, FloatArray]:
     """Values at multiples of period / cells; with too few cells a fast wave would look slow."""
-    period, fewest = grid
-    low, high = sorted(item.factor * end for end in _extent(item, tilt))
-    step = period / 2 ** math.ceil(math.log2(max(fewest, number * period / (high - low))))
+    low, high = sorted(tilted.item.factor * end for end in tilted.extent())
+    cells = max(4 * waves.size, number * waves.period / (high - low))
+    step = waves.period / 2 ** math.ceil(math.log2(cells))
     values = step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
-    return values, _tilted_density(item, values, tilt, logarithm) * step
-
-
-def _tilted_density(item: Increment, values: FloatArray, tilt: float, logarithm: float) -> FloatArray:
-    """Density of ``factor * X`` under the tilt."""
-    law = distribution(item.law)
-    exponents = law.logpdf(values / item.factor) + tilt * values - logarithm
-    return np.asarray(np.exp(exponents) / abs(item.factor), dtype=float)
+    return values, tilted.density(values) * step
 
 
 def _wave_sums(turns: FloatArray, weights: FloatArray, size: int) -> ComplexArray:
@@ -416,15 +438,6 @@ def _wave_sums(turns: FloatArray, weights: FloatArray, size: int) -> ComplexArra
         large = np.exp(2j * math.pi * np.outer(np.arange(0, size, inner), fraction[part]))
         total += (large * weights[part]) @ small
     return total.ravel()
-
-
-def _extent(item: Increment, tilt: float) -> tuple[float, float]:
-    """Where X matters under the tilt."""
-    profile = _profile(item.law)
-    exponents = profile.log_weights + tilt * item.factor * profile.points
-    heavy = np.flatnonzero(exponents > exponents.max() - 46.0)
-    first, last = max(heavy[0] - 1, 0), min(heavy[-1] + 1, len(exponents) - 1)
-    return float(profile.points[first]), float(profile.points[last])
 
 
 @functools.lru_cache(maxsize=1024)

@@ -19,7 +19,7 @@ from depl.models.verifier_laws import FloatArray, Increment, RandomLaw, distribu
 Exceedance: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Lower and upper bound, elementwise, of the probability that a sum exceeds a threshold."""
 
-_RELATIVE_ROUNDING = 1e-12
+_RELATIVE_ROUNDING = 1e-10
 _CELLS = 2**20
 
 
