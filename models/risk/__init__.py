@@ -1,1 +1,1 @@
-"""The distribution of the final loss: certified probabilities and quantiles, and independent estimates of them."""
+"""The distribution of the final loss: certified probabilities and quantiles, and independent estimates."""
