@@ -18,6 +18,7 @@ from depl.models.risk.interval import Interval
 from depl.models.verifier import verify
 
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec")
+_ROUNDING = 1e-9
 
 
 class VerificationError(DeplError):
@@ -67,7 +68,8 @@ def solve(
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     result = _result(instance, method, seed, outcome, seconds)
-    if outcome.termination is Termination.GAP_REACHED and (result.gap is None or result.gap > gap):
+    reached = result.gap is not None and result.gap <= gap + _ROUNDING
+    if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
     return result
 

@@ -1,0 +1,479 @@
+"""The way from a method to a result: two enums kept apart, honest bounds, and no plan that does not hold."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.instances.generator import random_instances
+from depl.models import methods
+from depl.models.enumeration import enumerate_plans
+from depl.models.errors import DeplError, InvalidInputError
+from depl.models.evaluation import evaluate
+from depl.models.methods import Limits, Method, Outcome, find, register, registered
+from depl.models.plan import Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.problem import Instance
+from depl.models.result import Range, Result, Solution, Termination
+from depl.models.risk.interval import Interval
+from depl.models.solve import VerificationError, solve
+from depl.models.verifier import verify
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods registered in a test are forgotten after it."""
+    monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
+    register("enumerate", enumerate_plans)
+
+
+def returning(answer: object) -> Method:
+    return lambda instance, limits: answer  # type: ignore[return-value]
+
+
+def answered(instance: Instance, answer: object, **options: Any) -> Result:
+    """Solve by a method that returns ``answer``."""
+    name = f"answer-{len(registered())}"
+    register(name, returning(answer), "says what it was told to say")
+    return solve(instance, name, **options)
+
+
+def steady_epochs(*resources: float) -> Plan:
+    data = (ClusterData(cluster="site", datasets=("data",)),) if resources else ()
+    return Plan(
+        data=data, epochs=tuple(PlannedEpoch(model="net", cluster="site", resources=x) for x in resources)
+    )
+
+
+# --- what comes out ------------------------------------------------------------------------------------
+
+
+def test_the_tiny_instance_is_solved_as_by_hand(tiny: Instance, tiny_optimum: Plan) -> None:
+    result = solve(tiny)
+    assert (result.termination, result.solution) == (Termination.OPTIMAL, Solution.PROVEN_OPTIMAL)
+    assert result.cost == pytest.approx(28, rel=1e-12)
+    assert result.lower_bound == result.cost
+    assert result.gap == 0
+    assert result.plan is not None
+    assert result.plan.data == tiny_optimum.data
+    assert [(epoch.model, epoch.cluster) for epoch in result.plan.epochs] == [
+        (epoch.model, epoch.cluster) for epoch in tiny_optimum.epochs
+    ]
+    assert [epoch.resources for epoch in result.plan.epochs] == pytest.approx([3, 3, 3], rel=1e-12)
+    assert result.violation == Range(0.25, 0.25)
+    assert result.quantile == Range(6.25, 6.25)
+    assert result.epochs == 3
+    assert result.training_time == pytest.approx(5)
+    assert result.expected_loss == 6.125
+    assert result.reason is None
+    assert result.instance == tiny.fingerprint
+
+
+def test_the_plan_of_a_result_carries_claims_that_the_verifier_recomputed(tiny: Instance) -> None:
+    plan = solve(tiny).plan
+    assert plan is not None
+    assert plan.instance == tiny.fingerprint
+    assert plan.claims is not None
+    assert plan.claims.method == "enumerate"
+    assert plan.claims.cheapest_resources is True
+    report = verify(tiny, plan)
+    assert report.ok
+    claims = [finding.equation for finding in report.findings if finding.equation.startswith("claim")]
+    assert len(claims) == 6
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+KEYS = [
+    "termination",
+    "solution",
+    "cost",
+    "lower_bound",
+    "gap",
+    "epochs",
+    "training_time",
+    "expected_loss",
+    "reason",
+    "violation",
+    "quantile",
+    "method",
+    "instance",
+    "seed",
+    "versions",
+    "wall_seconds",
+    "cpu_seconds",
+    "build_seconds",
+    "plan",
+]
+
+
+def test_the_json_of_a_result_has_all_keys_and_a_plan_that_reads_back(tiny: Instance) -> None:
+    result = solve(tiny, seed=4)
+    shown = json.loads(result.to_json())
+    assert list(shown) == KEYS
+    assert (shown["termination"], shown["solution"]) == ("optimal", "proven_optimal")
+    assert shown["violation"] == {"lower": 0.25, "upper": 0.25}
+    assert shown["quantile"] == {"lower": 6.25, "upper": 6.25}
+    assert (shown["method"], shown["seed"], shown["reason"]) == ("enumerate", 4, None)
+    assert set(shown["versions"]) == {"python", "depl", "numpy", "scipy", "msgspec"}
+    assert shown["versions"]["numpy"] == np.__version__
+    assert Plan.from_json(json.dumps(shown["plan"])) == result.plan
+    assert min(shown["wall_seconds"], shown["cpu_seconds"], shown["build_seconds"]) >= 0
+    assert shown["build_seconds"] <= shown["wall_seconds"]
+
+
+def test_a_result_without_a_plan_has_the_same_keys(tiny: Instance) -> None:
+    shown = json.loads(answered(tiny, None).to_json())
+    assert list(shown) == KEYS
+    absent = {"cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason", "plan"}
+    assert {name for name, value in shown.items() if value is None} == absent
+    assert shown["violation"] == shown["quantile"] == {"lower": None, "upper": None}
+    assert (shown["termination"], shown["solution"]) == ("exhausted", "none")
+
+
+def test_an_infeasible_instance_is_bounded_by_infinity_and_says_why(tiny: Instance) -> None:
+    result = solve(tiny.replace(quantile_level=0.9))
+    assert (result.termination, result.solution) == (Termination.INFEASIBLE, Solution.NONE)
+    assert result.lower_bound == math.inf
+    assert result.gap is None
+    assert result.reason is not None
+    assert result.reason.startswith("models: target 6.5 at omega 0.9 ")
+    assert json.loads(result.to_json())["lower_bound"] is None
+
+
+# --- why it stopped, what is held ----------------------------------------------------------------------
+
+LIMITS = (Termination.TIME_LIMIT, Termination.INTERRUPTED, Termination.EXHAUSTED, Termination.ERROR)
+
+
+@pytest.mark.parametrize("stopped", LIMITS)
+def test_a_limit_with_a_plan_holds_a_feasible_plan_and_proves_nothing(
+    steady: Instance, steady_plan: Plan, stopped: Termination
+) -> None:
+    result = answered(steady, Outcome(stopped, steady_plan, 18.0))
+    assert (result.termination, result.solution) == (stopped, Solution.FEASIBLE)
+    assert (result.cost, result.lower_bound, result.gap) == (24, 18, 0.25)
+
+
+@pytest.mark.parametrize("stopped", [*LIMITS, Termination.INFEASIBLE])
+def test_a_stop_without_a_plan_holds_nothing(steady: Instance, stopped: Termination) -> None:
+    result = answered(steady, Outcome(stopped, None, 18.0, "data: out of reach"))
+    assert (result.termination, result.solution) == (stopped, Solution.NONE)
+    assert result.lower_bound == (math.inf if stopped is Termination.INFEASIBLE else 18)
+    assert (result.plan, result.cost, result.gap, result.violation) == (None, None, None, None)
+    assert result.reason == "data: out of reach"
+
+
+def test_only_a_proof_of_optimality_makes_a_plan_proven_optimal(steady: Instance, steady_plan: Plan) -> None:
+    for stopped in Termination:
+        if stopped is not Termination.INFEASIBLE:
+            result = answered(steady, Outcome(stopped, steady_plan, 24.0))
+            proven = stopped is Termination.OPTIMAL
+            assert result.solution is (Solution.PROVEN_OPTIMAL if proven else Solution.FEASIBLE)
+
+
+def test_every_member_of_both_enums_is_explained_and_written_in_small_letters() -> None:
+    assert [member.value for member in Solution] == ["proven_optimal", "feasible", "none"]
+    assert [member.value for member in Termination] == [
+        "optimal",
+        "gap_reached",
+        "infeasible",
+        "time_limit",
+        "interrupted",
+        "exhausted",
+        "error",
+    ]
+    assert not {member.name for member in Solution} & {member.name for member in Termination}
+
+
+# --- the gap -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cost", "lower_bound", "gap"),
+    [
+        (10.0, 9.0, 0.1),
+        (10.0, 10.0, 0.0),
+        (0.0, 0.0, 0.0),
+        (10.0, 0.0, 1.0),
+        (10.0, -10.0, 2.0),
+        (10.0, -math.inf, math.inf),
+        (0.0, -1.0, None),
+        (0.0, -math.inf, None),
+        (None, 9.0, None),
+        (None, math.inf, None),
+    ],
+)
+def test_the_gap_is_relative_to_the_cost(cost: float | None, lower_bound: float, gap: float | None) -> None:
+    result = Result(Termination.EXHAUSTED, Solution.NONE, "m", None, cost, lower_bound)
+    assert result.gap == (gap if gap is None else pytest.approx(gap))
+    shown = result.to_dict()["gap"]
+    assert shown == (None if gap is None or math.isinf(gap) else pytest.approx(gap))
+
+
+@given(st.floats(1e-3, 1e9), st.floats(0, 1))
+def test_the_gap_lies_between_nothing_and_everything(cost: float, share: float) -> None:
+    gap = Result(Termination.EXHAUSTED, Solution.FEASIBLE, "m", None, cost, cost * share).gap
+    assert gap == pytest.approx(1 - share, abs=1e-15)
+
+
+def test_numbers_that_are_not_finite_are_null_in_json() -> None:
+    result = Result(
+        Termination.EXHAUSTED,
+        Solution.FEASIBLE,
+        "m",
+        None,
+        math.nan,
+        -math.inf,
+        violation=Range(0.0, 1.0),
+        quantile=Range(-math.inf, 3.0),
+    )
+    text = result.to_json()
+    shown = json.loads(text)
+    assert (shown["cost"], shown["lower_bound"], shown["gap"]) == (None, None, None)
+    assert shown["quantile"] == {"lower": None, "upper": 3.0}
+    assert "Infinity" not in text
+    assert "NaN" not in text
+
+
+def test_a_plan_that_costs_nothing_has_no_gap(steady: Instance) -> None:
+    result = answered(steady.replace(maximum_loss=10), Outcome(Termination.OPTIMAL, Plan(), 0.0))
+    assert (result.cost, result.lower_bound, result.gap, result.epochs) == (0, 0, 0, 0)
+
+
+# --- methods of one's own ------------------------------------------------------------------------------
+
+
+def test_a_bare_plan_is_a_plan_without_a_bound(steady: Instance, steady_plan: Plan) -> None:
+    result = answered(steady, steady_plan)
+    assert (result.termination, result.solution) == (Termination.EXHAUSTED, Solution.FEASIBLE)
+    assert (result.cost, result.lower_bound, result.gap) == (24, -math.inf, math.inf)
+    shown = json.loads(result.to_json())
+    assert (shown["lower_bound"], shown["gap"]) == (None, None)
+
+
+def test_nothing_is_an_end_without_a_plan(steady: Instance) -> None:
+    result = answered(steady, None)
+    assert (result.termination, result.solution) == (Termination.EXHAUSTED, Solution.NONE)
+
+
+def test_a_methods_own_claims_are_replaced_by_what_was_computed(steady: Instance, steady_plan: Plan) -> None:
+    boasting = msgspec.structs.replace(steady_plan, claims=Claims(cost=1, lower_bound=0.5, method="magic"))
+    result = answered(steady, boasting)
+    assert result.plan is not None
+    assert result.plan.claims is not None
+    assert (result.plan.claims.cost, result.plan.claims.lower_bound) == (24, None)
+    assert result.plan.claims.method == result.method
+
+
+def test_a_method_receives_the_limits(steady: Instance) -> None:
+    seen: list[Limits] = []
+
+    def method(instance: Instance, limits: Limits) -> None:
+        seen.append(limits)
+        limits.report(3.0, 1.0)
+
+    rows: list[tuple[float, float, float]] = []
+    register("mine", method)
+    solve(steady, "mine", gap=0.1, time_limit=60, seed=9, progress=lambda *row: rows.append(row))
+    assert (seen[0].gap, seen[0].time_limit, seen[0].seed, seen[0].expired()) == (0.1, 60, 9, False)
+    assert Limits(time_limit=1e-9).expired()
+    assert not Limits().expired()
+    assert [row[1:] for row in rows] == [(3.0, 1.0)]
+    assert 0 <= rows[0][0] < 60
+
+
+def test_the_same_seed_gives_the_same_result_and_another_may_not(steady: Instance) -> None:
+    def draw(instance: Instance, limits: Limits) -> Plan:
+        """Draws resources that suffice."""
+        return steady_epochs(*np.random.default_rng(limits.seed).uniform(5, 9, 2).tolist())
+
+    register("draw", draw)
+
+    def without_clock(result: Result) -> dict[str, Any]:
+        return {name: value for name, value in result.to_dict().items() if not name.endswith("_seconds")}
+
+    first, again, other = (without_clock(solve(steady, "draw", seed=seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first["cost"] != other["cost"]
+    one, two = (without_clock(solve(steady)) for _ in range(2))
+    assert one == two
+
+
+def test_methods_are_listed_and_found_by_name(steady: Instance) -> None:
+    def mine(instance: Instance, limits: Limits) -> None:
+        """Gives up.
+
+        At once.
+        """
+
+    register("mine", mine)
+    register("mine", mine, "Gives up politely.")
+    assert find("mine").summary == "Gives up politely."
+    register("also", mine)
+    assert find("also").summary == "Gives up."
+    names = [entry.name for entry in registered()]
+    assert names == sorted(names)
+    assert {"mine", "also", "enumerate"} <= set(names)
+    with pytest.raises(InvalidInputError, match="'mine' is registered already; choose another name"):
+        register("mine", returning(None))
+
+
+# --- what is refused -----------------------------------------------------------------------------------
+
+
+def test_an_unknown_method_is_refused_with_those_that_exist(steady: Instance) -> None:
+    with pytest.raises(InvalidInputError, match=r"no method 'magic'; known are .*enumerate") as caught:
+        solve(steady, "magic")
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gap": -0.1}, r"gap must lie in \[0, 1\), not -0.1"),
+        ({"gap": 1}, r"gap must lie in \[0, 1\), not 1"),
+        ({"gap": math.nan}, r"gap must lie in \[0, 1\), not nan"),
+        ({"time_limit": 0}, "time_limit must be positive, not 0"),
+        ({"time_limit": -1}, "time_limit must be positive, not -1"),
+        ({"time_limit": math.nan}, "time_limit must be positive, not nan"),
+        ({"seed": -1}, "seed must be at least 0, not -1"),
+    ],
+)
+def test_impossible_options_are_refused(steady: Instance, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        solve(steady, **options)
+
+
+def changed(plan: Plan, index: int, **fields: Any) -> Plan:
+    epochs = list(plan.epochs)
+    epochs[index] = msgspec.structs.replace(epochs[index], **fields)
+    return msgspec.structs.replace(plan, epochs=epochs)
+
+
+@pytest.mark.parametrize(
+    ("alter", "message"),
+    [
+        (lambda plan: changed(plan, 0, resources=2.0), r"\(4\): sum of T\(k\) = .* exceeds T_max = 5 by"),
+        (lambda plan: changed(plan, 2, resources=4.5), r"\(5\): epoch 3: x = 4.5 exceeds r\(n\) = 4 by 0.5"),
+        (lambda plan: changed(plan, 2, resources=0.0), r"\(1\): epoch 3: work 1 without resources"),
+        (
+            lambda plan: changed(plan, 1, model="pruned", resources=4.0),
+            r"\(3\): P\(l\(K\) > l_max\) = .* exceeds",
+        ),
+        (
+            lambda plan: changed(plan, 2, model="full", cluster="moon"),
+            "cannot be evaluated: .*no cluster 'moon'",
+        ),
+        (
+            lambda plan: changed(plan, 0, model="pruned"),
+            "cannot be evaluated: .*'pruned' to 'full' is forbidden",
+        ),
+        (
+            lambda plan: msgspec.structs.replace(plan, data=plan.data[:1]),
+            "cannot be evaluated: .*has no data",
+        ),
+        (
+            lambda plan: msgspec.structs.replace(plan, instance="0" * 64),
+            "cannot be evaluated: .*another instance",
+        ),
+        (
+            lambda plan: msgspec.structs.replace(plan, epochs=plan.epochs + plan.epochs[-1:]),
+            "K_max: K = 4, K_max = 3",
+        ),
+        (lambda plan: Plan(), r"\(3\): P\(l\(K\) > l_max\) = 1 exceeds 1 - omega = 0.3 by 0.7"),
+    ],
+)
+def test_a_wrong_plan_is_the_methods_fault_and_the_equation_is_named(
+    tiny: Instance, tiny_optimum: Plan, alter: Callable[[Plan], Plan], message: str
+) -> None:
+    assert answered(tiny, tiny_optimum).solution is Solution.FEASIBLE
+    with pytest.raises(VerificationError, match=message) as caught:
+        answered(tiny, alter(tiny_optimum))
+    assert caught.value.exit_code == 70
+    assert isinstance(caught.value, DeplError)
+    assert not isinstance(caught.value, InvalidInputError)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (Outcome(Termination.OPTIMAL, None), "says 'optimal' without a plan"),
+        (Outcome(Termination.GAP_REACHED, None), "says 'gap_reached' without a plan"),
+        (Outcome(Termination.INFEASIBLE, steady_epochs(4, 4)), "says 'infeasible' and holds a plan"),
+        (Outcome(Termination.GAP_REACHED, steady_epochs(4, 4), 20.0), "the gap 0.1 is reached; it is 0.16"),
+        (Outcome(Termination.GAP_REACHED, steady_epochs(4, 4)), "the gap 0.1 is reached; it is inf"),
+        (
+            Outcome(Termination.EXHAUSTED, steady_epochs(4, 4), 25.0),
+            "claim: lower_bound: 25 exceeds the plan's",
+        ),
+        (
+            Outcome(Termination.OPTIMAL, steady_epochs(5, 5)),
+            "claim: cheapest_resources: other resources cost 24",
+        ),
+        ("a plan", "returns a str; an Outcome, a Plan or None is needed"),
+        ((steady_epochs(4, 4), 24.0), "returns a tuple; an Outcome, a Plan or None is needed"),
+    ],
+)
+def test_an_answer_that_contradicts_itself_is_refused(
+    steady: Instance, outcome: object, message: str
+) -> None:
+    with pytest.raises(VerificationError, match=message):
+        answered(steady, outcome, gap=0.1)
+
+
+def test_a_gap_is_reached_up_to_rounding(steady: Instance, steady_plan: Plan) -> None:
+    outcome = Outcome(Termination.GAP_REACHED, steady_plan, 24 * 0.9 * (1 - 1e-15))
+    assert answered(steady, outcome, gap=0.1).termination is Termination.GAP_REACHED
+
+
+def test_a_plan_that_cannot_be_certified_is_refused_even_if_nobody_can_refute_it(
+    bell: Instance, steady_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = bell.replace(maximum_loss=8.5)
+    assert answered(instance, steady_plan).solution is Solution.FEASIBLE
+    monkeypatch.setattr(
+        "depl.models.evaluation.certified_violation", lambda loss, maximum: Interval(0.03, 0.2, "vague")
+    )
+    with pytest.raises(VerificationError, match=r"not certified feasible: \(3\) probability of missing"):
+        answered(instance, steady_plan)
+
+
+def test_what_a_method_raises_is_not_hidden(steady: Instance) -> None:
+    def broken(instance: Instance, limits: Limits) -> None:
+        raise ZeroDivisionError("in the method")
+
+    register("broken", broken)
+    with pytest.raises(ZeroDivisionError, match="in the method"):
+        solve(steady, "broken")
+
+
+# --- on random instances -------------------------------------------------------------------------------
+
+
+def test_every_result_agrees_with_the_evaluation_and_the_verifier() -> None:
+    family = random_instances(
+        np.random.default_rng(12), 4, models=(2, 2), clusters=(1, 2), maximum_epochs=(2, 4)
+    )
+    states = set()
+    for instance in family:
+        result = solve(instance)
+        states.add(result.solution)
+        if result.plan is None:
+            assert result.termination is Termination.INFEASIBLE
+            continue
+        assert verify(instance, result.plan).ok
+        found = evaluate(instance, result.plan)
+        assert found.feasible
+        assert (found.cost, found.training_time, found.epochs) == (
+            result.cost,
+            result.training_time,
+            result.epochs,
+        )
+        assert result.violation is not None
+        assert result.violation.upper <= instance.target.violation_budget
+    assert Solution.PROVEN_OPTIMAL in states
