@@ -189,7 +189,7 @@ def _layout(terms: Terms, start: float, stop: float, tail: float, points: int) -
     share, own_share = tail / (4 * sum(counts)), max(tail**2, _LEAST_TAIL) / (4 * sum(counts))
     parts, supports = reaches(terms, share), reaches(terms, own_share)
     windows = _Windows(total_reach(parts, counts), start, stop, share, own_share)
-    singles = [_Sum(*reach, term) for *reach, (term, _) in zip(parts, supports, terms, strict=True)]
+    singles = [_Sum(part, own, term) for part, own, (term, _) in zip(parts, supports, terms, strict=True)]
     tree = _balanced([_repeated(single, count) for single, count in zip(singles, counts, strict=True)])
     ends = [windows.of(part) for part in _nodes(tree)]
     widest = max(stop - start, *(high - low for low, high in ends))

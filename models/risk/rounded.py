@@ -165,11 +165,12 @@ def _atoms_up(coefficient: float, law: Empirical, step: float, first: int, last:
     unit = Fraction(coefficient) / Fraction(step)
     indices = [max(math.ceil(unit * Fraction(value)), first) for value in values.tolist()]
     kept = np.array(indices) <= last
-    masses, start = np.zeros(1), first
+    masses: FloatArray = np.zeros(1)
+    start = first
     if kept.any():
         inside = np.array(indices)[kept].astype(np.int64)
         start = int(inside.min())
-        masses = np.bincount(inside - start, weights[kept])
+        masses = np.asarray(np.bincount(inside - start, weights[kept]), dtype=float)
     error = _SUMMATION_ERROR + len(weights) * _UNIT
     return RoundedLaw(Rounding.UP, step, start, masses, float(weights[~kept].sum()), error)
 
