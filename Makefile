@@ -17,13 +17,16 @@ unexport PYTHONPATH PYTHONHOME
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit slow docs bench lock build clean
+.PHONY: help demo picture test lint unit slow docs bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(EDITABLE) ## make .venv if needed, then run the main job
 	@$(BIN) -m depl demo
+
+picture: demo ## draw the README's picture again
+	@mkdir -p docs/figures && cp demo/paper-alexnet-deadline-overview.png docs/figures/
 
 test: lint unit ## ruff, mypy and the tests
 
@@ -60,7 +63,7 @@ lock: $(DEV) ## write both lock files again from pyproject.toml
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build demo dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Not remade for a new time stamp alone (a fresh checkout), only when the lock itself changed.
 $(RUNTIME): requirements.lock

@@ -70,10 +70,10 @@ class Gallery:
 
     def _draw_costs(self, axes: Axes) -> None:
         curves = []
-        for method in self.methods:
+        for style, method in enumerate(self.methods):
             own = [entry for entry in self.entries if entry.method == method]
             targets = [float(entry.target) for entry in own]
-            curves.append(CostCurve(self._label(method), targets, [entry.cost for entry in own]))
+            curves.append(CostCurve(self._label(method), targets, [entry.cost for entry in own], style))
         cost_against_target(curves, axes).set_title(self.family, fontsize="medium")
 
     def _draw_epochs(self, method: str, axes: Axes) -> None:
@@ -107,4 +107,4 @@ class Gallery:
                 lower=[interval.lower for interval in found.lower],
                 upper=[interval.upper for interval in found.upper],
             )
-        return self._curves[key]._replace(label=entry.method)
+        return self._curves[key]._replace(label=entry.method, style=self.methods.index(entry.method))

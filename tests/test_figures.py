@@ -14,8 +14,8 @@ from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.models.errors import InvalidInputError
 
 COSTS = [
-    CostCurve("enumerate", (5, 7, 9), (17, 14, 12)),
-    CostCurve("expected-greedy", (5, 7, 9), (44.2, None, 33.8)),
+    CostCurve("enumerate", (5, 7, 9), (17, 14, 12), style=0),
+    CostCurve("expected-greedy", (5, 7, 9), (44.2, None, 33.8), style=1),
 ]
 LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 19.5, 19))]
 

@@ -69,6 +69,14 @@ def test_bands_of_equal_sequences_are_computed_once(entries, monkeypatch):
     )
 
 
+def test_a_method_has_the_same_colour_in_all_panels_of_the_overview(entries):
+    costs, _, losses = Gallery("family", entries).overview().axes
+    colours = {line.get_label(): line.get_color() for line in costs.get_lines()}
+    drawn = {line.get_label(): line.get_color() for line in losses.get_lines()}
+    assert drawn["first"] == colours["first: proved cheapest"]
+    assert drawn["longer"] == colours["longer"] != drawn["first"]
+
+
 def test_all_figures_are_written_twice(entries, tmp_path):
     paths = Gallery("family", entries).write(tmp_path)
     names = [

@@ -9,11 +9,15 @@ from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_ne
 
 
 class CostCurve(NamedTuple):
-    """The costs of one method at several targets; None where it found no plan."""
+    """The costs of one method at several targets; None where it found no plan.
+
+    ``style`` chooses colour, marker and dashes, so that a method looks alike in all figures.
+    """
 
     label: str
     targets: Sequence[float]
     costs: Sequence[float | None]
+    style: int = 0
 
 
 def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -> Axes:
@@ -34,9 +38,9 @@ def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -
             [x for x, _ in points],
             [y for _, y in points],
             label=curve.label,
-            color=nth(COLOURS, index),
-            marker=nth(MARKERS, index),
-            linestyle=nth(DASHES, index),
+            color=nth(COLOURS, curve.style),
+            marker=nth(MARKERS, curve.style),
+            linestyle=nth(DASHES, curve.style),
             linewidth=max(3.0 - 0.8 * index, 1.0),
             markersize=max(8.0 - 1.5 * index, 3.0),
         )

@@ -9,13 +9,17 @@ from depl.benchmarks.figures.canvas import COLOURS, DASHES, given_or_new, nth
 
 
 class LossCurve(NamedTuple):
-    """Mean and band of the loss after the epochs k that are listed, k = 0 first [loss]."""
+    """Mean and band of the loss after the epochs k that are listed, k = 0 first [loss].
+
+    ``style`` chooses colour and dashes, so that a method looks alike in all figures.
+    """
 
     label: str
     epochs: Sequence[int]
     mean: Sequence[float]
     lower: Sequence[float]
     upper: Sequence[float]
+    style: int = 0
 
 
 def loss_evolution(
@@ -41,12 +45,12 @@ def loss_evolution(
             xytext=(4, 3),
             textcoords="offset points",
         )
-    for index, curve in enumerate(curves):
-        colour = nth(COLOURS, index)
+    for curve in curves:
+        colour = nth(COLOURS, curve.style)
         axes.fill_between(curve.epochs, curve.lower, curve.upper, color=colour, alpha=0.2, linewidth=0)
         for edge in (curve.lower, curve.upper):
             axes.plot(curve.epochs, edge, color=colour, linewidth=0.6, alpha=0.7)
-        dashes = nth(DASHES, index)
+        dashes = nth(DASHES, curve.style)
         axes.plot(curve.epochs, curve.mean, label=curve.label, color=colour, linestyle=dashes, linewidth=2)
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")

@@ -42,22 +42,27 @@ def run(options: argparse.Namespace) -> Answer:
             entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
             texts.append(f"{family}\n{comparison_table(entries)}")
             files += Gallery(family, entries).write(folder)
-    names = ", ".join(path.name for path in files if path.suffix == ".png")
-    seconds = time.perf_counter() - started
-    texts.append(f"{_LEGEND}\nFigures in {folder}, as PNG and SVG: {names}\n{seconds:.0f} seconds in all")
+    names = [f"  {path}" for path in files if path.suffix == ".png"]
+    texts.append("\n".join([_LEGEND, "", "Figures, each also as SVG:", *names]))
+    texts.append(f"{time.perf_counter() - started:.0f} seconds in all")
     return Answer("\n\n".join(texts))
 
 
 def comparison_table(entries: Sequence[Entry]) -> str:
-    """A row for every target and method."""
-    models = " / ".join(model.name for model in entries[0].instance.models)
-    header = ("target", "method", "cost", "over the cheapest", models, "P(l(K) <= target)", "seconds")
-    return table(header, [_row(entry, entries) for entry in entries], right=("target", "cost", "seconds"))
+    """A row for every target and method, and a line on what the columns mean."""
+    instance = entries[0].instance
+    header = ("target", "method", "cost", "over proved bound", "epochs", "P(l(K) <= target)", "seconds")
+    rows = [_row(entry, entries) for entry in entries]
+    return (
+        f"{table(header, rows, right=('target', 'cost', 'seconds'))}\n"
+        f"epochs: {' / '.join(model.name for model in instance.models)}; "
+        f"asked probability: {instance.target.quantile_level}"
+    )
 
 
 _LEGEND = """\
-Cost: lower is better. "proved cheapest": no plan of the instance is cheaper, proved by enumeration under the
-law. Percentages are above that proved cost. Probabilities are certified lower bounds; 0.99 is asked."""
+"proved cheapest": no plan of the instance is cheaper, and the method has proved it. Percentages: how much
+dearer a plan is than the best lower bound that was proved. Probabilities are certified lower bounds."""
 
 
 def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -66,7 +71,7 @@ def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
         reason = entry.refusal if result is None else result.reason or result.termination.value
         return (entry.target, entry.method, "-", reason, "", "", "")
     epochs = " / ".join(map(str, entry.epochs_by_model.values()))
-    reached = "" if result.violation is None else f"at least {rounded_down(1 - result.violation.upper, 6)}"
+    reached = "" if result.violation is None else f">= {rounded_down(1 - result.violation.upper, 6)}"
     standing = _standing(entry, lower_bound(entries, entry.target))
     return (
         entry.target,

@@ -1,0 +1,97 @@
+"""What the README shows is so: commands exist, examples run, links resolve, numbers are computed again."""
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from depl.benchmarks.comparison import compare
+from depl.benchmarks.registry import all_cases
+from depl.cli import main
+from depl.commands.demo import comparison_table
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+COMMANDS = [
+    line.split("#")[0].strip() for language, text in BLOCKS if language == "sh" for line in text.splitlines()
+]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+
+def test_the_first_screen_has_both_commands_and_the_way_without_make():
+    first = README[: README.index("## ")]
+    assert all(text in first for text in ("make demo", "make test", "python3 -m venv .venv", "![", "```text"))
+    assert len(first.splitlines()) <= 45
+
+
+def test_every_make_target_that_is_named_exists():
+    named = set(
+        re.findall(r"\bmake ([a-z]+)\b", " ".join([*COMMANDS, *re.findall(r"`(make [a-z]+)`", README)]))
+    )
+    assert {"demo", "test", "bench", "picture"} <= named <= TARGETS
+
+
+@pytest.mark.parametrize("example", PYTHON, ids=range(len(PYTHON)))
+def test_the_python_examples_run(example):
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = [shlex.split(command) for command in COMMANDS if command.startswith("depl ")]
+    assert len(words) >= 6
+    for _, *arguments in words:
+        code, _, err = ask(*arguments)
+        assert code == 0, (arguments, err)
+
+
+def test_the_commands_without_make_name_what_there_is():
+    plain = [command for command in COMMANDS if ".venv" in command]
+    assert len(plain) == 3
+    assert (ROOT / plain[1].split()[-1]).name == "requirements.lock"
+    assert (ROOT / "requirements.lock").exists()
+    assert main(["demo", "--help"]) == 0
+
+
+def test_the_benchmarks_that_are_named_exist():
+    named = {command.split()[-1] for command in COMMANDS if "depl.benchmarks run" in command}
+    assert named
+    assert named <= all_cases().keys()
+
+
+def test_links_and_pictures_resolve():
+    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    local = [link for link in links if not link.startswith("https://")]
+    assert len(local) >= 5
+    assert not [link for link in local if not (ROOT / link).is_file()]
+    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_the_table_shows_what_the_demo_computes():
+    (shown,) = (text for language, text in BLOCKS if language == "text")
+    entries = compare("paper-alexnet-deadline", ["enumerate", "expected-cost", "expected-greedy"])
+    header, ruler, *rows, legend = comparison_table(entries).splitlines()
+
+    def cells(line):
+        return [cell.strip() for cell in line.split("|")][:-1]
+
+    lines = shown.splitlines()
+    assert cells(lines[0]) == cells(header)
+    assert lines[-1] == legend
+    assert [cells(line) for line in lines[2:-1]] == [cells(row) for row in rows if cells(row)[0] == "9"]
+    assert set(ruler) == {"-", "+"}
+    dearest = max(float(cells(row)[3].strip("+ %")) for row in rows if "%" in row)
+    assert f"up to {dearest:.0f} % dearer" in README
+
+
+def test_the_layout_names_the_folders_that_there_are():
+    named = set(re.findall(r"^\| `(\w+)/`", README, flags=re.MULTILINE))
+    assert named == {"models", "heuristics", "instances", "benchmarks", "depl", "docs"}
+    assert all((ROOT / name).is_dir() for name in named)
