@@ -82,7 +82,7 @@ def reaches(terms: Sequence[tuple[Term, int]], tail: float) -> list[Reach]:
     laws = {law: _quantiles(law, levels, middle) for law in distinct}
     grids = [_scaled(term.coefficient, laws[term.law]) for term, _ in terms]
     counts = np.array([count for _, count in terms])
-    rates = _rates(grids, counts)
+    rates = _rates(grids, counts, len(levels))
     # Interval j carries probabilities[j] and lies between ends[j] and ends[j + 1].
     found = []
     for grid in grids:
@@ -119,10 +119,13 @@ def _log_mean(rates: FloatArray, values: FloatArray, probabilities: FloatArray) 
     return np.asarray(np.log(np.exp(np.outer(rates, values)) @ probabilities))
 
 
-def _rates(grids: Sequence[FloatArray], counts: FloatArray) -> FloatArray:
-    """Geometric grid of rates, from well below the whole range's to well above the narrowest term's."""
+def _rates(grids: Sequence[FloatArray], counts: FloatArray, side: int) -> FloatArray:
+    """Geometric grid of rates, from well below the whole range's to well above the narrowest term's.
+
+    The first ``side`` quantiles of every grid go up to level 0.1, the last ``side`` begin at level 0.9.
+    """
     ranges = np.array([grid[-1] - grid[0] for grid in grids])
-    widths = np.array([np.subtract(*np.quantile(grid, [0.9, 0.1])) for grid in grids])
+    widths = np.array([grid[-side] - grid[side - 1] for grid in grids])
     widths = np.where(widths > 0, widths, ranges)
     if not (widths > 0).any():
         return np.ones(1)

@@ -128,7 +128,7 @@ def _spectral_sum(
                 f"{points} samples cannot both resolve and cover the density of {term.law}; "
                 "give more points, or a larger tail"
             )
-        log_mass += count * found
+        log_mass += count * expected
         product = product * (_characteristic(values, weights, frequencies, points) / total) ** count
     if float(np.abs(product[-max(1, points // 20) :]).max()) > _DECAYED:
         raise NotCoveredError(

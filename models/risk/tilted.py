@@ -2,8 +2,8 @@
 
 Everything is a sum over quadrature nodes of the law itself, with weights kept as logarithms, so that
 it shares no formula with the closed forms of `depl.models.risk.transforms` and can check them. For
-the inverse gamma with X = scale / G, G = exp(y) and G gamma distributed, the integrand
-exp(a y - e^y - u e^-y) is log-concave and entire: the trapezoidal rule converges geometrically.
+the inverse gamma with X = scale / G and G gamma distributed, the integrand over log G is log-concave
+and entire: the trapezoidal rule converges geometrically.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
-from scipy.special import gammaln, lambertw, logsumexp
+from scipy.special import lambertw, logsumexp
 
 from depl.models.epochs import FinalLoss, NoiseLaw, Term
 from depl.models.errors import NotCoveredError
@@ -103,15 +103,20 @@ def tilted_nodes(law: NoiseLaw, exponent: float) -> tuple[FloatArray, FloatArray
 
 def _inverse_gamma_nodes(law: InverseGamma, exponent: float) -> tuple[FloatArray, FloatArray]:
     shape, scale = law.shape_scale()
-    weight = exponent * scale
+    weight = exponent * scale / shape
 
-    def log_integrand(y: FloatArray) -> FloatArray:
-        return shape * y - np.exp(y) - weight * np.exp(-y)
+    # With G = shape * exp(v) neither shape * log(shape) nor the gamma function costs digits.
+    def log_gamma_density(v: FloatArray) -> FloatArray:
+        return shape * (v - np.expm1(v))
 
-    curvature = math.sqrt(shape**2 + 4 * weight)
-    peak = math.log((shape + curvature) / 2)
-    y, logarithms = _trapezoid(log_integrand, peak, min(1.0, 1 / math.sqrt(curvature)), slope=-2.0)
-    return scale * np.exp(-y), logarithms - float(gammaln(shape))
+    def log_integrand(v: FloatArray) -> FloatArray:
+        return log_gamma_density(v) - weight * np.exp(-v)
+
+    _, masses = _trapezoid(log_gamma_density, 0.0, min(1.0, 1 / math.sqrt(shape)), slope=0.0)
+    curvature = math.sqrt(1 + 4 * weight / shape)
+    width = min(1.0, 1 / math.sqrt(shape * curvature))
+    v, logarithms = _trapezoid(log_integrand, math.log((1 + curvature) / 2), width, slope=-2.0)
+    return scale / shape * np.exp(-v), logarithms - float(logsumexp(masses))
 
 
 def _lognormal_nodes(law: Lognormal, exponent: float) -> tuple[FloatArray, FloatArray]:
