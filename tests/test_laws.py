@@ -51,7 +51,8 @@ TRUNCATED = [
     truncated(30, 0, 1, 4, 40),
     truncated(1000, 0, 1, -40, 40),
     truncated(1e6, 100, 1, 0, 101),
-    truncated(1e6, 0, 1, 5, 40),
+    truncated(1e6, 0, 1, 6.5, 40),
+    truncated(1e6, 0, 1, -40, -6.5),
     truncated(3, 0, 1e-3, -1, 1),
 ]
 EVERY: list[Law] = [law for law, _ in CONTINUOUS] + DISCRETE + list(TRUNCATED)
@@ -282,6 +283,13 @@ def test_samples_follow_the_distribution_function(law: Law) -> None:
     low, high = law.support()
     assert low <= drawn[0]
     assert drawn[-1] <= high
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(7, 40), (-40, -7)])
+def test_samples_far_in_a_tail_keep_their_digits(lower: float, upper: float) -> None:
+    """The interval has probability 1.3e-12, which is 6000 steps of rounding next to 1."""
+    drawn = truncated(1e6, 0, 1, lower, upper).sample(np.random.default_rng(5), 20_000)
+    assert len(set(drawn.tolist())) > 19_900
 
 
 @pytest.mark.parametrize("law", DISCRETE)
