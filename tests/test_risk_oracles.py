@@ -93,6 +93,17 @@ def test_spectral_sum_of_a_student_t_and_a_normal_matches_one_integral():
         assert spectral_violation(loss, maximum, 2**13, tail=1e-10) == pytest.approx(true, abs=2e-10)
 
 
+@pytest.mark.parametrize(("shape", "points"), [(1.5, 2**14), (2.3, 2**13), (8.0, 2**11)])
+def test_spectral_sum_reaches_heavy_tails_on_the_good_side_by_tilting(shape, points):
+    loss = single(InverseGamma(shape=shape, scale=1.0), 3)
+    for level in (0.3, 0.9, 0.999, 1 - 1e-8):
+        maximum = grid_quantile(loss, level, 2**12).middle
+        found = grid_violation(loss, maximum)
+        value = spectral_violation(loss, maximum, points)
+        assert found.lower <= value <= found.upper
+        assert value == pytest.approx(spectral_violation(loss, maximum, 2 * points), rel=1e-9, abs=1e-13)
+
+
 def test_spectral_sum_far_from_the_window_is_zero_or_one():
     loss = single(FAST, 10)
     assert spectral_violation(loss, 30.0) == pytest.approx(0, abs=1e-14)
