@@ -153,7 +153,7 @@ ALTERATIONS = {
         (evaluation, "certified_violation", lambda *a: generous(certify.certified_violation(*a))),
     ],
     "contour shifted": [
-        (certify, "violation", lambda c, labels, g: contour.violation(c, labels, g - 1e-3)),
+        (certify, "violation", lambda c, labels, g, size: contour.violation(c, labels, g - 1e-3, size)),
     ],
     "transform of the inverse gamma off": [
         (

@@ -147,12 +147,13 @@ class _Fitted:
         table = label_table([chosen.terms[column] for column in used], contour)
         labels = table.combine(chosen.counts[:, used])
         threshold = chosen.constants - maximum_loss
+        size = 2 * np.abs(chosen.constants) + abs(maximum_loss)
         smoothed, shift = self.smoothed[rows], _REACH * self.deviation
-        lower, upper = violation(contour, labels, threshold)
+        lower, upper = violation(contour, labels, threshold, size)
         if smoothed.any():
             beyond = float(special.ndtr(-_REACH))
-            low = violation(contour, labels, threshold - shift)[0] - beyond * (1 + 1e-12)
-            high = violation(contour, labels, threshold + shift)[1] / (1 - beyond) * (1 + 1e-12)
+            low = violation(contour, labels, threshold - shift, size)[0] - beyond * (1 + 1e-12)
+            high = violation(contour, labels, threshold + shift, size)[1] / (1 - beyond) * (1 + 1e-12)
             lower, upper = np.where(smoothed, low, lower), np.where(smoothed, high, upper)
         kept = self.kept[rows]
         return np.maximum(kept * lower, 0.0), np.minimum(kept * upper + (1 - kept) * (1 + 1e-9), 1.0)

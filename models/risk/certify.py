@@ -119,7 +119,8 @@ def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
         if contour is None:
             continue
         found = True
-        low, high = violation(contour, labels_of(loss, contour), loss.constant - maximum_loss)
+        size = abs(loss.constant) + abs(loss.constant - maximum_loss)
+        low, high = violation(contour, labels_of(loss, contour), loss.constant - maximum_loss, size)
         lower, upper = max(lower, float(low[0])), min(upper, float(high[0]))
         if upper - lower < 1e-9 * level:
             break

@@ -179,12 +179,15 @@ def distribution(contour: Contour, labels: Labels, deviation: FloatArray) -> tup
 
 
 def violation(
-    contour: Contour, labels: Labels, threshold: float | FloatArray
+    contour: Contour, labels: Labels, threshold: float | FloatArray, size: float | FloatArray = 0.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Certified bounds of P(G < threshold) for n gains, each with its own or one common threshold."""
+    """Certified bounds of P(G < threshold) for n gains, each with its own or one common threshold.
+
+    ``size`` is the sum of the magnitudes that the threshold was rounded in, if it is not exact.
+    """
     deviation = threshold - labels.mean
     # The means of the rows, their sum (rounded once), and the difference.
-    sizes = np.abs(threshold) + np.abs(labels.mean) + np.abs(deviation)
+    sizes = size + np.abs(threshold) + np.abs(labels.mean) + np.abs(deviation)
     doubt = labels.mean_rounding + EPSILON / 2 * sizes
     return _bounds(contour, labels, deviation, doubt)
 
