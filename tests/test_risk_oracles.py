@@ -288,6 +288,9 @@ def test_the_saddlepoint_says_where_it_has_none():
     with pytest.raises(NotCoveredError, match="infinite for every s > 0"):
         saddlepoint_violation(loss, loss.mean() - 0.3)
     assert saddlepoint_violation(loss, 20.0) == 0
+    heavy = single(InverseGamma(shape=2.5, scale=1.0))
+    with pytest.raises(NotCoveredError, match="finite third moment"):
+        saddlepoint_violation(heavy, heavy.mean())
     bounded = FinalLoss(0.0, ((Term(1.0, SWITCH), 3),))
     assert saddlepoint_violation(bounded, -0.1) == 1
     assert saddlepoint_violation(bounded, 1.8) == 0

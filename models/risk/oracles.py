@@ -132,8 +132,10 @@ def saddlepoint_violation(loss: FinalLoss, maximum_loss: float) -> float:
         return 1.0
     mean, deviation = loss.mean(), math.sqrt(loss.variance())
     if abs(maximum_loss - mean) < _NEAR_MEAN * deviation < math.inf:  # the reciprocals below would cancel
-        z = (maximum_loss - mean) / deviation
-        return float(stats.norm.sf(z)) - float(stats.norm.pdf(z)) * _skewness_and_excess(loss)[0] / 6
+        z, skewness = (maximum_loss - mean) / deviation, _skewness_and_excess(loss)[0]
+        if not math.isfinite(skewness):
+            raise NotCoveredError("next to the expected loss every law needs a finite third moment")
+        return float(stats.norm.sf(z)) - float(stats.norm.pdf(z)) * skewness / 6
     rate = _saddle(loss, maximum_loss, math.copysign(1.0, maximum_loss - mean))
     here = tilted_loss(loss, rate)
     w = math.copysign(math.sqrt(2 * (rate * maximum_loss - here.log_transform)), rate)
