@@ -99,7 +99,8 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Regularised upper incomplete gamma function of ``scale / x``."""
         shape, scale = self.shape_scale()
-        return np.asarray(stats.invgamma.cdf(x, shape, scale=scale), dtype=float)
+        with np.errstate(over="ignore"):  # scale / x of the smallest x is infinite, where the law has no mass
+            return np.asarray(stats.invgamma.cdf(x, shape, scale=scale), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Reciprocals of gamma draws."""
