@@ -6,6 +6,7 @@ deterministic or empirical amount. The transforms that the certified quantile ne
 `depl.models.risk.transforms`; nothing here knows about quantiles.
 """
 
+import functools
 import math
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -306,19 +307,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         the density is as large as exp(+y**2 / 2) at i y: 40 points then integrate the density to far
         below rounding. ``panel`` bounds the width further, for integrands that oscillate.
         """
-        if self.lower is None or self.upper is None:
-            raise InvalidInputError("an untruncated Student-t has no finite quadrature")
-        width = self.scale * min(math.sqrt(self.degrees_of_freedom), 6.0)
-        edges = (
-            _graded_edges(self.lower - self.location, self.upper - self.location, width, panel)
-            + self.location
-        )
-        nodes, weights = np.polynomial.legendre.leggauss(order)
-        half = np.diff(edges)[:, None] / 2
-        points = (edges[:-1, None] + half * (1 + nodes)).ravel()
-        density = stats.t.pdf(points, self.degrees_of_freedom, self.location, self.scale)
-        mass = (half * weights).ravel() * density
-        return points, mass / mass.sum()
+        return _truncated_quadrature(self, order, panel)
 
     def support(self) -> tuple[float, float]:
         """The truncation interval, or the whole line."""
@@ -368,6 +357,23 @@ class Forbidden(Checked, frozen=True, kw_only=True, tag="forbidden"):
 
 ImprovementLaw = InverseGamma | Normal | Lognormal | Deterministic | Empirical
 SwitchLaw = StudentT | Normal | Deterministic | Empirical | Zero | Forbidden
+
+
+@functools.lru_cache(maxsize=1024)
+def _truncated_quadrature(law: StudentT, order: int, panel: float) -> tuple[FloatArray, FloatArray]:
+    if law.lower is None or law.upper is None:
+        raise InvalidInputError("an untruncated Student-t has no finite quadrature")
+    nu, location, scale = law.degrees_of_freedom, law.location, law.scale
+    width = scale * min(math.sqrt(nu), 6.0)
+    edges = _graded_edges(law.lower - location, law.upper - location, width, panel) + location
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    half = np.diff(edges)[:, None] / 2
+    points = (edges[:-1, None] + half * (1 + nodes)).ravel()
+    mass = (half * weights).ravel() * stats.t.pdf(points, nu, location, scale)
+    mass /= mass.sum()
+    points.setflags(write=False)
+    mass.setflags(write=False)
+    return points, mass
 
 
 def _one_pair(law: Law, first: tuple[str, str], second: tuple[str, str]) -> None:
