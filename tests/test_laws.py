@@ -218,6 +218,12 @@ def test_distribution_function_of_the_inverse_gamma_is_the_closed_form() -> None
     np.testing.assert_allclose(found, (1 + ratio) * np.exp(-ratio), rtol=1e-13)
 
 
+def test_distribution_functions_are_quiet_beyond_every_number_that_is_accepted() -> None:
+    for law in EVERY:
+        values = law.cdf([-1e300, -5e-324, 0.0, 5e-324, 1e-308, 1e300])
+        assert (np.diff(values) >= 0).all()
+
+
 def test_distribution_function_of_atoms_jumps_at_the_atoms() -> None:
     points = [-1.1, -1, 0.4, 0.5, 2.9, 3, 3.1]
     np.testing.assert_array_equal(WEIGHTED.cdf(points), [0, 4 / 8, 4 / 8, 5 / 8, 5 / 8, 1, 1])
