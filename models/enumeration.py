@@ -102,7 +102,6 @@ class _Search:
     undecided_cost: float = math.inf
     unexplored_cost: float = 0.0
     classes_left: int = 0
-    timely: bool = False
     nearest: tuple[float, FinalLoss] | None = None
     build_seconds: float = field(default=0.0)
 
@@ -126,7 +125,10 @@ class _Search:
 
     def outcome(self, termination: Termination) -> Outcome:
         """What can be said now."""
-        reason = self._reason() if self.best_plan is None and termination is not Termination.OPTIMAL else None
+        reason = None
+        if self.best_plan is None:
+            stopped = termination in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+            reason = self._reason_so_far() if stopped else self._reason()
         return Outcome(termination, self.best_plan, self.lower_bound(), reason, self.build_seconds)
 
     def lower_bound(self) -> float:
@@ -175,7 +177,6 @@ class _Search:
             for row, cost in enumerate(level.costs)
             if level.used[row] == everywhere
         ]
-        self.timely = self.timely or len(classes.levels) > 1
         rows.sort()
         return self._certify(transfers, data, classes, rows)
 
@@ -223,10 +224,21 @@ class _Search:
         if self.nearest is None or scores[best] > self.nearest[0]:
             self.nearest = float(scores[best]), losses.loss(best)
 
+    def _reason_so_far(self) -> str:
+        """What a stopped search may say: nothing about what it did not see."""
+        target = self.instance.target
+        if self.nearest is None:
+            return "stopped before any plan was certified; allow more time"
+        quantile = certified_quantile(self.nearest[1], target.violation_budget)
+        return (
+            f"stopped before a plan for target {target.maximum_loss:g} at omega {target.quantile_level:g} "
+            f"was found; best quantile seen so far {quantile.upper:.6g}; allow more time"
+        )
+
     def _reason(self) -> str:
         target = self.instance.target
         if self.nearest is None:
-            return self._time_reason() if not self.timely else "nothing was explored before the stop"
+            return self._time_reason()
         quantile = certified_quantile(self.nearest[1], target.violation_budget)
         return (
             f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
@@ -234,17 +246,23 @@ class _Search:
         )
 
     def _time_reason(self) -> str:
-        """Why not even one epoch keeps the time limits."""
+        """Why there is no plan of even one epoch."""
         target = self.instance.target
-        names = frozenset(item.name for item in self.instance.datasets)
-        loads = [
-            load(self.instance, 1, model.name, place.name, frozenset([dataset]))
-            for model in self.instance.models
-            for place in self.instance.clusters
-            for dataset in sorted(names)
-        ]
         if not target.maximum_epochs:
             return "models: maximum_epochs is 0, and the initial loss is above the target"
+        startable = [
+            model.name
+            for model in self.instance.models
+            if self.instance.may_follow(target.initial_model, model.name)
+        ]
+        if not startable:
+            return f"models: none may follow the initial model {target.initial_model!r}"
+        loads = [
+            load(self.instance, 1, model, place.name, frozenset([dataset.name]))
+            for model in startable
+            for place in self.instance.clusters
+            for dataset in self.instance.datasets
+        ]
         fastest = min(allocate([one], None, 1e300).fastest_time for one in loads)
         return f"resources: no epoch keeps the time limits; the fastest takes {fastest:.6g}"
 

@@ -92,7 +92,7 @@ def loss_step(
     model: str,
     datasets: frozenset[str],
 ) -> LossStep:
-    """The affine step of the loss at one epoch, eq. (1) with eq. (8).
+    """The affine step of the loss at one epoch, the recursion of Sec. III with eq. (8).
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
 
 
 def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
-    """The law of l(K) under a plan, eq. (1) summed over the epochs."""
+    """The law of l(K) under a plan, the recursion of Sec. III over its epochs."""
     return compose(instance.target.initial_loss, plan_steps(instance, plan))
 
 

@@ -139,6 +139,7 @@ def test_a_time_limit_ends_the_search_without_a_claim():
     assert outcome.termination is Termination.TIME_LIMIT
     assert outcome.plan is None
     assert outcome.lower_bound <= 202.67
+    assert outcome.reason.startswith("stopped before")
 
 
 def test_an_interrupt_returns_what_is_held(monkeypatch):
