@@ -166,3 +166,22 @@ def test_quick_verdicts_agree_with_one_by_one_and_leave_little_open(terms):
     assert set(found) >= {-1, 1}  # both answers occur, or the test would say little
     assert all(quick in (0, sure) for quick, sure in zip(found, alone, strict=True))
     assert list(found).count(0) <= 6
+
+
+@pytest.mark.parametrize("variance", [1e-4, 1e-6, 1e-8])
+def test_a_lognormal_of_little_spread_is_nearly_normal(variance):
+    loss = loss_of((-1.0, Lognormal(mean=1.0, variance=variance), 3))
+    quantile = certified_quantile(loss, HUNDREDTH)
+    spread = math.sqrt(3 * variance)
+    normal = 17 + stats.norm.isf(0.01) * spread
+    assert quantile.middle == pytest.approx(normal, abs=10 * variance)
+    assert quantile.width < 1e-10
+
+
+@pytest.mark.parametrize("shape", [1.005, 1.05, 1.5])
+def test_an_improvement_that_hardly_has_a_mean_is_certified_within_the_grids_interval(shape):
+    loss = loss_of((-1.0, InverseGamma(shape=shape, scale=1.0), 3))
+    interval, grid = certified_violation(loss, 17.0), grid_violation(loss, 17.0)
+    assert grid.lower <= interval.upper
+    assert interval.lower <= grid.upper
+    assert interval.width < 1e-6

@@ -37,6 +37,8 @@ from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.interval import Interval
 from depl.models.risk.transforms import EPSILON, decays
 
+_USELESS = 0.01
+
 SMALLEST_BUDGET = Fraction(1, 10**14)
 """Violation budgets below this are refused: 1 - omega would be rounding noise."""
 
@@ -58,7 +60,7 @@ def certified_violation(loss: FinalLoss, maximum_loss: float) -> Interval:
         return exact if exact is not None else grid_violation(loss, maximum_loss)
     if _smooth(loss):
         interval = contour_violation(loss, maximum_loss)
-        if interval is not None:
+        if interval is not None and interval.width <= _USELESS:
             return interval
     return grid_violation(loss, maximum_loss)
 

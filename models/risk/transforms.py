@@ -327,7 +327,7 @@ def _modulus_growth(variable: _LogVariable, z: ComplexArray, remainder: bool) ->
     centre = z.real * mean
     if not remainder:
         return centre
-    return np.log(np.exp(centre) + 1 + 2 * np.abs(z) * mean)
+    return np.asarray(np.logaddexp(centre, np.log1p(2 * np.abs(z) * mean)), dtype=float)
 
 
 def _choose_step(
