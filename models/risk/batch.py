@@ -147,7 +147,8 @@ class _Fitted:
         table = label_table([chosen.terms[column] for column in used], contour)
         labels = table.combine(chosen.counts[:, used])
         threshold = chosen.constants - maximum_loss
-        size = 2 * np.abs(chosen.constants) + abs(maximum_loss)
+        # Constants were added up in floating point: a few units, where one loss alone is rounded once.
+        size = 32 * np.abs(chosen.constants) + 4 * abs(maximum_loss)
         smoothed, shift = self.smoothed[rows], _REACH * self.deviation
         lower, upper = violation(contour, labels, threshold, size)
         if smoothed.any():
