@@ -139,14 +139,21 @@ class BallSum:
         The greatest y that will be asked for, likewise.
     digits : float, default 22
         The balls are to be smaller than 10**-digits * probability.
+    bits : int
+        Least number of correct bits of every transform.
     """
 
     def __init__(
-        self, terms: Sequence[tuple[Term, int]], probability: float, deviation: float, digits: float = 22.0
+        self,
+        terms: Sequence[tuple[Term, int]],
+        probability: float,
+        deviation: float,
+        digits: float = 22.0,
+        bits: int = BITS,
     ) -> None:
         pairs = [(term, count) for term, count in terms if count]
         self._factors = [_Factor(term.law, -term.coefficient, count) for term, count in pairs]
-        self._bits = int(digits * 3.33) + 40
+        self._bits = max(int(digits * 3.33) + 40, bits)
         self._wanted = math.log(probability) - digits * math.log(10)
         with flint.ctx.workprec(self._bits + _GUARD_BITS):
             self._mean = sum((f.count * arb(f.weight) * mean(f.law) for f in self._factors), arb(0))
@@ -202,10 +209,12 @@ class BallSum:
     def _product(self, s: acb) -> acb:
         """E exp(-s Y)."""
         with flint.ctx.workprec(self._bits + _GUARD_BITS):
-            value = (s * self._mean).exp()
+            # Logarithms, because the radii of long complex products double every second factor.
+            exponent = s * self._mean
             for factor in self._factors:
-                value = value * transform(factor.law, s * arb(factor.weight), self._bits) ** factor.count
-            return value
+                value = transform(factor.law, s * arb(factor.weight), self._bits)
+                exponent = exponent + factor.count * value.log()
+            return exponent.exp()
 
     def _truncate(self, pairs: Sequence[tuple[Term, int]], deviation: float) -> tuple[int, arb]:
         """Number of nodes, and a bound of the sum over all later ones without the factor e^{cy}."""

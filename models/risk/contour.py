@@ -186,8 +186,8 @@ def violation(
     ``size`` is the sum of the magnitudes that the threshold was rounded in, if it is not exact.
     """
     deviation = threshold - labels.mean
-    # The means of the rows, their sum (rounded once), and the difference.
-    sizes = size + np.abs(threshold) + np.abs(labels.mean) + np.abs(deviation)
+    # The threshold, the means of the rows, their sum (rounded once), and the difference.
+    sizes = size + np.abs(labels.mean) + np.abs(deviation)
     doubt = labels.mean_rounding + EPSILON / 2 * sizes
     return _bounds(contour, labels, deviation, doubt)
 
@@ -283,7 +283,8 @@ def mean_rounding(law: NoiseLaw) -> float:
         return max(map(abs, law.values)) * (4 + len(law.values) / 16)  # summed in eight lanes or more
     if isinstance(law, StudentT):
         return 32 * max(map(abs, law.support()))
-    return 2 * mean if isinstance(law, InverseGamma) and law.mean is None else mean
+    # One product by the weight; before that a difference and a quotient, if shape and scale were given.
+    return (1.51 if isinstance(law, InverseGamma) and law.mean is None else 0.51) * mean
 
 
 def _bounds(
