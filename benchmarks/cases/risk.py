@@ -246,14 +246,14 @@ def _speed(rng: np.random.Generator, smoke: bool) -> dict[str, float]:
     table, one, target = label_table(terms, contour), counts[:1], 15.0
     loss = FinalLoss(_INITIAL_LOSS, tuple(plan))
     batch = _seconds(
-        lambda: violation(contour, table.combine(counts), _INITIAL_LOSS, target), max(3, repeats // 7)
+        lambda: violation(contour, table.combine(counts), _INITIAL_LOSS - target), max(3, repeats // 7)
     )
     return {
         "contour_nodes": float(contour.count),
         "choose_contour_milliseconds": 1e3 * _seconds(lambda: choose_contour(plan, 0.05), repeats),
         "label_table_milliseconds": 1e3 * _seconds(lambda: label_table(terms, contour), repeats),
         "plan_milliseconds": 1e3
-        * _seconds(lambda: violation(contour, table.combine(one), _INITIAL_LOSS, target), 4 * repeats),
+        * _seconds(lambda: violation(contour, table.combine(one), _INITIAL_LOSS - target), 4 * repeats),
         "batched_microseconds": 1e6 * batch / plans,
         "stand_alone_violation_milliseconds": 1e3
         * _seconds(lambda: contour_violation(loss, target), repeats),
