@@ -126,10 +126,10 @@ def test_laws_given_by_moments_mean_the_exact_moments(mean, relative, size, angl
         assert true_errors(law, z, values)[0] <= bounds[0]
 
 
-@pytest.mark.parametrize("shape", [300.0, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("shape", [300.0, 1e4, 1e6])
 def test_very_large_shapes_agree_with_quadrature_of_the_density(shape):
     law = InverseGamma(shape=shape, scale=shape - 1)
-    z = arguments(law, 10, seed=7, sizes=(1e-3, 8.0))
+    z = arguments(law, 6, seed=7, sizes=(1e-3, 8.0))
     values, bounds = centred_log_transform(law, z)
     for at, value, bound in zip(z, values, bounds, strict=True):
         with ctx.workprec(160):
@@ -152,7 +152,7 @@ def log_transform_by_quadrature(shape, z):
     def plain(x, _):
         return exponent(x).exp()
 
-    pieces = [(start, start + 4) for start in range(-48, 48, 4)]
+    pieces = [(start, start + 4) for start in range(-32, 32, 4)]
     total, norm = (
         sum((acb.integral(f, *piece, eval_limit=10**6) for piece in pieces), acb(0)) for f in (tilted, plain)
     )
