@@ -32,11 +32,14 @@ from depl.models.verifier_laws import (
     FloatArray,
     Increment,
     RandomLaw,
+    absolute_deviation,
     distribution,
     ends,
+    expectation,
     is_discrete,
     is_smooth,
     point_nodes,
+    variance_of,
 )
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
@@ -45,8 +48,9 @@ _RELATIVE_ROUNDING = 1e-10
 _SPARED_DIGITS = 5.0
 _SAMPLING = 1e-10
 _FINEST_LEVEL = 12
-_MANY_PRODUCTS = 1_000_000
-_NEGLIGIBLE = 1e-15
+_SHALLOWEST = 0.03
+_MANY_PRODUCTS, _MOST_PRODUCTS = 1_000_000, 200_000_000
+_NEGLIGIBLE = 1e-14
 _MOST_FREQUENCIES = 2**15
 _MOST_CELLS = 2**20
 _FIRST_FREQUENCIES = 64
@@ -138,11 +142,11 @@ class TiltableSum:
             tilted = _Tilted(item, tilt, float(logarithm))
             if is_smooth(item.law):
                 found = _sampled_transform(tilted, waves, levels.get(item.law, 0), refinement)
-                if found is None:
-                    return None
-                values, levels[item.law] = found
+                values, levels[item.law] = (None, 0) if found is None else found
             else:
                 values = _point_transform(tilted, waves, refinement)
+            if values is None:
+                return None
             mass = float(values[0].real)
             power = (values / mass) ** item.count
             total *= power
@@ -168,15 +172,15 @@ def tail_of_tiltable(increments: Sequence[Increment], gap: float) -> Bracket | N
     chernoff = total.log_moment(tilt) - tilt * gap
     if chernoff < -60.0:
         return Bracket(0.0, math.exp(chernoff) * 1.001)
-    if tilt * total.spread < 1e-3:
-        return None
+    if tilt * total.spread < _SHALLOWEST:
+        return _far_below(increments, gap)
     coarse = _half_line(total, gap, 0.8 * tilt, 0)
     fine = None if coarse is None else _half_line(total, gap, tilt, 1)
     if coarse is None or fine is None:
         return None
     value, allowance = fine
     error = 2.0 * abs(value - coarse[0]) + allowance + _RELATIVE_ROUNDING * value
-    return Bracket(max(0.0, value - error), min(1.0, value + error))
+    return Bracket(min(1.0, max(0.0, value - error)), min(1.0, value + error))
 
 
 def tail_with_polynomial(
@@ -191,22 +195,23 @@ def tail_with_polynomial(
     """
     total = TiltableSum(increments)
     held: tuple[float, _Average] | None = None
-    for relative_tilt in (0.7, 0.1, 0.01):
+    for relative_tilt in (0.7, 0.25, 0.08):
         tilt = _relative_tilt(total, relative_tilt)
         found = _whole_line(total, jumps, jump_scale, gap, tilt, 1)
         if found is None:
             break
         held = tilt, found
-        if found.leftover < 1e-8 * found.upper:
+        if found.leftover < 5e-7 * found.upper:
             break
     if held is None:
         return None
     tilt, fine = held
-    coarse = _whole_line(total, jumps, jump_scale, gap, 0.8 * tilt, 0)
+    coarse = _whole_line(total, jumps, jump_scale, gap, 0.9 * tilt, 0)
+    coarse = coarse or _whole_line(total, jumps, jump_scale, gap, 1.1 * tilt, 0)
     if coarse is None:
         return None
     error = 2.0 * max(abs(fine.lower - coarse.lower), _RELATIVE_ROUNDING * fine.upper)
-    return Bracket(max(0.0, fine.lower - error), min(1.0, fine.upper + error))
+    return Bracket(min(1.0, max(0.0, fine.lower - error)), min(1.0, fine.upper + error))
 
 
 def _half_line(total: TiltableSum, gap: float, tilt: float, refinement: int) -> tuple[float, float] | None:
@@ -255,6 +260,19 @@ def _whole_line(
     wrapped = math.exp(-tilt * period) * 1.01
     leftover = below * edge
     return _Average(float(mass @ lower) - wrapped, float(mass @ upper) + leftover + wrapped, leftover)
+
+
+def _far_below(increments: Sequence[Increment], gap: float) -> Bracket | None:
+    """A plain bound where the sum almost certainly exceeds ``gap``: Cantelli's, else Markov's."""
+    mean = math.fsum(item.count * item.factor * expectation(item.law) for item in increments)
+    variance = math.fsum(item.count * item.factor**2 * variance_of(item.law) for item in increments)
+    below = mean - gap
+    if below <= 0.0:
+        return None
+    if math.isfinite(variance):
+        return Bracket(below**2 / (below**2 + variance), 1.0)
+    size = math.fsum(item.count * abs(item.factor) * absolute_deviation(item.law) for item in increments)
+    return Bracket(max(0.0, 1.0 - size / below), 1.0)
 
 
 def _density_from(
@@ -365,11 +383,13 @@ class _Waves:
     size: int
 
 
-def _point_transform(tilted: _Tilted, waves: _Waves, refinement: int) -> ComplexArray:
+def _point_transform(tilted: _Tilted, waves: _Waves, refinement: int) -> ComplexArray | None:
     """Transform of a tilted law that is given by points: atoms, or a density on an interval."""
     factor = tilted.item.factor
     longest = 4.0 * waves.period / (waves.size * abs(factor) * (1 + refinement))
     points, weights = point_nodes(tilted.item.law, longest)
+    if len(points) * waves.size > _MOST_PRODUCTS:
+        return None
     values = factor * points
     weights = weights * np.exp(tilted.tilt * values - tilted.logarithm)
     return _wave_sums(values / waves.period, weights, waves.size)
@@ -459,5 +479,4 @@ def _spread(law: RandomLaw) -> float:
     if is_smooth(law):
         base = distribution(law)
         return float(base.ppf(0.75) - base.ppf(0.25))
-    points = _profile(law).points
-    return float(points.max() - points.min())
+    return math.sqrt(variance_of(law))

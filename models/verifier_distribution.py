@@ -33,6 +33,7 @@ from depl.models.verifier_laws import (
     is_smooth,
     is_truncated,
     merged,
+    peak_width,
     point_nodes,
 )
 
@@ -110,7 +111,8 @@ def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | Non
         return None
     first, second = halves
     cumulative = np.concatenate([[0], np.cumsum(second.weights)])
-    limits = math.floor(gap * scale.unit) - first.keys
+    farthest = 2**62  # twice what a sum of keys can reach
+    limits = max(-farthest, min(farthest, math.floor(gap * scale.unit))) - first.keys
     met = cumulative[np.searchsorted(second.keys, limits, side="right")]
     exceeding = int(first.weights.astype(object) @ (second.total - met).astype(object))
     probability = Fraction(exceeding, first.total * second.total)
@@ -236,9 +238,11 @@ def _tail_of_truncated(
     limits = gap - atoms[0]
     fine = _Grid(increments, -math.inf, _LARGEST_GRID)
     coarse = _Grid(increments, -math.inf, _LARGEST_GRID // 2)
+    lower, upper = float(atoms[1] @ fine.lower(limits)), float(atoms[1] @ fine.upper(limits))
+    if coarse.step > 0.1 * min(abs(item.factor) * peak_width(item.law) for item in increments):
+        return Bracket(lower, upper)  # the peaks are not resolved, so halving the step tells nothing
     value = float(atoms[1] @ fine.centred(limits))
     error = 2.0 * abs(value - float(atoms[1] @ coarse.centred(limits))) + _TRANSFORM_ROUNDING
-    lower, upper = float(atoms[1] @ fine.lower(limits)), float(atoms[1] @ fine.upper(limits))
     return Bracket(max(lower, value - error), min(upper, value + error))
 
 
@@ -281,12 +285,12 @@ class _Grid:
         span = math.fsum(
             item.count * (high - low) for item, (low, high) in zip(increments, windows, strict=True)
         )
-        self._step = max(span, 1e-300) / (cells - 3 * number - 8)
+        self.step = max(span, 1e-300) / (cells - 3 * number - 8)
         self._start = math.fsum(item.count * low for item, (low, _) in zip(increments, windows, strict=True))
         self._number = number
         up, down, within = np.ones(cells // 2 + 1, complex), np.ones(cells // 2 + 1, complex), 1.0
         for item, (low, high) in zip(increments, windows, strict=True):
-            masses, below, above = _cell_masses(item, low, high, self._step)
+            masses, below, above = _cell_masses(item, low, high, self.step)
             transform, ramp = np.fft.rfft(masses, cells), np.arange(cells // 2 + 1) * (-2j * math.pi / cells)
             up *= (transform + below * np.exp(ramp)) ** item.count
             down *= (transform + above * np.exp(ramp * (len(masses) - 1))) ** item.count
@@ -298,27 +302,27 @@ class _Grid:
 
     def upper(self, limits: FloatArray) -> FloatArray:
         """Upper bound of P(sum > limit), elementwise."""
-        first = np.floor((limits - self._start) / self._step - 1e-6) + 1
+        first = np.floor((limits - self._start) / self.step - 1e-6) + 1
         found = self._tail_up[np.clip(first, 0, len(self._up)).astype(int)]
         return np.asarray(np.clip(found + self._above + _TRANSFORM_ROUNDING, 0.0, 1.0), dtype=float)
 
     def lower(self, limits: FloatArray) -> FloatArray:
         """Lower bound of P(sum > limit), elementwise."""
-        first = np.floor((limits - self._start) / self._step + 1e-6) + 1 + self._number
+        first = np.floor((limits - self._start) / self.step + 1e-6) + 1 + self._number
         found = self._tail_down[np.clip(first, 0, len(self._down)).astype(int)]
         return np.asarray(np.clip(found - _TRANSFORM_ROUNDING, 0.0, 1.0), dtype=float)
 
     def centred(self, limits: FloatArray) -> FloatArray:
         """P(sum > limit) with the mean rounding removed: no bound, but of second order in the step."""
-        cells = (limits - self._start) / self._step + self._number / 2.0 + 0.5
+        cells = (limits - self._start) / self.step + self._number / 2.0 + 0.5
         found = np.interp(cells, np.arange(len(self._tail_up)), self._tail_up)
         return np.asarray(np.clip(found, 0.0, 1.0), dtype=float)
 
     def averaged(self, jumps: Exceedance, gap: float) -> Bracket:
         """Bracket P(sum + jumps > gap)."""
         cells = np.arange(len(self._up), dtype=float)
-        up = self._start + self._step * (cells + 1e-6)
-        down = self._start + self._step * (cells - self._number - 1e-6)
+        up = self._start + self.step * (cells + 1e-6)
+        down = self._start + self.step * (cells - self._number - 1e-6)
         upper = float(self._up @ jumps(gap - up)[1]) + self._above + _TRANSFORM_ROUNDING
         lower = float(self._down @ jumps(gap - down)[0]) - _TRANSFORM_ROUNDING
         return Bracket(max(0.0, lower), min(1.0, upper))

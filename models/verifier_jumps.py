@@ -14,7 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from depl.models.laws import StudentT
-from depl.models.verifier_laws import FloatArray, Increment, RandomLaw, distribution, exceedance
+from depl.models.verifier_laws import FloatArray, Increment, RandomLaw, distribution, exceedance, peak_width
 
 Exceedance: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Lower and upper bound, elementwise, of the probability that a sum exceeds a threshold."""
@@ -25,16 +25,10 @@ _CELLS = 2**20
 
 def polynomial_exceedance(increments: Sequence[Increment]) -> tuple[Exceedance, float]:
     """Exceedance of a sum of untruncated Student-t increments, and the length on which it changes."""
-    widths = [abs(item.factor) * _jump_width(item.law) for item in increments]
+    widths = [abs(item.factor) * peak_width(item.law) for item in increments]
     if len(increments) == 1 and increments[0].count == 1:
         return functools.partial(_single_exceedance, increments[0]), widths[0]
     return _JumpSum(increments, min(widths)).exceedance, min(widths)
-
-
-def _jump_width(law: RandomLaw) -> float:
-    if not isinstance(law, StudentT):
-        raise TypeError("only a Student-t jumps")
-    return law.scale * min(math.sqrt(law.degrees_of_freedom), 4.0)
 
 
 def _single_exceedance(item: Increment, threshold: FloatArray) -> tuple[FloatArray, FloatArray]:

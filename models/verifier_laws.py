@@ -133,6 +133,28 @@ def expectation(law: RandomLaw) -> float:
     return float(distribution(law).mean())
 
 
+def variance_of(law: RandomLaw) -> float:
+    """Var X; infinite where the integral diverges."""
+    if isinstance(law, Empirical) or is_truncated(law):
+        points, weights = point_nodes(law, math.inf)
+        return float((points - points @ weights) ** 2 @ weights)
+    return float(distribution(law).var())
+
+
+def absolute_deviation(law: RandomLaw) -> float:
+    """A bound of E |X - E X|: twice the mean of a positive law, else the standard deviation."""
+    if isinstance(law, InverseGamma | Lognormal):
+        return 2.0 * expectation(law)
+    return math.sqrt(variance_of(law))
+
+
+def peak_width(law: RandomLaw) -> float:
+    """Length on which the density of a Student-t changes."""
+    if not isinstance(law, StudentT):
+        raise TypeError("only a Student-t is asked for its width")
+    return law.scale * min(math.sqrt(law.degrees_of_freedom), 4.0)
+
+
 def integer_atoms(law: RandomLaw) -> list[tuple[Fraction, int]]:
     """Values and integer weights of an empirical law, both exactly as written."""
     if not isinstance(law, Empirical):
@@ -163,7 +185,7 @@ def panel_nodes(law: RandomLaw, longest_panel: float) -> tuple[FloatArray, Float
     if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
         raise TypeError("only a truncated Student-t is integrated in panels")
     reach = max(abs(law.lower - law.location), abs(law.upper - law.location))
-    unit = law.scale * min(0.5 * math.sqrt(law.degrees_of_freedom), 1.0)
+    unit = min(0.5 * peak_width(law), law.scale)
     doublings = max(0, math.ceil(math.log2(reach / unit))) + 1
     outward = np.concatenate([[0.0], unit * 2.0 ** np.arange(doublings)])
     marks = law.location + np.concatenate([-outward[:0:-1], outward])
