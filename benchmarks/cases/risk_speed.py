@@ -1,0 +1,160 @@
+"""The certified contour on a grid of shapes, lengths and levels, and against the clock on Table I."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from depl.benchmarks.random_gains import random_counts
+from depl.benchmarks.registry import Case, Goal
+from depl.models.epochs import FinalLoss, Term
+from depl.models.errors import NotCoveredError
+from depl.models.laws import InverseGamma
+from depl.models.risk.certify import certified_margin, contour_violation
+from depl.models.risk.contour import choose_contour, label_table, violation
+from depl.models.risk.oracles import sample_final_loss
+
+TABLE_ONE = (
+    InverseGamma(mean=1.02, variance=0.031),
+    InverseGamma(mean=1.0, variance=0.01),
+    InverseGamma(mean=0.98, variance=0.007),
+)
+"""Table I of the paper: fast-unsteady, intermediate, slow-steady."""
+
+_INITIAL_LOSS = 20.0
+_EPOCHS = 100
+_SHAPES = (2.1, 2.5, 3.0, 5.0, 10.0, 20.0, 34.9, 35.6, 102.0, 139.2, 300.0, 1000.0)
+_LENGTHS = (1, 2, 5, 20, 100, 1000)
+_BUDGETS = (Fraction(1, 2), *(Fraction(1, 10**n) for n in range(1, 9)))
+_DIGITS, _BITS = 20.0, 170
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    speed = _speed(rng, smoke)
+    return {**speed, **_monte_carlo(rng, smoke, speed["plan_milliseconds"] / 1000), **_margins(smoke)}
+
+
+def _margins(smoke: bool) -> dict[str, object]:
+    """Largest half-width of a certified margin, relative to the margin."""
+    shapes, lengths = (_SHAPES[:1], _LENGTHS[:2]) if smoke else (_SHAPES, _LENGTHS)
+    worst, place, cases, none = 0.0, "", 0, 0
+    for shape in shapes:
+        law = InverseGamma(shape=shape, scale=shape - 1)
+        for length in lengths:
+            equal = FinalLoss(0.0, ((Term(-1.0, law), length),))
+            decaying = tuple((Term(-1 / math.sqrt(k + 1.0), law), 1) for k in range(1, length + 1))
+            for name, loss in (("equal", equal), ("decaying", FinalLoss(0.0, decaying))):
+                for budget in _BUDGETS:
+                    margin = certified_margin(loss, budget)
+                    cases, none = cases + 1, none + (margin is None)
+                    relative = math.inf if margin is None else margin.width / 2 / margin.middle
+                    if relative > worst:
+                        worst, place = relative, f"shape {shape}, K = {length} {name}, budget {float(budget)}"
+    return {
+        "margin_cases": cases,
+        "margins_without_contour": none,
+        "margin_half_width_largest": worst,
+        "margin_half_width_where": place,
+    }
+
+
+def _rows(epochs: int) -> list[Term]:
+    """One term per epoch and model of Table I, with decay."""
+    return [Term(-1 / math.sqrt(k + 1.0), law) for k in range(1, epochs + 1) for law in TABLE_ONE]
+
+
+def _seconds(action: Callable[[], object], repeats: int) -> float:
+    """Median wall time."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def _speed(rng: np.random.Generator, smoke: bool) -> dict[str, float]:
+    epochs, plans, repeats = (10, 50, 3) if smoke else (_EPOCHS, 10_000, 51)
+    terms, counts = _rows(epochs), random_counts(rng, plans, epochs)
+    plan = [(term, 1) for term, count in zip(terms, counts[0], strict=True) if count]
+    contour = choose_contour(plan, 0.05)
+    if contour is None:
+        raise NotCoveredError("no contour for Table I")
+    table, one, target = label_table(terms, contour), counts[:1], 15.0
+    loss = FinalLoss(_INITIAL_LOSS, tuple(plan))
+    batch = _seconds(
+        lambda: violation(contour, table.combine(counts), _INITIAL_LOSS - target), max(3, repeats // 7)
+    )
+    return {
+        "contour_nodes": float(contour.count),
+        "choose_contour_milliseconds": 1e3 * _seconds(lambda: choose_contour(plan, 0.05), repeats),
+        "label_table_milliseconds": 1e3 * _seconds(lambda: label_table(terms, contour), repeats),
+        "plan_milliseconds": 1e3
+        * _seconds(lambda: violation(contour, table.combine(one), _INITIAL_LOSS - target), 4 * repeats),
+        "batched_microseconds": 1e6 * batch / plans,
+        "stand_alone_violation_milliseconds": 1e3
+        * _seconds(lambda: contour_violation(loss, target), repeats),
+        "stand_alone_margin_milliseconds": 1e3
+        * _seconds(lambda: certified_margin(loss, Fraction(1, 20)), repeats),
+    }
+
+
+def _monte_carlo(rng: np.random.Generator, smoke: bool, plan_seconds: float) -> dict[str, object]:
+    """How long counting samples takes to know P, or the margin, to 1e-3 (one standard error)."""
+    epochs, samples = (10, 200) if smoke else (_EPOCHS, 50_000)
+    counts = random_counts(rng, 1, epochs)[0]
+    plan = tuple((term, 1) for term, count in zip(_rows(epochs), counts, strict=True) if count)
+    loss = FinalLoss(_INITIAL_LOSS, plan)
+    per_sample = _seconds(lambda: sample_final_loss(loss, rng, samples), 3) / samples
+    found: dict[str, object] = {"monte_carlo_microseconds_per_sample": 1e6 * per_sample}
+    for name, budget in (("5_percent", Fraction(1, 20)), ("1_percent", Fraction(1, 100))):
+        margin = certified_margin(loss, budget)
+        if margin is None:
+            raise NotCoveredError("no contour for Table I")
+        p, probe = float(budget), 1e-4 * margin.middle
+        ends = [contour_violation(loss, loss.mean() + margin.middle + side * probe) for side in (-1, 1)]
+        density = (ends[0].middle - ends[1].middle) / (2 * probe) if ends[0] and ends[1] else math.nan
+        for_probability = (1 - p) / p / 1e-6
+        for_margin = p * (1 - p) / (density * 1e-3 * margin.middle) ** 2
+        own = _seconds(lambda budget=budget: certified_margin(loss, budget), 3 if smoke else 21)  # type: ignore[misc]
+        found |= {
+            f"monte_carlo_samples_for_probability_{name}": for_probability,
+            f"monte_carlo_samples_for_margin_{name}": for_margin,
+            f"faster_than_monte_carlo_probability_{name}": for_probability * per_sample / plan_seconds,
+            f"faster_than_monte_carlo_margin_{name}": for_margin * per_sample / plan_seconds,
+            f"stand_alone_margin_faster_than_monte_carlo_{name}": for_margin * per_sample / own,
+        }
+    return found
+
+
+CASE = Case(
+    name="risk-speed",
+    summary="The certified contour on a grid of laws, against the clock, and against Monte Carlo.",
+    goals=(
+        Goal(
+            "margin_half_width_largest",
+            "largest half-width of a certified margin over the margin",
+            "<=",
+            1e-10,
+        ),
+        Goal("label_table_milliseconds", "label table of 300 rows, K = 100 [ms]", "<=", 25),
+        Goal("plan_milliseconds", "certified violation of one plan from the table, K = 100 [ms]", "<=", 0.3),
+        Goal("batched_microseconds", "the same in a batch of 10,000 plans, each [us]", "<=", 20),
+        Goal(
+            "faster_than_monte_carlo_probability_5_percent",
+            "times faster than sampling P = 5 % to a relative 1e-3",
+            ">=",
+            1e4,
+        ),
+        Goal(
+            "faster_than_monte_carlo_margin_5_percent",
+            "times faster than sampling the 95 % margin to a relative 1e-3",
+            ">=",
+            1e4,
+        ),
+    ),
+    run=_run,
+    seed=20260215,
+)
