@@ -201,13 +201,12 @@ def tail_with_polynomial(
         if found is None:
             break
         held = tilt, found
-        if found.leftover < 5e-7 * found.upper:
+        if found.leftover < 5e-6 * found.upper:
             break
     if held is None:
         return None
     tilt, fine = held
-    coarse = _whole_line(total, jumps, jump_scale, gap, 0.9 * tilt, 0)
-    coarse = coarse or _whole_line(total, jumps, jump_scale, gap, 1.1 * tilt, 0)
+    coarse = _whole_line(total, jumps, jump_scale, gap, 1.1 * tilt, 0)
     if coarse is None:
         return None
     error = 2.0 * max(abs(fine.lower - coarse.lower), _RELATIVE_ROUNDING * fine.upper)

@@ -111,7 +111,7 @@ def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | Non
         return None
     first, second = halves
     cumulative = np.concatenate([[0], np.cumsum(second.weights)])
-    farthest = 2**62  # twice what a sum of keys can reach
+    farthest = 1 + 2 * int(max(abs(key) for half in halves for key in (half.keys[0], half.keys[-1])))
     limits = max(-farthest, min(farthest, math.floor(gap * scale.unit))) - first.keys
     met = cumulative[np.searchsorted(second.keys, limits, side="right")]
     exceeding = int(first.weights.astype(object) @ (second.total - met).astype(object))
