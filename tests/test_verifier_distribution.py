@@ -45,7 +45,7 @@ def assert_tight(found: Bracket, expected: float, relative: float) -> None:
     assert found.upper - found.lower <= relative * expected
 
 
-# ---- closed forms -------------------------------------------------------------------------------------------
+# ---- closed forms ----
 
 
 @pytest.mark.parametrize("quantile", [-30, -6, -1, 0, 1, 2.33, 4.75, 6, 9])
@@ -91,7 +91,7 @@ def test_one_truncated_switch_is_renormalised_to_its_interval(gap):
     assert_tight(tail([increment(1, student(3, 0.1, 0.2, -0.5, 3))], gap), expected, 1e-9)
 
 
-# ---- numerical integration ----------------------------------------------------------------------------------
+# ---- numerical integration ----
 
 
 def convolved(density, exceedance, points: list[float]) -> float:
@@ -190,7 +190,7 @@ def test_two_truncated_switches_agree_with_the_convolution_integral():
     assert_tight(tail([increment(1, student(2, 0, 0.3, -1, 1), count=2)], 0.9), expected, 1e-7)
 
 
-# ---- exact sums ---------------------------------------------------------------------------------------------
+# ---- exact sums ----
 
 
 @given(st.integers(1, 60), st.data())
@@ -257,7 +257,7 @@ def test_halves_that_meet_reach_what_one_list_of_atoms_could_not():
     )  # only sums within rounding of -6 differ
 
 
-# ---- grids --------------------------------------------------------------------------------------------------
+# ---- grids ----
 
 
 def test_with_too_many_atoms_the_grid_brackets_the_exact_probability(monkeypatch):
@@ -313,7 +313,7 @@ def test_peaks_narrower_than_the_grid_widen_the_bracket_instead_of_deceiving_it(
     assert found.upper >= share - 1e-3
 
 
-# ---- far away -----------------------------------------------------------------------------------------------
+# ---- far away ----
 
 
 def test_far_above_the_probability_is_bounded_by_a_negligible_number():
@@ -329,7 +329,7 @@ def test_far_below_the_probability_is_close_to_one_and_never_above(law):
     assert 0.99 < found.lower <= found.upper == 1
 
 
-# ---- Monte Carlo --------------------------------------------------------------------------------------------
+# ---- Monte Carlo ----
 
 MIXTURES = {
     "steady epochs, a truncated switch": [*decreasing(STEADY, 20), increment(1, student(2, 0.1, 0.2, -1, 3))],
@@ -416,7 +416,7 @@ def test_mixed_sums_agree_with_monte_carlo(increments):
     assert found.upper - found.lower < 2e-3 * found.upper
 
 
-# ---- properties ---------------------------------------------------------------------------------------------
+# ---- properties ----
 
 smooth_laws = st.one_of(
     st.builds(InverseGamma, shape=st.floats(1.6, 300), scale=st.floats(0.5, 2)),
