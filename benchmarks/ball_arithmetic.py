@@ -32,7 +32,7 @@ from depl.models.risk.transforms import centred_log_transform as double_transfor
 BITS = 110
 """Correct bits of a transform, unless more are asked for."""
 
-_OCTAVES = 8
+_OCTAVES = 12
 _GUARD_BITS = 30
 
 
@@ -44,14 +44,7 @@ def transform(law: NoiseLaw, z: acb, bits: int = BITS) -> acb:
     NotCoveredError
         If no precision brings that, for instance because ``z`` is itself a wide ball.
     """
-    precision = bits + _GUARD_BITS
-    while precision <= 64 * bits:
-        with flint.ctx.workprec(precision):
-            value = _transform(law, z)
-        if value.rel_accuracy_bits() >= bits:
-            return value
-        precision *= 2
-    raise NotCoveredError(f"the transform of {law} at {z.str(10)} does not converge")
+    return _converged(law, z, bits, bits + _GUARD_BITS)[0]
 
 
 def mean(law: NoiseLaw) -> arb:
@@ -154,6 +147,7 @@ class BallSum:
         pairs = [(term, count) for term, count in terms if count]
         self._factors = [_Factor(term.law, -term.coefficient, count) for term, count in pairs]
         self._bits = max(int(digits * 3.33) + 40, bits)
+        self._precisions: dict[NoiseLaw, int] = {}
         self._wanted = math.log(probability) - digits * math.log(10)
         with flint.ctx.workprec(self._bits + _GUARD_BITS):
             self._mean = sum((f.count * arb(f.weight) * mean(f.law) for f in self._factors), arb(0))
@@ -212,7 +206,9 @@ class BallSum:
             # Logarithms, because the radii of long complex products double every second factor.
             exponent = s * self._mean
             for factor in self._factors:
-                value = transform(factor.law, s * arb(factor.weight), self._bits)
+                precision = self._precisions.get(factor.law, self._bits + _GUARD_BITS)
+                value, precision = _converged(factor.law, s * arb(factor.weight), self._bits, precision)
+                self._precisions[factor.law] = precision  # what one node needed, the next one will
                 exponent = exponent + factor.count * value.log()
             return exponent.exp()
 
@@ -239,30 +235,22 @@ class BallSum:
     def _tail_bound(self, count: int) -> arb:
         """sum over j >= count of spacing / (pi t_j) times a bound of |E exp(-s_j Y)|."""
         total, start = arb(0), count * self._spacing
-        bound = arb(0)
+        largest = sorted((f for f in self._factors if _decaying(f.law)), key=lambda f: -abs(f.weight))[:4]
+        rest = arb(0)
         for _ in range(_OCTAVES):
-            bound = self._modulus_bound(start)
-            total = total + bound * (arb(2).log() + self._spacing / start)
-            start = 2 * start
-        rest = min(
-            (self._power_bound(f, start) for f in self._factors if _decaying(f.law)),
-            key=lambda ball: float(ball.log().mid()),
-        )
-        others = self._modulus_bound(start, without_one_decaying=True)
-        return (total + rest * others) / arb.pi()
-
-    def _modulus_bound(self, t: arb, without_one_decaying: bool = False) -> arb:
-        """Upper bound of |E exp(-(c + i tau) Y)| for all tau >= t."""
-        value = (arb(self._abscissa) * self._mean).exp()
-        for factor in self._factors:
-            count = factor.count
-            if _decaying(factor.law) and without_one_decaying:
-                # The power bound is for one factor; any decaying one may have been chosen, so at t it
-                # is replaced by its (greater) value on the real axis, for every candidate alike.
-                value = value * self._on_axis(factor) ** count
-            else:
-                value = value * self._turned(factor, t) ** count
-        return value
+            sizes = {factor: self._turned(factor, start) for factor in self._factors}
+            logs = (factor.count * size.log() for factor, size in sizes.items())
+            bound = (sum(logs, arb(0)) + arb(self._abscissa) * self._mean).exp()
+            octave = bound * (arb(2).log() + self._spacing / start)
+            # All that follows, one copy by a power of t and the others by their size here.
+            rest = min(
+                (bound / sizes[factor] * self._power_bound(factor, start) for factor in largest),
+                key=lambda ball: float(ball.log().mid()),
+            )
+            if rest < octave:
+                break
+            total, start = total + octave, 2 * start
+        return (total + rest) / arb.pi()
 
     def _on_axis(self, factor: _Factor) -> arb:
         return transform(factor.law, acb(arb(self._abscissa) * factor.weight), 40).real.abs_upper()
@@ -285,11 +273,11 @@ class BallSum:
         return best
 
     def _power_bound(self, factor: _Factor, t: arb) -> arb:
-        """Bound of sum over t_j >= t of spacing / t_j |transform of one copy|, relative to t = 0."""
+        """Bound of the sum over t_j >= t of spacing / t_j |transform of one copy|."""
         law, weight = factor.law, arb(factor.weight)
         if isinstance(law, Normal):
             decay = weight * weight * arb(law.variance) * t * t / 2
-            return (-decay).exp() * (1 / (2 * decay) + self._spacing / t)
+            return self._turned(factor, t) * (1 / (2 * decay) + self._spacing / t)
         angle = arb(math.pi / 4)
         rate = weight * t * angle.sin()
         best = arb(1e300)
@@ -297,7 +285,7 @@ class BallSum:
             bound = _inverse_moment_bound(law, angle, rate, n) * (arb(1) / n + self._spacing / t)
             if bound < best:
                 best = bound
-        return best / self._on_axis(factor)
+        return best
 
 
 def _line(
@@ -334,6 +322,17 @@ def _negligible_below(law: NoiseLaw) -> float:
         return math.exp(mu - 13.5 * sigma)
     moments = law.moments()
     return moments.mean - 13.5 * math.sqrt(moments.variance)
+
+
+def _converged(law: NoiseLaw, z: acb, bits: int, precision: int) -> tuple[acb, int]:
+    """The transform with ``bits`` correct bits, and the working precision that it took."""
+    while precision <= 64 * bits:
+        with flint.ctx.workprec(precision):
+            value = _transform(law, z)
+        if value.rel_accuracy_bits() >= bits:
+            return value, precision
+        precision = precision * 4 // 3
+    raise NotCoveredError(f"the transform of {law} at {z.str(10)} does not converge")
 
 
 def _decaying(law: NoiseLaw) -> bool:
@@ -405,7 +404,7 @@ def _angles(law: NoiseLaw, z: complex) -> tuple[float, ...]:
         saddle = -float(np.angle(2 / (1 + np.sqrt(1 + 4 * z * scale / shape**2))))
     else:
         saddle = 0.5 * float(np.angle(z))
-    return tuple(min(share * saddle, 1.4) for share in (0.7, 0.9, 1.0, 1.15))
+    return tuple(min(share * saddle, 1.4) for share in (0.9, 1.0))
 
 
 def _turned_bound(law: NoiseLaw, angle: arb, rate: arb) -> arb:

@@ -1,7 +1,8 @@
 """The certified contour against rigorous ball arithmetic: is it right, and how sharp is it.
 
-Python-flint is needed. The references are rigorous throughout (`depl.benchmarks.ball_arithmetic`), which
-takes hours for the full case; `risk-digits` compares with 50 digits in minutes.
+Python-flint is needed. The references are rigorous throughout (`depl.benchmarks.ball_arithmetic`): every
+transform has 50 correct digits, and the balls are smaller than 1e-19 times the probability. Sums of one or
+two inverse gamma increments are also integrated by a method that shares nothing with the contour.
 """
 
 import math
@@ -19,18 +20,6 @@ from depl.models.errors import NotCoveredError
 from depl.models.laws import InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_margin, contour_violation
 
-TABLE_ONE = (
-    InverseGamma(mean=1.02, variance=0.031),
-    InverseGamma(mean=1.0, variance=0.01),
-    InverseGamma(mean=0.98, variance=0.007),
-)
-"""Table I of the paper: fast-unsteady, intermediate, slow-steady."""
-
-_INITIAL_LOSS = 20.0
-_EPOCHS = 100
-_SHAPES = (2.1, 2.5, 3.0, 5.0, 10.0, 20.0, 34.9, 35.6, 102.0, 139.2, 300.0, 1000.0)
-_LENGTHS = (1, 2, 5, 20, 100, 1000)
-_BUDGETS = (Fraction(1, 2), *(Fraction(1, 10**n) for n in range(1, 9)))
 _DIGITS, _BITS = 20.0, 170
 
 
@@ -95,7 +84,9 @@ def _random_case(rng: np.random.Generator, index: int, longest: int) -> tuple[Fi
     if kind == "switch" and count <= 60:
         counts[Term(1.0, random_switch(rng))] = int(rng.integers(1, 4))
     budget = math.exp(rng.uniform(math.log(1e-8), math.log(0.5)))
-    return FinalLoss(_INITIAL_LOSS, tuple(counts.items())), budget
+    # Losses are positive, so the initial one exceeds what is gained.
+    initial = -2.0 * FinalLoss(0.0, tuple(counts.items())).mean()
+    return FinalLoss(initial, tuple(counts.items())), budget
 
 
 def _check(loss: FinalLoss, budget: float) -> _Checked:

@@ -279,10 +279,10 @@ def mean_rounding(law: NoiseLaw) -> float:
     if isinstance(law, Lognormal) and law.log_mean is not None:
         mu, sigma = law.log_parameters()
         return mean * (4 + abs(mu) + sigma**2)  # the exponent is rounded in its own size
-    if isinstance(law, Empirical):
-        return max(map(abs, law.values)) * (4 + len(law.values) / 16)  # summed in eight lanes or more
-    if isinstance(law, StudentT):
-        return 32 * max(map(abs, law.support()))
+    if isinstance(law, Empirical | StudentT):
+        # A dot product, summed in eight lanes or more, with masses that were divided by such a sum.
+        values, _ = law.atoms() if isinstance(law, Empirical) else law.quadrature()
+        return (16 + len(values) / 8) * math.hypot(mean, math.sqrt(law.moments().variance))
     # One product by the weight; before that a difference and a quotient, if shape and scale were given.
     return (1.51 if isinstance(law, InverseGamma) and law.mean is None else 0.51) * mean
 
