@@ -129,7 +129,9 @@ class _Search:
         if self.best_plan is None:
             stopped = termination in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
             reason = self._reason_so_far() if stopped else self._reason()
-        return Outcome(termination, self.best_plan, self.lower_bound(), reason, self.build_seconds)
+        return Outcome(
+            termination, self.best_plan, self.lower_bound(), reason, build_seconds=self.build_seconds
+        )
 
     def lower_bound(self) -> float:
         """No feasible plan costs less."""

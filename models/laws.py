@@ -55,6 +55,10 @@ class Law(Checked, frozen=True, kw_only=True):
         """``size`` independent draws of ``X``."""
         raise TypeError(f"{type(self).__name__} cannot be sampled")  # pragma: no cover - abstract
 
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Least x with P(X <= x) >= u, elementwise, for 0 < u < 1."""
+        raise TypeError(f"{type(self).__name__} cannot be inverted")  # pragma: no cover - abstract
+
 
 class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
     """Inverse gamma law, given by (shape, scale) or by (mean, variance).
@@ -108,6 +112,11 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         shape, scale = self.shape_scale()
         return scale / rng.standard_gamma(shape, size)
 
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Reciprocals of gamma quantiles."""
+        shape, scale = self.shape_scale()
+        return np.asarray(scale / special.gammainccinv(shape, np.asarray(u, dtype=float)), dtype=float)
+
 
 class Normal(Law, frozen=True, kw_only=True, tag="normal"):
     """Normal law with given mean and variance (> 0; use `Deterministic` for no spread)."""
@@ -130,6 +139,10 @@ class Normal(Law, frozen=True, kw_only=True, tag="normal"):
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Normal draws."""
         return rng.normal(self.mean, math.sqrt(self.variance), size)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Normal quantiles."""
+        return np.asarray(self.mean + math.sqrt(self.variance) * special.ndtri(u), dtype=float)
 
 
 class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
@@ -180,6 +193,11 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
         mu, sigma = self.log_parameters()
         return rng.lognormal(mu, sigma, size)
 
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Exponentials of normal quantiles."""
+        mu, sigma = self.log_parameters()
+        return np.asarray(np.exp(mu + sigma * special.ndtri(u)), dtype=float)
+
 
 class Deterministic(Law, frozen=True, kw_only=True, tag="deterministic"):
     """A constant."""
@@ -201,6 +219,10 @@ class Deterministic(Law, frozen=True, kw_only=True, tag="deterministic"):
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """The value, ``size`` times."""
         return np.full(size, self.value)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """The value."""
+        return np.full(np.shape(u), self.value)
 
 
 class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
@@ -246,6 +268,14 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         """Draws with replacement."""
         values, probabilities = self.atoms()
         return rng.choice(values, size, p=probabilities)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """The first value whose cumulative weight reaches u."""
+        values, probabilities = self.atoms()
+        order = np.argsort(values, kind="stable")
+        cumulative = np.cumsum(probabilities[order])
+        place = np.searchsorted(cumulative / cumulative[-1], np.asarray(u, dtype=float), side="left")
+        return np.asarray(values[order][np.minimum(place, len(values) - 1)], dtype=float)
 
 
 class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
@@ -328,10 +358,17 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         nu = self.degrees_of_freedom
         if self.lower is None or self.upper is None:
             return self.location + self.scale * rng.standard_t(nu, size)
-        uniform = rng.random(size) * self.interval_mass()
-        sign = 1.0 if self.lower > self.location else -1.0  # invert in the tail that keeps its accuracy
+        return self.inverse_cdf(rng.random(size))
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Student-t quantiles; truncated, inverted in the tail that keeps its accuracy."""
+        nu, uniform = self.degrees_of_freedom, np.asarray(u, dtype=float)
+        if self.lower is None or self.upper is None:
+            return np.asarray(self.location + self.scale * special.stdtrit(nu, uniform), dtype=float)
+        mass = uniform * self.interval_mass()
+        sign = 1.0 if self.lower > self.location else -1.0
         base = special.stdtr(nu, -sign * self._standard(np.asarray(self.lower)))
-        drawn = -sign * special.stdtrit(nu, base - sign * uniform)
+        drawn = -sign * special.stdtrit(nu, base - sign * mass)
         return np.asarray(np.clip(self.location + self.scale * drawn, self.lower, self.upper), dtype=float)
 
     def _standard(self, points: FloatArray) -> FloatArray:

@@ -4,15 +4,30 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 from depl.models.errors import InvalidInputError
 from depl.models.plan import Plan
 from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.models.result import DualBound, Termination
+from depl.models.scenarios.draws import Scenarios
 
 Progress = Callable[[float, float, float], None]
 """Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
+
+
+class Meaning(Enum):
+    """What a method understands by the quantile in constraint (3)."""
+
+    LAW = "law"
+    """The law of the loss, by certified probabilities."""
+    SCENARIOS = "scenarios"
+    """A count of sampled scenarios (sample average approximation)."""
+
+
+DEFAULT_SCENARIOS = 100
+"""S of a method that counts scenarios, unless the caller says more."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +42,8 @@ class Limits:
         Wall seconds.
     seed : int
         For methods that draw.
+    scenarios : Scenarios or None
+        The sample that methods of meaning SCENARIOS count on; None for all others.
     progress : callable or None
         Receives rows of progress.
     """
@@ -34,6 +51,7 @@ class Limits:
     gap: float = 0.0
     time_limit: float | None = None
     seed: int = 0
+    scenarios: Scenarios | None = None
     progress: Progress | None = None
     started: float = field(default_factory=time.perf_counter)
 
@@ -49,12 +67,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing."""
+    """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing.
+
+    ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
+    only repeat.
+    """
 
     termination: Termination
     plan: Plan | None
     lower_bound: float = -math.inf
     reason: str | None = None
+    dual: DualBound | None = None
     build_seconds: float = 0.0
 
 
@@ -72,12 +95,13 @@ class Registered:
     name: str
     run: Method
     summary: str
+    meaning: Meaning = Meaning.LAW
 
 
 _REGISTRY: dict[str, Registered] = {}
 
 
-def register(name: str, method: Method, summary: str = "") -> None:
+def register(name: str, method: Method, summary: str = "", meaning: Meaning = Meaning.LAW) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
 
     Raises
@@ -88,7 +112,8 @@ def register(name: str, method: Method, summary: str = "") -> None:
     known = _REGISTRY.get(name)
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
-    _REGISTRY[name] = Registered(name, method, summary or (method.__doc__ or "").strip().split("\n")[0])
+    sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
+    _REGISTRY[name] = Registered(name, method, sentence, meaning)
 
 
 def find(name: str) -> Registered:

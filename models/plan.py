@@ -37,6 +37,25 @@ class Bounds(Checked, frozen=True, kw_only=True):
     upper: float | None
 
 
+class ScenarioClaim(Checked, frozen=True, kw_only=True):
+    """The sample on which the plan meets the target: a count in place of the law in constraint (3)."""
+
+    size: Annotated[int, Meta(ge=1, description="S")]
+    misses: Annotated[int, Meta(ge=0, description="scenarios that end above l_max")]
+    allowed: Annotated[int, Meta(ge=0, description="floor((1 - omega) S + 1e-9)")]
+    digest: Annotated[str, Meta(description="SHA-256 of the draws and their rounding")]
+    seed: Annotated[int, Meta(ge=0)] | None = None
+    decimals: Annotated[int, Meta(ge=0, le=8)] | None = None
+
+
+class DualClaim(Checked, frozen=True, kw_only=True):
+    """A lower bound that can be proved again from two prices; see `depl.models.result.DualBound`."""
+
+    time_price: NonNegative
+    gain_price: NonNegative
+    bound: float
+
+
 class Claims(Checked, frozen=True, kw_only=True):
     """What whoever made the plan says of it; the verifier recomputes every entry that is present."""
 
@@ -49,6 +68,8 @@ class Claims(Checked, frozen=True, kw_only=True):
     cheapest_resources: bool | None = None
     lower_bound: float | None = None
     method: str | None = None
+    scenarios: ScenarioClaim | None = None
+    dual: DualClaim | None = None
 
 
 class Plan(Checked, frozen=True, kw_only=True):

@@ -5,13 +5,14 @@ means proven.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
 import msgspec
 
 from depl.models.plan import Plan
+from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.structure import document
 
 
@@ -54,6 +55,25 @@ class Range:
 
 
 @dataclass(frozen=True)
+class DualBound:
+    """A lower bound under scenarios that needs no search tree: `depl.models.scenarios.root_bound`.
+
+    Attributes
+    ----------
+    time_price : float
+        lam >= 0, the price of one unit of total time [cost / time].
+    gain_price : float
+        mu >= 0, the price of one unit of gain [cost / loss].
+    bound : float
+        No plan that meets the target costs less [cost].
+    """
+
+    time_price: float
+    gain_price: float
+    bound: float
+
+
+@dataclass(frozen=True)
 class Result:
     """The outcome of `depl.solve`.
 
@@ -67,6 +87,11 @@ class Result:
         If there is no plan: the stage that failed and the nearest reachable value.
     violation, quantile : Range or None
         Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan.
+    scenarios : ScenarioEvidence or None
+        Given if constraint (3) was understood as a count of scenarios; ``violation`` and ``quantile`` are
+        those of the law all the same, and need not meet the target.
+    dual : DualBound or None
+        A weaker lower bound that `depl check` can prove again.
     wall_seconds, cpu_seconds, build_seconds : float
         Of the solve, and of the part that built tables.
     """
@@ -82,6 +107,8 @@ class Result:
     epochs: int | None = None
     training_time: float | None = None
     expected_loss: float | None = None
+    scenarios: ScenarioEvidence | None = None
+    dual: DualBound | None = None
     reason: str | None = None
     instance: str = ""
     seed: int = 0
@@ -107,6 +134,10 @@ class Result:
         for name in ("violation", "quantile"):
             interval: Range | None = getattr(self, name)
             known[name] = {"lower": interval and interval.lower, "upper": interval and interval.upper}
+        known["quantile_means"] = "law" if self.scenarios is None else "scenarios"
+        for name in ("scenarios", "dual"):
+            evidence: ScenarioEvidence | DualBound | None = getattr(self, name)
+            known[name] = None if evidence is None else asdict(evidence)
         for name in (
             "method",
             "instance",

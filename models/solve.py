@@ -4,20 +4,31 @@ import importlib.metadata
 import math
 import platform
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import msgspec
+import numpy as np
 
 from depl.models.errors import DeplError, InvalidInputError
 from depl.models.evaluation import Evaluation, evaluate
-from depl.models.methods import Limits, Outcome, Progress, find
-from depl.models.plan import Bounds, Claims, Plan
+from depl.models.methods import (
+    DEFAULT_SCENARIOS,
+    Limits,
+    Meaning,
+    Outcome,
+    Progress,
+    Registered,
+    find,
+)
+from depl.models.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.problem import Instance
 from depl.models.result import Range, Result, Solution, Termination
 from depl.models.risk.interval import Interval
+from depl.models.scenarios.draws import Scenarios, draw_scenarios
+from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
 from depl.models.verifier import verify
 
-_LIBRARIES = ("depl", "numpy", "scipy", "msgspec")
+_LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
 _ROUNDING = 1e-9
 
 
@@ -32,6 +43,7 @@ def solve(
     gap: float = 0.0,
     time_limit: float | None = None,
     seed: int = 0,
+    scenarios: int | Scenarios | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
@@ -47,6 +59,8 @@ def solve(
         Wall seconds.
     seed : int
         Seed of methods that draw; the same seed gives the same result.
+    scenarios : int or Scenarios, optional
+        For methods that count scenarios: how many to draw with ``seed`` (100 unless given), or which.
     progress : callable, optional
         Receives (seconds, incumbent, bound).
 
@@ -64,14 +78,32 @@ def solve(
     if seed < 0:
         raise InvalidInputError(f"seed must be at least 0, not {seed}")
     wall, cpu = time.perf_counter(), time.process_time()
-    returned = find(method).run(instance, Limits(gap, time_limit, seed, progress))
+    chosen = find(method)
+    sample = _sample(instance, chosen, scenarios, seed)
+    returned = chosen.run(instance, Limits(gap, time_limit, seed, sample, progress))
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
-    result = _result(instance, method, seed, outcome, seconds)
+    result = _result(instance, method, seed, sample, outcome, seconds)
     reached = result.gap is not None and result.gap <= gap + _ROUNDING
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
     return result
+
+
+def _sample(
+    instance: Instance, method: Registered, scenarios: int | Scenarios | None, seed: int
+) -> Scenarios | None:
+    """The scenarios that a method counts; None for a method that works under the law."""
+    if method.meaning is Meaning.LAW:
+        if scenarios is not None:
+            raise InvalidInputError(
+                f"method {method.name!r} works under the law itself and takes no scenarios; leave them out, "
+                "or choose a method that counts them"
+            )
+        return None
+    if isinstance(scenarios, Scenarios):
+        return scenarios
+    return draw_scenarios(instance, DEFAULT_SCENARIOS if scenarios is None else scenarios, seed)
 
 
 def _outcome(returned: object, method: str) -> Outcome:
@@ -91,7 +123,12 @@ def _outcome(returned: object, method: str) -> Outcome:
 
 
 def _result(
-    instance: Instance, method: str, seed: int, outcome: Outcome, seconds: tuple[float, float]
+    instance: Instance,
+    method: str,
+    seed: int,
+    sample: Scenarios | None,
+    outcome: Outcome,
+    seconds: tuple[float, float],
 ) -> Result:
     proven = outcome.termination is Termination.OPTIMAL
     result = Result(
@@ -101,6 +138,7 @@ def _result(
         plan=None,
         cost=None,
         lower_bound=math.inf if outcome.termination is Termination.INFEASIBLE else outcome.lower_bound,
+        dual=outcome.dual,
         reason=outcome.reason,
         instance=instance.fingerprint,
         seed=seed,
@@ -115,8 +153,11 @@ def _result(
         evaluation = evaluate(instance, outcome.plan)
     except InvalidInputError as error:  # the method's fault, not the user's
         raise VerificationError(f"the plan of method {method!r} cannot be evaluated: {error}") from error
-    plan = _claiming(instance, outcome, evaluation, method)
-    _require_verified(instance, plan, evaluation, method)
+    evidence = None
+    if sample is not None:  # a stream of its own: the fresh sample must not repeat the scenarios
+        evidence = scenario_evidence(instance, sample, outcome.plan, np.random.default_rng([seed, 1]))
+    plan = _claiming(instance, outcome, evaluation, evidence, method)
+    _require_verified(instance, plan, evaluation, sample, method)
     quantile = evaluation.quantile
     return replace(
         result,
@@ -124,6 +165,7 @@ def _result(
         plan=plan,
         cost=evaluation.cost,
         lower_bound=evaluation.cost if proven else min(outcome.lower_bound, evaluation.cost),
+        scenarios=evidence,
         violation=Range(evaluation.violation.lower, evaluation.violation.upper),
         quantile=None if quantile is None else Range(quantile.lower, quantile.upper),
         epochs=evaluation.epochs,
@@ -132,10 +174,16 @@ def _result(
     )
 
 
-def _claiming(instance: Instance, outcome: Outcome, evaluation: Evaluation, method: str) -> Plan:
+def _claiming(
+    instance: Instance,
+    outcome: Outcome,
+    evaluation: Evaluation,
+    evidence: ScenarioEvidence | None,
+    method: str,
+) -> Plan:
     """The plan with its instance and everything that the verifier should recompute."""
     bare = outcome.plan or Plan()
-    quantile = evaluation.quantile
+    quantile, dual = evaluation.quantile, outcome.dual
     claims = Claims(
         cost=_known(evaluation.cost),
         training_time=_known(evaluation.training_time),
@@ -144,8 +192,21 @@ def _claiming(instance: Instance, outcome: Outcome, evaluation: Evaluation, meth
         cheapest_resources=True if outcome.termination is Termination.OPTIMAL else None,
         lower_bound=_known(outcome.lower_bound),
         method=method,
+        scenarios=None if evidence is None else _scenario_claim(evidence),
+        dual=None if dual is None else DualClaim(**asdict(dual)),
     )
     return msgspec.structs.replace(bare, instance=instance.fingerprint, claims=claims)
+
+
+def _scenario_claim(evidence: ScenarioEvidence) -> ScenarioClaim:
+    return ScenarioClaim(
+        size=evidence.size,
+        misses=evidence.misses,
+        allowed=evidence.allowed,
+        digest=evidence.digest,
+        seed=evidence.seed,
+        decimals=evidence.decimals,
+    )
 
 
 def _bounds(interval: Interval) -> Bounds:
@@ -157,13 +218,17 @@ def _known(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
-def _require_verified(instance: Instance, plan: Plan, evaluation: Evaluation, method: str) -> None:
-    report = verify(instance, plan)
+def _require_verified(
+    instance: Instance, plan: Plan, evaluation: Evaluation, sample: Scenarios | None, method: str
+) -> None:
+    report = verify(instance, plan, None if sample is None else (sample.improvements, sample.switches))
     if not report.ok:
         failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)
         raise VerificationError(f"the plan of method {method!r} fails the independent verifier: {failed}")
-    if not evaluation.feasible:  # what the verifier may leave open, the certificate has to decide
-        unmet = next(constraint for constraint in evaluation.constraints if not constraint.satisfied)
+    # What the verifier may leave open, the certificate has to decide; a count it decides by itself.
+    decided = [c for c in evaluation.constraints if sample is None or c.equation != "(3)"]
+    unmet = next((constraint for constraint in decided if not constraint.satisfied), None)
+    if unmet is not None:
         raise VerificationError(
             f"the plan of method {method!r} is not certified feasible: {unmet.equation} {unmet.name} "
             f"is up to {unmet.value:.17g}, its limit {unmet.limit:.17g}"

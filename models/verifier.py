@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from depl.models.laws import FloatArray
 from depl.models.plan import Bounds, Plan
 from depl.models.problem import Instance
 from depl.models.verifier_distribution import tail_probability
@@ -104,7 +105,7 @@ class Report:
         return tuple(finding for finding in self.findings if not finding.ok)
 
 
-def verify(instance: Instance, plan: Plan) -> Report:
+def verify(instance: Instance, plan: Plan, draws: tuple[FloatArray, FloatArray] | None = None) -> Report:
     """Check a plan against every equation of the problem, and every claim it makes.
 
     Parameters
@@ -112,6 +113,9 @@ def verify(instance: Instance, plan: Plan) -> Report:
     instance : Instance
     plan : Plan
         With or without claims; of another instance or inconsistent, it is reported as failing.
+    draws : two float arrays, shapes (S, K, M) and (S, K, M, M), optional
+        Improvements and switches of the scenarios that the plan claims, where they are the user's own; those
+        with a seed are drawn again.
 
     Returns
     -------

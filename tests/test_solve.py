@@ -100,6 +100,9 @@ KEYS = [
     "reason",
     "violation",
     "quantile",
+    "quantile_means",
+    "scenarios",
+    "dual",
     "method",
     "instance",
     "seed",
@@ -119,7 +122,7 @@ def test_the_json_of_a_result_has_all_keys_and_a_plan_that_reads_back(tiny: Inst
     assert shown["violation"] == {"lower": 0.25, "upper": 0.25}
     assert shown["quantile"] == {"lower": 6.25, "upper": 6.25}
     assert (shown["method"], shown["seed"], shown["reason"]) == ("enumerate", 4, None)
-    assert set(shown["versions"]) == {"python", "depl", "numpy", "scipy", "msgspec"}
+    assert set(shown["versions"]) == {"python", "depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba"}
     assert shown["versions"]["numpy"] == np.__version__
     assert Plan.from_json(json.dumps(shown["plan"])) == result.plan
     assert min(shown["wall_seconds"], shown["cpu_seconds"], shown["build_seconds"]) >= 0
@@ -130,6 +133,7 @@ def test_a_result_without_a_plan_has_the_same_keys(tiny: Instance) -> None:
     shown = json.loads(answered(tiny, None).to_json())
     assert list(shown) == KEYS
     absent = {"cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason", "plan"}
+    absent |= {"scenarios", "dual"}
     assert {name for name, value in shown.items() if value is None} == absent
     assert shown["violation"] == shown["quantile"] == {"lower": None, "upper": None}
     assert (shown["termination"], shown["solution"]) == ("exhausted", "none")

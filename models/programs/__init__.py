@@ -1,0 +1,1 @@
+"""Mathematical programs of the sampled problem in Pyomo, and the one place that calls HiGHS."""

@@ -1,0 +1,1 @@
+"""Sampled noise: draws, the problem with counted scenarios, and what a sample proves."""

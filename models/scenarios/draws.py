@@ -1,0 +1,221 @@
+"""Scenarios: joint draws of everything that is random in an instance, the same for all plans.
+
+A scenario fixes the noise X of every model at every epoch and the loss S of every switch at every epoch.
+Constraint (3) of the paper then reads: at most floor((1 - omega) S) of the S scenarios may end above
+l_max (sample average approximation). All plans meet the same noise, so comparisons between them are fair.
+
+The stream is part of the format, so that anyone can draw the same numbers again: scenario s takes the
+next K_max (M + M**2) uniform numbers of ``numpy.random.Generator.random``, epoch by epoch, and in every
+epoch first one per model, then one per ordered pair of models (previous, following), in the order of the
+instance; the number u, at least 2**-54, becomes the u-quantile of the law. Unused numbers are drawn, too.
+Hence the first S scenarios of a larger sample with the same seed are the smaller sample.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from depl.models.epochs import LossStep, Term, loss_step
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.evaluation import plan_steps
+from depl.models.laws import FloatArray
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+
+ATOM_TOLERANCE = 1e-9
+"""A loss above l_max by no more than this counts as meeting the target, as under the law."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenarios:
+    """S joint draws for the models of one instance, in its order.
+
+    Attributes
+    ----------
+    improvements : float array (S, K, M)
+        X of model m at epoch k, before its coefficient [loss]; 0 where the improvement is certain.
+    switches : float array (S, K, M, M)
+        Loss of the switch from the first model to the second at epoch k [loss]; 0 where it is certain.
+    seed : int or None
+        Of the stream they were drawn from; None for numbers of the user's own.
+    decimals : int or None
+        If given, every gain of an epoch and every loss of a switch is rounded to so many decimals, which
+        makes sums, and therefore ties, exact.
+    """
+
+    improvements: FloatArray
+    switches: FloatArray
+    seed: int | None = None
+    decimals: int | None = None
+
+    def __len__(self) -> int:
+        """S."""
+        return len(self.improvements)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the numbers and their rounding."""
+        code = hashlib.sha256(repr((self.improvements.shape, self.decimals)).encode())
+        for array in (self.improvements, self.switches):
+            code.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return code.hexdigest()
+
+    def rounded(self, losses: FloatArray) -> FloatArray:
+        """Increments on the decimal grid, if there is one."""
+        return losses if self.decimals is None else np.round(losses, self.decimals)
+
+
+def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int | None = None) -> Scenarios:
+    """Draw scenarios from the laws of an instance; the module's docstring defines the stream.
+
+    Parameters
+    ----------
+    size : int
+        S >= 1.
+    seed : int
+        The generator is ``numpy.random.default_rng(seed)``.
+    decimals : int, optional
+        0 to 8, see `Scenarios`.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is out of range.
+    NotCoveredError
+        If a loss step has memory or more than one random part; no law of today has.
+    """
+    if size < 1:
+        raise InvalidInputError(f"at least one scenario is needed, not {size}")
+    if seed < 0:
+        raise InvalidInputError(f"the seed must be at least 0, not {seed}")
+    _require_decimals(decimals)
+    models, epochs = len(instance.models), instance.target.maximum_epochs
+    drawn = np.random.default_rng(seed).random((size, epochs, models + models**2))
+    uniform = np.maximum(drawn, 2.0**-54)  # the generator may return 0, where quantiles are infinite
+    improvements = np.zeros((size, epochs, models))
+    switches = np.zeros((size, epochs, models, models))
+    everything = frozenset(item.name for item in instance.datasets)
+    for epoch in range(1, epochs + 1):
+        for second, following in enumerate(instance.models):
+            run = loss_step(instance, epoch, 0, following.name, following.name, everything)
+            if run.terms:
+                numbers = uniform[:, epoch - 1, second]
+                improvements[:, epoch - 1, second] = _only(run).law.inverse_cdf(numbers)
+            for first, previous in enumerate(instance.models):
+                change = switch_step(instance, epoch, previous.name, following.name)
+                if change is not None and change.terms:
+                    numbers = uniform[:, epoch - 1, models + first * models + second]
+                    switches[:, epoch - 1, first, second] = _only(change).law.inverse_cdf(numbers)
+    return Scenarios(improvements, switches, seed, decimals)
+
+
+def given_scenarios(
+    instance: Instance,
+    improvements: ArrayLike,
+    switches: ArrayLike | None = None,
+    decimals: int | None = None,
+) -> Scenarios:
+    """Scenarios of the user's own, for instance from training runs.
+
+    Parameters
+    ----------
+    improvements : array (S, K, M)
+        The noise X of each model at each epoch up to K_max [loss].
+    switches : array (S, K, M, M), optional
+        The loss of each switch [loss]; zero if not given.
+
+    Raises
+    ------
+    InvalidInputError
+        If a shape does not fit the instance or a number is not finite.
+    """
+    _require_decimals(decimals)
+    runs = np.array(improvements, dtype=float)
+    models, epochs = len(instance.models), instance.target.maximum_epochs
+    if runs.ndim != 3 or len(runs) < 1 or runs.shape[1:] != (epochs, models):
+        raise InvalidInputError(f"improvements need the shape (S, {epochs}, {models}), not {runs.shape}")
+    changes = np.zeros((*runs.shape, models)) if switches is None else np.array(switches, dtype=float)
+    if changes.shape != (*runs.shape, models):
+        raise InvalidInputError(f"switches need the shape {(*runs.shape, models)}, not {changes.shape}")
+    for name, array in (("improvements", runs), ("switches", changes)):
+        if not np.isfinite(array).all():
+            place = [int(index) for index in np.argwhere(~np.isfinite(array))[0]]
+            raise InvalidInputError(f"is {array[tuple(place)]}; replace it", f".{name}{place}")
+    return Scenarios(runs, changes, None, decimals)
+
+
+def allowed_misses(instance: Instance, size: int) -> int:
+    """How many of ``size`` scenarios may end above l_max: floor((1 - omega) S + 1e-9)."""
+    return math.floor(instance.target.violation_budget * size + Fraction(1, 10**9))
+
+
+def scenario_losses(instance: Instance, scenarios: Scenarios, plan: Plan) -> FloatArray:
+    """l(K) of a plan in every scenario, shape (S,) [loss]."""
+    names = [model.name for model in instance.models]
+    losses = np.full(len(scenarios), instance.target.initial_loss)
+    before = instance.target.initial_model
+    for index, (epoch, step) in enumerate(zip(plan.epochs, plan_steps(instance, plan), strict=True)):
+        model, datasets = names.index(epoch.model), plan.datasets(epoch.cluster)
+        losses -= epoch_gains(instance, scenarios, index + 1, epoch.model, datasets)
+        if before is not None and before != epoch.model:
+            losses += switch_losses(instance, scenarios, index + 1, names.index(before), model)
+        if step.retention != 1:
+            raise NotCoveredError("scenarios need losses whose increments do not depend on the past")
+        before = epoch.model
+    return losses
+
+
+def count_misses(instance: Instance, losses: FloatArray) -> int:
+    """How many of the losses are above l_max by more than the atom tolerance."""
+    return int((losses > instance.target.maximum_loss + ATOM_TOLERANCE).sum())
+
+
+def epoch_gains(
+    instance: Instance, scenarios: Scenarios, epoch: int, model: str, datasets: frozenset[str]
+) -> FloatArray:
+    """By how much an epoch lowers the loss in every scenario, switches apart; shape (S,) [loss]."""
+    index = [item.name for item in instance.models].index(model)
+    step = loss_step(instance, epoch, 0, model, model, datasets)
+    slope = _only(step).coefficient if step.terms else 0.0
+    return scenarios.rounded(-(step.shift + slope * scenarios.improvements[:, epoch - 1, index]))
+
+
+def switch_losses(
+    instance: Instance, scenarios: Scenarios, epoch: int, previous: int, following: int
+) -> FloatArray:
+    """Loss of a switch between two models, given by index, in every scenario; shape (S,) [loss].
+
+    Zero between a model and itself. For a forbidden switch it is not defined.
+    """
+    names = [item.name for item in instance.models]
+    change = switch_step(instance, epoch, names[previous], names[following])
+    if change is None:
+        return np.zeros(len(scenarios))
+    slope = _only(change).coefficient if change.terms else 0.0
+    drawn = scenarios.switches[:, epoch - 1, previous, following]
+    return scenarios.rounded(change.shift + slope * drawn)
+
+
+def switch_step(instance: Instance, epoch: int, previous: str, following: str) -> LossStep | None:
+    """The part of a loss step that a switch adds; None without a switch, or where it is forbidden."""
+    if previous == following or not instance.may_follow(previous, following):
+        return None
+    everything = frozenset(item.name for item in instance.datasets)
+    whole = loss_step(instance, epoch, 0, previous, following, everything)
+    run = loss_step(instance, epoch, 0, following, following, everything)
+    return LossStep(1.0, whole.shift - run.shift, whole.terms[len(run.terms) :])
+
+
+def _only(step: LossStep) -> Term:
+    if len(step.terms) != 1 or step.retention != 1:
+        raise NotCoveredError("scenarios need one random part per epoch, without memory")
+    return step.terms[0]
+
+
+def _require_decimals(decimals: int | None) -> None:
+    if decimals is not None and not 0 <= decimals <= 8:
+        raise InvalidInputError(f"decimals must lie between 0 and 8, not {decimals}")

@@ -1,0 +1,62 @@
+"""What a sample proves about a plan: the count on the sample it was chosen on, and on a fresh one.
+
+A plan that was optimised on S scenarios misses fewer of them than it will miss later (optimism), so its
+promise is judged on scenarios that the optimisation never saw, with a Clopper-Pearson interval.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.models.evaluation import final_loss
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.risk.oracles import MonteCarloEstimate, monte_carlo_violation
+from depl.models.scenarios.draws import Scenarios, allowed_misses, count_misses, scenario_losses
+
+FRESH_SIZE = 10_000
+
+
+@dataclass(frozen=True)
+class ScenarioEvidence:
+    """Counts on the scenarios of a solve, and on fresh ones.
+
+    Attributes
+    ----------
+    size, misses, allowed : int
+        S, how many of them the plan misses, and how many it may.
+    seed, decimals : int or None
+        Of the draws; None for scenarios of the user's own, or without rounding.
+    digest : str
+        SHA-256 of the scenarios.
+    fresh : MonteCarloEstimate
+        Count on a second sample, drawn from the laws, with its Clopper-Pearson interval.
+    """
+
+    size: int
+    misses: int
+    allowed: int
+    seed: int | None
+    decimals: int | None
+    digest: str
+    fresh: MonteCarloEstimate
+
+
+def scenario_evidence(
+    instance: Instance,
+    scenarios: Scenarios,
+    plan: Plan,
+    rng: np.random.Generator,
+    fresh_size: int = FRESH_SIZE,
+) -> ScenarioEvidence:
+    """Count the misses of a plan on its scenarios, and on ``fresh_size`` new draws by ``rng``."""
+    loss, target = final_loss(instance, plan), instance.target.maximum_loss
+    return ScenarioEvidence(
+        size=len(scenarios),
+        misses=count_misses(instance, scenario_losses(instance, scenarios, plan)),
+        allowed=allowed_misses(instance, len(scenarios)),
+        seed=scenarios.seed,
+        decimals=scenarios.decimals,
+        digest=scenarios.digest,
+        fresh=monte_carlo_violation(loss, target, fresh_size, rng),
+    )
