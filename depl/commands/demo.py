@@ -9,7 +9,7 @@ from depl.commands.answer import Answer
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
 from depl.commands.table import table
-from depl.models.methods import registered
+from depl.models.methods import Meaning, registered
 from depl.models.result import Solution
 from depl.models.wording import number, rounded_down
 
@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> Answer:
 
     started = time.perf_counter()
     folder = make_folder(options.out)
-    methods = sorted((method.name for method in registered()), key=lambda name: (name != _FIRST, name))
+    under_law = (method.name for method in registered() if method.meaning is Meaning.LAW)
+    methods = sorted(under_law, key=lambda name: (name != _FIRST, name))
     total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
     texts, files = [], []
     with Bar("solving", total) as bar:

@@ -4,14 +4,23 @@ import argparse
 from collections import Counter
 
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import add_instance, add_json, read_instance, require_writable, seed
+from depl.commands.options import (
+    add_instance,
+    add_json,
+    positive_count,
+    read_instance,
+    require_writable,
+    seed,
+)
 from depl.commands.progress import progress_rows
 from depl.commands.table import fields
 from depl.models.errors import InvalidInputError
 from depl.models.explain import explain
+from depl.models.methods import DEFAULT_SCENARIOS, Meaning, find
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Result, Termination
+from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solve import solve
 from depl.models.structure import write_text
 from depl.models.wording import interval, number, rounded_down
@@ -26,6 +35,12 @@ STATES = {
     Termination.ERROR: "failed",
 }
 
+ON_SCENARIOS = {
+    Termination.OPTIMAL: "proved cheapest on these scenarios",
+    Termination.GAP_REACHED: "within the wanted gap of the cheapest on these scenarios, proved",
+    Termination.INFEASIBLE: "proved infeasible: no plan meets the target on these scenarios",
+}
+
 HELP = "find a cheapest plan for an instance"
 
 
@@ -38,6 +53,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
+    parser.add_argument(
+        "--scenarios",
+        metavar="S",
+        type=positive_count,
+        help=f"for methods that count scenarios: how many to draw; default: {DEFAULT_SCENARIOS}",
+    )
     parser.add_argument("--explain", action="store_true", help="put the numbers into the equations")
     parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
     add_json(parser, "the result")
@@ -54,6 +75,7 @@ def run(options: argparse.Namespace) -> Answer:
         gap=options.gap,
         time_limit=options.time_limit,
         seed=options.seed,
+        scenarios=options.scenarios,
         progress=progress_rows(),
     )
     explanation = explain(instance, result.plan) if options.explain and result.plan else ""
@@ -71,6 +93,8 @@ def run(options: argparse.Namespace) -> Answer:
 def summary(instance: Instance, result: Result) -> str:
     """The result in a few lines."""
     state = STATES[result.termination]
+    if find(result.method).meaning is Meaning.SCENARIOS:
+        state = ON_SCENARIOS.get(result.termination, state)
     if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
         state = f"a feasible plan; {state}"
     pairs = [(instance.name, state), ("method", f"{result.method}, {result.wall_seconds:.2f} s")]
@@ -113,14 +137,32 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         ("epochs", f"{len(plan.epochs)}: {models or 'no training'}" + (f"; {clusters}" if clusters else "")),
         ("training time", f"{number(result.training_time)}{limit}"),
     ]
+    if result.scenarios is not None:
+        pairs += _scenario_pairs(result.scenarios)
     if result.violation is not None:
         reached = rounded_down(max(1 - result.violation.upper, 0.0))
         event = f"P(l(K) <= {number(target.maximum_loss)})"
-        pairs.append((event, f"at least {reached}, certified; asked {number(target.quantile_level)}"))
+        short = ""
+        if result.scenarios is not None and result.violation.upper > target.violation_budget:
+            short = ": NOT met under the law, only on the scenarios"
+        pairs.append((event, f"at least {reached}, certified; asked {number(target.quantile_level)}{short}"))
     if result.quantile is not None:
         level = f"{number(target.quantile_level)}-quantile"
         pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
     return [*pairs, ("expected loss", number(result.expected_loss))]
+
+
+def _scenario_pairs(evidence: ScenarioEvidence) -> list[tuple[str, str]]:
+    origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
+    fresh = evidence.fresh
+    missed = interval(100 * fresh.lower, 100 * fresh.upper)
+    return [
+        ("scenarios", f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}"),
+        (
+            "fresh draws",
+            f"{fresh.violations} of {fresh.samples} missed: {missed} % with confidence {fresh.confidence:g}",
+        ),
+    ]
 
 
 def _written(plan: Plan | None, path: str) -> str:
