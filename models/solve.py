@@ -130,7 +130,7 @@ def _result(
     outcome: Outcome,
     seconds: tuple[float, float],
 ) -> Result:
-    proven = outcome.termination is Termination.OPTIMAL
+    """What is known whether or not there is a plan, and the plan's own numbers if there is one."""
     result = Result(
         termination=outcome.termination,
         solution=Solution.NONE,
@@ -149,14 +149,22 @@ def _result(
     )
     if outcome.plan is None:
         return result
+    return _holding(result, instance, sample, outcome, outcome.plan)
+
+
+def _holding(
+    result: Result, instance: Instance, sample: Scenarios | None, outcome: Outcome, plan: Plan
+) -> Result:
+    """``result`` with the plan and its numbers, once the verifier has accepted them."""
+    method, proven = result.method, outcome.termination is Termination.OPTIMAL
     try:
-        evaluation = evaluate(instance, outcome.plan)
+        evaluation = evaluate(instance, plan)
     except InvalidInputError as error:  # the method's fault, not the user's
         raise VerificationError(f"the plan of method {method!r} cannot be evaluated: {error}") from error
     evidence = None
     if sample is not None:  # a stream of its own: the fresh sample must not repeat the scenarios
-        evidence = scenario_evidence(instance, sample, outcome.plan, np.random.default_rng([seed, 1]))
-    plan = _claiming(instance, outcome, evaluation, evidence, method)
+        evidence = scenario_evidence(instance, sample, plan, np.random.default_rng([result.seed, 1]))
+    plan = _claiming(instance, outcome, plan, evaluation, evidence, method)
     _require_verified(instance, plan, evaluation, sample, method)
     quantile = evaluation.quantile
     return replace(
@@ -177,12 +185,12 @@ def _result(
 def _claiming(
     instance: Instance,
     outcome: Outcome,
+    bare: Plan,
     evaluation: Evaluation,
     evidence: ScenarioEvidence | None,
     method: str,
 ) -> Plan:
     """The plan with its instance and everything that the verifier should recompute."""
-    bare = outcome.plan or Plan()
     quantile, dual = evaluation.quantile, outcome.dual
     claims = Claims(
         cost=_known(evaluation.cost),
