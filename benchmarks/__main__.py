@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from depl.benchmarks.registry import Case, all_cases, select
-from depl.benchmarks.results import RESULTS, Record, measure, number, read_all, table, write
+from depl.benchmarks.results import RESULTS, Record, measure, number, read_all, table, write, write_table
 from depl.models.errors import DeplError
 
 
@@ -69,6 +69,7 @@ def _run(cases: Sequence[Case], smoke: bool, folder: Path) -> None:
         _report(record)
         if not smoke:
             print(f"  written to {write(record, folder).name}")
+            write_table(folder)
 
 
 def _report(record: Record) -> None:

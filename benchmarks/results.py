@@ -7,7 +7,6 @@ quotes are made from them and from nothing else.
 import datetime
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,8 +18,15 @@ import numpy as np
 from depl.benchmarks.machine import Commit, Machine, describe_machine, library_versions, source_commit
 from depl.benchmarks.registry import Case, Goal, as_number
 from depl.models.errors import InvalidInputError
+from depl.models.structure import write_bytes, write_text
 
 RESULTS = Path(__file__).resolve().parent / "results"
+
+_HEADING = """\
+# Measured
+
+Written by `python -m depl.benchmarks run`, from the records in this folder. Times were taken on machines
+that did other work, too."""
 
 
 class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,22 +109,16 @@ def write(record: Record, folder: Path = RESULTS) -> Path:
     Path
         The file written.
     """
-    text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{record.case}.json"
-    # Renaming is atomic only within a file system, so the temporary file has to lie in the same folder.
-    handle, name = tempfile.mkstemp(prefix=f".{record.case}-", suffix=".tmp", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files that only their owner may read; records are to be shared.
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_bytes(target, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+    return target
+
+
+def write_table(folder: Path = RESULTS) -> Path:
+    """Write the table of all records of a folder beside them, as ``README.md``."""
+    target = folder / "README.md"
+    write_text(target, f"{_HEADING}\n\n{table(read_all(folder))}")
     return target
 
 

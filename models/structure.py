@@ -5,8 +5,10 @@ gate. `Checked` therefore converts every field once more in ``__post_init__`` an
 offence with its place, and `decode` turns msgspec's errors into ours with the full JSON path.
 """
 
+import contextlib
 import functools
 import math
+import os
 import re
 import typing
 from collections.abc import Iterable
@@ -122,15 +124,32 @@ def read_text(path: str | Path) -> str:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write ``text`` to ``path`` so that a reader sees the old file or the new one, never half of it."""
+    """As `write_bytes`, in UTF-8."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write ``content`` to ``path`` so that a reader sees the old file or the new one, never half of it.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be written; an older one is then still whole.
+    """
     target = Path(path)
+    # Renaming is atomic only within a file system, so the temporary file has to lie in the same folder.
     temporary = target.with_name(f".{target.name}.partial")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def require_unique(keys: Iterable[object], path: str) -> None:

@@ -200,10 +200,17 @@ def test_a_write_that_fails_leaves_the_old_record_and_nothing_else(tmp_path, mon
         raise OSError("disk full")
 
     monkeypatch.setattr(failing, fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InvalidInputError, match="disk full"):
         results.write(msgspec.structs.replace(record, seed=99), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.json"]
     assert results.read(tmp_path / "tiny.json") == record
+
+
+def test_the_committed_table_is_made_from_the_committed_records(tmp_path):
+    for path in results.RESULTS.glob("*.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    fresh = results.write_table(tmp_path).read_text(encoding="utf-8")
+    assert (results.RESULTS / "README.md").read_text(encoding="utf-8") == fresh, "run the table command again"
 
 
 def test_an_unfinished_file_is_not_taken_for_a_record(tmp_path):

@@ -7,8 +7,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.models.errors import InvalidInputError
-from depl.models.structure import write_text
+from depl.models.structure import write_bytes, write_text
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's palette: distinct under the common kinds of colour blindness. Markers, lines and hatches
@@ -58,17 +57,6 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
         figure.savefig(image, format="png", dpi=_RESOLUTION, metadata={"Software": None})
         figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
     paths = folder / f"{name}.png", folder / f"{name}.svg"
-    _write_bytes(paths[0], image.getvalue())
+    write_bytes(paths[0], image.getvalue())
     write_text(paths[1], drawing.getvalue())
     return paths
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    """As `depl.models.structure.write_text`, for an image."""
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
