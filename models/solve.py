@@ -11,6 +11,7 @@ import numpy as np
 
 from depl.models.errors import DeplError, InvalidInputError
 from depl.models.evaluation import Evaluation, evaluate
+from depl.models.interrupts import first_interrupt_ignored
 from depl.models.methods import (
     DEFAULT_SCENARIOS,
     Limits,
@@ -24,7 +25,7 @@ from depl.models.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.problem import Instance
 from depl.models.result import Range, Result, Solution, Termination
 from depl.models.risk.interval import Interval
-from depl.models.scenarios.draws import Scenarios, draw_scenarios
+from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
 from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
 from depl.models.verifier import verify
 
@@ -83,7 +84,8 @@ def solve(
     returned = chosen.run(instance, Limits(gap, time_limit, seed, sample, progress))
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
-    result = _result(instance, method, seed, sample, outcome, seconds)
+    with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
+        result = _result(instance, method, seed, sample, outcome, seconds)
     reached = result.gap is not None and result.gap <= gap + _ROUNDING
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
@@ -102,6 +104,7 @@ def _sample(
             )
         return None
     if isinstance(scenarios, Scenarios):
+        require_fitting(instance, scenarios)
         return scenarios
     return draw_scenarios(instance, DEFAULT_SCENARIOS if scenarios is None else scenarios, seed)
 

@@ -148,6 +148,23 @@ def given_scenarios(
     return Scenarios(runs, changes, None, decimals)
 
 
+def require_fitting(instance: Instance, scenarios: Scenarios) -> None:
+    """Refuse scenarios that were made for other models, or for fewer epochs.
+
+    Raises
+    ------
+    InvalidInputError
+        With the shapes that are needed.
+    """
+    models, epochs = len(instance.models), instance.target.maximum_epochs
+    _, drawn_epochs, drawn_models = scenarios.improvements.shape
+    if drawn_models != models or drawn_epochs < epochs:
+        raise InvalidInputError(
+            f"the scenarios are of {drawn_models} models and {drawn_epochs} epochs, the instance has "
+            f"{models} models and allows {epochs} epochs; draw them for this instance"
+        )
+
+
 def allowed_misses(instance: Instance, size: int) -> int:
     """How many of ``size`` scenarios may end above l_max: floor((1 - omega) S + 1e-9)."""
     return math.floor(instance.target.violation_budget * size + Fraction(1, 10**9))
