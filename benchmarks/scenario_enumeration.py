@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from depl.models.errors import NotCoveredError
 from depl.models.laws import Deterministic, FloatArray, Forbidden, Zero
 from depl.models.learning import (
-    ConstantImprovement,
     InverseLogDataLaw,
     InverseSqrtImprovement,
     LogDataLaw,
@@ -30,9 +29,11 @@ from depl.models.learning import (
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Cluster, Instance, Model
 
-ATOM = 1e-9
-RELATIVE_TIME = 1e-9
 MAXIMUM_PLANS = 3_000_000
+"""Sequences times assignments above which nothing is written out."""
+
+_ATOM = 1e-9
+_RELATIVE_TIME = 1e-9
 _QUADRUPLINGS = 60
 _BISECTIONS = 120
 
@@ -128,23 +129,18 @@ class _Samples:
 
     def misses(self, losses: FloatArray) -> FloatArray:
         """How many scenarios, along the last axis, end above l_max."""
-        return np.asarray((losses > self.instance.target.maximum_loss + ATOM).sum(axis=-1))
+        return np.asarray((losses > self.instance.target.maximum_loss + _ATOM).sum(axis=-1))
 
     def gain(self, k: int, m: int, datasets: Names) -> FloatArray:
         """h(D) A / sqrt(k + B) X of one epoch, k from 0; shape (S,) [loss]."""
         rule = self.instance.models[m].improvement
-        if isinstance(rule, TabledImprovement):
-            rule = rule.epochs[k]
-        factor = rule.scale
-        if isinstance(rule, InverseSqrtImprovement):
-            factor = factor / math.sqrt(k + 1 + rule.offset)
-        fixed = isinstance(rule.noise, Deterministic)
-        noise = (
-            np.full(len(self.improvements), rule.noise.value)
-            if isinstance(rule, ConstantImprovement | InverseSqrtImprovement) and fixed
-            else self.improvements[:, k, m]
-        )
-        return self._on_grid(_data_factor(self.instance, datasets) * factor * noise)
+        own = rule.epochs[k] if isinstance(rule, TabledImprovement) else rule
+        factor = _data_factor(self.instance, datasets) * own.scale
+        if isinstance(own, InverseSqrtImprovement):
+            factor = factor / math.sqrt(k + 1 + own.offset)
+        if isinstance(own.noise, Deterministic):
+            return self._on_grid(np.full(len(self.improvements), factor * own.noise.value))
+        return self._on_grid(factor * self.improvements[:, k, m])
 
     def switch(self, k: int, before: int, after: int) -> FloatArray:
         """Loss of a switch that is not forbidden, zero without one; shape (S,) [loss]."""
@@ -187,10 +183,10 @@ def _switch_law(instance: Instance, before: int, after: int) -> object:
 
 def _plan_count(instance: Instance) -> int:
     """Sequences of all lengths times assignments, those with idle clusters counted too."""
-    choices = len(instance.models) * len(instance.clusters)
+    choices: int = len(instance.models) * len(instance.clusters)
     lengths = range(1, instance.target.maximum_epochs + 1)
-    assignments: int = (2 ** len(instance.datasets)) ** len(instance.clusters) - 1
-    return assignments * sum(choices**length for length in lengths)
+    assignments: int = (1 << len(instance.datasets) * len(instance.clusters)) - 1
+    return assignments * sum(int(choices**length) for length in lengths)
 
 
 def _assignments(instance: Instance) -> Iterator[dict[str, Names]]:
@@ -319,12 +315,12 @@ def _cheapest_resources(
     shortest = epochs.durations(epochs.full)
     in_time = np.ones(len(sequences), dtype=bool)
     if target.round_deadline is not None:
-        in_time &= (shortest <= target.round_deadline * (1 + RELATIVE_TIME)).all(axis=1)
+        in_time &= (shortest <= target.round_deadline * (1 + _RELATIVE_TIME)).all(axis=1)
     least = epochs.least(target.round_deadline)
     x = epochs.chosen(np.zeros(len(sequences)), least)
     if target.maximum_time is not None:
         limit, fastest = target.maximum_time, shortest.sum(axis=1)
-        in_time &= fastest <= limit * (1 + RELATIVE_TIME)
+        in_time &= fastest <= limit * (1 + _RELATIVE_TIME)
         open_ones = (epochs.durations(x).sum(axis=1) > limit) & in_time & (fastest < limit)
         part = _Epochs(*(getattr(epochs, item.name)[open_ones] for item in fields(_Epochs)))
         x = np.where((fastest >= limit)[:, None], epochs.full, x)
@@ -345,7 +341,6 @@ def _hurried(epochs: _Epochs, least: FloatArray, limit: float) -> FloatArray:
         if not slow.any():
             break
         high[slow] *= 4
-    high[slow] = np.inf  # only full use keeps the limit
     low = np.zeros(len(high))
     for _ in range(_BISECTIONS):
         middle = np.where(low > 0, (low + high) / 2, high / 4)

@@ -7,6 +7,7 @@ probabilities from the independent verifier.
 import itertools
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance
@@ -136,3 +137,63 @@ def cheapest_by_brute_force(instance: Instance, below: float = math.inf) -> tupl
         if known[key].upper <= budget * (1 + 1e-12):
             met = min(met, cost)
     return met, possible
+
+
+def cheapest_of_every_plan_under_scenarios(instance, improvements, switches, decimals=None):
+    """The slow road to `cheapest_under_scenarios`: plan by plan, scenario by scenario, in scalars."""
+    target, size = instance.target, len(improvements)
+    allowed = math.floor((1 - Fraction(repr(target.quantile_level))) * size + Fraction(1, 10**9))
+    best = 0.0 if size * (target.initial_loss > target.maximum_loss + 1e-9) <= allowed else math.inf
+    for cost, plan in every_plan(instance):
+        if cost < best:
+            losses = [
+                _scenario_loss(instance, plan, improvements[s], switches[s], decimals) for s in range(size)
+            ]
+            if sum(loss > target.maximum_loss + 1e-9 for loss in losses) <= allowed:
+                best = cost
+    return best
+
+
+def _scenario_loss(instance, plan, improvements, switches, decimals):
+    """l(K) in one scenario, summed exactly."""
+    names = [model.name for model in instance.models]
+    laws = {(row.previous, row.following): row.law for row in instance.switches}
+    before, changes = instance.target.initial_model, []
+    for k, epoch in enumerate(plan.epochs):
+        m = names.index(epoch.model)
+        law = instance.models[m].improvement
+        law = law.epochs[k] if hasattr(law, "epochs") else law
+        slope = law.scale / math.sqrt(k + 1 + law.offset) if hasattr(law, "offset") else law.scale
+        noise = getattr(law.noise, "value", improvements[k, m])
+        left = _left_of_improvement(instance, plan.datasets(epoch.cluster))
+        changes.append(-_on_grid(left * slope * noise, decimals))
+        if before not in (None, epoch.model):
+            law = laws.get((before, epoch.model), instance.other_switches)
+            drawn = getattr(law, "value", switches[k, names.index(before), m])
+            changes.append(_on_grid(0.0 if type(law).__name__ == "Zero" else drawn, decimals))
+        before = epoch.model
+    return math.fsum([instance.target.initial_loss, *changes])
+
+
+def _left_of_improvement(instance, used):
+    """h(D) of eq. (7), written out for each kind of data law."""
+    law = instance.data_law
+    whole = sum(item.volume for item in instance.datasets)
+    part = sum(item.volume for item in instance.datasets if item.name in used)
+    kind = type(law).__name__
+    if kind == "TableDataLaw":
+        rows = {frozenset(row.datasets): row.epochs for row in law.subsets}
+        return rows[frozenset(item.name for item in instance.datasets)] / rows[frozenset(used)]
+    if kind == "LogDataLaw":
+        return (law.a - law.b * math.log(law.base_volume + whole)) / (
+            law.a - law.b * math.log(law.base_volume + part)
+        )
+    if kind == "InverseLogDataLaw":
+        return math.log(1 + law.base_volume + part) / math.log(1 + law.base_volume + whole)
+    if kind == "PowerDataLaw":
+        return ((law.base_volume + part) / (law.base_volume + whole)) ** law.p
+    return 1.0
+
+
+def _on_grid(value, decimals):
+    return value if decimals is None else round(float(value), decimals)
