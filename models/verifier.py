@@ -10,13 +10,12 @@ in their intent (errata E2 and E1): a transfer is paid once, and a cluster with 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 
-from depl.models.laws import FloatArray
 from depl.models.plan import Bounds, Plan
 from depl.models.problem import Instance
 from depl.models.verifier_distribution import tail_probability
+from depl.models.verifier_findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier_laws import Bracket, decimal
 from depl.models.verifier_reading import (
     EpochFacts,
@@ -28,6 +27,7 @@ from depl.models.verifier_reading import (
     transfers,
 )
 from depl.models.verifier_resources import least_cost
+from depl.models.verifier_scenarios import Draws, claimed_sample, count_findings, counted, law_note
 
 TIME_TOLERANCE = 1e-9
 CAPACITY_TOLERANCE = 1e-12
@@ -35,40 +35,6 @@ CLAIM_TOLERANCE = 1e-9
 OPTIMALITY_TOLERANCE = 1e-7
 
 _UNKNOWN = Bracket(0.0, 1.0)
-
-
-class Kind(StrEnum):
-    """What a finding says."""
-
-    CHECKED = "checked"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
-    NOTE = "note"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The verdict on one equation or one claim.
-
-    Attributes
-    ----------
-    equation : str
-        Its number in the paper, the passage of Sec. III, or the claim.
-    ok : bool
-        Whether the plan passes here.
-    message : str
-        The numbers, and for a failure what is wrong.
-    amount : float or None
-        Left side minus right side of the inequality: by how much it fails if positive, the slack if not;
-        of a claim, how far the claim is from the recomputed value.
-    kind : Kind
-    """
-
-    equation: str
-    ok: bool
-    message: str
-    amount: float | None
-    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -105,7 +71,7 @@ class Report:
         return tuple(finding for finding in self.findings if not finding.ok)
 
 
-def verify(instance: Instance, plan: Plan, draws: tuple[FloatArray, FloatArray] | None = None) -> Report:
+def verify(instance: Instance, plan: Plan, draws: Draws | None = None) -> Report:
     """Check a plan against every equation of the problem, and every claim it makes.
 
     Parameters
@@ -133,7 +99,7 @@ def verify(instance: Instance, plan: Plan, draws: tuple[FloatArray, FloatArray] 
     message = f"cost {cost:.12g} = transfers {transfer_cost:.12g} (once, E2) + resources {resource_cost:.12g}"
     findings = [
         Finding("(2)", True, message, None, Kind.NOTE),
-        _probability_finding(instance, plan, loss, violation),
+        *_risk_findings(instance, plan, loss, violation, draws),
         _limit_finding("(4)", "sum of T(k)", duration, "T_max", instance.target.maximum_time),
         *_epoch_findings(instance, epochs),
         _data_finding(plan),
@@ -148,35 +114,33 @@ def verify(instance: Instance, plan: Plan, draws: tuple[FloatArray, FloatArray] 
 def _reading_failures(instance: Instance, plan: Plan) -> Iterator[Finding]:
     """Everything that keeps the plan from being evaluated at all."""
     if plan.instance is not None and plan.instance != instance.fingerprint:
-        yield _failed("instance", f"the plan was made for another instance, {plan.instance[:12]}", None)
+        yield failed("instance", f"the plan was made for another instance, {plan.instance[:12]}", None)
     clusters = {item.name for item in instance.clusters}
     models = {item.name for item in instance.models}
     datasets = {item.name for item in instance.datasets}
     seen: set[str] = set()
     for row in plan.data:
         if row.cluster not in clusters:
-            yield _failed("Sec. III, clusters", f"there is no cluster {row.cluster!r}", None)
+            yield failed("Sec. III, clusters", f"there is no cluster {row.cluster!r}", None)
         if row.cluster in seen:
-            yield _failed("Sec. III, data", f"the data of cluster {row.cluster!r} are listed twice", None)
+            yield failed("Sec. III, data", f"the data of cluster {row.cluster!r} are listed twice", None)
         seen.add(row.cluster)
         for name in sorted(set(row.datasets) - datasets):
-            yield _failed("Sec. III, data", f"there is no dataset {name!r}", None)
+            yield failed("Sec. III, data", f"there is no dataset {name!r}", None)
         if len(set(row.datasets)) < len(row.datasets):
-            yield _failed("Sec. III, data", f"cluster {row.cluster!r} is given a dataset twice", None)
+            yield failed("Sec. III, data", f"cluster {row.cluster!r} is given a dataset twice", None)
     for number, epoch in enumerate(plan.epochs, start=1):
         if epoch.model not in models:
-            yield _failed("Sec. III, models", f"epoch {number}: there is no model {epoch.model!r}", None)
+            yield failed("Sec. III, models", f"epoch {number}: there is no model {epoch.model!r}", None)
         if epoch.cluster not in clusters:
-            yield _failed(
-                "Sec. III, clusters", f"epoch {number}: there is no cluster {epoch.cluster!r}", None
-            )
+            yield failed("Sec. III, clusters", f"epoch {number}: there is no cluster {epoch.cluster!r}", None)
         elif epoch.cluster not in seen:
-            yield _failed("(6)", f"epoch {number}: cluster {epoch.cluster!r} trains without data", 1.0)
+            yield failed("(6)", f"epoch {number}: cluster {epoch.cluster!r} trains without data", 1.0)
     tabled = longest_tables(instance, (epoch.model for epoch in plan.epochs))
     if tabled is not None and len(plan.epochs) > tabled:
         excess = len(plan.epochs) - instance.target.maximum_epochs
         message = f"K = {len(plan.epochs)} epochs, but the instance has tables for {tabled} only"
-        yield _failed("Sec. III, K_max", message, float(excess))
+        yield failed("Sec. III, K_max", message, float(excess))
 
 
 def _violation(instance: Instance, loss: LossFacts, bound: float) -> Bracket:
@@ -188,14 +152,38 @@ def _budget(instance: Instance) -> Fraction:
     return Fraction(1) - decimal(instance.target.quantile_level)
 
 
+def _risk_findings(
+    instance: Instance, plan: Plan, loss: LossFacts, found: Bracket, draws: Draws | None
+) -> Iterator[Finding]:
+    """Eq. (3): a probability, or for a plan that claims scenarios a count of them."""
+    claim = None if plan.claims is None else plan.claims.scenarios
+    if claim is None:
+        yield _probability_finding(instance, plan, loss, found)
+        if draws is not None:
+            yield Finding("claim: scenarios", True, "none is made; those given are not used", None, Kind.NOTE)
+        return
+    sample, findings = claimed_sample(instance, claim, draws)
+    yield from findings
+    if loss.forbidden:
+        yield failed("(3)", "the loss is not defined after a forbidden switch", None)
+        return
+    if len(plan.epochs) > instance.target.maximum_epochs:
+        yield failed("(3)", "the scenarios end at K_max, before the plan", None)
+    elif sample is None:
+        yield undecided("(3)", "the scenarios that the plan was made for are not known")
+    else:
+        yield from count_findings(claim, counted(instance, sample, plan))
+    yield law_note(found, instance.target.quantile_level)
+
+
 def _probability_finding(instance: Instance, plan: Plan, loss: LossFacts, found: Bracket) -> Finding:
     if loss.forbidden:
-        return _failed("(3)", "the loss is not defined after a forbidden switch", None)
+        return failed("(3)", "the loss is not defined after a forbidden switch", None)
     budget = _budget(instance)
     shown = f"P(l(K) > l_max) {_interval(found)}"
     if found.lower > budget:
         excess = float(found.lower - budget)
-        return _failed("(3)", f"{shown} exceeds 1 - omega = {float(budget):.12g} by {excess:.6g}", excess)
+        return failed("(3)", f"{shown} exceeds 1 - omega = {float(budget):.12g} by {excess:.6g}", excess)
     if found.upper <= budget:
         message = f"{shown} <= 1 - omega = {float(budget):.12g}"
         return Finding("(3)", True, message, float(found.upper - budget), Kind.CHECKED)
@@ -215,7 +203,7 @@ def _limit_finding(equation: str, left: str, value: float, right: str, limit: fl
         return Finding(
             equation, True, f"{left} = {value:.12g} <= {right} = {limit:.12g}", excess, Kind.CHECKED
         )
-    return _failed(equation, f"{left} = {value:.12g} exceeds {right} = {limit:.12g} by {excess:.6g}", excess)
+    return failed(equation, f"{left} = {value:.12g} exceeds {right} = {limit:.12g} by {excess:.6g}", excess)
 
 
 def _epoch_findings(instance: Instance, epochs: tuple[EpochFacts, ...]) -> list[Finding]:
@@ -226,33 +214,30 @@ def _epoch_findings(instance: Instance, epochs: tuple[EpochFacts, ...]) -> list[
         place, used = f"epoch {number}: ", epoch.resources
         if epoch.work > 0.0 and used == 0.0:
             failures.append(
-                _failed("(1)", f"{place}work {epoch.work:.12g} without resources never ends", math.inf)
+                failed("(1)", f"{place}work {epoch.work:.12g} without resources never ends", math.inf)
             )
         elif epoch.work == 0.0 and used > 0.0:
-            failures.append(_failed("(1)", f"{place}x = {used:.12g}, but there is nothing to compute", used))
+            failures.append(failed("(1)", f"{place}x = {used:.12g}, but there is nothing to compute", used))
         elif deadline is not None:
             finding = _limit_finding("(1)", f"{place}T(k)", epoch.time, "tau", deadline)
             failures.extend([] if finding.ok else [finding])
         excess = used - epoch.capacity
         if used > epoch.capacity * (1.0 + CAPACITY_TOLERANCE):
             message = f"{place}x = {used:.12g} exceeds r(n) = {epoch.capacity:.12g} by {excess:.6g}"
-            failures.append(_failed("(5)", message, excess))
+            failures.append(failed("(5)", message, excess))
     late = "" if deadline is None else f", every T(k) <= tau = {deadline:.12g}"
     held = {
         "(1)": f"resources exactly where there is work{late}",
         "(5)": "x <= r(n) in every epoch",
     }
-    failed = {finding.equation for finding in failures}
-    passed = [
-        Finding(name, True, text, None, Kind.CHECKED) for name, text in held.items() if name not in failed
-    ]
-    return passed + failures
+    broken = {finding.equation for finding in failures}
+    return [passed(name, text) for name, text in held.items() if name not in broken] + failures
 
 
 def _data_finding(plan: Plan) -> Finding:
     idle = sorted(set(given_data(plan)) - {epoch.cluster for epoch in plan.epochs})
     if idle:
-        return _failed("(6)", f"clusters {idle} get data but never train (E1)", float(len(idle)))
+        return failed("(6)", f"clusters {idle} get data but never train (E1)", float(len(idle)))
     message = "a cluster has data if and only if it trains in some epoch (E1)"
     return Finding("(6)", True, message, None, Kind.CHECKED)
 
@@ -266,11 +251,10 @@ def _epochs_finding(instance: Instance, plan: Plan) -> Finding:
 
 def _switch_findings(loss: LossFacts) -> list[Finding]:
     failures = [
-        _failed("Sec. III, switches", f"epoch {number}: {before!r} may not be followed by {after!r}", None)
+        failed("Sec. III, switches", f"epoch {number}: {before!r} may not be followed by {after!r}", None)
         for number, before, after in loss.forbidden
     ]
-    passed = Finding("Sec. III, switches", True, "every switch is allowed", None, Kind.CHECKED)
-    return failures or [passed]
+    return failures or [passed("Sec. III, switches", "every switch is allowed")]
 
 
 def _claim_findings(
@@ -295,7 +279,7 @@ def _number_claim(name: str, claimed: float, found: float) -> Finding:
     away = claimed - found
     if abs(away) <= CLAIM_TOLERANCE * abs(found):
         return Finding(name, True, f"{claimed:.12g}, recomputed {found:.12g}", away, Kind.CHECKED)
-    return _failed(name, f"{claimed:.12g} is claimed, {found:.12g} recomputed: off by {away:.6g}", away)
+    return failed(name, f"{claimed:.12g} is claimed, {found:.12g} recomputed: off by {away:.6g}", away)
 
 
 def _bound_claim(claimed: float, cost: float) -> Finding:
@@ -305,7 +289,7 @@ def _bound_claim(claimed: float, cost: float) -> Finding:
             "claim: lower_bound", True, f"{claimed:.12g} <= cost {cost:.12g}", excess, Kind.CHECKED
         )
     message = f"{claimed:.12g} exceeds the plan's own cost {cost:.12g} by {excess:.6g}"
-    return _failed("claim: lower_bound", message, excess)
+    return failed("claim: lower_bound", message, excess)
 
 
 def _violation_claim(claimed: Bounds, found: Bracket) -> Finding:
@@ -314,13 +298,11 @@ def _violation_claim(claimed: Bounds, found: Bracket) -> Finding:
     away = max(float(found.lower) - high, low - float(found.upper))
     shown = f"[{low:.12g}, {high:.12g}]"
     if low > high:
-        return _failed("claim: violation", f"{shown} is empty", low - high)
+        return failed("claim: violation", f"{shown} is empty", low - high)
     if low <= found.upper and high >= found.lower:
         message = f"{shown} meets the recomputed {_interval(found)}"
         return Finding("claim: violation", True, message, away, Kind.CHECKED)
-    return _failed(
-        "claim: violation", f"{shown} misses the recomputed {_interval(found)} by {away:.6g}", away
-    )
+    return failed("claim: violation", f"{shown} misses the recomputed {_interval(found)} by {away:.6g}", away)
 
 
 def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Finding:
@@ -328,13 +310,13 @@ def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Fin
     budget = _budget(instance)
     name = "claim: quantile"
     if claimed.lower is not None and claimed.upper is not None and claimed.lower > claimed.upper:
-        return _failed(name, f"[{claimed.lower:.12g}, {claimed.upper:.12g}] is empty", None)
+        return failed(name, f"[{claimed.lower:.12g}, {claimed.upper:.12g}] is empty", None)
     if claimed.upper is not None:
         at_upper = _violation(instance, loss, claimed.upper)
         if at_upper.lower > budget:
             excess = float(at_upper.lower - budget)
             shown = f"P(l(K) > {claimed.upper:.12g}) {_interval(at_upper)}"
-            return _failed(name, f"{shown} still exceeds 1 - omega by {excess:.6g}", excess)
+            return failed(name, f"{shown} still exceeds 1 - omega by {excess:.6g}", excess)
     if claimed.lower is not None:
         # An atom counts as lying up to 1e-9 lower than it does, so look just below the claimed end.
         below = claimed.lower - 2e-9 - 1e-12 * abs(claimed.lower)
@@ -344,7 +326,7 @@ def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Fin
             message = (
                 f"P(l(K) > {below:.12g}) {_interval(at_lower)} is already below 1 - omega by {short:.6g}"
             )
-            return _failed(name, message, short)
+            return failed(name, message, short)
     return Finding(name, True, "1 - omega lies between the probabilities at its ends", None, Kind.CHECKED)
 
 
@@ -361,11 +343,7 @@ def _cheapest_findings(
     if cost <= least * (1.0 + OPTIMALITY_TOLERANCE):
         yield Finding(name, True, f"cost {cost:.12g}, least {least:.12g}", excess, Kind.CHECKED)
     else:
-        yield _failed(name, f"other resources cost {least:.12g}, this plan's {excess:.6g} more", excess)
-
-
-def _failed(equation: str, message: str, amount: float | None) -> Finding:
-    return Finding(equation, False, message, amount, Kind.FAILED)
+        yield failed(name, f"other resources cost {least:.12g}, this plan's {excess:.6g} more", excess)
 
 
 def _interval(found: Bracket) -> str:

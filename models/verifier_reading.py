@@ -12,6 +12,7 @@ from fractions import Fraction
 from depl.models.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Zero
 from depl.models.plan import Plan
 from depl.models.problem import (
+    Cluster,
     ConstantImprovement,
     Instance,
     InverseLogDataLaw,
@@ -86,38 +87,52 @@ def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
     clusters = {item.name: item for item in instance.clusters}
     models = {item.name: item for item in instance.models}
     given = given_data(plan)
-    facts = []
-    for number, epoch in enumerate(plan.epochs, start=1):
-        place, trained = clusters[epoch.cluster], models[epoch.model]
-        demanded = _demanded(instance, trained, number, given[epoch.cluster])
-        facts.append(
-            EpochFacts(
-                work=demanded / place.nodes,
-                price=place.unit_cost * place.nodes,
-                capacity=place.capacity,
-                communication=trained.size / place.bandwidth,
-                resources=epoch.resources,
-            )
+    return tuple(
+        facts_of(
+            instance,
+            number,
+            models[epoch.model],
+            clusters[epoch.cluster],
+            given[epoch.cluster],
+            epoch.resources,
         )
-    return tuple(facts)
+        for number, epoch in enumerate(plan.epochs, start=1)
+    )
+
+
+def facts_of(
+    instance: Instance,
+    number: int,
+    trained: Model,
+    place: Cluster,
+    data: frozenset[str],
+    resources: float = 0.0,
+) -> EpochFacts:
+    """What epoch ``number`` takes, for one model, cluster and nonempty set of data."""
+    return EpochFacts(
+        work=_demanded(instance, trained, number, data) / place.nodes,
+        price=place.unit_cost * place.nodes,
+        capacity=place.capacity,
+        communication=trained.size / place.bandwidth,
+        resources=resources,
+    )
 
 
 def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
     """The final loss by the recursion below eq. (1), with the run law (8) and the switch laws."""
     models = {item.name: item for item in instance.models}
-    listed = {(row.previous, row.following): row.law for row in instance.switches}
     given = given_data(plan)
     certain = decimal(instance.target.initial_loss)
     random: list[Increment] = []
     forbidden: list[tuple[int, str, str]] = []
     before = instance.target.initial_model
     for number, epoch in enumerate(plan.epochs, start=1):
-        amount, noise = _improvement(models[epoch.model], number)
+        amount, noise = improvement_of(models[epoch.model], number)
         parts: list[tuple[Fraction, ImprovementLaw | SwitchLaw]] = [
-            (-_share(instance, given[epoch.cluster]) * amount, noise)
+            (-data_share(instance, given[epoch.cluster]) * amount, noise)
         ]
         if before is not None and before != epoch.model:
-            parts.append((Fraction(1), listed.get((before, epoch.model), instance.other_switches)))
+            parts.append((Fraction(1), law_of_switch(instance, before, epoch.model)))
         for coefficient, law in parts:
             if isinstance(law, Forbidden):
                 forbidden.append((number, str(before), epoch.model))
@@ -152,6 +167,30 @@ def longest_tables(instance: Instance, names: Iterable[str]) -> int | None:
     return min(lengths, default=None)
 
 
+def improvement_of(model: Model, number: int) -> tuple[Fraction, ImprovementLaw]:
+    """Coefficient and law of the improvement of epoch ``number``, eq. (8) or its other shapes."""
+    shape = model.improvement
+    if isinstance(shape, TabledImprovement):
+        shape = shape.epochs[number - 1]
+    if isinstance(shape, ConstantImprovement):
+        return decimal(shape.scale), shape.noise
+    return _over_root(shape, number), shape.noise
+
+
+def law_of_switch(instance: Instance, before: str, after: str) -> SwitchLaw:
+    """Law of the loss of a switch between two different models."""
+    listed = (row.law for row in instance.switches if (row.previous, row.following) == (before, after))
+    return next(listed, instance.other_switches)
+
+
+def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
+    """h(D) = K^(all data) / K^(D), the data law that eq. (7) uses, too."""
+    everything = frozenset(row.name for row in instance.datasets)
+    if instance.data_law is None or data == everything:
+        return Fraction(1)
+    return _needed(instance, everything) / _needed(instance, data)
+
+
 def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:
     """c(k, m, D) [resource x time]."""
     if model.compute is not None:
@@ -164,16 +203,6 @@ def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str
     return model.demand * math.fsum(amounts)
 
 
-def _improvement(model: Model, number: int) -> tuple[Fraction, ImprovementLaw]:
-    """Coefficient and law of the improvement of epoch ``number``, eq. (8) or its other shapes."""
-    shape = model.improvement
-    if isinstance(shape, TabledImprovement):
-        shape = shape.epochs[number - 1]
-    if isinstance(shape, ConstantImprovement):
-        return decimal(shape.scale), shape.noise
-    return _over_root(shape, number), shape.noise
-
-
 def _over_root(shape: InverseSqrtImprovement, number: int) -> Fraction:
     """A / sqrt(k + B): exact where the root is."""
     radicand = number + decimal(shape.offset)
@@ -181,14 +210,6 @@ def _over_root(shape: InverseSqrtImprovement, number: int) -> Fraction:
     if Fraction(root) ** 2 == radicand:
         return decimal(shape.scale) / Fraction(root)
     return decimal(shape.scale / root)
-
-
-def _share(instance: Instance, data: frozenset[str]) -> Fraction:
-    """h(D) = K^(all data) / K^(D), the data law that eq. (7) uses, too."""
-    everything = frozenset(row.name for row in instance.datasets)
-    if instance.data_law is None or data == everything:
-        return Fraction(1)
-    return _needed(instance, everything) / _needed(instance, data)
 
 
 def _needed(instance: Instance, data: frozenset[str]) -> Fraction:

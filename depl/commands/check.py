@@ -7,7 +7,8 @@ from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_instance, add_json, add_plan, inside, read_instance, read_plan
 from depl.commands.table import fields, table
 from depl.models.problem import Instance
-from depl.models.verifier import Finding, Kind, Report, verify
+from depl.models.verifier import Report, verify
+from depl.models.verifier_findings import Finding, Kind
 from depl.models.wording import interval, number
 
 HELP = "verify a plan, independently of all solvers"

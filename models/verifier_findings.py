@@ -1,0 +1,59 @@
+"""What the verifier says of one equation or one claim."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a finding says."""
+
+    CHECKED = "checked"
+    """Recomputed or proved again, without a solver."""
+    FAILED = "failed"
+    """Recomputed, and wrong."""
+    UNDECIDED = "undecided"
+    """Could be either, within the verifier's accuracy or for lack of data."""
+    REPEATED = "repeated"
+    """Claimed and not contradicted, but not proved again here: it needs the solver's own search."""
+    NOTE = "note"
+    """A number that nothing depends on."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on one equation or one claim.
+
+    Attributes
+    ----------
+    equation : str
+        Its number in the paper, the passage of Sec. III, or the claim.
+    ok : bool
+        Whether the plan passes here.
+    message : str
+        The numbers, and for a failure what is wrong.
+    amount : float or None
+        Left side minus right side of the inequality: by how much it fails if positive, the slack if not;
+        of a claim, how far the claim is from the recomputed value.
+    kind : Kind
+    """
+
+    equation: str
+    ok: bool
+    message: str
+    amount: float | None
+    kind: Kind
+
+
+def failed(equation: str, message: str, amount: float | None) -> Finding:
+    """A finding that the plan does not pass."""
+    return Finding(equation, False, message, amount, Kind.FAILED)
+
+
+def passed(equation: str, message: str, amount: float | None = None) -> Finding:
+    """A finding that the plan passes."""
+    return Finding(equation, True, message, amount, Kind.CHECKED)
+
+
+def undecided(equation: str, message: str) -> Finding:
+    """A finding that the plan does not pass because something is missing to judge it."""
+    return Finding(equation, False, message, None, Kind.UNDECIDED)
