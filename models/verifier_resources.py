@@ -22,6 +22,7 @@ Terms: TypeAlias = Callable[[FloatArray], FloatArray]
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _STEPS = 70
 _RANGE = 200.0  # of log x below log r
+_DEADLINE_TOLERANCE = 1e-9
 
 
 def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadline: float | None) -> float:
@@ -35,10 +36,7 @@ def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadlin
     working = [epoch for epoch in epochs if epoch.work > 0.0]
     if not working or all(epoch.price == 0.0 for epoch in working):
         return 0.0
-    works, prices, capacities, communications = (
-        np.array([getattr(epoch, name) for epoch in working])
-        for name in ("work", "price", "capacity", "communication")
-    )
+    works, prices, capacities, communications = _columns(working)
     highest = np.log(capacities)
     lowest = _slowest(works, communications, highest, deadline)
     free = float(prices @ np.exp(lowest)) if deadline is not None else 0.0
@@ -60,6 +58,51 @@ def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadlin
         options={"xatol": 1e-7},
     )
     return max(free, -float(found.fun))
+
+
+def least_prices(epochs: Sequence[EpochFacts], multipliers: FloatArray, deadline: float | None) -> FloatArray:
+    """Least price x + lam T(k, x) of every epoch at every price lam of time; shape (L, n) [cost].
+
+    Infinite where an epoch misses the round deadline with all resources by more than rounding.
+
+    Parameters
+    ----------
+    multipliers : float array (L,)
+        lam >= 0 [cost / time].
+    deadline : float or None
+        tau [time].
+    """
+    works, prices, capacities, communications = _columns(epochs)
+    charges = multipliers[:, None]
+    busy = works > 0.0
+    highest = np.log(capacities)
+    lowest = _slowest(works, communications, highest, deadline)
+
+    def terms(logarithms: FloatArray) -> FloatArray:
+        return prices * np.exp(logarithms) + charges * works * np.exp(-logarithms)
+
+    shape = (len(multipliers), len(works))
+    least = _minima(terms, np.broadcast_to(lowest, shape), np.broadcast_to(highest, shape))
+    found = np.where(busy, least, 0.0) + charges * communications
+    if deadline is not None:
+        shortest = communications + np.where(busy, works / capacities, 0.0)
+        found[:, shortest > deadline * (1.0 + _DEADLINE_TOLERANCE)] = math.inf
+    return np.asarray(found)
+
+
+def shortest_times(epochs: Sequence[EpochFacts]) -> FloatArray:
+    """T(k) with all resources, shape (n,) [time]."""
+    works, _, capacities, communications = _columns(epochs)
+    return np.asarray(communications + works / capacities)
+
+
+def _columns(epochs: Sequence[EpochFacts]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Work, price, capacity and communication of all epochs, each of shape (n,)."""
+    names = ("work", "price", "capacity", "communication")
+    works, prices, capacities, communications = (
+        np.array([getattr(epoch, name) for epoch in epochs], dtype=float) for name in names
+    )
+    return works, prices, capacities, communications
 
 
 def _slowest(

@@ -24,6 +24,7 @@ _BLOCK = 1 << 21
 _QUANTILE = 1e-12  # relative error allowed to a quantile function
 _ROUNDING = 1e-14  # relative error allowed to the few roundings of one increment, or of a sum of them
 _PROBABILITY = 4.0 * float(np.finfo(float).eps)
+_ONE = np.ones(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +124,9 @@ def final_losses(instance: Instance, sample: Sample, plan: Plan) -> Range:
     parts: list[Range] = []
     before = instance.target.initial_model
     for number, epoch in enumerate(plan.epochs, start=1):
-        gain = gains(instance, sample, number, position[epoch.model], given[epoch.cluster])
-        parts.append(Range(-gain.upper, -gain.lower))
+        share = np.array([float(data_share(instance, given[epoch.cluster]))])
+        gain = gains(instance, sample, number, position[epoch.model], share)
+        parts.append(Range(-gain.upper[0], -gain.lower[0]))
         if before is not None and before != epoch.model:
             parts.append(switch_losses(instance, sample, number, position[before], position[epoch.model]))
         before = epoch.model
@@ -135,15 +137,20 @@ def final_losses(instance: Instance, sample: Sample, plan: Plan) -> Range:
     return Range(lower - slack, upper + slack)
 
 
-def gains(instance: Instance, sample: Sample, number: int, model: int, data: frozenset[str]) -> Range:
-    """By how much epoch ``number`` lowers the loss, switches apart; arrays of shape (S,) [loss]."""
+def gains(instance: Instance, sample: Sample, number: int, model: int, shares: FloatArray) -> Range:
+    """By how much epoch ``number`` lowers the loss, switches apart; arrays of shape (H, S) [loss].
+
+    Parameters
+    ----------
+    shares : float array (H,)
+        h(D) > 0 of some sets of data.
+    """
     amount, law = improvement_of(instance.models[model], number)
-    coefficient = data_share(instance, data) * amount
     if isinstance(law, Deterministic):
-        return _increment(sample, _constant(sample.size, float(coefficient * decimal(law.value))), 1.0)
+        return _increment(sample, _constant(sample.size, float(amount * decimal(law.value))), shares[:, None])
     column = (slice(None), number - 1, model)
     noise = Range(sample.improvements.lower[column], sample.improvements.upper[column])
-    return _increment(sample, noise, float(coefficient))
+    return _increment(sample, noise, float(amount) * shares[:, None])
 
 
 def switch_losses(instance: Instance, sample: Sample, number: int, before: int, after: int) -> Range:
@@ -152,9 +159,9 @@ def switch_losses(instance: Instance, sample: Sample, number: int, before: int, 
     if before == after or isinstance(law, Zero):
         return _constant(sample.size, 0.0)
     if isinstance(law, Deterministic):
-        return _increment(sample, _constant(sample.size, law.value), 1.0)
+        return _increment(sample, _constant(sample.size, law.value), _ONE)
     column = (slice(None), number - 1, before, after)
-    return _increment(sample, Range(sample.switches.lower[column], sample.switches.upper[column]), 1.0)
+    return _increment(sample, Range(sample.switches.lower[column], sample.switches.upper[column]), _ONE)
 
 
 def quantiles(law: RandomLaw, numbers: FloatArray) -> Range:
@@ -168,12 +175,12 @@ def quantiles(law: RandomLaw, numbers: FloatArray) -> Range:
     return Range(points - _QUANTILE * np.abs(points), points + _QUANTILE * np.abs(points))
 
 
-def _increment(sample: Sample, noise: Range, factor: float) -> Range:
-    """``factor * noise``, rounded to the decimals of the sample if it has any."""
-    low, high = (noise.lower, noise.upper) if factor >= 0 else (noise.upper, noise.lower)
+def _increment(sample: Sample, noise: Range, factors: FloatArray) -> Range:
+    """``factors * noise``, rounded to the decimals of the sample if it has any."""
+    ends = factors * noise.lower, factors * noise.upper
+    low, high = np.minimum(*ends), np.maximum(*ends)
     if sample.decimals is None:
-        return Range(factor * low, factor * high)
-    low, high = (np.asarray(factor * end, dtype=float) for end in (low, high))
+        return Range(low, high)
     return Range(
         np.round(low - _ROUNDING * np.abs(low), sample.decimals),
         np.round(high + _ROUNDING * np.abs(high), sample.decimals),
