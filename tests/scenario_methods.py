@@ -1,0 +1,64 @@
+"""One way to ask the judge and every method that counts scenarios, for the tests that compare them.
+
+``written-out`` is the judge itself (`depl.benchmarks.scenario_enumeration`), so that every oracle is tried
+on it, too; the others are whatever is registered with the meaning SCENARIOS.
+"""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+
+import depl
+from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
+from depl.models.methods import Meaning
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Solution, Termination
+from depl.models.scenarios.draws import Scenarios, allowed_misses
+
+JUDGE = "written-out"
+REGISTERED = [method.name for method in depl.methods() if method.meaning is Meaning.SCENARIOS]
+every_method = pytest.mark.parametrize("method", [JUDGE, *REGISTERED])
+every_registered_method = pytest.mark.parametrize("method", REGISTERED)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A proven optimum, or a proof that there is none: infinite cost and no plan."""
+
+    cost: float
+    plan: Plan | None
+
+    @property
+    def models(self) -> list[str]:
+        assert self.plan is not None
+        return [epoch.model for epoch in self.plan.epochs]
+
+
+def judged(instance: Instance, scenarios: Scenarios) -> Answer:
+    """What the judge says."""
+    given = scenarios.improvements, scenarios.switches, scenarios.decimals
+    return Answer(*cheapest_under_scenarios(instance, *given))
+
+
+def proven(method: str, instance: Instance, scenarios: Scenarios) -> Answer:
+    """What a method proves; its plan is priced and counted again by code that no solver uses."""
+    if method == JUDGE:
+        return judged(instance, scenarios)
+    result = depl.solve(instance, method, scenarios=scenarios)
+    if result.termination is Termination.INFEASIBLE:
+        assert result.solution is Solution.NONE
+        assert (result.plan, result.cost, result.lower_bound) == (None, None, math.inf)
+        assert result.reason
+        return Answer(math.inf, None)
+    assert result.termination is Termination.OPTIMAL
+    assert result.solution is Solution.PROVEN_OPTIMAL
+    assert result.lower_bound == pytest.approx(result.cost, rel=1e-9)
+    if result.dual is not None:
+        assert result.dual.bound <= result.cost * (1 + 1e-9)
+    given = scenarios.improvements, scenarios.switches, scenarios.decimals
+    cost, misses = cost_and_misses(instance, result.plan, *given)
+    assert cost == pytest.approx(result.cost, rel=1e-12)
+    assert misses <= allowed_misses(instance, len(scenarios))
+    return Answer(cost, result.plan)
