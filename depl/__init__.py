@@ -20,10 +20,11 @@ from depl.models.enumeration import enumerate_plans
 from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.evaluation import Evaluation, evaluate
 from depl.models.explain import explain
-from depl.models.methods import Limits, Outcome, register
+from depl.models.methods import Limits, Meaning, Outcome, register
 from depl.models.methods import registered as methods
 from depl.models.plan import Plan
 from depl.models.problem import Instance
+from depl.models.programs.methods import milp, milp_resource
 from depl.models.result import Result, Solution, Termination
 from depl.models.solve import VerificationError, solve
 from depl.models.verifier import Report
@@ -37,6 +38,8 @@ except PackageNotFoundError:  # a source tree that was not installed
 register("enumerate", enumerate_plans)
 register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
+register("milp", milp, meaning=Meaning.SCENARIOS)
+register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
 
 __all__ = [
     "DeplError",

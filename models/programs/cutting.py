@@ -1,0 +1,381 @@
+"""The programs F2 and F1 made exact by cuts: the loop behind the methods ``milp`` and ``milp-resource``.
+
+The loop. Both programs are relaxations that become exact at a sequence of configurations when the cuts of
+its cheapest resources are added (`depl.models.programs.price_space`, `resource_space`). So: solve; compute
+the true cost of the sequence found by the closed form; add its cuts; solve again. Every bound of HiGHS is a
+bound of the problem, because all cuts are valid; when it meets the cost of a plan, that plan is optimal.
+Every sequence enters once, so the loop ends.
+
+Guards. Sequences are judged by `SampledProblem` and not by the solver's variables: if one misses too many
+scenarios or a time limit, by less than the solver's tolerance, it is excluded by a row (`add_no_good`), and
+the loop goes on. The cost never comes from the solver.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from depl.models.allocation import Allocation
+from depl.models.errors import NotCoveredError
+from depl.models.evaluation import INTENT, Reading
+from depl.models.methods import Limits
+from depl.models.programs.attainable import Attainable, attainable
+from depl.models.programs.common import add_no_good, read_choices, write_choices
+from depl.models.programs.highs import Answer, Option, Session, Status, solve_program
+from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.start import Choices, first_plan
+from depl.models.programs.unreachable import why_infeasible
+from depl.models.result import Termination
+from depl.models.scenarios.sampled import Configuration, SampledProblem
+
+MAXIMUM_BINARIES = 5_000
+"""Binary variables above which the methods refuse."""
+
+MAXIMUM_TERMS = 1_000_000
+"""Coefficients of constraint (3) above which the methods refuse."""
+
+PROOF = 1e-9
+"""Relative difference of cost and bound that counts as none."""
+
+_UNITS = 1000.0
+"""Cost of a plan in the units of the program: solvers have absolute tolerances."""
+
+_ROOT_ROUNDS = 12
+
+
+class Formulation(Protocol):
+    """A program that can be made exact; `PriceSpace` and `ResourceSpace` are two."""
+
+    model: Any
+
+    def tighten(self, choices: Choices, allocation: Allocation) -> list[Any]:
+        """Make the program exact at a feasible sequence; returns the new constraints."""
+
+    def separate(self) -> list[Any]:
+        """Cut off the present, possibly fractional values; returns the new constraints."""
+
+    def write_resources(self, choices: Choices, allocation: Allocation) -> None:
+        """Set the continuous variables to a plan, as a start."""
+
+
+Builder = Callable[[SampledProblem, Attainable, Reading, float], Formulation]
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramSolution:
+    """What the loop found.
+
+    Attributes
+    ----------
+    termination : Termination
+    choices : list or None
+        Configurations of the best plan, epoch by epoch; empty for the plan that does not train, None without
+        a plan.
+    cost : float
+        Its cost under the reading, infinite without a plan [cost].
+    lower_bound : float
+        No feasible plan costs less [cost]; infinite if infeasible.
+    reason : str or None
+        Why there is no plan, or no proof.
+    programs : int
+        How many programs were solved.
+    near_ties : int
+        Sequences that the solver took for feasible and the exact count did not.
+    build_seconds : float
+        Spent on tables and on writing the program down.
+    options : mapping
+        The solver's options in force, tolerances included.
+    """
+
+    termination: Termination
+    choices: Choices | None
+    cost: float
+    lower_bound: float
+    reason: str | None = None
+    programs: int = 0
+    near_ties: int = 0
+    build_seconds: float = 0.0
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+def solve_sampled(
+    problem: SampledProblem,
+    formulation: Builder = PriceSpace,
+    limits: Limits | None = None,
+    reading: Reading = INTENT,
+    *,
+    solve_with: str = "session",
+    options: Mapping[str, Option] | None = None,
+) -> ProgramSolution:
+    """Solve the sampled problem to proven optimality by a program and its cuts.
+
+    Parameters
+    ----------
+    problem : SampledProblem
+    formulation : class
+        `PriceSpace` (F2) or `ResourceSpace` (F1).
+    limits : Limits, optional
+        Gap, time limit, seed of the solver and progress are used.
+    reading : Reading
+        Intent or letter of (2) and (6); cost and bound are those of this reading.
+    solve_with : str
+        ``session`` (HiGHS, kept between cuts), ``highs`` (HiGHS through Pyomo, anew after every cut), or
+        ``scip``.
+    options : mapping, optional
+        Changes to the solver's options, by its own names.
+
+    Raises
+    ------
+    NotCoveredError
+        If the program would have more than `MAXIMUM_BINARIES` binary variables or `MAXIMUM_TERMS`
+        coefficients in constraint (3).
+    InvalidInputError
+        For an unknown solver or option.
+    """
+    loop = _Loop(problem, formulation, limits or Limits(), reading, solve_with, dict(options or {}))
+    try:
+        return loop.run()
+    except KeyboardInterrupt:
+        return loop.solution(Termination.INTERRUPTED)
+
+
+@dataclass
+class _Loop:
+    """The state of one solve: what is held and what is proved."""
+
+    problem: SampledProblem
+    formulation: Builder
+    limits: Limits
+    reading: Reading
+    solve_with: str
+    options: dict[str, Option]
+    best: Choices | None = None
+    cost: float = math.inf
+    bound: float = 0.0
+    unit: float = 1.0
+    programs: int = 0
+    near_ties: int = 0
+    build_seconds: float = 0.0
+    in_force: Mapping[str, Option] = field(default_factory=dict)
+    excluded: set[tuple[Configuration, ...]] = field(default_factory=set)
+
+    def run(self) -> ProgramSolution:
+        """Bounds, a first plan, the program, its cuts."""
+        problem = self.problem
+        if problem.misses([]) <= problem.allowed:
+            self.best, self.cost = [], 0.0
+            return self.solution(Termination.OPTIMAL)
+        self._require_manageable()
+        began = time.perf_counter()
+        bounds = attainable(problem)
+        if not bounds.possible:
+            return self._infeasible()
+        self._offer(first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired()))
+        self.unit = (self.cost if 0 < self.cost < math.inf else self._largest_cost()) / _UNITS
+        program = self.formulation(problem, bounds, self.reading, self.unit)
+        self.build_seconds = time.perf_counter() - began
+        backend = self._backend(program)
+        self.limits.report(self.cost, self.bound)
+        if isinstance(backend, _Direct) and backend.strengthen(program, self.limits) is Status.INTERRUPTED:
+            return self.solution(Termination.INTERRUPTED)
+        return self._cut(program, backend)
+
+    def exact_cost(self, choices: Choices) -> float:
+        """Cost of a sequence under the reading, infinite if it misses a time limit [cost]."""
+        allocation = self.problem.allocation(choices)
+        charges = len(choices) if self.reading.transfer_every_epoch else 1
+        return charges * self.problem.transfers(choices) + allocation.cost
+
+    def solution(self, termination: Termination, reason: str | None = None) -> ProgramSolution:
+        """What can be said now."""
+        infeasible = termination is Termination.INFEASIBLE
+        bound = math.inf if infeasible else min(self.bound, self.cost)
+        if self.best is None and reason is None and not infeasible:
+            reason = "stopped before a plan was found; allow more time"
+        if termination is Termination.OPTIMAL:
+            bound = self.cost
+        return ProgramSolution(
+            termination,
+            self.best,
+            self.cost,
+            bound,
+            reason,
+            self.programs,
+            self.near_ties,
+            self.build_seconds,
+            self.in_force,
+        )
+
+    def _cut(self, program: Formulation, backend: "_Backend") -> ProgramSolution:
+        """Solve and add cuts until the bound meets the cost."""
+        while True:
+            if self._proved(0.0 if self.cost == 0 else PROOF):
+                return self.solution(Termination.OPTIMAL)
+            if self.limits.gap > 0 and self._proved(self.limits.gap):
+                return self.solution(Termination.GAP_REACHED)
+            if self.limits.expired():
+                return self.solution(Termination.TIME_LIMIT)
+            self._write_start(program)
+            answer = backend.solve(self._remaining(), self._watch)
+            self.programs, self.in_force = self.programs + 1, answer.options or {}
+            added = self._take(program, backend, answer)
+            if answer.status is Status.INFEASIBLE and self.best is None:
+                return self._infeasible()
+            stopped = _STOPPED.get(answer.status)
+            if stopped is not None:
+                return self.solution(stopped)
+            if answer.status is not Status.OPTIMAL:
+                return self.solution(Termination.EXHAUSTED, f"the solver ended with {answer.status.value}")
+            self.limits.report(self.cost, min(self.bound, self.cost))
+            if not added and not self._proved(max(PROOF, self.limits.gap)):
+                gap = (self.cost - self.bound) / self.cost
+                return self.solution(
+                    Termination.EXHAUSTED, f"the solver's tolerances leave a gap of {gap:.1e}"
+                )
+            backend.add(added)
+
+    def _take(self, program: Formulation, backend: "_Backend", answer: Answer) -> list[Any]:
+        """Judge the solutions of one program, best last; returns the rows that follow from them."""
+        if answer.status is not Status.INFEASIBLE and math.isfinite(answer.bound):
+            self.bound = max(self.bound, answer.bound * self.unit)
+        added: list[Any] = []
+        for choices in backend.sequences(answer):
+            if tuple(choices) in self.excluded:
+                continue
+            missed = self.problem.misses(choices) > self.problem.allowed
+            allocation = self.problem.allocation(choices)
+            if missed or not allocation.feasible:
+                self.excluded.add(tuple(choices))
+                self.near_ties += 1
+                added.append(add_no_good(program.model, self.problem, choices, same_gain=missed))
+                continue
+            self._offer(choices)
+            added += program.tighten(choices, allocation)
+        return added
+
+    def _offer(self, choices: Choices | None) -> None:
+        """Keep a feasible sequence if it is the cheapest so far."""
+        if choices is not None and (cost := self.exact_cost(choices)) < self.cost:
+            self.best, self.cost = list(choices), cost
+
+    def _write_start(self, program: Formulation) -> None:
+        if self.best and write_choices(program.model, self.problem, self.best):
+            program.write_resources(self.best, self.problem.allocation(self.best))
+
+    def _proved(self, gap: float) -> bool:
+        return self.best is not None and self.cost - self.bound <= gap * self.cost
+
+    def _remaining(self) -> float | None:
+        if self.limits.time_limit is None:
+            return None
+        return self.limits.started + self.limits.time_limit - time.perf_counter()
+
+    def _watch(self, bound: float) -> None:
+        self.limits.report(self.cost, min(max(self.bound, bound * self.unit), self.cost))
+
+    def _largest_cost(self) -> float:
+        """A bound of the cost of every plan, without transfers; 1 if that is 0 [cost]."""
+        capacities = [max(item.price * item.capacity for item in row) for row in self.problem.loads]
+        return math.fsum(capacities) or 1.0
+
+    def _require_manageable(self) -> None:
+        problem = self.problem
+        choices = problem.epochs * len(problem.configurations)
+        binaries = choices + len(problem.scenarios)
+        if binaries > MAXIMUM_BINARIES:
+            raise NotCoveredError(
+                f"the program would have up to {binaries} binary variables, of at most "
+                f"{MAXIMUM_BINARIES} accepted; use scenario-search, fewer scenarios, or fewer epochs"
+            )
+        steps = choices + problem.epochs * len(problem.instance.models) ** 2
+        if steps * len(problem.scenarios) > MAXIMUM_TERMS:
+            raise NotCoveredError(
+                f"constraint (3) would have up to {steps * len(problem.scenarios)} coefficients, of at "
+                f"most {MAXIMUM_TERMS} accepted; use scenario-search, fewer scenarios, or fewer epochs"
+            )
+
+    def _infeasible(self) -> ProgramSolution:
+        return self.solution(Termination.INFEASIBLE, why_infeasible(self.problem, self._remaining()))
+
+    def _backend(self, program: Formulation) -> "_Backend":
+        if self.solve_with == "session":
+            options = {"random_seed": self.limits.seed % 2**31, **self.options}
+            if self.limits.gap > 0:
+                options.setdefault("mip_rel_gap", self.limits.gap / 2)
+            return _Direct(Session(program.model, options), self.problem)
+        return _ThroughPyomo(program.model, self.problem, self.solve_with, self.options)
+
+
+_STOPPED = {Status.TIME_LIMIT: Termination.TIME_LIMIT, Status.INTERRUPTED: Termination.INTERRUPTED}
+
+
+class _Backend(Protocol):
+    """A solver that holds a program between cuts."""
+
+    def solve(self, time_limit: float | None, watch: Callable[[float], None]) -> Answer:
+        """Solve the program as it is now, started at the values of its variables."""
+
+    def sequences(self, answer: Answer) -> list[Choices]:
+        """The sequences of an answer, best last."""
+
+    def add(self, constraints: list[Any]) -> None:
+        """Take note of new constraints."""
+
+
+@dataclass
+class _Direct:
+    """One HiGHS object, kept."""
+
+    session: Session
+    problem: SampledProblem
+
+    def strengthen(self, program: Formulation, limits: Limits) -> Status:
+        """Add cuts at the optimum of the continuous relaxation, a few rounds long; why it stopped."""
+        status = Status.OPTIMAL
+        self.session.relax(True)
+        for _ in range(_ROOT_ROUNDS):
+            remaining = None if limits.time_limit is None else limits.time_limit / 4
+            if limits.expired() or (status := self.session.solve(remaining).status) is not Status.OPTIMAL:
+                break
+            added = program.separate()
+            if not added:
+                break
+            self.session.add(added)
+        self.session.relax(False)
+        return status
+
+    def solve(self, time_limit: float | None, watch: Callable[[float], None]) -> Answer:
+        self.session.start()
+        return self.session.solve(time_limit, watch)
+
+    def sequences(self, answer: Answer) -> list[Choices]:
+        found = []
+        for values in answer.solutions:
+            self.session.load(values)
+            found.append(read_choices(self.session.model, self.problem))
+        return found
+
+    def add(self, constraints: list[Any]) -> None:
+        self.session.add(constraints)
+
+
+@dataclass
+class _ThroughPyomo:
+    """A solver that is given the whole model every time."""
+
+    model: Any
+    problem: SampledProblem
+    solve_with: str
+    options: dict[str, Option]
+
+    def solve(self, time_limit: float | None, watch: Callable[[float], None]) -> Answer:
+        del watch
+        return solve_program(self.model, time_limit, self.options, self.solve_with)
+
+    def sequences(self, answer: Answer) -> list[Choices]:
+        return [] if answer.objective is None else [read_choices(self.model, self.problem)]
+
+    def add(self, constraints: list[Any]) -> None:
+        """Nothing to do: the constraints are in the model."""

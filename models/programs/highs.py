@@ -1,0 +1,424 @@
+"""The one place where a solver is called: HiGHS, and SCIP as a second opinion.
+
+Two roads to HiGHS lead to the same answers (a test says so):
+
+- `Session` holds one HiGHS object, translated once from the Pyomo model by Pyomo's standard-form compiler.
+  Cuts are added to it row by row, a known plan starts it, incumbents and bounds are seen while it runs. It
+  runs in a thread of its own: when the time limit has passed by more than `GRACE` seconds or Ctrl-C is
+  pressed, it is told to stop, and left alone if it does not listen, so both always hold. The methods use it.
+- `solve_program` is the road for any Pyomo model, by ``pyomo.contrib.solver``, chosen by class. That
+  interface, and not ``appsi_highs``, because it is the one Pyomo develops, it tells termination from solution
+  and it has a sibling for SCIP; what it lacks, a start and incumbents on the way, `Session` has.
+
+Neither raises for a model without a solution: look at `Answer.status` first.
+
+Tolerances (`OPTIONS`). HiGHS accepts an integer solution whose rows are off by
+``mip_feasibility_tolerance``; its default of 1e-6 let a plan pass as optimal that missed the quantile by 1e-7
+and was a third too cheap. Gaps are 0, also the absolute one, whose default of 1e-6 means nothing in unknown
+units. HiGHS refuses unknown option names only by a return code that is easily lost: names are checked first.
+"""
+
+import contextlib
+import difflib
+import importlib.util
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import highspy
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.common.errors import InfeasibleConstraintException
+from pyomo.contrib.solver.common.results import TerminationCondition
+from pyomo.contrib.solver.solvers.highs import Highs as PyomoHighs
+from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect as PyomoScip
+from pyomo.repn import generate_standard_repn
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+from depl.models.errors import InvalidInputError
+from depl.models.laws import FloatArray
+
+Option = bool | int | float | str
+
+OPTIONS: Mapping[str, Option] = {
+    "mip_rel_gap": 0.0,
+    "mip_abs_gap": 0.0,
+    "mip_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "output_flag": False,
+}
+"""What HiGHS is told unless the caller says otherwise."""
+
+SCIP_OPTIONS: Mapping[str, Option] = {"limits/gap": 0.0, "limits/absgap": 0.0, "numerics/feastol": 1e-9}
+"""The same for SCIP."""
+
+GRACE = 2.0
+"""Seconds that HiGHS gets to stop after it was told to, before it is left alone."""
+
+_TICK = 0.05
+
+Watcher = Callable[[float], None]
+"""Called with the bound of a running solve, in the units of its objective."""
+
+
+class Status(Enum):
+    """Why a solver stopped."""
+
+    OPTIMAL = "optimal"
+    """Proved to be optimal, within its gap."""
+    INFEASIBLE = "infeasible"
+    """Proved to have no solution."""
+    UNBOUNDED = "unbounded"
+    """Unbounded, or not told apart from infeasible."""
+    TIME_LIMIT = "time_limit"
+    """The time limit was reached."""
+    INTERRUPTED = "interrupted"
+    """Ctrl-C."""
+    ERROR = "error"
+    """Anything else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solver says of a program; the values of its variables are in the Pyomo model.
+
+    Attributes
+    ----------
+    status : Status
+    objective : float or None
+        Of the best solution; None if there is none.
+    bound : float
+        Proved bound of the optimum; for a minimum minus infinity if nothing is known.
+    solutions : tuple of float arrays
+        Improving solutions in the order of `Session.columns`, the best one last; only of a `Session`.
+    options : mapping
+        The options in force.
+    """
+
+    status: Status
+    objective: float | None
+    bound: float
+    solutions: tuple[FloatArray, ...] = ()
+    options: Mapping[str, Option] | None = None
+
+
+class Session:
+    """One HiGHS object for a Pyomo model to which rows are added.
+
+    Attributes
+    ----------
+    model : pyomo.environ.ConcreteModel
+        A minimisation with linear rows.
+    columns : list of Pyomo variables
+        In the order of HiGHS.
+    options : mapping
+        The options in force.
+
+    Parameters
+    ----------
+    options : mapping, optional
+        Changes to `OPTIONS`, by the names of HiGHS.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown option, or a value that HiGHS refuses.
+    """
+
+    def __init__(self, model: pyo.ConcreteModel, options: Mapping[str, Option] | None = None) -> None:
+        """Translate ``model``."""
+        self.options = {**OPTIONS, **(options or {})}
+        self.model = model
+        self._highs: Any = _engine()
+        _set_options(self._highs, self.options)
+        self._abandoned = self._impossible = False
+        try:
+            form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=pyo.minimize)
+        except InfeasibleConstraintException:
+            self.columns: list[Any] = []
+            self._impossible = True
+            return
+        self.columns = list(form.columns)
+        self._index = {id(variable): index for index, variable in enumerate(self.columns)}
+        self._highs.passModel(_highs_model(form))
+        self._seen: list[FloatArray] = []
+        self._bound = -math.inf
+        self._highs.HandleUserInterrupt = True
+        self._highs.cbMipImprovingSolution.subscribe(self._remember)
+        self._highs.cbMipInterrupt.subscribe(self._listen)
+
+    def add(self, constraints: Iterable[Any]) -> None:
+        """Add constraints of the model that were not there when it was translated."""
+        for constraint in constraints:
+            body = generate_standard_repn(constraint.body)
+            indices = [self._index[id(variable)] for variable in body.linear_vars]
+            lower, upper = pyo.value(constraint.lower), pyo.value(constraint.upper)
+            self._highs.addRow(
+                -highspy.kHighsInf if lower is None else lower - body.constant,
+                highspy.kHighsInf if upper is None else upper - body.constant,
+                len(indices),
+                np.array(indices, dtype=np.int32),
+                np.array([float(c) for c in body.linear_coefs]),
+            )
+
+    def relax(self, relaxed: bool) -> None:
+        """Treat integer variables as continuous, or as integers again."""
+        self._highs.setOptionValue("solve_relaxation", relaxed)
+
+    def start(self) -> None:
+        """Begin the next solve at the present values of the model's variables."""
+        solution = highspy.HighsSolution()
+        solution.col_value = [float(variable.value or 0.0) for variable in self.columns]
+        solution.value_valid = True
+        self._highs.setSolution(solution)
+
+    def solve(self, time_limit: float | None = None, watch: Watcher | None = None) -> Answer:
+        """Solve, and put the best solution into the model.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Wall seconds; kept to within `GRACE` whatever HiGHS does.
+        watch : callable, optional
+            Receives the bound, from this thread.
+        """
+        if self._impossible:
+            return Answer(Status.INFEASIBLE, None, math.inf, options=self.options)
+        if self._abandoned:
+            return Answer(Status.ERROR, None, -math.inf, options=self.options)
+        limit = math.inf if time_limit is None else max(time_limit, 1e-3)
+        self._seen, self._bound = [], -math.inf
+        # HiGHS counts the seconds of all solves of an object.
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + limit)
+        ended, stopped = self._run(limit, watch)
+        if not ended:
+            self._abandoned = True
+            return Answer(stopped or Status.ERROR, None, self._bound, tuple(self._seen), self.options)
+        return self._answer(stopped)
+
+    def load(self, values: FloatArray) -> None:
+        """Give the model's variables these values."""
+        for variable, value in zip(self.columns, values, strict=True):
+            variable.set_value(float(value), skip_validation=True)
+
+    def _run(self, limit: float, watch: Watcher | None) -> tuple[bool, Status | None]:
+        """Run HiGHS in its thread; says whether it ended, and who stopped it, if somebody did."""
+        began, told = time.perf_counter(), math.inf
+        stopped: Status | None = None
+        self._highs.startSolve()
+        while True:
+            try:
+                if self._highs.wait(_TICK)[0]:
+                    return True, stopped
+                if watch is not None:
+                    watch(self._bound)
+            except KeyboardInterrupt:
+                stopped = Status.INTERRUPTED
+            now = time.perf_counter()
+            if stopped is None and now - began > limit + _TICK:
+                stopped = Status.TIME_LIMIT
+            if stopped is not None and told == math.inf:
+                told = now
+                self._highs.cancelSolve()
+            if now - told > GRACE:
+                return False, stopped
+
+    def _answer(self, stopped: Status | None) -> Answer:
+        status = _STATUS.get(self._highs.getModelStatus(), Status.ERROR)
+        information = self._highs.getInfo()
+        whole = information.mip_node_count >= 0
+        objective, bound = None, -math.inf
+        if information.primal_solution_status == 2:  # feasible
+            objective = float(information.objective_function_value)
+            self._seen.append(np.array(self._highs.getSolution().col_value))
+            self.load(self._seen[-1])
+        if whole:
+            bound = float(information.mip_dual_bound)
+        elif status is Status.OPTIMAL and objective is not None:
+            bound = objective
+        if status is Status.INFEASIBLE:
+            bound = math.inf
+        if status not in (Status.OPTIMAL, Status.INFEASIBLE) and stopped is not None:
+            status = stopped
+        return Answer(status, objective, bound, tuple(self._seen), self.options)
+
+    def _remember(self, event: Any) -> None:
+        self._seen.append(np.array(event.data_out.mip_solution))
+        self._listen(event)
+
+    def _listen(self, event: Any) -> None:
+        bound = float(event.data_out.mip_dual_bound)
+        if math.isfinite(bound):
+            self._bound = max(self._bound, bound)
+
+
+def solve_program(
+    model: pyo.ConcreteModel,
+    time_limit: float | None = None,
+    options: Mapping[str, Option] | None = None,
+    solve_with: str = "highs",
+) -> Answer:
+    """Solve any linear Pyomo model, and put the solution, if there is one, into its variables.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Wall seconds, as far as the solver keeps it.
+    options : mapping, optional
+        Changes to `OPTIONS` or `SCIP_OPTIONS`, by the names of the solver.
+    solve_with : str
+        ``highs``, or ``scip`` if pyscipopt is installed.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown solver or option, a value that it refuses, or a solver that is not installed.
+    """
+    engine: Any
+    if solve_with == "highs":
+        given = {**OPTIONS, **(options or {})}
+        _set_options(_engine(), given)
+        engine = PyomoHighs()
+        # Pyomo turns the log on to capture it, and our option would turn it off again: leave it to Pyomo.
+        passed = {name: value for name, value in given.items() if name != "output_flag"}
+    elif solve_with == "scip":
+        given = passed = {**SCIP_OPTIONS, **(options or {})}
+        _check_scip_options(given)
+        engine = PyomoScip()
+    else:
+        raise InvalidInputError(f"no solver {solve_with!r}; known are highs and scip", "solve_with")
+    try:
+        results = engine.solve(
+            model,
+            time_limit=time_limit,
+            solver_options=dict(passed),
+            raise_exception_on_nonoptimal_result=False,
+            load_solutions=False,
+        )
+    except InfeasibleConstraintException:
+        return Answer(Status.INFEASIBLE, None, math.inf, options=given)
+    status = _CONDITION.get(results.termination_condition, Status.ERROR)
+    objective, bound = results.incumbent_objective, results.objective_bound
+    if objective is not None:
+        results.solution_loader.load_vars()
+    if status is Status.INFEASIBLE:
+        bound = math.inf
+    return Answer(status, objective, -math.inf if bound is None else float(bound), options=given)
+
+
+def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
+    """Write a program as LP or MPS, by the ending of ``path``, with the names of its components.
+
+    The file appears under its name only when it is complete.
+
+    Raises
+    ------
+    InvalidInputError
+        For another ending.
+    """
+    target = Path(path)
+    kinds = {".lp": "lp", ".mps": "mps"}
+    if target.suffix.lower() not in kinds:
+        raise InvalidInputError(f"the file must end in .lp or .mps, not {target.suffix!r}", "path")
+    handle, temporary = tempfile.mkstemp(suffix=target.suffix, prefix=f".{target.stem}-", dir=target.parent)
+    os.close(handle)
+    try:
+        model.write(
+            temporary, format=kinds[target.suffix.lower()], io_options={"symbolic_solver_labels": True}
+        )
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    return target
+
+
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
+    highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.UNBOUNDED,
+    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+}
+
+_CONDITION = {
+    TerminationCondition.convergenceCriteriaSatisfied: Status.OPTIMAL,
+    TerminationCondition.provenInfeasible: Status.INFEASIBLE,
+    TerminationCondition.locallyInfeasible: Status.ERROR,
+    TerminationCondition.unbounded: Status.UNBOUNDED,
+    TerminationCondition.infeasibleOrUnbounded: Status.UNBOUNDED,
+    TerminationCondition.maxTimeLimit: Status.TIME_LIMIT,
+    TerminationCondition.interrupted: Status.INTERRUPTED,
+}
+
+
+def _engine() -> Any:
+    """A fresh HiGHS object; highspy leaves its own constructor without types."""
+    return highspy.Highs()  # type: ignore[no-untyped-call]
+
+
+def _highs_model(form: Any) -> Any:
+    """The matrices of Pyomo's compiler as HiGHS takes them."""
+    rows = form.A.tocsr()
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = len(form.columns), rows.shape[0]
+    program.col_cost_ = np.asarray(form.c.todense()).ravel()
+    program.offset_ = float(form.c_offset[0])
+    infinity = highspy.kHighsInf
+    bounds = [variable.bounds for variable in form.columns]
+    program.col_lower_ = np.array([-infinity if low is None else low for low, _ in bounds], dtype=float)
+    program.col_upper_ = np.array([infinity if high is None else high for _, high in bounds], dtype=float)
+    sides = np.array([row.bound_type for row in form.rows])
+    right = np.asarray(form.rhs, dtype=float)
+    program.row_lower_ = np.where(sides <= 0, right, -infinity)
+    program.row_upper_ = np.where(sides >= 0, right, infinity)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_ = rows.indptr
+    program.a_matrix_.index_ = rows.indices
+    program.a_matrix_.value_ = rows.data
+    program.integrality_ = [
+        highspy.HighsVarType.kContinuous if variable.is_continuous() else highspy.HighsVarType.kInteger
+        for variable in form.columns
+    ]
+    return program
+
+
+def _set_options(engine: Any, options: Mapping[str, Option]) -> None:
+    engine.setOptionValue("output_flag", False)
+    for name, value in options.items():
+        if engine.getOptionType(name)[0] != highspy.HighsStatus.kOk:
+            known = [other for other in dir(engine.getOptions()) if not other.startswith("_")]
+            raise InvalidInputError(f"HiGHS has no such option{_nearest(name, known)}", f"options.{name}")
+        if engine.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise InvalidInputError(f"HiGHS refuses the value {value!r}", f"options.{name}")
+
+
+def _check_scip_options(options: Mapping[str, Option]) -> None:
+    if importlib.util.find_spec("pyscipopt") is None:
+        raise InvalidInputError("SCIP is not installed; install pyscipopt, or choose highs", "solve_with")
+    import pyscipopt  # optional, so imported where it is used
+
+    engine = pyscipopt.Model()
+    known = engine.getParams()
+    for name, value in options.items():
+        if name not in known:
+            raise InvalidInputError(f"SCIP has no such option{_nearest(name, known)}", f"options.{name}")
+        try:
+            engine.setParam(name, value)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise InvalidInputError(f"SCIP refuses the value {value!r}", f"options.{name}") from error
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,232 @@
+"""Program F2: resources and times projected out onto the price of time.
+
+For a fixed sequence the cheapest resources cost max over lam >= 0 of sum psi_k(lam) - lam T_max
+(`depl.models.allocation`), where psi is the least kappa x + lam (c / x + s / b) of one epoch. As exactly one
+configuration g trains in an epoch, psi of the epoch is sum_g psi_{k,g}(lam) w[k, g], linear in w. So
+
+    minimise  transfers + theta   subject to   theta >= sum_{k,g} psi_{k,g}(lam) w[k, g] - lam T_max
+
+for all lam >= 0 is the whole problem, and any finite set of prices a relaxation. The limit of the cuts for
+lam to infinity says that full resources must keep T_max:
+
+    sum_{k,g} (c / r + s / b) w[k, g] <= T_max.
+
+Without T_max there is no time row, and theta >= sum psi(0) w is exact. A configuration that misses the round
+deadline has psi infinite, and no variable. The cuts speak of T_max itself: a sequence that keeps T_max only
+by its tolerance of 1e-9 is let through, at the price that it would have without one.
+
+==================  ===========================================================================
+component           meaning
+==================  ===========================================================================
+``theta``           cost of all resources, in units of ``cost_unit``
+``eq2_price_cuts``  (2), (4), (5) and the round deadline at one price of time each
+``eq4_time``        (4) with full resources, divided by T_max
+==================  ===========================================================================
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from depl.models.allocation import TIME_TOLERANCE, Allocation, minimum_resources
+from depl.models.epochs import Load
+from depl.models.evaluation import INTENT, Reading
+from depl.models.laws import FloatArray
+from depl.models.programs.attainable import Attainable, attainable
+from depl.models.programs.common import linear, plan_frame, usable_keys
+from depl.models.scenarios.sampled import Configuration, SampledProblem
+
+_FIRST_PRICES = 8
+
+
+def price_space(
+    problem: SampledProblem,
+    reading: Reading = INTENT,
+    *,
+    bounds: Attainable | None = None,
+    cost_unit: float = 1.0,
+    multipliers: Sequence[float] | None = None,
+) -> pyo.ConcreteModel:
+    """Program F2 with cuts at a few prices of time.
+
+    Parameters
+    ----------
+    problem : SampledProblem
+    reading : Reading
+        Intent or letter of (2) and (6).
+    bounds : Attainable, optional
+        Of this problem, if it is known already.
+    cost_unit : float
+        The objective counts in this many units of cost.
+    multipliers : sequence of float, optional
+        Prices lam >= 0 of the cuts [cost / time]; `first_multipliers` unless given.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        A relaxation whose optimum is at most that of the problem; add cuts by `PriceSpace.tighten`.
+
+    Raises
+    ------
+    NotCoveredError
+        If no plan with an epoch can be feasible, so that there is nothing to write down.
+    """
+    return PriceSpace(problem, bounds or attainable(problem), reading, cost_unit, multipliers).model
+
+
+@dataclass(frozen=True, eq=False)
+class EpochCurves:
+    """What each index of w asks of its cluster; arrays (W,) in the order of `usable_keys`.
+
+    Attributes
+    ----------
+    work, price, capacity, communication : float array
+        As in `depl.models.epochs.Load`.
+    least : float array
+        x_min, 0 without a round deadline [resource].
+    """
+
+    work: FloatArray
+    price: FloatArray
+    capacity: FloatArray
+    communication: FloatArray
+    least: FloatArray
+
+    @classmethod
+    def of(cls, loads: Sequence[Load], round_deadline: float | None) -> "EpochCurves":
+        """The curves of some loads that keep the deadline."""
+        rows = [
+            (
+                item.work,
+                item.price,
+                item.capacity,
+                item.communication,
+                minimum_resources(item, round_deadline),
+            )
+            for item in loads
+        ]
+        return cls(*np.array(rows, dtype=float).reshape(len(rows), 5).T)
+
+    def resources(self, multiplier: float) -> FloatArray:
+        """The x that attains psi(lam); at lam = 0 without a deadline 0, which attains it in the limit."""
+        paid = (self.work > 0) & (self.price > 0)
+        slope = np.sqrt(np.divide(self.work, self.price, out=np.zeros_like(self.work), where=paid))
+        free = np.where(self.price > 0, math.sqrt(multiplier) * slope, self.capacity)
+        return np.asarray(np.where(self.work > 0, np.clip(free, self.least, self.capacity), 0.0))
+
+    def durations(self, resources: FloatArray) -> FloatArray:
+        """C / x + s / b; infinite where work gets nothing [time]."""
+        with np.errstate(divide="ignore"):
+            computing = np.divide(self.work, resources, out=np.zeros_like(self.work), where=self.work > 0)
+        return np.asarray(computing + self.communication)
+
+    def psi(self, multiplier: float) -> FloatArray:
+        """Least kappa x + lam (c / x + s / b), as `depl.models.allocation.price` [cost]."""
+        chosen = self.resources(multiplier)
+        charge = multiplier * self.durations(chosen) if multiplier > 0 else 0.0
+        return np.asarray(self.price * chosen + charge)
+
+    def multiplier(self, weights: FloatArray, maximum_time: float) -> float:
+        """The lam that maximises sum weights psi(lam) - lam T_max, by bisection over sqrt(lam).
+
+        The derivative, total time less T_max, falls in lam.
+        """
+        used = (weights > 0) & (self.work > 0) & (self.price > 0)
+        if not used.any():
+            return 0.0
+        low, high = (
+            0.0,
+            float((self.capacity * np.sqrt(self.price / np.where(used, self.work, 1.0)))[used].max()),
+        )
+        for _ in range(50):
+            middle = (low + high) / 2
+            times = self.durations(self.resources(middle * middle))
+            if float(weights[weights > 0] @ times[weights > 0]) > maximum_time:
+                low = middle
+            else:
+                high = middle
+        return high * high
+
+
+class PriceSpace:
+    """Program F2 and the cuts that make it exact.
+
+    Attributes
+    ----------
+    model : pyomo.environ.ConcreteModel
+    """
+
+    def __init__(
+        self,
+        problem: SampledProblem,
+        bounds: Attainable,
+        reading: Reading = INTENT,
+        cost_unit: float = 1.0,
+        multipliers: Sequence[float] | None = None,
+    ) -> None:
+        """Write the program down; the arguments are those of `price_space`."""
+        self.problem, self.cost_unit = problem, cost_unit
+        self.keys = usable_keys(problem, bounds)
+        position = {g: index for index, g in enumerate(problem.configurations)}
+        loads = [problem.loads[key[0] - 1][position[g]] for key, g in self.keys.items()]
+        target = problem.instance.target
+        self.curves = EpochCurves.of(loads, target.round_deadline)
+        self.model = model = plan_frame(problem, bounds, reading)
+        self._variables = [model.w[key] for key in self.keys]
+        model.theta = pyo.Var(bounds=(0, None))
+        model.eq2_cost = pyo.Objective(expr=model.transfers / cost_unit + model.theta)
+        model.eq2_price_cuts = pyo.ConstraintList()
+        self._known: set[float] = set()
+        if target.maximum_time is not None:
+            shares = self.curves.durations(self.curves.capacity) / target.maximum_time
+            model.eq4_time = pyo.Constraint(expr=linear(shares, self._variables) <= 1 + TIME_TOLERANCE)
+        self.add_cuts(self.first_multipliers() if multipliers is None else multipliers)
+
+    def first_multipliers(self) -> list[float]:
+        """Prices spread over the range in which resources move; 0 alone without T_max."""
+        curves = self.curves
+        paid = (curves.work > 0) & (curves.price > 0)
+        if self.problem.instance.target.maximum_time is None or not paid.any():
+            return [0.0]
+        ends = (curves.capacity[paid] ** 2) * curves.price[paid] / curves.work[paid]
+        return [0.0, *(float(ends.max()) * 4.0**-power for power in range(_FIRST_PRICES))]
+
+    def add_cuts(self, multipliers: Iterable[float]) -> list[Any]:
+        """Add the cuts of some prices, those that are there already left out; returns the new ones."""
+        maximum = self.problem.instance.target.maximum_time
+        added = []
+        for multiplier in multipliers:
+            if multiplier in self._known or (maximum is None and multiplier > 0):
+                continue
+            self._known.add(multiplier)
+            charge = 0.0 if maximum is None else multiplier * maximum
+            total = linear(
+                [*(self.curves.psi(multiplier) / self.cost_unit), -1.0], [*self._variables, self.model.theta]
+            )
+            added.append(self.model.eq2_price_cuts.add(total <= charge / self.cost_unit))
+        return added
+
+    def tighten(self, choices: Sequence[Configuration], allocation: Allocation) -> list[Any]:
+        """Make the program exact at a feasible sequence; returns the new constraints."""
+        del choices
+        return self.add_cuts([allocation.multiplier])
+
+    def separate(self) -> list[Any]:
+        """Cut off the present values of the variables, integer or not; returns the new constraints."""
+        maximum = self.problem.instance.target.maximum_time
+        if maximum is None:
+            return []
+        weights = np.array([max(variable.value or 0.0, 0.0) for variable in self._variables])
+        multiplier = self.curves.multiplier(weights, maximum)
+        cut = (float(weights @ self.curves.psi(multiplier)) - multiplier * maximum) / self.cost_unit
+        value = self.model.theta.value or 0.0
+        return self.add_cuts([multiplier]) if cut > value + 1e-6 * max(1.0, abs(value)) else []
+
+    def write_resources(self, choices: Sequence[Configuration], allocation: Allocation) -> None:
+        """Set theta to the cost of the resources of a plan, as a start."""
+        del choices
+        self.model.theta.set_value(allocation.cost / self.cost_unit)
