@@ -1,0 +1,57 @@
+"""Small random path problems with additive weights, times and losses, solved by trying every path."""
+
+import itertools
+import math
+
+import numpy as np
+
+from depl.heuristics.additive_problem import AdditiveProblem
+from depl.models.errors import InvalidInputError
+
+
+def random_problem(
+    rng: np.random.Generator, epochs: int, models: int, *, timed: bool = True, peaks: bool = True
+) -> AdditiveProblem:
+    """Costs and times at random; switches raise the loss if ``peaks``; one step in ten is forbidden."""
+    gains = rng.uniform(0.2, 1.5, models) * rng.uniform(0.5, 1.2, (epochs, models + 1, models))
+    losses = -gains
+    if peaks:
+        losses[:, :models] += (1 - np.eye(models)) * rng.uniform(0, 1.5)
+    return AdditiveProblem(
+        models=tuple("abcdefgh"[:models]),
+        weights=rng.uniform(0.1, 3, (epochs, models)),
+        times=rng.uniform(0.1, 1, (epochs, models)),
+        losses=losses,
+        allowed=rng.random((epochs, models + 1, models)) < 0.9,
+        initial_loss=float(rng.uniform(3, 6)),
+        maximum_loss=float(rng.uniform(0.5, 2.9)),
+        maximum_time=float(rng.uniform(0.4, 0.9) * epochs) if timed else math.inf,
+    )
+
+
+def all_paths(problem: AdditiveProblem) -> list[tuple[int, ...]]:
+    """Every allowed path of at least one epoch."""
+    found = []
+    for length in range(1, problem.epochs + 1):
+        for path in itertools.product(range(len(problem.models)), repeat=length):
+            before = (problem.start, *path[:-1])
+            if all(problem.allowed[k, p, m] for k, (p, m) in enumerate(zip(before, path, strict=True))):
+                found.append(path)
+    return found
+
+
+def brute_force(problem: AdditiveProblem) -> float:
+    """Least weight of a feasible path, infinite if there is none."""
+    if problem.initial_loss <= problem.maximum_loss:
+        return 0.0
+    costs = [problem.totals(path)[0] for path in all_paths(problem) if problem.feasible(path)]
+    return min(costs, default=math.inf)
+
+
+def is_refused(problem: AdditiveProblem, path: tuple[int, ...]) -> bool:
+    """Whether a path makes a step that is not allowed."""
+    try:
+        problem.totals(path)
+    except InvalidInputError:
+        return True
+    return False
