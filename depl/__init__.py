@@ -26,6 +26,7 @@ from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.programs.methods import milp, milp_resource
 from depl.models.result import Result, Solution, Termination
+from depl.models.search.scenario_search import scenario_search
 from depl.models.solve import VerificationError, solve
 from depl.models.verifier import Report
 from depl.models.verifier import verify as check
@@ -40,6 +41,7 @@ register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
 register("milp", milp, meaning=Meaning.SCENARIOS)
 register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
+register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS)
 
 __all__ = [
     "DeplError",

@@ -1,0 +1,76 @@
+"""Why there is no plan under scenarios, in the words of a user.
+
+What is reachable is given from both sides: the best quantile of a plan with at most one switch, which exists,
+and a bound that no plan within the limits can beat.
+"""
+
+import math
+
+import numpy as np
+
+from depl.models.allocation import TIME_TOLERANCE
+from depl.models.scenarios.sampled import SampledProblem
+from depl.models.search.assignments import Assignment
+from depl.models.search.incumbents import Neighbourhood
+from depl.models.search.prices import Prices
+
+_BISECTIONS = 30
+
+
+def infeasibility_reason(
+    problem: SampledProblem, prices: Prices, assigned: list[Assignment], best_gain: float
+) -> str:
+    """The stage that fails and the nearest reachable values.
+
+    Parameters
+    ----------
+    best_gain : float
+        Gain that no plan exceeds in S - p scenarios [loss].
+    """
+    obstacle = _obstacle(problem, prices)
+    if obstacle:
+        return obstacle
+    target = problem.instance.target
+    found = max((_reached(problem, prices, item) for item in assigned), default=-math.inf)
+    seen = f"; the best quantile of a plan with at most one switch is {target.initial_loss - found:.6g}"
+    none = target.initial_loss - max(best_gain, found)
+    bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
+    return (
+        f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable on "
+        f"{len(problem.scenarios)} scenarios within {target.maximum_epochs} epochs and the time limits"
+        f"{seen if found > -math.inf else ''}{bound}"
+    )
+
+
+def _obstacle(problem: SampledProblem, prices: Prices) -> str:
+    """Why not even one epoch can be trained, or nothing."""
+    target = problem.instance.target
+    if not problem.epochs:
+        return "models: maximum_epochs is 0, and the initial loss is above the target"
+    first = problem.initial_model
+    startable = [
+        model
+        for model in range(len(problem.instance.models))
+        if first is None or problem.may_follow[first, model]
+    ]
+    if not startable:
+        return f"models: none may follow the initial model {target.initial_model!r}"
+    usable = [index for index, g in enumerate(problem.configurations) if g.model in startable]
+    least = (prices.work[0] / prices.capacity[0] + prices.communication[0])[usable]
+    limit = math.inf if target.maximum_time is None else target.maximum_time
+    if np.all(np.isinf(prices.least[0, usable])) or least.min() > limit * (1 + TIME_TOLERANCE):
+        return f"resources: no epoch keeps the time limits; the fastest takes {least.min():.6g}"
+    return ""
+
+
+def _reached(problem: SampledProblem, prices: Prices, assignment: Assignment) -> float:
+    """Gain that a plan with at most one switch, in time, reaches in S - p scenarios."""
+    near = Neighbourhood(problem, prices, assignment)
+    high = problem.needed
+    low = -near.largest_gain - float(np.abs(problem.switches).sum(axis=0).max(initial=0.0)) - 1.0
+    if not near.in_time(low):
+        return -math.inf
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if near.in_time(middle) else (low, middle)
+    return low
