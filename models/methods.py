@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -46,6 +46,8 @@ class Limits:
         The sample that methods of meaning SCENARIOS count on; None for all others.
     progress : callable or None
         Receives rows of progress.
+    options : mapping
+        What the method takes besides, by name; see `Registered.options`.
     """
 
     gap: float = 0.0
@@ -53,6 +55,7 @@ class Limits:
     seed: int = 0
     scenarios: Scenarios | None = None
     progress: Progress | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
 
     def expired(self) -> bool:
@@ -90,18 +93,25 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Registered:
-    """A method with its name and a sentence on what it does."""
+    """A method with its name, a sentence on what it does, and the names of the options it takes."""
 
     name: str
     run: Method
     summary: str
     meaning: Meaning = Meaning.LAW
+    options: tuple[str, ...] = ()
 
 
 _REGISTRY: dict[str, Registered] = {}
 
 
-def register(name: str, method: Method, summary: str = "", meaning: Meaning = Meaning.LAW) -> None:
+def register(
+    name: str,
+    method: Method,
+    summary: str = "",
+    meaning: Meaning = Meaning.LAW,
+    options: tuple[str, ...] = (),
+) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
 
     Raises
@@ -113,7 +123,7 @@ def register(name: str, method: Method, summary: str = "", meaning: Meaning = Me
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
-    _REGISTRY[name] = Registered(name, method, sentence, meaning)
+    _REGISTRY[name] = Registered(name, method, sentence, meaning, options)
 
 
 def find(name: str) -> Registered:

@@ -4,6 +4,7 @@ import importlib.metadata
 import math
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 import msgspec
@@ -46,6 +47,7 @@ def solve(
     seed: int = 0,
     scenarios: int | Scenarios | None = None,
     progress: Progress | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
 
@@ -64,6 +66,8 @@ def solve(
         For methods that count scenarios: how many to draw with ``seed`` (100 unless given), or which.
     progress : callable, optional
         Receives (seconds, incumbent, bound).
+    options : mapping, optional
+        What the method takes besides, by name: the ``options`` of `depl.models.methods.Registered`.
 
     Raises
     ------
@@ -80,8 +84,9 @@ def solve(
         raise InvalidInputError(f"seed must be at least 0, not {seed}")
     wall, cpu = time.perf_counter(), time.process_time()
     chosen = find(method)
+    further = _options(chosen, options)
     sample = _sample(instance, chosen, scenarios, seed)
-    returned = chosen.run(instance, Limits(gap, time_limit, seed, sample, progress))
+    returned = chosen.run(instance, Limits(gap, time_limit, seed, sample, progress, further))
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
@@ -90,6 +95,18 @@ def solve(
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
     return result
+
+
+def _options(method: Registered, options: Mapping[str, object] | None) -> Mapping[str, object]:
+    """The further options of a solve, if the method takes them all."""
+    given = dict(options or {})
+    unknown = [name for name in given if name not in method.options]
+    if unknown:
+        takes = ", ".join(method.options) or "none"
+        raise InvalidInputError(
+            f"method {method.name!r} takes no option {unknown[0]!r}; its options are: {takes}"
+        )
+    return given
 
 
 def _sample(

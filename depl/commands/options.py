@@ -114,6 +114,11 @@ def positive_count(text: str) -> int:
     return value
 
 
+def levels(text: str) -> int | str:
+    """A whole number from 1 on, or ``auto``."""
+    return text if text == "auto" else positive_count(text)
+
+
 def seed(text: str) -> int:
     """A whole number from 0 on."""
     value = int(text)

@@ -7,6 +7,7 @@ from depl.commands.answer import Answer, ExitCode
 from depl.commands.options import (
     add_instance,
     add_json,
+    levels,
     positive_count,
     read_instance,
     require_writable,
@@ -59,6 +60,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=positive_count,
         help=f"for methods that count scenarios: how many to draw; default: {DEFAULT_SCENARIOS}",
     )
+    parser.add_argument(
+        "--eta",
+        metavar="N",
+        type=levels,
+        help="for graph: levels of time and of loss, or auto, which derives them from --gap",
+    )
     parser.add_argument("--explain", action="store_true", help="put the numbers into the equations")
     parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
     add_json(parser, "the result")
@@ -77,6 +84,7 @@ def run(options: argparse.Namespace) -> Answer:
         seed=options.seed,
         scenarios=options.scenarios,
         progress=progress_rows(),
+        options={} if options.eta is None else {"eta": options.eta},
     )
     explanation = explain(instance, result.plan) if options.explain and result.plan else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))
