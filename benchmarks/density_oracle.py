@@ -5,7 +5,8 @@ of the increments, tilted by exp(-rate x) so that heavy right tails end, are sam
 transformed by FFT; the transforms of a plan multiply; the Fourier series of its tilted density, on a
 window of one period around its own tilted mean, is integrated term by term against exp(rate x).
 Laws on a bounded interval enter by a finite sum. There is no certificate: `Judged` adds to the value an error
-that was never seen exceeded: Chernoff's bound at the rate, times 1e-11 plus what may leave the window.
+that was never seen exceeded: Chernoff's bound at the rate, times 1e-11 plus what may leave the window plus
+ten times what every density's transform still is at the highest frequency that the samples can tell.
 """
 
 import math
@@ -22,6 +23,8 @@ from depl.models.risk.densities import density
 _RELATIVE_DOUBT = 1e-11
 _NEGLIGIBLE = 1e-16
 _HALF_WINDOW = 16.0
+_SAMPLES_PER_DEVIATION = 3.0
+_FREQUENCIES_AT_ONCE = 1024
 _LARGEST_LOG = math.log(1e3)
 
 
@@ -52,12 +55,17 @@ class DensityOracle:
     rate : float
         The tilt [1 / loss], positive; the more of the answer's digits are kept, the nearer
         the tilted mean of a plan lies to the gain asked for.
-    points : int
-        Samples per density.
+    fewest, most : int
+        Samples per density: between them, as many as the narrowest density needs.
     """
 
     def __init__(
-        self, terms: Sequence[Term], counts: NDArray[np.floating], rate: float, points: int = 8192
+        self,
+        terms: Sequence[Term],
+        counts: NDArray[np.floating],
+        rate: float,
+        fewest: int = 8192,
+        most: int = 1 << 17,
     ) -> None:
         self._rate, self._counts = rate, np.asarray(counts, dtype=float)
         tilted = [_tilted(term, rate) for term in terms]
@@ -71,18 +79,19 @@ class DensityOracle:
             float(masses[np.abs(values - mean) > 0.4 * self._period].sum())
             for (values, masses), mean in zip(tilted, moments[:, 0], strict=True)
         ]
-        self._doubt = _RELATIVE_DOUBT + 10 * (self._counts @ np.array(beyond))
+        narrowest = math.sqrt(float(moments[used, 1].min()))
+        wanted = _SAMPLES_PER_DEVIATION * self._period / narrowest
+        points = int(min(max(2 ** math.ceil(math.log2(wanted)), fewest), most))
         self._frequencies = 2 * math.pi / self._period * np.arange(points // 2 + 1)
         logs = np.array(
             [self._log_transform(term, mean, points) for term, (mean, _) in zip(terms, moments, strict=True)]
         )
-        with np.errstate(invalid="ignore"):
-            logs = self._counts @ np.maximum(logs.real, -200.0) + 1j * (self._counts @ logs.imag)
-        self._scale = logs[:, 0].real
-        kept = logs.real - self._scale[:, None] > math.log(_NEGLIGIBLE)
-        last = int(np.flatnonzero(kept.any(axis=0))[-1]) + 1
-        self._frequencies = self._frequencies[:last]
-        self._coefficients = np.exp(logs[:, :last] - self._scale[:, None])
+        sampled = np.array([not isinstance(term.law, Empirical | StudentT) for term in terms])
+        folded = np.where(sampled, np.exp(logs[:, -1].real - logs[:, 0].real), 0.0)
+        self._doubt = _RELATIVE_DOUBT + 10 * (self._counts @ (np.array(beyond) + folded))
+        self._scale = self._counts @ logs[:, 0].real
+        self._coefficients = self._products(logs)
+        self._frequencies = self._frequencies[: self._coefficients.shape[1]]
 
     def judge(self, gains: FloatArray) -> Judged:
         """P(G <= gains[p]) of every plan."""
@@ -103,6 +112,20 @@ class DensityOracle:
             np.where(known, np.clip(value - doubt, 0.0, 1.0), 0.0),
             np.where(known & (gains <= high), np.clip(value + doubt, 0.0, 1.0), 1.0),
         )
+
+    def _products(self, logs: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Transforms of the plans up to the last frequency at which one of them still matters."""
+        parts = []
+        for first in range(0, logs.shape[1], _FREQUENCIES_AT_ONCE):
+            part = logs[:, first : first + _FREQUENCIES_AT_ONCE]
+            with np.errstate(invalid="ignore"):
+                total = self._counts @ np.maximum(part.real, -200.0) + 1j * (self._counts @ part.imag)
+            total = total - self._scale[:, None]
+            kept = np.flatnonzero((total.real > math.log(_NEGLIGIBLE)).any(axis=0))
+            parts.append(np.exp(total[:, : int(kept[-1]) + 1 if len(kept) else 0]))
+            if not len(kept):
+                break
+        return np.concatenate(parts, axis=1)
 
     def _log_transform(self, term: Term, centre: float, points: int) -> NDArray[np.complex128]:
         """Log of E exp(-(rate + i frequency) (weight X) + i frequency centre), at the frequencies."""

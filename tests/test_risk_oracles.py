@@ -112,6 +112,13 @@ def test_spectral_sum_far_from_the_window_is_zero_or_one():
     assert spectral_violation(FinalLoss(2.0, ()), 2.0) == 0
 
 
+def test_spectral_sum_refuses_a_tilt_that_costs_all_digits():
+    heavy, light = InverseGamma(shape=4.65, scale=3.4), InverseGamma(shape=28.0, scale=16.8)
+    loss = FinalLoss(20.0, ((Term(-1.0, heavy), 3), (Term(-0.4, light), 9)))
+    with pytest.raises(NotCoveredError, match="costs all digits"):
+        spectral_violation(loss, loss.mean() - 40.0, 8192)
+
+
 def test_spectral_sum_refuses_what_it_cannot_resolve():
     with pytest.raises(NotCoveredError, match="has not decayed"):
         spectral_violation(single(COIN, 3), 18.5)

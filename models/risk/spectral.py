@@ -27,6 +27,8 @@ ComplexArray = NDArray[np.complex128]
 _DECAYED = 1e-10
 _COVERED = 1e-11
 _NATS = (0.1, 1.0)
+_LARGEST_LOG_BOUND = 7.0
+"""Logarithm of a Chernoff bound; times 1e-13, a greater one leaves too few digits of a probability."""
 
 
 def spectral_violation(
@@ -52,8 +54,8 @@ def spectral_violation(
     Raises
     ------
     NotCoveredError
-        If ``points`` cannot resolve every density on the window, or the coefficients have not decayed
-        to 1e-10 (no smooth term, or too few points).
+        If ``points`` cannot resolve every density on the window, the coefficients have not decayed
+        to 1e-10 (no smooth term, or too few points), or only a tilt that costs all digits would do.
     """
     if not loss.terms:
         return float(loss.constant > maximum_loss)
@@ -130,6 +132,11 @@ def _spectral_sum(
             )
         log_mass += count * expected
         product = product * (_characteristic(values, weights, frequencies, points) / total) ** count
+    if log_mass > _LARGEST_LOG_BOUND:
+        raise NotCoveredError(
+            "far on the likely side of the threshold a tilt costs all digits, and without one the window "
+            "is too wide; give more points, or a larger tail"
+        )
     if float(np.abs(product[-max(1, points // 20) :]).max()) > _DECAYED:
         raise NotCoveredError(
             f"the characteristic function has not decayed within {points // 2} frequencies; give more points "
