@@ -4,13 +4,16 @@
 on it, too; the others are whatever is registered with the meaning SCENARIOS.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 import depl
 from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
+from depl.benchmarks.tiny_sampled import tiny_sampled
 from depl.models.methods import Meaning
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -62,3 +65,32 @@ def proven(method: str, instance: Instance, scenarios: Scenarios) -> Answer:
     assert cost == pytest.approx(result.cost, rel=1e-12)
     assert misses <= allowed_misses(instance, len(scenarios))
     return Answer(cost, result.plan)
+
+
+@functools.cache
+def four_instances() -> tuple[tuple[Instance, Scenarios], ...]:
+    """One plain tiny instance and one each with two clusters, two datasets and both; none has a cost of 0.
+
+    The samples are given as numbers of the user's own: no seed would draw them again for a changed instance.
+    """
+    found: dict[tuple[int, int], tuple[Instance, Scenarios]] = {}
+    for item in tiny_sampled(np.random.default_rng(77), 80):
+        instance, drawn = item.instance, item.scenarios
+        shape = len(instance.clusters), len(instance.datasets)
+        plain = drawn.decimals is None and len(instance.models) > 1
+        if plain and shape not in found and 0 < judged(instance, drawn).cost < math.inf:
+            found[shape] = instance, Scenarios(drawn.improvements, drawn.switches)
+        if len(found) == 4:
+            break
+    assert sorted(found) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    return tuple(found.values())
+
+
+def solved(method: str) -> list[tuple[Instance, Scenarios, float]]:
+    """`four_instances`, each with the optimum that the method proves of it as it is."""
+    return [(*pair, cost) for pair, cost in zip(four_instances(), _four_costs(method), strict=True)]
+
+
+@functools.cache
+def _four_costs(method: str) -> tuple[float, ...]:
+    return tuple(proven(method, instance, scenarios).cost for instance, scenarios in four_instances())
