@@ -21,6 +21,7 @@ If L_s >= needed no feasible plan misses s, and the row gets no z_s; it may be l
 bound says so, because the second one leans on the count of misses, in which s would then be lacking.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,7 +83,12 @@ class Attainable:
         return int(np.flatnonzero(self.lengths)[-1]) + 1
 
 
-def attainable(problem: SampledProblem, meet_target: bool = True, within_time: bool = True) -> Attainable:
+def attainable(
+    problem: SampledProblem,
+    meet_target: bool = True,
+    within_time: bool = True,
+    proceed: Callable[[], bool] = lambda: True,
+) -> Attainable:
     """Bound what plans with at least one epoch can do, from the time limits and the scenarios.
 
     Parameters
@@ -93,6 +99,8 @@ def attainable(problem: SampledProblem, meet_target: bool = True, within_time: b
         and ``lowest_gain`` is the first bound alone.
     within_time : bool
         Whether plans that take longer than T_max are left aside; the round deadline always counts.
+    proceed : callable
+        Asked now and then; when it says False the second bound is left out where it is not known yet.
     """
     steps = _switch_steps(problem)
     target = problem.instance.target
@@ -119,7 +127,7 @@ def attainable(problem: SampledProblem, meet_target: bool = True, within_time: b
     met = worst >= problem.needed + margin
     lowest = worst
     if meet_target and lengths.any() and allowed > 0:
-        lowest = _raised(worst, problem, usable, lengths, missed, allowed)
+        lowest = _raised(worst, problem, usable, lengths, missed, allowed, proceed)
     return Attainable(usable, lengths, missed, met, lowest - margin, best, allowed, fastest)
 
 
@@ -220,6 +228,7 @@ def _raised(
     lengths: NDArray[np.bool_],
     missed: NDArray[np.bool_],
     allowed: int,
+    proceed: Callable[[], bool],
 ) -> FloatArray:
     """The greater one of both bounds of the module's docstring; (S,) [loss]."""
     choices = _data_choices(problem, usable)[..., None]
@@ -229,6 +238,8 @@ def _raised(
     raised = worst.copy()
     at_once = max(1, _NUMBERS_AT_ONCE // (len(others) * choices.shape[0] * choices.shape[2]))
     for first in range(0, len(others), at_once):
+        if not proceed():
+            break
         rows = others[first : first + at_once]
         bounds = np.broadcast_to(worst[rows, None], (len(rows), len(others)))
         for price in _PRICES_OF_ANOTHER:

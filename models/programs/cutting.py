@@ -44,6 +44,9 @@ _UNITS = 1000.0
 
 _ROOT_ROUNDS = 12
 
+_CONTRADICTION = 1e-6
+"""Relative amount by which a bound above the cost of a plan is more than rounding."""
+
 
 class Formulation(Protocol):
     """A program that can be made exact; `PriceSpace` and `ResourceSpace` are two."""
@@ -169,7 +172,7 @@ class _Loop:
             return self.solution(Termination.OPTIMAL)
         self._require_manageable()
         began = time.perf_counter()
-        bounds = attainable(problem)
+        bounds = attainable(problem, proceed=lambda: not self.limits.expired())
         if not bounds.possible:
             return self._infeasible()
         self._offer(first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired()))
@@ -178,7 +181,10 @@ class _Loop:
         self.build_seconds = time.perf_counter() - began
         backend = self._backend(program)
         self.limits.report(self.cost, self.bound)
-        if isinstance(backend, _Direct) and backend.strengthen(program, self.limits) is Status.INTERRUPTED:
+        if (
+            isinstance(backend, _Direct)
+            and backend.strengthen(program, self._remaining) is Status.INTERRUPTED
+        ):
             return self.solution(Termination.INTERRUPTED)
         return self._cut(program, backend)
 
@@ -226,8 +232,8 @@ class _Loop:
             stopped = _STOPPED.get(answer.status)
             if stopped is not None:
                 return self.solution(stopped)
-            if answer.status is not Status.OPTIMAL:
-                return self.solution(Termination.EXHAUSTED, f"the solver ended with {answer.status.value}")
+            if answer.status is not Status.OPTIMAL or self.bound > self.cost * (1 + _CONTRADICTION):
+                return self._distrusted(answer)
             self.limits.report(self.cost, min(self.bound, self.cost))
             if not added and not self._proved(max(PROOF, self.limits.gap)):
                 gap = (self.cost - self.bound) / self.cost
@@ -235,6 +241,15 @@ class _Loop:
                     Termination.EXHAUSTED, f"the solver's tolerances leave a gap of {gap:.1e}"
                 )
             backend.add(added)
+
+    def _distrusted(self, answer: Answer) -> ProgramSolution:
+        """The solver ended in another way than asked for, or contradicts a plan that is held."""
+        if answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            self.bound = 0.0
+            return self.solution(
+                Termination.EXHAUSTED, "the solver's proof contradicts a plan that is feasible"
+            )
+        return self.solution(Termination.EXHAUSTED, f"the solver ended with: {answer.status.value}")
 
     def _take(self, program: Formulation, backend: "_Backend", answer: Answer) -> list[Any]:
         """Judge the solutions of one program, best last; returns the rows that follow from them."""
@@ -297,7 +312,11 @@ class _Loop:
             )
 
     def _infeasible(self) -> ProgramSolution:
-        return self.solution(Termination.INFEASIBLE, why_infeasible(self.problem, self._remaining()))
+        try:
+            reason = why_infeasible(self.problem, self._remaining())
+        except KeyboardInterrupt:  # the proof stands; only its explanation is cut short
+            reason = "models: no plan meets the target within the epochs and the time limits"
+        return self.solution(Termination.INFEASIBLE, reason)
 
     def _backend(self, program: Formulation) -> "_Backend":
         if self.solve_with == "session":
@@ -331,13 +350,12 @@ class _Direct:
     session: Session
     problem: SampledProblem
 
-    def strengthen(self, program: Formulation, limits: Limits) -> Status:
+    def strengthen(self, program: Formulation, remaining: Callable[[], float | None]) -> Status:
         """Add cuts at the optimum of the continuous relaxation, a few rounds long; why it stopped."""
         status = Status.OPTIMAL
         self.session.relax(True)
         for _ in range(_ROOT_ROUNDS):
-            remaining = None if limits.time_limit is None else limits.time_limit / 4
-            if limits.expired() or (status := self.session.solve(remaining).status) is not Status.OPTIMAL:
+            if (status := self.session.solve(remaining()).status) is not Status.OPTIMAL:
                 break
             added = program.separate()
             if not added:

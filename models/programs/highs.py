@@ -81,6 +81,8 @@ class Status(Enum):
     """The time limit was reached."""
     INTERRUPTED = "interrupted"
     """Ctrl-C."""
+    OTHER_LIMIT = "another limit of the solver"
+    """A limit that the caller set by an option: nodes, iterations, solutions."""
     ERROR = "error"
     """Anything else."""
 
@@ -211,16 +213,22 @@ class Session:
     def _run(self, limit: float, watch: Watcher | None) -> tuple[bool, Status | None]:
         """Run HiGHS in its thread; says whether it ended, and who stopped it, if somebody did."""
         began, told = time.perf_counter(), math.inf
+        started = False
         stopped: Status | None = None
-        self._highs.startSolve()
         while True:
             try:
+                if not started:
+                    started = True
+                    self._highs.startSolve()
                 if self._highs.wait(_TICK)[0]:
                     return True, stopped
-                if watch is not None:
+                if watch is not None and stopped is None:
                     watch(self._bound)
             except KeyboardInterrupt:
                 stopped = Status.INTERRUPTED
+            except BaseException:
+                self._highs.cancelSolve()
+                raise
             now = time.perf_counter()
             if stopped is None and now - began > limit + _TICK:
                 stopped = Status.TIME_LIMIT
@@ -349,12 +357,14 @@ _STATUS = {
     highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.UNBOUNDED,
     highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
     highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+    highspy.HighsModelStatus.kSolutionLimit: Status.OTHER_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.OTHER_LIMIT,
 }
 
 _CONDITION = {
     TerminationCondition.convergenceCriteriaSatisfied: Status.OPTIMAL,
     TerminationCondition.provenInfeasible: Status.INFEASIBLE,
-    TerminationCondition.locallyInfeasible: Status.ERROR,
+    TerminationCondition.iterationLimit: Status.OTHER_LIMIT,
     TerminationCondition.unbounded: Status.UNBOUNDED,
     TerminationCondition.infeasibleOrUnbounded: Status.UNBOUNDED,
     TerminationCondition.maxTimeLimit: Status.TIME_LIMIT,
