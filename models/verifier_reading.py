@@ -218,7 +218,10 @@ def _needed(instance: Instance, data: frozenset[str]) -> Fraction:
     if law is None:
         return Fraction(1)
     if not isinstance(law, LogDataLaw | InverseLogDataLaw | PowerDataLaw):
-        return {frozenset(row.datasets): decimal(row.epochs) for row in law.subsets}[data]
+        listed = (
+            row.epochs for row in law.subsets if len(row.datasets) == len(data) == len(data & {*row.datasets})
+        )
+        return decimal(next(listed))
     volume = law.base_volume + math.fsum(row.volume for row in instance.datasets if row.name in data)
     if isinstance(law, LogDataLaw):
         return decimal(law.a - law.b * math.log(volume))

@@ -19,10 +19,13 @@ from depl.models.verifier_reading import EpochFacts
 
 Terms: TypeAlias = Callable[[FloatArray], FloatArray]
 
+TIME_TOLERANCE = 1e-9
+"""Relative amount by which T_max and tau may be exceeded."""
+
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_STEPS = 70
+_HALVINGS = 70
+_SECTIONS = 52  # of _RANGE leave 3e-9 of log x, so 1e-17 of a value near its minimum
 _RANGE = 200.0  # of log x below log r
-_DEADLINE_TOLERANCE = 1e-9
 
 
 def least_cost(epochs: Sequence[EpochFacts], maximum_time: float | None, deadline: float | None) -> float:
@@ -86,8 +89,43 @@ def least_prices(epochs: Sequence[EpochFacts], multipliers: FloatArray, deadline
     found = np.where(busy, least, 0.0) + charges * communications
     if deadline is not None:
         shortest = communications + np.where(busy, works / capacities, 0.0)
-        found[:, shortest > deadline * (1.0 + _DEADLINE_TOLERANCE)] = math.inf
+        found[:, shortest > deadline * (1.0 + TIME_TOLERANCE)] = math.inf
     return np.asarray(found)
+
+
+def least_costs(
+    plans: Sequence[Sequence[EpochFacts]], maximum_time: float | None, deadline: float | None
+) -> FloatArray:
+    """`least_cost` of many plans at once, shape (P,) [cost]; each must be able to keep the limits."""
+    longest = max(len(epochs) for epochs in plans)
+    idle = EpochFacts(work=0.0, price=0.0, capacity=1.0, communication=0.0, resources=0.0)
+    rows = [epoch for epochs in plans for epoch in [*epochs, *[idle] * (longest - len(epochs))]]
+    works, prices, capacities, communications = (
+        column.reshape(len(plans), longest) for column in _columns(rows)
+    )
+    priced = (works > 0.0) & (prices > 0.0)
+    prices = np.where(priced, prices, 0.0)
+    highest = np.log(capacities)
+    lowest = _slowest(works, communications, highest, deadline)
+    free = (prices * np.exp(lowest)).sum(axis=1) if deadline is not None else np.zeros(len(plans))
+    if maximum_time is None:
+        return np.asarray(free)
+    left = maximum_time - communications.sum(axis=1)
+
+    def dual(logarithms: FloatArray) -> FloatArray:
+        charges = np.exp(logarithms)[:, None] * works
+
+        def terms(resources: FloatArray) -> FloatArray:
+            return prices * np.exp(resources) + charges * np.exp(-resources)
+
+        return np.asarray(_minima(terms, lowest, highest).sum(axis=1) - np.exp(logarithms) * left)
+
+    scales = np.log(np.where(priced, prices, 1.0)) + 2.0 * highest - np.log(np.where(priced, works, 1.0))
+    first = np.where(priced, scales, np.inf).min(axis=1) - 60.0
+    last = np.where(priced, scales, -np.inf).max(axis=1) + 1.0
+    busy = priced.any(axis=1)
+    greatest = -_minima(lambda x: -dual(x), np.where(busy, first, 0.0), np.where(busy, last, 0.0))
+    return np.where(busy, np.maximum(free, greatest), 0.0)
 
 
 def shortest_times(epochs: Sequence[EpochFacts]) -> FloatArray:
@@ -112,7 +150,7 @@ def _slowest(
     low, high = highest - _RANGE, highest.copy()
     if deadline is None:
         return low
-    for _ in range(_STEPS):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         late = communications + works * np.exp(-middle) > deadline
         low, high = np.where(late, middle, low), np.where(late, high, middle)
@@ -123,7 +161,7 @@ def _minima(terms: Terms, lowest: FloatArray, highest: FloatArray) -> FloatArray
     """Least value of every term over its interval, by golden sections (each term has one valley)."""
     low, high = lowest.copy(), highest.copy()
     best = np.minimum(terms(low), terms(high))
-    for _ in range(_STEPS):
+    for _ in range(_SECTIONS):
         first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         left, right = terms(first), terms(second)
         best = np.minimum(best, np.minimum(left, right))

@@ -1,0 +1,137 @@
+"""Equation (3) as a test of listed plans: a count of scenarios, or a probability under the law.
+
+Both have a quick part, which looks at sums along a sequence of epochs and may only exclude, and an exact
+part. Under scenarios the sums are the fall of the loss in each of them. Under the law they are mean and
+variance, and Cantelli's inequality excludes: with mean E and variance V of the final loss, P(l(K) <= l_max)
+<= V / (V + (E - l_max)^2) wherever E > l_max.
+"""
+
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.laws import Deterministic, FloatArray, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.verifier_distribution import tail_probability
+from depl.models.verifier_laws import Bracket, Increment, decimal, expectation, variance_of
+from depl.models.verifier_reading import data_share, improvement_of, law_of_switch, loss_facts
+from depl.models.verifier_sample import Sample, gains, switch_losses
+from depl.models.verifier_scenarios import counted
+
+BoolArray = NDArray[np.bool_]
+
+MOST_PROBABILITIES = 60
+"""Most final losses whose distribution is computed for one lower bound."""
+
+_ATOM = 1e-9
+_ROUNDING = 1e-13
+
+
+class Requirement(Protocol):
+    """What decides whether a plan meets equation (3)."""
+
+    def nothing(self) -> FloatArray:
+        """The sums of the empty sequence, shape (V,)."""
+
+    def epoch(self, number: int, model: int, data: frozenset[str]) -> FloatArray:
+        """What an epoch adds to them, switches apart."""
+
+    def switch(self, number: int, before: int, after: int) -> FloatArray:
+        """What an allowed switch adds."""
+
+    def possible(self, sums: FloatArray) -> BoolArray:
+        """Which sequences with these sums, shape (P, V), may meet it."""
+
+    def verdict(self, plan: Plan) -> tuple[bool, bool] | None:
+        """Whether a plan may meet it, and whether it certainly does; None if that would take too long."""
+
+
+class CountRequirement:
+    """At most ``allowed`` scenarios of a sample end above l_max; the sums are both ends of every fall."""
+
+    def __init__(self, instance: Instance, sample: Sample, allowed: int) -> None:
+        self._instance, self._sample, self._allowed = instance, sample, allowed
+        target = instance.target
+        self._needed = target.initial_loss - target.maximum_loss - _ATOM
+        self._scale = abs(target.initial_loss) + abs(target.maximum_loss)
+
+    def nothing(self) -> FloatArray:
+        """No fall."""
+        return np.zeros(2 * self._sample.size)
+
+    def epoch(self, number: int, model: int, data: frozenset[str]) -> FloatArray:
+        """Lower, then upper ends of the gain."""
+        share = np.array([float(data_share(self._instance, data))])
+        found = gains(self._instance, self._sample, number, model, share)
+        return np.concatenate([found.lower[0], found.upper[0]])
+
+    def switch(self, number: int, before: int, after: int) -> FloatArray:
+        """Lower, then upper ends of what the switch takes away."""
+        found = switch_losses(self._instance, self._sample, number, before, after)
+        return -np.concatenate([found.upper, found.lower])
+
+    def possible(self, sums: FloatArray) -> BoolArray:
+        """Whether no more scenarios than allowed certainly miss."""
+        highest = sums[:, self._sample.size :]
+        slack = _ROUNDING * (self._scale + np.abs(highest))
+        return np.asarray((highest + slack < self._needed).sum(axis=1) <= self._allowed)
+
+    def verdict(self, plan: Plan) -> tuple[bool, bool] | None:
+        """Count the misses."""
+        count = counted(self._instance, self._sample, plan)
+        return count.certain <= self._allowed, count.possible <= self._allowed
+
+
+class LawRequirement:
+    """P(l(K) > l_max) <= 1 - omega; the sums are mean and variance of the change of the loss."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._budget = 1 - decimal(instance.target.quantile_level)
+        self._known: dict[tuple[Fraction, tuple[Increment, ...]], Bracket] = {}
+
+    def nothing(self) -> FloatArray:
+        """No change."""
+        return np.zeros(2)
+
+    def epoch(self, number: int, model: int, data: frozenset[str]) -> FloatArray:
+        """Mean and variance of an epoch without switch."""
+        amount, law = improvement_of(self._instance.models[model], number)
+        return _moments(-float(data_share(self._instance, data) * amount), law)
+
+    def switch(self, number: int, before: int, after: int) -> FloatArray:
+        """Mean and variance of the loss of a switch."""
+        names = [model.name for model in self._instance.models]
+        return _moments(1.0, law_of_switch(self._instance, names[before], names[after]))
+
+    def possible(self, sums: FloatArray) -> BoolArray:
+        """Whether Cantelli's inequality leaves it open; an infinite variance excludes nothing."""
+        target = self._instance.target
+        scale = abs(target.initial_loss) + abs(target.maximum_loss) + np.abs(sums[:, 0])
+        excess = target.initial_loss + sums[:, 0] - target.maximum_loss - _ATOM - _ROUNDING * scale
+        variance = np.where(np.isinf(sums[:, 1]), 0.0, sums[:, 1]) * (1.0 + _ROUNDING)
+        excluded = (excess > 0.0) & (variance < target.quantile_level * (variance + excess**2))
+        return np.asarray(np.isinf(sums[:, 1]) | ~excluded)
+
+    def verdict(self, plan: Plan) -> tuple[bool, bool] | None:
+        """Compute the probability, if that was not done for too many other losses."""
+        loss = loss_facts(self._instance, plan)
+        key = loss.certain, loss.increments
+        if key not in self._known:
+            if len(self._known) == MOST_PROBABILITIES:
+                return None
+            bound = decimal(self._instance.target.maximum_loss)
+            self._known[key] = tail_probability(loss.increments, bound - loss.certain, self._budget)
+        found = self._known[key]
+        return found.lower <= self._budget, found.upper <= self._budget
+
+
+def _moments(coefficient: float, law: ImprovementLaw | SwitchLaw) -> FloatArray:
+    if isinstance(law, Zero | Forbidden) or coefficient == 0:
+        return np.zeros(2)
+    if isinstance(law, Deterministic):
+        return np.array([coefficient * law.value, 0.0])
+    return np.array([coefficient * expectation(law), coefficient**2 * variance_of(law)])
