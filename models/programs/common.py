@@ -74,10 +74,6 @@ def plan_frame(
     NotCoveredError
         If no plan with an epoch can be feasible.
     """
-    if not bounds.possible:
-        raise NotCoveredError(
-            "no plan with an epoch can be feasible, so there is no program; ask why_infeasible"
-        )
     model = pyo.ConcreteModel(name="depl")
     keys = usable_keys(problem, bounds)
     model.w = pyo.Var(list(keys), domain=pyo.Binary)
@@ -90,7 +86,17 @@ def plan_frame(
 
 
 def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Configuration]:
-    """Index of w with the configuration that it stands for, epoch by epoch."""
+    """Index of w with the configuration that it stands for, epoch by epoch.
+
+    Raises
+    ------
+    NotCoveredError
+        If no plan with an epoch can be feasible.
+    """
+    if not bounds.possible:
+        raise NotCoveredError(
+            "no plan with an epoch can be feasible, so there is no program; ask why_infeasible"
+        )
     return {
         (k, *labels(problem, g)): g
         for k in range(1, bounds.longest + 1)

@@ -18,11 +18,9 @@ and was a third too cheap. Gaps are 0, also the absolute one, whose default of 1
 units. HiGHS refuses unknown option names only by a return code that is easily lost: names are checked first.
 """
 
-import contextlib
 import difflib
 import importlib.util
 import math
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -43,6 +41,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
+from depl.models.structure import write_bytes
 
 Option = bool | int | float | str
 
@@ -335,18 +334,11 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     kinds = {".lp": "lp", ".mps": "mps"}
     if target.suffix.lower() not in kinds:
         raise InvalidInputError(f"the file must end in .lp or .mps, not {target.suffix!r}", "path")
-    handle, temporary = tempfile.mkstemp(suffix=target.suffix, prefix=f".{target.stem}-", dir=target.parent)
-    os.close(handle)
-    try:
-        model.write(
-            temporary, format=kinds[target.suffix.lower()], io_options={"symbolic_solver_labels": True}
-        )
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    kind = kinds[target.suffix.lower()]
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / f"program.{kind}"
+        model.write(str(draft), format=kind, io_options={"symbolic_solver_labels": True})
+        write_bytes(target, draft.read_bytes())
     return target
 
 

@@ -1,0 +1,44 @@
+"""Every sequence of configurations of a tiny sampled problem, one by one, for the tests of the programs."""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from depl.models.evaluation import INTENT, Reading
+from depl.models.scenarios.sampled import Configuration, SampledProblem
+
+
+def sequences(problem: SampledProblem) -> Iterator[tuple[Configuration, ...]]:
+    """All with at least one epoch that the switches allow and that give every cluster one subset."""
+    for length in range(1, problem.epochs + 1):
+        for choices in itertools.product(problem.configurations, repeat=length):
+            before = [problem.initial_model, *(g.model for g in choices)]
+            steps = [step for step in itertools.pairwise(before) if step[0] is not None]
+            held = {(g.cluster, g.datasets) for g in choices}
+            if len({cluster for cluster, _ in held}) == len(held) and all(
+                problem.may_follow[step] for step in steps
+            ):
+                yield choices
+
+
+def meets_all(problem: SampledProblem, choices: tuple[Configuration, ...]) -> bool:
+    """Whether a sequence meets the target often enough and can keep the time limits."""
+    return problem.misses(choices) <= problem.allowed and problem.allocation(choices).feasible
+
+
+def cheapest(problem: SampledProblem, reading: Reading = INTENT) -> float:
+    """Least cost under a reading; infinite if nothing is feasible."""
+    if problem.misses([]) <= problem.allowed:
+        return 0.0
+    return min(
+        (cost(problem, row, reading) for row in sequences(problem) if meets_all(problem, row)),
+        default=math.inf,
+    )
+
+
+def cost(problem: SampledProblem, choices: tuple[Configuration, ...], reading: Reading = INTENT) -> float:
+    """Cost of a sequence under a reading; infinite where the letter of (6) forbids it."""
+    if reading.data_requires_every_epoch and len({g.cluster for g in choices}) > 1:
+        return math.inf
+    charges = len(choices) if reading.transfer_every_epoch else 1
+    return charges * problem.transfers(choices) + problem.allocation(choices).cost

@@ -1,0 +1,264 @@
+"""The one place that calls solvers: two roads to HiGHS, SCIP, options, limits, Ctrl-C, files."""
+
+import math
+import time
+
+import highspy
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from depl.instances.generator import random_instance
+from depl.models.errors import InvalidInputError
+from depl.models.programs import highs
+from depl.models.programs.highs import OPTIONS, Session, Status, export, solve_program
+from depl.models.programs.price_space import price_space
+from depl.models.programs.resource_space import resource_space
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.scenarios.sampled import SampledProblem
+
+
+def knapsack(size=0):
+    """Values 3, 4 and 5, weights 2, 3 and 4, room 5: the best are the first two, worth 7."""
+    model = pyo.ConcreteModel()
+    values, weights = [3, 4, 5], [2, 3, 4]
+    if size:
+        rng = np.random.default_rng(3)
+        values, weights = rng.integers(50, 99, size), rng.integers(50, 99, (size // 2, size))
+    weights = np.atleast_2d(weights)
+    model.x = pyo.Var(range(len(values)), domain=pyo.Binary)
+    model.room = pyo.Constraint(
+        range(len(weights)),
+        rule=lambda b, i: (
+            sum(float(w) * b.x[j] for j, w in enumerate(weights[i]))
+            <= (float(weights[i].sum()) / 2 if size else 5.0)
+        ),
+    )
+    model.cost = pyo.Objective(expr=-sum(float(v) * model.x[i] for i, v in enumerate(values)))
+    return model
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(8)
+    instance = random_instance(rng, models=(2, 2), clusters=(2, 2), datasets=(2, 2), maximum_epochs=(3, 3))
+    return SampledProblem(instance, draw_scenarios(instance, 15, seed=1))
+
+
+@pytest.mark.parametrize("build", [price_space, resource_space])
+def test_all_roads_agree_on_a_program(problem, build):
+    pytest.importorskip("pyscipopt")
+    answers = [Session(build(problem)).solve(), solve_program(build(problem))]
+    answers.append(solve_program(build(problem), solve_with="scip"))
+    assert {answer.status for answer in answers} == {Status.OPTIMAL}
+    for answer in answers:
+        assert answer.objective == pytest.approx(answers[0].objective, rel=1e-7)
+        assert answer.bound == pytest.approx(answer.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
+def test_the_best_solution_is_put_into_the_model(road):
+    model = knapsack()
+    answer = road(model)
+    assert answer.status is Status.OPTIMAL
+    assert answer.objective == pytest.approx(-7)
+    assert [round(model.x[i].value) for i in model.x] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
+def test_an_infeasible_program_is_an_answer(road):
+    model = knapsack()
+    model.more = pyo.Constraint(expr=model.x[0] + model.x[1] + model.x[2] >= 3)
+    answer = road(model)
+    assert (answer.status, answer.objective, answer.bound) == (Status.INFEASIBLE, None, math.inf)
+
+
+@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
+def test_a_row_without_variables_that_fails_is_an_answer_too(road):
+    model = knapsack()
+    model.gone = pyo.Constraint(expr=0 * model.x[0] >= 1)
+    assert road(model).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
+def test_an_unbounded_program_is_an_answer(road):
+    model = knapsack()
+    model.free = pyo.Var()
+    model.tied = pyo.Constraint(expr=model.free + model.x[0] <= 1)
+    model.cost.set_value(model.cost.expr + model.free)
+    assert road(model).status is Status.UNBOUNDED
+
+
+def test_rows_are_added_to_the_same_object():
+    model = knapsack()
+    session = Session(model)
+    assert session.solve().objective == pytest.approx(-7)
+    model.not_both = pyo.Constraint(expr=model.x[0] + model.x[1] <= 1)
+    session.add([model.not_both])
+    assert session.solve().objective == pytest.approx(-5)
+    assert solve_program(model).objective == pytest.approx(-5)
+
+
+def test_the_continuous_relaxation_is_a_bound_and_can_be_left_again():
+    session = Session(knapsack())
+    session.relax(True)
+    assert session.solve().objective == pytest.approx(-7)  # x = (1, 1, 0) fills the room
+    session.add([])
+    tight = knapsack()
+    tight.room[0].set_value(tight.room[0].body <= 4.5)
+    relaxed = Session(tight)
+    relaxed.relax(True)
+    assert relaxed.solve().objective == pytest.approx(-3 - 2.5 * 4 / 3)
+    relaxed.relax(False)
+    assert relaxed.solve().objective == pytest.approx(-5)
+
+
+def test_a_start_is_taken():
+    """With no node allowed and no heuristics, the only solution is the one that was given."""
+    model = knapsack(30)
+    session = Session(model, {"mip_max_nodes": 0, "mip_heuristic_effort": 0.0, "presolve": "off"})
+    for index in model.x:
+        model.x[index].set_value(0.0)
+    model.x[4].set_value(1.0)
+    session.start()
+    given = [float(model.x[index].value) for index in model.x]
+    assert session.solve().solutions[0].tolist() == given
+    assert Session(model, session.options).solve().solutions == ()
+
+
+@pytest.mark.parametrize("solve_with", ["highs", "scip"])
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [({"mip_rel_gab": 0.0}, "options.mip_rel_gab"), ({"limits/gap_": 0.0}, "options.limits/gap_")],
+)
+def test_an_option_that_does_not_exist_is_refused_by_its_name(solve_with, options, place):
+    if solve_with == "scip":
+        pytest.importorskip("pyscipopt")
+    with pytest.raises(InvalidInputError, match="no such option") as caught:
+        solve_program(knapsack(), options=options, solve_with=solve_with)
+    assert caught.value.path == place
+
+
+def test_a_misspelt_option_is_told_its_neighbour_and_a_bad_value_is_refused():
+    with pytest.raises(InvalidInputError, match="did you mean 'mip_rel_gap'"):
+        Session(knapsack(), {"mip_rel_gab": 0.0})
+    with pytest.raises(InvalidInputError, match="refuses the value 1e-12"):
+        Session(knapsack(), {"mip_feasibility_tolerance": 1e-12})
+    with pytest.raises(InvalidInputError, match="refuses the value"):
+        solve_program(knapsack(), options={"limits/gap": -1.0}, solve_with="scip")
+
+
+def test_an_unknown_or_missing_solver_is_refused(monkeypatch):
+    with pytest.raises(InvalidInputError, match="known are highs and scip"):
+        solve_program(knapsack(), solve_with="cplex")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InvalidInputError, match="install pyscipopt"):
+        solve_program(knapsack(), solve_with="scip")
+
+
+def test_the_options_in_force_are_part_of_the_answer():
+    answer = Session(knapsack(), {"mip_feasibility_tolerance": 1e-8}).solve()
+    assert answer.options == {**OPTIONS, "mip_feasibility_tolerance": 1e-8}
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    assert all(
+        engine.setOptionValue(name, value) == highspy.HighsStatus.kOk for name, value in OPTIONS.items()
+    )
+
+
+def test_a_limit_of_the_solvers_own_is_told_from_a_failure():
+    assert Session(knapsack(60), {"mip_max_nodes": 0}).solve().status is Status.OTHER_LIMIT
+
+
+def test_a_time_limit_gives_the_incumbent_and_a_bound():
+    model = knapsack(60)
+    answer = Session(model).solve(time_limit=0.5)
+    assert answer.status is Status.TIME_LIMIT
+    assert answer.bound < answer.objective < 0
+    assert pyo.value(model.cost) == pytest.approx(answer.objective)
+
+
+def test_the_bound_is_watched_while_the_solver_runs():
+    seen = []
+    answer = Session(knapsack(60)).solve(time_limit=1.0, watch=seen.append)
+    known = [value for value in seen if math.isfinite(value)]
+    assert known == sorted(known)
+    assert known[-1] <= answer.bound
+
+
+def test_ctrl_c_gives_the_incumbent():
+    def press(_):
+        raise KeyboardInterrupt
+
+    model = knapsack(60)
+    answer = Session(model).solve(watch=press)
+    assert answer.status is Status.INTERRUPTED
+
+
+def test_an_error_of_the_watcher_stops_the_solver_and_comes_through():
+    def fail(_):
+        raise ValueError("mine")
+
+    session = Session(knapsack(60))
+    with pytest.raises(ValueError, match="mine"):
+        session.solve(watch=fail)
+    began = time.perf_counter()
+    while not session._highs.wait(0.05)[0]:
+        assert time.perf_counter() - began < 10
+
+
+def test_a_time_limit_holds_although_the_solver_does_not_listen(monkeypatch):
+    monkeypatch.setattr(highs, "GRACE", 0.3)
+    model = knapsack(60)
+    session = Session(model)
+    cancel, tell = session._highs.cancelSolve, session._highs.setOptionValue
+    session._highs.cancelSolve = lambda: None
+    session._highs.setOptionValue = lambda name, value: None if name == "time_limit" else tell(name, value)
+    began = time.perf_counter()
+    answer = session.solve(time_limit=0.5)
+    assert time.perf_counter() - began < 3
+    assert answer.status is Status.TIME_LIMIT
+    assert math.isfinite(answer.bound)
+    assert len(answer.solutions) > 0
+    assert session.solve().status is Status.ERROR  # still busy, and says so
+    cancel()
+    while not session._highs.wait(0.05)[0]:
+        assert time.perf_counter() - began < 20
+
+
+@pytest.mark.parametrize("ending", ["lp", "mps"])
+@pytest.mark.parametrize("build", [price_space, resource_space])
+def test_a_written_program_is_read_back_with_the_same_optimum(problem, build, ending, tmp_path):
+    model = build(problem)
+    path = export(model, tmp_path / f"program.{ending}")
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    assert engine.readModel(str(path)) == highspy.HighsStatus.kOk
+    for name, value in OPTIONS.items():
+        engine.setOptionValue(name, value)
+    engine.run()
+    assert engine.getInfo().objective_function_value == pytest.approx(
+        Session(model).solve().objective, rel=1e-7
+    )
+    assert "eq3_quantile" in path.read_text(encoding="utf-8")
+
+
+def test_a_failed_write_leaves_what_was_there(problem, tmp_path, monkeypatch):
+    path = tmp_path / "program.lp"
+    path.write_text("mine")
+    model = knapsack()
+
+    def fail(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pyo.ConcreteModel, "write", fail)
+    with pytest.raises(OSError, match="disk full"):
+        export(model, path)
+    assert [item.name for item in tmp_path.iterdir()] == ["program.lp"]
+    assert path.read_text() == "mine"
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"\.lp or \.mps"):
+        export(knapsack(), tmp_path / "program.txt")
