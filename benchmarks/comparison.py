@@ -86,7 +86,7 @@ def compare(
     for target in targets_of(family):
         instance = load(family, target)
         for method in methods:
-            entry = _entry(target, instance, method, time_limit)
+            entry = entry_of(target, instance, method, time_limit)
             entries.append(entry)
             done(entry)
     return entries
@@ -98,8 +98,12 @@ def lower_bound(entries: Sequence[Entry], target: str) -> float:
     return max(bounds, default=float("-inf"))
 
 
-def _entry(target: str, instance: Instance, method: str, time_limit: float | None) -> Entry:
+def entry_of(
+    target: str, instance: Instance, method: str, time_limit: float | None, scenarios: int | None = None
+) -> Entry:
+    """One method on one instance; its refusal, if the method does not cover the instance."""
     try:
-        return Entry(target, instance, method, solve(instance, method, time_limit=time_limit))
+        result = solve(instance, method, time_limit=time_limit, scenarios=scenarios)
+        return Entry(target, instance, method, result)
     except NotCoveredError as error:
         return Entry(target, instance, method, None, str(error))

@@ -40,6 +40,7 @@ def test_the_demo_prints_a_row_for_every_target_and_draws_the_figures(ask, tmp_p
     assert {f"paper-alexnet-{kind}.png" for kind in ("cost", "epochs", "loss", "overview")} <= written
     assert all(str(tmp_path / "figures" / name) in out for name in written if name.endswith(".png"))
     assert "epochs: fast-unsteady / intermediate / slow-steady; asked probability: 0.99" in out
+    assert "All roads meet (proved cheapest on these scenarios, costs equal to 1e-09)" in out
 
 
 def test_the_demo_says_proved_only_of_what_is_proved(ask):

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 from depl.benchmarks.comparison import Entry, compare, lower_bound, targets_of
+from depl.benchmarks.ground_truth import AGREEMENT, SCENARIOS, roads, roads_meet, take_roads
 from depl.commands.answer import Answer
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
@@ -37,12 +38,14 @@ def run(options: argparse.Namespace) -> Answer:
     under_law = (method.name for method in registered() if method.meaning is Meaning.LAW)
     methods = sorted(under_law, key=lambda name: (name != _FIRST, name))
     total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
+    total += len(roads())
     texts, files = [], []
     with Bar("solving", total) as bar:
         for family in FAMILIES:
             entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
             texts.append(f"{family}\n{comparison_table(entries)}")
             files += Gallery(family, entries).write(folder)
+        texts.append(_ground_truth(take_roads(done=lambda entry: bar.step(entry.method))))
     names = [f"  {path}" for path in files if path.suffix == ".png"]
     texts.append("\n".join([_LEGEND, "", "Figures, each also as SVG:", *names]))
     texts.append(f"{time.perf_counter() - started:.0f} seconds in all")
@@ -64,6 +67,26 @@ def comparison_table(entries: Sequence[Entry]) -> str:
 _LEGEND = """\
 "proved cheapest": no plan of the instance is cheaper, and the method has proved it. Percentages: how much
 dearer a plan is than the best lower bound that was proved. Probabilities are certified lower bounds."""
+
+
+def _ground_truth(entries: Sequence[Entry]) -> str:
+    """The exact methods on one sample of scenarios, and what the law says of their plan."""
+    header = ("method", "cost", "", "epochs", "scenarios missed", "P(l(K) <= target)", "seconds")
+    rows = [(entry.method, *_row(entry, entries)[2:]) for entry in entries]
+    table_rows = [(*row[:4], _missed(entry), *row[4:]) for row, entry in zip(rows, entries, strict=True)]
+    agreed = "All roads meet" if roads_meet(entries) else "The roads do NOT all meet"
+    return (
+        f"Ground truth: {entries[0].instance.name}, target 15, {SCENARIOS} scenarios in place of the law\n"
+        f"{table(header, table_rows, right=('cost', 'seconds'))}\n"
+        f"{agreed} (proved cheapest on these scenarios, costs equal to {AGREEMENT:g}). Asked of the law is "
+        f"{entries[0].instance.target.quantile_level}:\nwhat is optimal on a sample may promise too much, so "
+        "its certified probability stands beside it."
+    )
+
+
+def _missed(entry: Entry) -> str:
+    evidence = None if entry.result is None else entry.result.scenarios
+    return "" if evidence is None else f"{evidence.misses} of {evidence.size}, {evidence.allowed} allowed"
 
 
 def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
