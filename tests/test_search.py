@@ -1,0 +1,232 @@
+"""The exact search under scenarios finds what writing out every plan finds, and says why it stopped."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import depl
+from depl.benchmarks.paper_like import paper_like
+from depl.models.errors import NotCoveredError
+from depl.models.laws import Deterministic
+from depl.models.methods import Limits
+from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+from depl.models.result import Termination
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.scenarios.sampled import SampledProblem
+from depl.models.search.scenario_search import ScenarioSearch, scenario_search
+from tests.search_oracles import cheapest, sampled, tiny_problems, with_negative_switches
+
+TINY = depl.load("tiny")
+
+
+def certain(epochs: int, total_time: float, loss: float = 3.0) -> Instance:
+    """One model that surely gains 1 an epoch: cost = (K sqrt(2))**2 / T_max = 2 K**2 / T_max."""
+    return Instance(
+        name="certain",
+        clusters=(Cluster(name="c", capacity=10.0, bandwidth=1.0, unit_cost=2.0),),
+        datasets=(Dataset(name="d", volume=1.0),),
+        models=(
+            Model(name="m", size=0.0, improvement=ConstantImprovement(noise=Deterministic(value=1.0))),
+        ),
+        target=Target(
+            initial_loss=loss, maximum_loss=0.0, quantile_level=0.9, maximum_epochs=epochs,
+            maximum_time=total_time,
+        ),
+    )  # fmt: skip
+
+
+def searched(problem: SampledProblem, **options: float) -> tuple[float, depl.Outcome]:
+    """Cost of the plan by the problem's own tables, and the outcome."""
+    outcome = scenario_search(problem.instance, Limits(scenarios=problem.scenarios, **options))
+    if outcome.plan is None:
+        return math.inf, outcome
+    clusters = [item.name for item in problem.instance.clusters]
+    models = [item.name for item in problem.instance.models]
+    by_name = {(clusters[g.cluster], g.datasets, models[g.model]): g for g in problem.configurations}
+    choices = [
+        by_name[epoch.cluster, outcome.plan.datasets(epoch.cluster), epoch.model]
+        for epoch in outcome.plan.epochs
+    ]
+    assert problem.misses(choices) <= problem.allowed
+    return problem.allocation(choices).cost + problem.transfers(choices), outcome
+
+
+def require_agreement(problem: SampledProblem) -> Termination:
+    """The search proves what writing out all plans shows."""
+    known = cheapest(problem)
+    found, outcome = searched(problem)
+    if known == math.inf:
+        assert (outcome.termination, outcome.plan) == (Termination.INFEASIBLE, None)
+        assert outcome.lower_bound == math.inf
+        assert outcome.reason is not None
+        assert "target" in outcome.reason or "epoch" in outcome.reason
+    else:
+        assert outcome.termination is Termination.OPTIMAL
+        assert found == pytest.approx(known, rel=1e-9)
+        assert known * (1 - 1e-9) <= outcome.lower_bound <= known
+        assert outcome.dual is not None
+        assert outcome.dual.bound <= known * (1 + 1e-9)
+    return outcome.termination
+
+
+def test_the_cost_of_a_certain_gain_is_the_closed_form():
+    found, outcome = searched(sampled(certain(5, total_time=2.0), 10))
+    assert found == pytest.approx(2 * 3**2 / 2.0, rel=1e-12)
+    assert outcome.plan is not None
+    assert len(outcome.plan.epochs) == 3
+
+
+def test_the_search_agrees_with_all_plans_written_out():
+    problems = tiny_problems(3, 24)
+    proved = [require_agreement(problem) for problem in problems]
+    assert Termination.INFEASIBLE in proved
+    shapes = {(len(p.instance.clusters), len(p.instance.datasets)) for p in problems}
+    assert shapes == {(1, 1), (1, 2), (2, 1), (2, 2)}
+    assert any(problem.initial_model is not None for problem in problems)
+    assert any(problem.instance.target.round_deadline is not None for problem in problems)
+    assert any(problem.instance.target.maximum_time is None for problem in problems)
+    assert any(not problem.may_follow.all() for problem in problems)
+
+
+def test_the_search_agrees_where_every_switch_wins_what_it_lost():
+    problems = [with_negative_switches(problem) for problem in tiny_problems(4, 14)]
+    assert any(problem.switches.min() < 0 for problem in problems)
+    for problem in problems:
+        require_agreement(problem)
+
+
+def test_the_search_agrees_where_gains_lie_on_a_grid_and_tie_with_the_target():
+    for drawn in tiny_problems(5, 10):
+        instance = drawn.instance.replace(maximum_loss=round(drawn.instance.target.maximum_loss, 1))
+        require_agreement(sampled(instance, len(drawn.scenarios), decimals=1))
+
+
+def test_a_target_that_is_met_at_the_start_costs_nothing():
+    found, outcome = searched(sampled(TINY.replace(maximum_loss=15.0), 8))
+    assert (found, outcome.lower_bound) == (0.0, 0.0)
+    assert outcome.termination is Termination.OPTIMAL
+    assert outcome.dual is not None
+    assert outcome.dual.bound == 0.0
+
+
+def test_a_near_miss_is_a_miss_and_an_atom_is_not():
+    for shift, optimal in ((1e-7, False), (1e-10, True), (-1e-7, True)):
+        instance = certain(3, total_time=2.0, loss=3.0 + shift)
+        expected = Termination.OPTIMAL if optimal else Termination.INFEASIBLE
+        assert searched(sampled(instance, 5))[1].termination is expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"maximum_time": 0.1}, "resources: no epoch keeps the time limits; the fastest takes"),
+        ({"maximum_loss": -40.0}, "the best quantile of a plan with at most one switch is"),
+        ({"maximum_epochs": 0}, "maximum_epochs is 0"),
+    ],
+)
+def test_an_infeasible_instance_is_proved_so_with_a_reason(changes, words):
+    _, outcome = searched(sampled(TINY.replace(**changes), 10))
+    assert outcome.termination is Termination.INFEASIBLE
+    assert words in str(outcome.reason)
+
+
+def test_the_reason_names_the_quantile_that_is_reached():
+    _, outcome = searched(sampled(certain(3, total_time=2.0, loss=5.0), 4))
+    assert "best quantile of a plan with at most one switch is 2," in str(outcome.reason)
+    assert "no plan reaches less than 2" in str(outcome.reason)
+
+
+def test_a_gap_that_is_good_enough_is_reported_as_such():
+    problem = sampled(TINY, 50)
+    optimum = cheapest(problem)
+    found, outcome = searched(problem, gap=0.3)
+    assert outcome.termination is Termination.GAP_REACHED
+    assert found * 0.7 * (1 - 1e-12) <= outcome.lower_bound <= optimum <= found
+
+
+def test_the_time_limit_leaves_a_plan_and_a_valid_bound():
+    drawn = paper_like(np.random.default_rng(0), maximum_epochs=100, scenarios=100)
+    found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), time_limit=2.0)
+    assert outcome.termination is Termination.TIME_LIMIT
+    assert 0 < outcome.lower_bound < found < math.inf
+
+
+def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):
+    problem = sampled(TINY, 50)
+    optimum = cheapest(problem)
+
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ScenarioSearch, "_explored", interrupted)
+    found, outcome = searched(problem)
+    assert outcome.termination is Termination.INTERRUPTED
+    assert outcome.lower_bound <= optimum <= found < math.inf
+
+
+def test_progress_narrows_down_on_the_optimum():
+    rows: list[tuple[float, float, float]] = []
+    problem = sampled(TINY, 50)
+    limits = Limits(scenarios=problem.scenarios, progress=lambda *row: rows.append(row))
+    scenario_search(problem.instance, limits)
+    seconds, costs, bounds = zip(*rows, strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert list(costs) == sorted(costs, reverse=True)
+    assert list(bounds) == sorted(bounds)
+    assert costs[-1] == pytest.approx(28.0)
+    assert bounds[-1] == pytest.approx(28.0, rel=1e-8)
+
+
+def test_too_many_assignments_are_refused_in_words():
+    clusters = tuple(
+        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(5)
+    )
+    datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(3))
+    instance = certain(3, total_time=40.0).replace(clusters=clusters, datasets=datasets)
+    with pytest.raises(NotCoveredError, match="at most 4096 assignments"):
+        scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
+
+
+def test_equal_solves_give_equal_plans():
+    one, two = (depl.solve(TINY, "scenario-search", scenarios=30, seed=3) for _ in range(2))
+    assert one.plan == two.plan
+    assert one.lower_bound == two.lower_bound
+
+
+SCRIPT = """
+import json, sys
+sys.path.insert(0, {root!r})
+from tests.search_oracles import tiny_problems
+from depl.models.methods import Limits
+from depl.models.search.scenario_search import scenario_search
+answers = []
+for problem in tiny_problems(6, 3):
+    outcome = scenario_search(problem.instance, Limits(scenarios=problem.scenarios))
+    plan = None if outcome.plan is None else [[e.model, e.cluster, e.resources] for e in outcome.plan.epochs]
+    dual = None if outcome.dual is None else outcome.dual.bound
+    answers.append([outcome.termination.value, str(outcome.lower_bound), dual, plan])
+print(json.dumps(answers))
+"""
+
+
+def test_the_search_gives_the_same_answers_without_compiling():
+    answers = [
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", SCRIPT.format(root=os.path.dirname(os.path.dirname(__file__)))],
+                env={**os.environ, "NUMBA_DISABLE_JIT": flag},
+                capture_output=True, text=True, check=True, timeout=120,
+            ).stdout
+        )
+        for flag in ("0", "1")
+    ]  # fmt: skip
+    for compiled, plain in zip(*answers, strict=True):
+        assert compiled[0] == plain[0]
+        assert float(compiled[1]) == pytest.approx(float(plain[1]), rel=1e-12)
+        assert compiled[2] == (None if plain[2] is None else pytest.approx(plain[2], rel=1e-12))
+        assert compiled[3] == plain[3]
