@@ -1,0 +1,322 @@
+"""The cut loop proves what writing all plans out says, and ends in a result whatever the solver does."""
+
+import dataclasses
+import json
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import depl
+from depl.instances.generator import random_instance, random_instances
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.laws import Normal
+from depl.models.methods import Limits
+from depl.models.problem import ConstantImprovement, Model
+from depl.models.programs import cutting
+from depl.models.programs.cutting import solve_sampled
+from depl.models.programs.highs import Answer, Session, Status
+from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.resource_space import ResourceSpace
+from depl.models.result import Termination
+from depl.models.scenarios.draws import draw_scenarios, given_scenarios
+from depl.models.scenarios.sampled import SampledProblem
+from tests.sampled_plans import cheapest, meets_all, sequences
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMULATIONS = (PriceSpace, ResourceSpace)
+METHODS = ("milp", "milp-resource")
+HARD_OPTIMUM = 28.968559573246672
+"""Of the fixture ``hard``, proved by both programs in a longer run."""
+
+every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
+
+
+@pytest.fixture(scope="module")
+def problems():
+    drawn = random_instances(
+        np.random.default_rng(5), 36, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
+    )
+    drawn = [item.replace(initial_model="m2") if seed % 4 == 1 else item for seed, item in enumerate(drawn)]
+    samples = [draw_scenarios(item, 12, seed) for seed, item in enumerate(drawn)]
+    for seed in range(0, len(samples), 2):  # switches that lower the loss in every other sample
+        samples[seed] = dataclasses.replace(samples[seed], switches=-samples[seed].switches)
+    return [SampledProblem(*pair) for pair in zip(drawn, samples, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def optima(problems):
+    return [cheapest(problem) for problem in problems]
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Twelve epochs and three models, of which HiGHS needs many seconds."""
+    instance = hard_instance()
+    return SampledProblem(instance, draw_scenarios(instance, 100, seed=1))
+
+
+def hard_instance():
+    rng = np.random.default_rng(7)
+    return random_instance(rng, models=(3, 3), clusters=(1, 1), datasets=(1, 1), maximum_epochs=(12, 12))
+
+
+@pytest.fixture(scope="module")
+def near_tie(steady):
+    """Needed are 600, one may miss: ``dear`` gains 700, ``cheap`` lacks 2e-9 in its second miss."""
+    rule = ConstantImprovement(noise=Normal(mean=600, variance=1))
+    models = (
+        Model(name="dear", size=1, demand=2, improvement=rule),
+        Model(name="cheap", size=1, demand=1, improvement=rule),
+    )
+    instance = steady.replace(
+        models=models, maximum_epochs=1, initial_loss=1000, maximum_loss=400, quantile_level=0.9
+    )
+    gains = np.stack([np.full(10, 700.0), np.array([-500, 600 - 2e-9, *[900] * 8])], axis=-1)[:, None, :]
+    return SampledProblem(instance, given_scenarios(instance, gains))
+
+
+@every_formulation
+def test_the_optimum_is_the_cheapest_of_all_plans(problems, optima, formulation):
+    seen = set()
+    for problem, optimum in zip(problems, optima, strict=True):
+        found = solve_sampled(problem, formulation)
+        seen.add(found.termination)
+        if math.isinf(optimum):
+            assert found.termination is Termination.INFEASIBLE
+            assert (found.choices, found.lower_bound) == (None, math.inf)
+            assert found.reason
+        else:
+            assert found.termination is Termination.OPTIMAL
+            assert found.cost == pytest.approx(optimum, rel=1e-9)
+            assert found.lower_bound == found.cost
+            assert not found.choices or meets_all(problem, tuple(found.choices))
+    assert seen == {Termination.OPTIMAL, Termination.INFEASIBLE}
+
+
+def test_the_family_has_what_is_asked_of_it(problems):
+    instances = [problem.instance for problem in problems]
+    targets = [instance.target for instance in instances]
+    for count in (
+        sum(len(instance.clusters) == 2 for instance in instances),
+        sum(len(instance.datasets) == 2 for instance in instances),
+        sum(target.round_deadline is not None for target in targets),
+        sum(target.maximum_time is None for target in targets),
+        sum(bool((problem.switches < 0).any()) for problem in problems),
+        sum(target.initial_model is not None for target in targets),
+        sum(not problem.may_follow.all() for problem in problems),
+    ):
+        assert count >= 4
+
+
+@every_formulation
+@pytest.mark.parametrize("solve_with", ["highs", "scip"])
+def test_other_roads_and_another_solver_find_the_same(problems, optima, formulation, solve_with):
+    if solve_with == "scip":
+        pytest.importorskip("pyscipopt")
+    for problem, optimum in list(zip(problems, optima, strict=True))[:6]:
+        found = solve_sampled(problem, formulation, solve_with=solve_with)
+        assert found.cost == optimum or found.cost == pytest.approx(optimum, rel=1e-9)
+
+
+@every_formulation
+def test_a_target_met_at_the_start_needs_no_epoch(tiny, formulation):
+    instance = tiny.replace(maximum_loss=tiny.target.initial_loss)
+    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 5)), formulation)
+    assert (found.termination, found.choices, found.cost) == (Termination.OPTIMAL, [], 0.0)
+    plan = depl.solve(instance, "milp", scenarios=5).plan
+    assert plan.epochs == ()
+
+
+@every_formulation
+def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_loop_goes_on(
+    near_tie, formulation
+):
+    found = solve_sampled(near_tie, formulation)
+    assert found.near_ties == 1
+    assert [near_tie.instance.models[g.model].name for g in found.choices] == ["dear"]
+    assert found.termination is Termination.OPTIMAL
+    assert found.cost == pytest.approx(cheapest(near_tie), rel=1e-9)
+
+
+@every_formulation
+def test_near_ties_alone_are_infeasible(near_tie, formulation):
+    gains = near_tie.scenarios.improvements.copy()
+    gains[:, :, 0] = gains[:, :, 1]
+    problem = SampledProblem(near_tie.instance, given_scenarios(near_tie.instance, gains))
+    found = solve_sampled(problem, formulation)
+    assert found.termination is Termination.INFEASIBLE
+    assert found.near_ties == 2
+    assert "best quantile over 10 scenarios 400" in found.reason
+
+
+@every_formulation
+def test_a_wanted_gap_ends_the_search_with_a_certificate(hard, formulation):
+    found = solve_sampled(hard, formulation, Limits(gap=0.3, time_limit=60))
+    assert found.termination is Termination.GAP_REACHED
+    assert found.cost - found.lower_bound <= 0.3 * found.cost
+    assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
+
+
+@every_formulation
+@pytest.mark.parametrize("seconds", [1e-6, 1.0])
+def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, seconds):
+    limits = Limits(time_limit=seconds)
+    found = solve_sampled(hard, formulation, limits)
+    assert found.termination is Termination.TIME_LIMIT
+    assert 0 <= found.lower_bound <= HARD_OPTIMUM * (1 + 1e-9)
+    assert found.reason if found.choices is None else found.cost >= HARD_OPTIMUM * (1 - 1e-9)
+    if seconds == 1:
+        assert meets_all(hard, tuple(found.choices))
+        assert found.lower_bound > 0.3 * HARD_OPTIMUM
+
+
+def test_rows_of_progress_close_in_on_the_optimum(hard):
+    rows = []
+    solve_sampled(hard, limits=Limits(time_limit=2.0, progress=lambda *row: rows.append(row)))
+    seconds, costs, bounds = (np.array(column) for column in zip(*rows, strict=True))
+    assert (np.diff(seconds) >= 0).all()
+    assert (np.diff(costs) <= 0).all()
+    assert (bounds <= costs).all()
+    assert bounds.max() > 0.3 * HARD_OPTIMUM
+    assert bounds.max() <= HARD_OPTIMUM * (1 + 1e-9)
+
+
+@every_formulation
+def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard, formulation):
+    for stop in (1, 4):
+        rows = []
+
+        def press(*row, rows=rows, stop=stop):
+            rows.append(row)
+            if len(rows) == stop:
+                raise KeyboardInterrupt
+
+        found = solve_sampled(hard, formulation, Limits(progress=press))
+        assert found.termination is Termination.INTERRUPTED
+        assert meets_all(hard, tuple(found.choices))
+        assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
+
+
+SCRIPT = """
+import sys
+import depl
+from tests.test_programs_cutting import hard_instance
+
+def tell(seconds, cost, bound):
+    if bound > 1:
+        print("inside", file=sys.stderr, flush=True)
+
+result = depl.solve(hard_instance(), sys.argv[1], scenarios=100, seed=1, progress=tell)
+print(result.to_json())
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent(method):
+    child = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, method],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a child of a shell's background job would ignore the signal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert child.stderr.readline().strip() == "inside"
+    child.send_signal(signal.SIGINT)
+    output, errors = child.communicate(timeout=20)
+    assert child.returncode == 0, errors
+    result = json.loads(output)
+    assert result["termination"] == "interrupted"
+    assert result["solution"] == "feasible"
+    assert 1 < result["lower_bound"] <= HARD_OPTIMUM <= result["cost"] * (1 + 1e-9)
+
+
+def test_the_reason_names_the_best_quantile_and_the_time_that_would_be_needed(tiny):
+    seen = 0
+    for seed, maximum in ((1, 0.9), (2, 0.7), (3, 1.2)):
+        instance = tiny.replace(maximum_time=maximum)
+        problem = SampledProblem(instance, draw_scenarios(instance, 12, seed))
+        found = solve_sampled(problem)
+        assert found.termination is Termination.INFEASIBLE
+        rows = list(sequences(problem))
+        in_time = [row for row in rows if problem.allocation(row).feasible]
+        best = max((np.sort(problem.gain(row))[problem.allowed] for row in in_time), default=0.0)
+        quantile = instance.target.initial_loss - max(best, 0.0)
+        assert f"best quantile over 12 scenarios {quantile:.6g};" in found.reason
+        fastest = min(
+            problem.allocation(row).fastest_time for row in rows if problem.misses(row) <= problem.allowed
+        )
+        assert f"the fastest plan that meets it takes {fastest:.6g}" in found.reason
+        seen += bool(in_time)
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"maximum_epochs": 0}, "maximum_epochs is 0"),
+        ({"maximum_time": 1.0}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
+        ({"round_deadline": 1.2}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
+        ({"maximum_loss": -1}, "best quantile over 4 scenarios 4"),
+    ],
+)
+def test_the_reason_names_the_stage_that_fails(steady, changes, words):
+    """An epoch takes 1.3 at least and lowers the loss of 10 by 2; three of them take 3.9."""
+    instance = steady.replace(**changes)
+    shape = (4, instance.target.maximum_epochs, 1)
+    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, np.zeros(shape))))
+    assert found.termination is Termination.INFEASIBLE
+    assert words in found.reason
+
+
+def test_programs_that_are_too_large_are_refused_with_the_limit(steady):
+    instance = steady.replace(maximum_epochs=5000)
+    with pytest.raises(NotCoveredError, match="binary variables, of at most 5000"):
+        depl.solve(instance, "milp", scenarios=100)
+    instance = steady.replace(maximum_epochs=400)
+    with pytest.raises(NotCoveredError, match="coefficients, of at most 1000000"):
+        depl.solve(instance, "milp-resource", scenarios=3000)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_methods_answer_through_the_registry(tiny, method):
+    result = depl.solve(tiny, method, scenarios=30, seed=3)
+    assert result.termination is Termination.OPTIMAL
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 30, seed=3))
+    assert result.cost == pytest.approx(cheapest(problem), rel=1e-9)
+    assert result.scenarios.misses <= result.scenarios.allowed
+    assert result.build_seconds > 0
+    again = depl.solve(tiny, method, scenarios=30, seed=3)
+    assert again.plan == result.plan
+
+
+def test_options_reach_the_solver_and_are_recorded(hard, tiny):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
+    found = solve_sampled(problem, options={"mip_heuristic_effort": 0.0}, limits=Limits(seed=9))
+    assert found.options["mip_heuristic_effort"] == 0.0
+    assert found.options["random_seed"] == 9
+    assert found.options["mip_feasibility_tolerance"] == 1e-9
+    assert found.options["mip_rel_gap"] == found.options["mip_abs_gap"] == 0
+    with pytest.raises(InvalidInputError, match="no such option"):
+        solve_sampled(problem, options={"mip_heuristics": 0.0})
+    stopped = solve_sampled(hard, options={"mip_max_nodes": 0})
+    assert stopped.termination is Termination.EXHAUSTED
+    assert "another limit of the solver" in stopped.reason
+    assert stopped.lower_bound <= HARD_OPTIMUM <= stopped.cost * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("lie", [Answer(Status.INFEASIBLE, None, math.inf), Answer(Status.OPTIMAL, 1.0, 1e9)])
+def test_a_solver_that_contradicts_a_feasible_plan_proves_nothing(tiny, monkeypatch, lie):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
+    monkeypatch.setattr(cutting._Direct, "strengthen", lambda *_: Status.OPTIMAL)
+    monkeypatch.setattr(Session, "solve", lambda *_: lie)
+    found = solve_sampled(problem)
+    assert found.termination is Termination.EXHAUSTED
+    assert found.lower_bound == 0
+    assert "contradicts" in found.reason
