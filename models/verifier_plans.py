@@ -179,10 +179,10 @@ class _Grower:
             if length:
                 yield block
             if length < self._instance.target.maximum_epochs:
-                for option, before in itertools.product(range(len(self._options)), self._models_at(length)):
-                    longer = self._longer(block, option, before)
-                    cuts = range(0, len(longer.times), at_once)
-                    waiting += [longer.some(slice(first, first + at_once)) for first in cuts]
+                pairs = itertools.product(range(len(self._options)), self._models_at(length))
+                longer = _joined([self._longer(block, option, before) for option, before in pairs])
+                cuts = range(0, len(longer.times), at_once)
+                waiting += [longer.some(slice(first, first + at_once)) for first in cuts]
 
     def _models_at(self, length: int) -> Sequence[int | None]:
         """Models that an epoch after ``length`` others may follow; None for none."""
@@ -242,6 +242,15 @@ class _Grower:
                 for place, model in epochs
             ),
         )
+
+
+def _joined(blocks: Sequence[_Block]) -> _Block:
+    return _Block(
+        *(
+            np.concatenate([getattr(block, field.name) for block in blocks])
+            for field in dataclasses.fields(_Block)
+        )
+    )
 
 
 def _prices(facts: Sequence[EpochFacts], maximum_time: float | None) -> FloatArray:

@@ -23,7 +23,7 @@ from depl.models.verifier_scenarios import counted
 
 BoolArray = NDArray[np.bool_]
 
-MOST_PROBABILITIES = 60
+MOST_PROBABILITIES = 100
 """Most final losses whose distribution is computed for one lower bound."""
 
 _ATOM = 1e-9

@@ -7,9 +7,12 @@ from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_instance, add_json, add_plan, inside, read_instance, read_plan
 from depl.commands.table import fields, table
 from depl.models.problem import Instance
+from depl.models.scenarios.files import load_scenarios
 from depl.models.verifier import Report, verify
 from depl.models.verifier_findings import Finding, Kind
-from depl.models.wording import interval, number
+from depl.models.wording import interval, number, rounded_down
+
+_CLAIM = "claim: "
 
 HELP = "verify a plan, independently of all solvers"
 
@@ -18,6 +21,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_instance(parser)
     add_plan(parser)
+    parser.add_argument(
+        "--scenarios",
+        metavar="FILE.npz",
+        help="the scenarios that the plan was made for; needed where they are not of a seeded stream",
+    )
     add_json(parser, "the findings")
     parser.set_defaults(run=run)
 
@@ -27,7 +35,11 @@ def run(options: argparse.Namespace) -> Answer:
     instance, plan = read_instance(options), read_plan(options.plan)
     with inside(options.plan):
         plan.check_names(instance)
-    report = verify(instance, plan)
+    draws = None
+    if options.scenarios is not None:
+        scenarios = load_scenarios(options.scenarios, instance)
+        draws = scenarios.improvements, scenarios.switches
+    report = verify(instance, plan, draws)
     code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
     return Answer(_text(instance, report), code, as_json(_content(report, len(plan.epochs))))
 
@@ -41,16 +53,50 @@ def _text(instance: Instance, report: Report) -> str:
             ("cost", number(report.cost)),
             ("training time", number(report.training_time)),
             (f"P(l(K) > {number(instance.target.maximum_loss)})", f"in {interval(lower, upper)}"),
+            *([("least cost of any plan", _least(report))] if report.proved_bound > 0 else []),
         ]
     )
     findings = table(("equation", "verdict", "finding"), rows)
-    return f"{instance.name}: {verdict}\n\n{findings}\n\nRecomputed by the verifier:\n{numbers}"
+    repeated = _repeated(report)
+    aside = f"\n\nRepeated as the plan claims it, not proved again: {', '.join(repeated)}" if repeated else ""
+    return f"{instance.name}: {verdict}\n\n{findings}\n\nRecomputed by the verifier:\n{numbers}{aside}"
+
+
+def _least(report: Report) -> str:
+    gap = _gap(report)
+    below = "" if gap is None else f", {100 * gap:.3g} % below the plan"
+    return f"at least {rounded_down(report.proved_bound)}, proved again{below}"
+
+
+def _gap(report: Report) -> float | None:
+    """(cost - proved bound) / cost of a plan that passes; None where nothing was proved about others."""
+    if not (report.ok and report.cost > 0 and report.proved_bound > 0):
+        return None
+    return max(report.cost - report.proved_bound, 0.0) / report.cost
+
+
+def _repeated(report: Report) -> list[str]:
+    return [_bare(finding) for finding in report.findings if finding.kind is Kind.REPEATED]
+
+
+def _proved_again(report: Report) -> list[str]:
+    """Claims that were recomputed or proved without a solver."""
+    claims = (finding for finding in report.findings if finding.equation.startswith(_CLAIM))
+    return [_bare(finding) for finding in claims if finding.kind is Kind.CHECKED]
+
+
+def _bare(finding: Finding) -> str:
+    return finding.equation.removeprefix(_CLAIM)
 
 
 def _word(finding: Finding) -> str:
     if finding.kind is Kind.NOTE:
         return ""
-    return "holds" if finding.ok else finding.kind.value.upper()
+    if finding.kind is Kind.CHECKED:
+        return "proved again" if finding.equation.startswith(_CLAIM) else "holds"
+    if finding.ok:
+        return finding.kind.value
+    return finding.kind.value.upper()
 
 
 def _content(report: Report, epochs: int) -> dict[str, object]:
@@ -68,11 +114,13 @@ def _content(report: Report, epochs: int) -> dict[str, object]:
     return {
         "ok": report.ok,
         "findings": findings,
+        "proved_again": _proved_again(report),
+        "repeated": _repeated(report),
         "termination": None,
         "solution": "feasible" if report.ok else "none",
         "cost": _finite(report.cost),
-        "lower_bound": None,
-        "gap": None,
+        "lower_bound": report.proved_bound if report.proved_bound > 0 else None,
+        "gap": _gap(report),
         "violation": {"lower": float(report.violation.lower), "upper": float(report.violation.upper)},
         "quantile": {"lower": None, "upper": None},
         "epochs": epochs,
