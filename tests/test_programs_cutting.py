@@ -1,18 +1,13 @@
 """The cut loop proves what writing all plans out says, and ends in a result whatever the solver does."""
 
 import dataclasses
-import json
 import math
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import depl
-from depl.instances.generator import random_instance, random_instances
+from depl.instances.generator import random_instances
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import Normal
 from depl.models.methods import Limits
@@ -25,14 +20,10 @@ from depl.models.programs.resource_space import ResourceSpace
 from depl.models.result import Termination
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.scenarios.sampled import SampledProblem
-from tests.sampled_plans import cheapest, meets_all, sequences
+from tests.sampled_plans import HARD_OPTIMUM, cheapest, hard_problem, meets_all, sequences
 
-ROOT = Path(__file__).resolve().parents[1]
 FORMULATIONS = (PriceSpace, ResourceSpace)
 METHODS = ("milp", "milp-resource")
-HARD_OPTIMUM = 28.968559573246672
-"""Of the fixture ``hard``, proved by both programs in a longer run."""
-
 every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 
 
@@ -55,14 +46,7 @@ def optima(problems):
 
 @pytest.fixture(scope="module")
 def hard():
-    """Twelve epochs and three models, of which HiGHS needs many seconds."""
-    instance = hard_instance()
-    return SampledProblem(instance, draw_scenarios(instance, 100, seed=1))
-
-
-def hard_instance():
-    rng = np.random.default_rng(7)
-    return random_instance(rng, models=(3, 3), clusters=(1, 1), datasets=(1, 1), maximum_epochs=(12, 12))
+    return hard_problem()
 
 
 @pytest.fixture(scope="module")
@@ -152,89 +136,6 @@ def test_near_ties_alone_are_infeasible(near_tie, formulation):
     assert found.termination is Termination.INFEASIBLE
     assert found.near_ties == 2
     assert "best quantile over 10 scenarios 400" in found.reason
-
-
-@every_formulation
-def test_a_wanted_gap_ends_the_search_with_a_certificate(hard, formulation):
-    found = solve_sampled(hard, formulation, Limits(gap=0.3, time_limit=60))
-    assert found.termination is Termination.GAP_REACHED
-    assert found.cost - found.lower_bound <= 0.3 * found.cost
-    assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
-
-
-@every_formulation
-@pytest.mark.parametrize("seconds", [1e-6, 1.0])
-def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, seconds):
-    limits = Limits(time_limit=seconds)
-    found = solve_sampled(hard, formulation, limits)
-    assert found.termination is Termination.TIME_LIMIT
-    assert 0 <= found.lower_bound <= HARD_OPTIMUM * (1 + 1e-9)
-    assert found.reason if found.choices is None else found.cost >= HARD_OPTIMUM * (1 - 1e-9)
-    if seconds == 1:
-        assert meets_all(hard, tuple(found.choices))
-        assert found.lower_bound > 0.3 * HARD_OPTIMUM
-
-
-def test_rows_of_progress_close_in_on_the_optimum(hard):
-    rows = []
-    solve_sampled(hard, limits=Limits(time_limit=2.0, progress=lambda *row: rows.append(row)))
-    seconds, costs, bounds = (np.array(column) for column in zip(*rows, strict=True))
-    assert (np.diff(seconds) >= 0).all()
-    assert (np.diff(costs) <= 0).all()
-    assert (bounds <= costs).all()
-    assert bounds.max() > 0.3 * HARD_OPTIMUM
-    assert bounds.max() <= HARD_OPTIMUM * (1 + 1e-9)
-
-
-@every_formulation
-def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard, formulation):
-    for stop in (1, 4):
-        rows = []
-
-        def press(*row, rows=rows, stop=stop):
-            rows.append(row)
-            if len(rows) == stop:
-                raise KeyboardInterrupt
-
-        found = solve_sampled(hard, formulation, Limits(progress=press))
-        assert found.termination is Termination.INTERRUPTED
-        assert meets_all(hard, tuple(found.choices))
-        assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
-
-
-SCRIPT = """
-import sys
-import depl
-from tests.test_programs_cutting import hard_instance
-
-def tell(seconds, cost, bound):
-    if bound > 1:
-        print("inside", file=sys.stderr, flush=True)
-
-result = depl.solve(hard_instance(), sys.argv[1], scenarios=100, seed=1, progress=tell)
-print(result.to_json())
-"""
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent(method):
-    child = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, method],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # a child of a shell's background job would ignore the signal
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    assert child.stderr.readline().strip() == "inside"
-    child.send_signal(signal.SIGINT)
-    output, errors = child.communicate(timeout=20)
-    assert child.returncode == 0, errors
-    result = json.loads(output)
-    assert result["termination"] == "interrupted"
-    assert result["solution"] == "feasible"
-    assert 1 < result["lower_bound"] <= HARD_OPTIMUM <= result["cost"] * (1 + 1e-9)
 
 
 def test_the_reason_names_the_best_quantile_and_the_time_that_would_be_needed(tiny):
