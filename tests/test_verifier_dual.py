@@ -1,0 +1,276 @@
+"""The dual bound, proved again: closed forms, all sequences written out, validity, and claims altered."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.instances.generator import random_instances
+from depl.models import verifier_dual
+from depl.models.allocation import price
+from depl.models.laws import Deterministic
+from depl.models.plan import DualClaim
+from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target, Transfer
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.scenarios.sampled import SampledProblem
+from depl.models.verifier_dual import assignments, dual_bound, dual_finding, moving_cost
+from depl.models.verifier_findings import Kind
+from depl.models.verifier_sample import Sample, given_sample
+
+
+def sample_of(problem: SampledProblem) -> Sample:
+    scenarios = problem.scenarios
+    return given_sample((scenarios.improvements, scenarios.switches), scenarios.decimals)
+
+
+def certain(instance: Instance, size: int = 4) -> Sample:
+    """Scenarios of an instance in which nothing is random."""
+    models, epochs = len(instance.models), instance.target.maximum_epochs
+    return given_sample((np.zeros((size, epochs, models)), np.zeros((size, epochs, models, models))), None)
+
+
+def problems(seed: int, count: int, size: int = 20) -> list[SampledProblem]:
+    """Small enough that all sequences can be written out in Python."""
+    rng = np.random.default_rng(seed)
+    drawn = random_instances(
+        rng, count, maximum_epochs=(2, 3), clusters=(1, 2), datasets=(1, 2), models=(2, 2)
+    )
+    return [
+        SampledProblem(instance, draw_scenarios(instance, size, seed=index, decimals=[None, 2][index % 2]))
+        for index, instance in enumerate(drawn)
+    ]
+
+
+def sequences(problem: SampledProblem, assignment) -> list[tuple]:
+    """All sequences of 0 ... K_max configurations on an assignment, without forbidden switches."""
+    options = [g for g in problem.configurations if assignment[g.cluster] == g.datasets]
+    found = []
+    for length in range(problem.epochs + 1):
+        for sequence in itertools.product(options, repeat=length):
+            models = [g.model for g in sequence]
+            before = [problem.initial_model, *models]
+            steps = zip(before, models, strict=False)
+            if all(a is None or problem.may_follow[a, b] for a, b in steps):
+                found.append(sequence)
+    return found
+
+
+def written_out(problem: SampledProblem, time_price: float, gain_price: float) -> float:
+    """The definition in the module's docstring, word by word, with the solvers' tables."""
+    target, size = problem.instance.target, len(problem.scenarios)
+    if problem.needed <= 0:
+        return 0.0
+    best = math.inf
+    for assignment in assignments(problem.instance):
+        least = np.full(size, np.inf)
+        for sequence in sequences(problem, assignment):
+            loads = [problem.loads[k][problem.configurations.index(g)] for k, g in enumerate(sequence)]
+            value = sum(price(load, time_price, target.round_deadline) for load in loads)
+            least = np.minimum(least, value - gain_price * problem.gain(sequence))
+        least += gain_price * problem.needed - time_price * (target.maximum_time or 0.0)
+        moved = sum(problem.transfer_cost(n, d) for n, d in enumerate(assignment) if d)
+        best = min(best, moved + np.sort(least)[size - problem.allowed - 1])
+    return max(0.0, best)
+
+
+def prices(problem: SampledProblem, rng: np.random.Generator) -> tuple[float, float]:
+    time_price = 0.0 if problem.instance.target.maximum_time is None else float(rng.exponential())
+    return time_price, float(10 * rng.exponential())
+
+
+def cheapest(problem: SampledProblem) -> float:
+    """The optimum of the sampled problem by the solvers' tables and allocation."""
+    best = 0.0 if problem.misses([]) <= problem.allowed else math.inf
+    for assignment in assignments(problem.instance):
+        for sequence in sequences(problem, assignment)[1:]:
+            if problem.misses(sequence) <= problem.allowed:
+                found = problem.allocation(sequence)
+                if found.feasible:
+                    best = min(best, found.cost + problem.transfers(sequence))
+    return best
+
+
+# ---- closed forms ----
+
+
+def test_without_noise_the_bound_is_that_of_the_best_number_of_epochs(steady):
+    """psi(lam) = 2 sqrt(3 * 8 lam) + lam / 2 (x = sqrt(8 lam / 3) <= 10); K epochs gain 2 K; T_max = 5."""
+    for time_price, gain_price in [(6.0, 10.0), (6.0, 1.0), (0.3, 4.0), (2.0, 12.0)]:
+        psi = 2 * math.sqrt(24 * time_price) + time_price / 2
+        needed = 10 - 6 - 1e-9
+        values = [k * (psi - 2 * gain_price) + gain_price * needed - 5 * time_price for k in range(4)]
+        found = dual_bound(steady, certain(steady), 0, time_price, gain_price)
+        assert found == pytest.approx(max(0.0, min(values)), rel=1e-12, abs=1e-12)
+
+
+def test_at_the_best_prices_it_is_the_optimum_where_nothing_is_random(steady):
+    """Cost 24 at lam = 3 * 4^2 / 8 = 6 (x = 4); there psi = 27, twice of which mu must pay for 4 of gain."""
+    assert dual_bound(steady, certain(steady), 0, 6.0, 13.5) == pytest.approx(24, abs=2e-8)
+
+
+def test_the_transfers_of_the_cheapest_assignment_are_part_of_it():
+    rows = [("near", 1.0), ("far", 5.0)]
+    instance = Instance(
+        name="two places",
+        clusters=tuple(Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name, _ in rows),
+        datasets=(Dataset(name="data", volume=4),),
+        models=(
+            Model(
+                name="net", size=1, demand=2, improvement=ConstantImprovement(noise=Deterministic(value=2))
+            ),
+        ),
+        transfers=tuple(Transfer(dataset="data", cluster=name, cost=cost) for name, cost in rows),
+        target=Target(initial_loss=10, maximum_loss=6, quantile_level=0.9, maximum_epochs=3, maximum_time=5),
+    )
+    assert sorted(moving_cost(instance, given) for given in assignments(instance)) == [1, 5, 6]
+    assert dual_bound(instance, certain(instance), 0, 6.0, 13.5) == pytest.approx(25, abs=2e-8)
+
+
+def test_it_is_the_order_statistic_that_the_allowed_misses_leave(bell):
+    """One epoch, no price of time, deadline 2.5: psi = 3 * 4; scenarios gain 1, 2, 3 and 4, of 4 needed."""
+    instance = bell.replace(maximum_epochs=1, maximum_time=None, round_deadline=2.5)
+    draws = np.array([1.0, 2.0, 3.0, 4.0]).reshape(4, 1, 1), np.zeros((4, 1, 1, 1))
+    values = [min(0.0, 12 - 10 * gain) + 10 * (4 - 1e-9) for gain in (4, 3, 2, 1)]
+    for allowed in range(4):
+        found = dual_bound(instance, given_sample(draws, None), allowed, 0.0, 10.0)
+        assert found == pytest.approx(sorted(values)[3 - allowed], rel=1e-12)
+
+
+def test_if_not_training_is_feasible_the_bound_is_zero(bell):
+    sample = certain(bell)
+    assert dual_bound(bell.replace(maximum_loss=10), sample, 0, 6.0, 13.5) == 0
+    assert dual_bound(bell, sample, 4, 6.0, 13.5) == 0
+
+
+# ---- against the definition, and against optima ----
+
+
+def test_the_recursion_gives_what_all_sequences_written_out_give():
+    rng = np.random.default_rng(8)
+    positive = 0
+    for problem in problems(seed=7, count=14):
+        lam, mu = prices(problem, rng)
+        expected = written_out(problem, lam, mu)
+        positive += expected > 0
+        found = dual_bound(problem.instance, sample_of(problem), problem.allowed, lam, mu)
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    assert positive >= 5
+
+
+def test_it_never_exceeds_the_cheapest_plan_whatever_the_prices():
+    rng = np.random.default_rng(9)
+    close = 0.0
+    for problem in problems(seed=10, count=10):
+        optimum = cheapest(problem)
+        for _ in range(8):
+            lam, mu = prices(problem, rng)
+            found = dual_bound(problem.instance, sample_of(problem), problem.allowed, lam, mu)
+            assert found <= optimum * (1 + 1e-9)
+            close = max(close, found / optimum if 0 < optimum < math.inf else 0.0)
+    assert close > 0.5  # the bounds say something
+
+
+def test_with_very_many_assignments_all_configurations_count_at_once_without_transfers(monkeypatch):
+    rng = np.random.default_rng(11)
+    lower = 0
+    for problem in problems(seed=12, count=12):
+        lam, mu = prices(problem, rng)
+        arguments = problem.instance, sample_of(problem), problem.allowed, lam, mu
+        exact = dual_bound(*arguments)
+        with monkeypatch.context() as patch:
+            patch.setattr(verifier_dual, "MOST_ASSIGNMENTS", 0)
+            relaxed = dual_bound(*arguments)
+        assert relaxed <= exact * (1 + 1e-12)
+        lower += relaxed < exact * (1 - 1e-6)
+    assert lower
+
+
+def test_blocks_of_assignments_give_what_all_at_once_give(monkeypatch):
+    problem = next(p for p in problems(seed=13, count=20) if len(p.instance.clusters) == 2)
+    arguments = problem.instance, sample_of(problem), problem.allowed, 0.0, 2.0
+    whole = dual_bound(*arguments)
+    monkeypatch.setattr(verifier_dual, "_NUMBERS_AT_ONCE", 1)
+    assert dual_bound(*arguments) == whole
+
+
+# ---- claims ----
+
+
+@pytest.fixture(scope="module")
+def proved() -> tuple[SampledProblem, float, DualClaim]:
+    """A problem, its optimum, and a dual bound above 0 with a time row that binds."""
+    rng = np.random.default_rng(14)
+    for problem in problems(seed=15, count=40):
+        if problem.instance.target.maximum_time is None:
+            continue
+        for _ in range(20):
+            lam, mu = prices(problem, rng)
+            bound = dual_bound(problem.instance, sample_of(problem), problem.allowed, lam, mu)
+            optimum = cheapest(problem)
+            if 0.2 * optimum < bound and optimum < math.inf:
+                return problem, optimum, DualClaim(time_price=lam, gain_price=mu, bound=bound)
+    raise AssertionError("no such problem was drawn")
+
+
+def verdict(proved, **changes):
+    problem, cost, claim = proved
+    altered = DualClaim(
+        **{name: changes.get(name, getattr(claim, name)) for name in ("time_price", "gain_price", "bound")}
+    )
+    sample = changes.get("sample", sample_of(problem))
+    instance = changes.get("instance", problem.instance)
+    return dual_finding(
+        instance, sample, changes.get("allowed", problem.allowed), altered, changes.get("cost", cost)
+    )
+
+
+def test_a_true_bound_is_proved_again(proved):
+    finding, bound = verdict(proved)
+    assert finding.kind is Kind.CHECKED
+    assert bound == proved[2].bound
+
+
+@pytest.mark.parametrize("name", ["time_price", "gain_price", "bound"])
+@pytest.mark.parametrize("factor", [1 - 1e-6, 1 + 1e-6, 0.5, 2.0])
+def test_every_altered_number_of_it_is_refused(proved, name, factor):
+    finding, _ = verdict(proved, **{name: factor * getattr(proved[2], name)})
+    assert finding.kind is Kind.FAILED
+    assert finding.equation == "claim: dual bound"
+
+
+def test_the_amount_says_by_how_much_it_is_off(proved):
+    bound = proved[2].bound
+    finding, found = verdict(proved, bound=1.5 * bound)
+    assert finding.amount == pytest.approx(0.5 * bound, rel=1e-9)
+    assert found == bound  # what is proved does not depend on what is claimed
+    assert verdict(proved, bound=0.5 * bound)[0].amount == pytest.approx(-0.5 * bound, rel=1e-9)
+    assert verdict(proved, bound=bound * (1 + 5e-10))[0].ok
+    assert not verdict(proved, bound=bound * (1 + 2e-9))[0].ok
+
+
+def test_a_bound_above_the_cost_of_the_plan_is_refused(proved):
+    finding, _ = verdict(proved, cost=0.9 * proved[2].bound)
+    assert finding.kind is Kind.FAILED
+    assert "exceeds the plan's own cost" in finding.message
+
+
+def test_a_price_of_time_needs_a_limit_of_time(proved):
+    instance = proved[0].instance.replace(maximum_time=None, round_deadline=1e6)
+    finding, bound = verdict(proved, instance=instance)
+    assert finding.kind is Kind.FAILED
+    assert bound == 0
+    assert "T_max" in finding.message
+
+
+def test_gains_that_rounding_leaves_open_give_a_bound_either_way(bell):
+    """0.125 to two decimals is .12 or .13 for who computes it a last digit off: both bounds are right."""
+    instance = bell.replace(maximum_epochs=1, maximum_time=None, round_deadline=2.5, maximum_loss=9.9)
+    draws = np.full((1, 1, 1), 0.125), np.zeros((1, 1, 1, 1))
+    sample = given_sample(draws, 2)
+    ends = [dual_bound(instance, sample, 0, 0.0, 200.0, cautious=cautious) for cautious in (True, False)]
+    expected = [12 - 200 * gain + 200 * (0.1 - 1e-9) for gain in (0.13, 0.12)]
+    assert ends == pytest.approx(expected, rel=1e-9)
+    for bound, ok in [(ends[0], True), (ends[1], True), (ends[0] * 0.999, False), (ends[1] * 1.001, False)]:
+        claim = DualClaim(time_price=0.0, gain_price=200.0, bound=bound)
+        assert dual_finding(instance, sample, 0, claim, 100.0)[0].ok is ok
