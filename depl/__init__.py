@@ -15,6 +15,7 @@ True
 from importlib.metadata import PackageNotFoundError, version
 
 from depl.heuristics.best_expected import expected_cost, expected_greedy
+from depl.heuristics.graph_method import OPTIONS, graph
 from depl.instances.library import load
 from depl.models.enumeration import enumerate_plans
 from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
@@ -39,6 +40,7 @@ except PackageNotFoundError:  # a source tree that was not installed
 register("enumerate", enumerate_plans)
 register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
+register("graph", graph, options=OPTIONS)
 register("milp", milp, meaning=Meaning.SCENARIOS)
 register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
 register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS)

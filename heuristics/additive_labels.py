@@ -141,7 +141,7 @@ def best_rate(loss: FinalLoss, budget: Fraction | float) -> float | None:
         If a law has no exponential moment.
     """
     _require_transforms(term.law for term, _ in loss.terms)
-    deviation = _typical_deviation(loss)
+    deviation = typical_deviation(loss)
     if deviation == 0:
         return None
     share = float(budget)
@@ -155,8 +155,8 @@ def best_rate(loss: FinalLoss, budget: Fraction | float) -> float | None:
     return math.exp(float(found.x))
 
 
-def _typical_deviation(loss: FinalLoss) -> float:
-    """Its standard deviation, with the mean in place of the deviation of laws that have none [loss]."""
+def typical_deviation(loss: FinalLoss) -> float:
+    """Standard deviation of a final loss, the mean standing in for laws that have none [loss]."""
     total = 0.0
     for term, count in loss.terms:
         moments = term.law.moments()

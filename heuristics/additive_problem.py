@@ -123,7 +123,7 @@ class AdditiveProblem:
         """
         if len(path) > self.epochs:
             raise InvalidInputError(f"{len(path)} epochs, at most {self.epochs} are allowed", "path")
-        previous = (self.start, *path[:-1])
+        previous = (self.start, *path)[: len(path)]
         steps = list(enumerate(zip(previous, path, strict=True)))
         for k, (before, model) in steps:
             if not self.allowed[k, before, model]:

@@ -50,6 +50,8 @@ class Steps:
 
     Attributes
     ----------
+    levels : int
+        eta.
     time_step, loss_step : float
         Width of a level [time], [loss]; the former infinite without T_max.
     times : ndarray of int

@@ -1,0 +1,100 @@
+"""Labels that add up over the epochs: what each bounds, when it is tight, and what is refused."""
+
+import functools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.heuristics.additive_labels import best_rate, entropic_label, expected_label, normal_label
+from depl.models.epochs import FinalLoss, Term
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.models.risk.certify import certified_quantile
+from depl.models.risk.oracles import chernoff_quantile, evar_quantile, normal_quantile
+
+P = Fraction(1, 20)
+FAST = InverseGamma(mean=1.02, variance=0.031)
+SLOW = InverseGamma(mean=0.98, variance=0.007)
+PEAK = StudentT(degrees_of_freedom=4.0, location=0.3, scale=0.1, lower=-0.5, upper=1.5)
+MIXED = FinalLoss(20.0, ((Term(-1.0, FAST), 3), (Term(-0.4, SLOW), 8), (Term(1.0, PEAK), 2)))
+GAUSS = FinalLoss(10.0, ((Term(-1.0, Normal(mean=2.0, variance=0.25)), 4),))
+
+
+@functools.cache
+def mixed_quantile() -> float:
+    return certified_quantile(MIXED, P).upper
+
+
+def test_the_expected_label_is_the_mean():
+    assert expected_label().quantile(MIXED) == pytest.approx(MIXED.mean(), rel=1e-14)
+
+
+@given(st.floats(0.05, 20))
+def test_chernoffs_bound_never_lies_below_the_quantile(rate):
+    label = entropic_label(P, rate)
+    assert label.safe
+    assert label.quantile(MIXED) >= mixed_quantile()
+    assert label.quantile(MIXED) == pytest.approx(chernoff_quantile(MIXED, 0.95, rate), rel=1e-9)
+
+
+def test_the_best_rate_gives_the_entropic_value_at_risk():
+    rate = best_rate(MIXED, P)
+    assert entropic_label(P, rate).quantile(MIXED) == pytest.approx(evar_quantile(MIXED, 0.95), rel=1e-9)
+    deviation = math.sqrt(GAUSS.variance())
+    assert best_rate(GAUSS, P) == pytest.approx(math.sqrt(2 * math.log(20)) / deviation, rel=1e-4)
+
+
+@given(st.floats(0.01, 30))
+def test_the_normal_label_lies_above_the_normal_quantile_and_touches_it_at_its_deviation(deviation):
+    exact = normal_quantile(MIXED, 0.95)
+    assert normal_label(0.95, deviation).quantile(MIXED) >= exact - 1e-12
+    own = math.sqrt(MIXED.variance())
+    assert normal_label(0.95, own).quantile(MIXED) == pytest.approx(exact, rel=1e-12)
+
+
+def test_labels_add_up_over_the_parts():
+    rng = np.random.default_rng(3)
+    terms = [Term(-float(rng.uniform(0.1, 2)), law) for law in (FAST, SLOW, FAST)]
+    for label in (expected_label(), normal_label(0.9, 0.7), entropic_label(P, 2.0)):
+        whole = label.quantile(FinalLoss(5.0, tuple((term, 2) for term in terms)))
+        assert whole == pytest.approx(5 + 2 * label.values(terms).sum() + label.surcharge, rel=1e-13)
+
+
+def test_without_randomness_there_is_no_rate():
+    assert best_rate(FinalLoss(3.0, ()), P) is None
+
+
+def test_observed_values_have_all_labels():
+    loss = FinalLoss(9.0, ((Term(-1.0, Empirical(values=(2.0, 6.0))), 2),))
+    assert entropic_label(P, best_rate(loss, P)).quantile(loss) >= certified_quantile(loss, P).upper
+
+
+def test_laws_without_what_a_label_needs_are_refused():
+    heavy = FinalLoss(9.0, ((Term(-1.0, InverseGamma(shape=1.5, scale=1.0)), 1),))
+    with pytest.raises(NotCoveredError, match="needs variances"):
+        normal_label(0.9, 1.0).quantile(heavy)
+    untruncated = FinalLoss(9.0, ((Term(1.0, StudentT(degrees_of_freedom=3.0, location=0, scale=1)), 1),))
+    with pytest.raises(NotCoveredError, match="no exponential moments"):
+        entropic_label(P, 1.0).quantile(untruncated)
+    with pytest.raises(NotCoveredError, match="no exponential moments"):
+        best_rate(untruncated, P)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_parameters_that_are_not_positive_are_refused(value):
+    with pytest.raises(InvalidInputError, match="positive"):
+        normal_label(0.9, value)
+    with pytest.raises(InvalidInputError, match="positive"):
+        entropic_label(P, value)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_levels_that_are_no_probabilities_are_refused(level):
+    with pytest.raises(InvalidInputError, match="between 0 and 1"):
+        normal_label(level, 1.0)
+    with pytest.raises(InvalidInputError, match="between 0 and 1"):
+        entropic_label(level, 1.0)

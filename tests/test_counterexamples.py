@@ -1,0 +1,153 @@
+"""Families A and B defeat the expanded graph; PARTITION is the question whether a plan is feasible."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import depl
+from depl.heuristics.additive_problem import Weight, additive_problem
+from depl.heuristics.layered import cost_down, cost_up
+from depl.instances.counterexamples import (
+    almost_one_level,
+    partition_by_epoch,
+    partition_by_model,
+    partition_of,
+    partition_plan,
+    short_epochs,
+)
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.evaluation import evaluate
+
+DATA = frozenset({"data"})
+
+even_numbers = st.lists(st.integers(1, 9), min_size=1, max_size=5).filter(lambda a: sum(a) % 2 == 0)
+
+
+def halves(numbers: list[int]) -> list[tuple[bool, ...]]:
+    """All subsets with half of the sum, by trying everything."""
+    choices = itertools.product([False, True], repeat=len(numbers))
+    return [
+        taken
+        for taken in choices
+        if 2 * sum(a for a, chosen in zip(numbers, taken, strict=True) if chosen) == sum(numbers)
+    ]
+
+
+@pytest.mark.parametrize("levels", [24, 50, 200, 400])
+def test_a_the_graph_finds_nothing_although_half_of_the_time_is_enough(levels):
+    instance = short_epochs(levels)
+    epochs = levels // 2 + 1
+    problem = additive_problem(instance, DATA, "site")
+    weight, time, loss = problem.totals((0,) * epochs)
+    assert weight == pytest.approx(epochs * (1.05 / levels) ** 0.5)
+    assert time == pytest.approx(1.05 * (0.5 + 1 / levels))
+    assert loss == instance.target.maximum_loss
+    assert problem.feasible((0,) * epochs)
+    assert cost_up(problem, levels) == float("inf")
+    assert cost_down(problem, levels) == pytest.approx(weight)
+
+
+def test_a_uses_53_percent_of_the_time_and_is_solved_by_the_exact_method():
+    instance = short_epochs()
+    exact = depl.solve(instance, "enumerate")
+    assert (exact.termination.value, exact.epochs) == ("optimal", 101)
+    missed = depl.solve(instance, "graph", options={"eta": 200})
+    assert (missed.plan, missed.termination.value) == (None, "exhausted")
+    # with twice the levels an epoch takes 3 of 400, which is enough here; the next of the family is not
+    assert depl.solve(instance, "graph", options={"eta": 400}).epochs == 101
+    assert depl.solve(short_epochs(400), "graph", options={"eta": 400}).plan is None
+
+
+@pytest.mark.parametrize("price", [2.0, 10.0, 1000.0])
+def test_b_the_ratio_grows_without_bound(price):
+    instance = almost_one_level(price)
+    assert depl.solve(instance, "enumerate").cost == pytest.approx(11)
+    problem = additive_problem(instance, DATA, "site")
+    assert cost_up(problem, 200) == pytest.approx(10 * price)
+    assert depl.solve(instance, "graph").cost == pytest.approx(10 * price)
+    assert cost_up(problem, 200) / 11 == pytest.approx({2: 1.82, 10: 9.09, 1000: 909.0}[price], rel=1e-2)
+
+
+def test_b_more_levels_help_against_this_instance_but_not_against_the_next():
+    instance = almost_one_level(50.0)
+    problem = additive_problem(instance, DATA, "site", weight=Weight.LEAST_RESOURCES)
+    assert cost_up(problem, 20_000) == pytest.approx(11)
+    finer = additive_problem(almost_one_level(50.0, levels=20_000), DATA, "site")
+    assert cost_up(finer, 20_000) == pytest.approx(500)
+
+
+@given(even_numbers)
+@settings(max_examples=40)
+def test_every_partition_is_a_feasible_plan_and_back(numbers):
+    for build in (partition_by_epoch, partition_by_model):
+        instance = build(numbers)
+        for taken in itertools.product([False, True], repeat=len(numbers)):
+            plan = partition_plan(instance, taken)
+            assert evaluate(instance, plan, quantile=False).feasible == (taken in halves(numbers))
+            assert partition_of(plan, len(numbers)) == taken
+
+
+@given(even_numbers)
+@settings(max_examples=25)
+def test_there_is_a_feasible_plan_iff_there_is_a_partition_by_epoch(numbers):
+    result = depl.solve(partition_by_epoch(numbers), "enumerate")
+    if result.plan is None:
+        assert result.termination.value == "infeasible"
+        assert not halves(numbers)
+    else:
+        assert partition_of(result.plan, len(numbers)) in halves(numbers)
+
+
+@pytest.mark.parametrize("numbers", [[2], [1, 1], [1, 3], [1, 2, 3], [2, 3, 3], [1, 1, 4], [1, 2, 2, 3]])
+def test_there_is_a_feasible_plan_iff_there_is_a_partition_by_model(numbers):
+    result = depl.solve(partition_by_model(numbers), "enumerate")
+    if result.plan is None:
+        assert result.termination.value == "infeasible"
+        assert not halves(numbers)
+    else:
+        assert result.epochs == len(numbers)
+        assert partition_of(result.plan, len(numbers)) in halves(numbers)
+
+
+def test_the_digits_of_the_stationary_reduction():
+    instance = partition_by_model([1, 2, 3])
+    # last digit below 3 * 3 + 1 = 10, unit digits in base 4: e_1 = 10, e_2 = 40, e_3 = 160, lead = 640
+    demands = [model.demand for model in instance.models]
+    assert demands == [651, 650, 682, 680, 803, 800]
+    assert instance.target.maximum_time == 3 * 640 + 210 + 3
+    assert instance.target.maximum_epochs == 5
+
+
+def test_a_plan_that_decides_twice_is_no_partition():
+    instance = partition_by_model([1, 1])
+    plan = partition_plan(instance, (True, False))
+    twice = plan.__class__(data=plan.data, epochs=(plan.epochs[0],) * 2)
+    with pytest.raises(InvalidInputError, match="decided on twice"):
+        partition_of(twice, 2)
+    assert not evaluate(instance, twice, quantile=False).feasible
+
+
+@pytest.mark.parametrize("numbers", [[], [0, 2], [-1, 1], [1, 2]])
+def test_numbers_that_make_no_partition_problem_are_refused(numbers):
+    for build in (partition_by_epoch, partition_by_model):
+        with pytest.raises(InvalidInputError):
+            build(numbers)
+
+
+def test_numbers_beyond_the_tolerances_are_refused():
+    with pytest.raises(NotCoveredError, match="fewer or smaller"):
+        partition_by_model([9, 9, 9, 9, 9, 9, 9, 9, 9, 9])
+
+
+@pytest.mark.parametrize("build", [lambda: short_epochs(25), lambda: short_epochs(2)])
+def test_a_refuses_levels_without_a_meaning(build):
+    with pytest.raises(InvalidInputError, match="even"):
+        build()
+
+
+@pytest.mark.parametrize("options", [{"price": 1.0}, {"price": 3.0, "levels": 5}])
+def test_b_refuses_parameters_without_a_meaning(options):
+    with pytest.raises(InvalidInputError, match="at least"):
+        almost_one_level(**options)
