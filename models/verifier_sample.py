@@ -92,13 +92,18 @@ def drawn_sample(instance: Instance, claim: ScenarioClaim) -> Sample | None:
     return Sample(runs, changes, claim.decimals)
 
 
-def digest_of(draws: tuple[FloatArray, FloatArray], decimals: int | None) -> str:
-    """SHA-256 of shape and decimals in words, then of both arrays as little-endian doubles."""
-    shape = tuple(int(length) for length in np.shape(draws[0]))
-    code = hashlib.sha256(repr((shape, decimals)).encode())
+def origin_digest(instance: Instance, claim: ScenarioClaim) -> str:
+    """The first 16 digits of a digest: SHA-256 of the shape (S, K_max, M), the seed and the decimals."""
+    shape = (claim.size, instance.target.maximum_epochs, len(instance.models))
+    return hashlib.sha256(repr((shape, claim.seed, claim.decimals)).encode()).hexdigest()[:16]
+
+
+def numbers_digest(draws: tuple[FloatArray, FloatArray]) -> str:
+    """The other 48 digits: SHA-256 of both arrays as little-endian doubles."""
+    code = hashlib.sha256()
     for array in draws:
         code.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-    return code.hexdigest()
+    return code.hexdigest()[:48]
 
 
 def difference(given: Sample, drawn: Sample) -> str:

@@ -6,9 +6,10 @@ close to l_max + 1e-9 that two careful computations may fall on different sides 
 The plan passes if the whole interval is allowed; if only a part is, it passes as undecided, provided that
 the misses it claims are in that part.
 
-The digest of scenarios that are given is compared. Of those drawn again it is repeated only: it covers all
-digits, and the last ones depend on whose quantile function was used. If scenarios with a seed are given all
-the same, they are compared with those drawn again.
+The digest has two parts. The first, of S, seed and decimals, is always compared. The second covers all digits
+of the numbers: it is compared where scenarios are given, and repeated only where they are drawn again, since
+their last digits depend on whose quantile function was used. If scenarios with a seed are given all the same,
+they are compared with those drawn again.
 """
 
 import math
@@ -27,10 +28,11 @@ from depl.models.verifier_sample import (
     LARGEST_STREAM,
     Sample,
     difference,
-    digest_of,
     drawn_sample,
     final_losses,
     given_sample,
+    numbers_digest,
+    origin_digest,
 )
 
 Draws = tuple[FloatArray, FloatArray]
@@ -60,14 +62,18 @@ def claimed_sample(
     instance: Instance, claim: ScenarioClaim, draws: Draws | None
 ) -> tuple[Sample | None, list[Finding]]:
     """The scenarios of a claim, None if they cannot be had; and what there is to say of them."""
+    origin = origin_digest(instance, claim)
+    if claim.digest[:16] != origin:
+        message = f"begins with {claim.digest[:16]}; S, seed and decimals as claimed give {origin}"
+        return None, [failed(f"{_NAME}.digest", message, None)]
     if draws is None:
         return _drawn(instance, claim)
     wrong = _shape_fault(instance, claim, draws)
     if wrong:
         return None, [failed(_NAME, wrong, None)]
-    found = digest_of(draws, claim.decimals)
+    found = origin + numbers_digest(draws)
     if found != claim.digest:
-        message = f"those given have the digest {found[:12]}, claimed is {claim.digest[:12]}"
+        message = f"{claim.digest} is claimed, those given have the digest {found}"
         return None, [failed(f"{_NAME}.digest", message, None)]
     sample = given_sample(draws, claim.decimals)
     findings = [passed(_NAME, f"{claim.size} given"), passed(f"{_NAME}.digest", found[:12])]

@@ -58,11 +58,16 @@ class Scenarios:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the numbers and their rounding."""
-        code = hashlib.sha256(repr((self.improvements.shape, self.decimals)).encode())
+        """64 hexadecimal digits: 16 of SHA-256 of shape, seed and decimals, then 48 of that of the numbers.
+
+        The first part can be recomputed by who draws again with another quantile function, which may give
+        other last digits of the numbers.
+        """
+        origin = hashlib.sha256(repr((self.improvements.shape, self.seed, self.decimals)).encode())
+        numbers = hashlib.sha256()
         for array in (self.improvements, self.switches):
-            code.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return code.hexdigest()
+            numbers.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return origin.hexdigest()[:16] + numbers.hexdigest()[:48]
 
     def rounded(self, losses: FloatArray) -> FloatArray:
         """Increments on the decimal grid, if there is one."""
