@@ -1,0 +1,84 @@
+"""Whether the exact search certifies the four goal sizes to 1e-6 within 60 s, ten seeded instances each.
+
+The instances are of `depl.benchmarks.paper_like`. An instance that is not certified counts with infinite
+seconds, so that a median within the limit says that at least half of them were.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import numpy as np
+
+from depl.benchmarks.exact_attempts import Attempt, attempt, warm_up
+from depl.benchmarks.paper_like import paper_like
+from depl.benchmarks.registry import Case, Goal
+
+SIZES: Mapping[str, dict[str, int]] = {
+    "hundred_epochs": {"maximum_epochs": 100, "models": 3, "scenarios": 200},
+    "thousand_scenarios": {"maximum_epochs": 60, "models": 3, "scenarios": 1000},
+    "ten_models": {"maximum_epochs": 30, "models": 10, "scenarios": 100},
+    "two_clusters_three_datasets": {
+        "maximum_epochs": 40,
+        "models": 3,
+        "scenarios": 100,
+        "clusters": 2,
+        "datasets": 3,
+    },
+}
+_METHOD, _GAP, _SECONDS, _SEEDS = "scenario-search", 1e-6, 60.0, 10
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    seed = int(rng.integers(2**31))
+    seconds = 2.0 if smoke else _SECONDS
+    warm_up(_METHOD)
+    values: dict[str, object] = {"seconds_allowed": seconds, "gap": _GAP}
+    for position, (name, size) in enumerate(SIZES.items()):
+        if smoke:
+            size = size | {"maximum_epochs": 4, "scenarios": 20}
+        tried = [
+            attempt(
+                _METHOD, paper_like(np.random.default_rng([seed, position, index]), **size), seconds, _GAP
+            )
+            for index in range(1 if smoke else _SEEDS)
+        ]
+        values |= _values(name, tried)
+    return values
+
+
+def _values(name: str, tried: list[Attempt]) -> dict[str, object]:
+    times = [row.seconds if row.certified else math.inf for row in tried]
+    gaps = [_gap(row) for row in tried]
+    return {
+        f"{name}_median_seconds": float(np.median(times)),
+        f"{name}_largest_seconds": max(times),
+        f"{name}_share_certified": float(np.mean([row.certified for row in tried])),
+        f"{name}_largest_gap": max(gaps),
+        f"{name}_rows": [asdict(row) for row in tried],
+    }
+
+
+def _gap(row: Attempt) -> float:
+    """(cost - bound) / cost of what is held, infinite without a plan or a bound."""
+    if row.cost is None or row.lower_bound is None:
+        return math.inf
+    return (row.cost - row.lower_bound) / row.cost if row.cost else 0.0
+
+
+CASE = Case(
+    name="search-goals",
+    summary="The exact search on four goal sizes, ten instances each, certified to 1e-6 within 60 s.",
+    goals=tuple(
+        Goal(
+            f"{name}_median_seconds",
+            ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in size.items())
+            + ": median seconds",
+            "<=",
+            _SECONDS,
+        )
+        for name, size in SIZES.items()
+    ),
+    run=_run,
+    seed=20260314,
+)
