@@ -1,7 +1,7 @@
-"""A small instance that every exact method under scenarios can prove: do their roads meet?
+"""A small instance that every exact method under scenarios can prove, and whether their roads meet.
 
 The mathematical programs solved by HiGHS and the dedicated search share tables of costs and gains, and no
-step of their proofs. The instance is the paper's AlexNet with a deadline, shortened: target 15 within 9 epochs.
+step of their proofs. The instance is the paper's AlexNet with a deadline, shortened: target 15 in 9 epochs.
 """
 
 import math

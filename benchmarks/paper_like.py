@@ -36,11 +36,34 @@ def paper_like(
     quantile_level: float = 0.9,
 ) -> SampledInstance:
     """Draw one instance and its scenarios; see the module's docstring."""
+    draft = _draft(rng, maximum_epochs, models, clusters, datasets, quantile_level)
+    sample = draw_scenarios(draft, scenarios, int(rng.integers(2**31)))
+    reference = _reference_plan(draft)
+    losses = np.sort(scenario_losses(draft, sample, reference))
+    change = float(losses[-1 - allowed_misses(draft, scenarios)])
+    initial = _rounded(-1.5 * change)
+    instance = draft.replace(
+        initial_loss=initial,
+        maximum_loss=round(initial + change, 4),
+        maximum_time=_rounded(_time(draft, reference)),
+    )
+    return SampledInstance(instance.replace(name=f"paper-like-{instance.fingerprint[:8]}"), sample)
+
+
+def _draft(
+    rng: np.random.Generator,
+    maximum_epochs: int,
+    models: int,
+    clusters: int,
+    datasets: int,
+    quantile_level: float,
+) -> Instance:
+    """The instance before its limits are set."""
     offered = tuple(_models(rng, models, maximum_epochs))
     places, stored = tuple(_clusters(rng, clusters)), tuple(_datasets(rng, datasets))
     typical = 0.5 * min(model.improvement.at(1)[1].moments().mean for model in offered)
     location = _rounded(typical * rng.uniform(0.1, 0.3))
-    draft = Instance(
+    return Instance(
         name="paper-like",
         clusters=places,
         datasets=stored,
@@ -62,17 +85,6 @@ def paper_like(
             maximum_time=1,
         ),
     )
-    sample = draw_scenarios(draft, scenarios, int(rng.integers(2**31)))
-    reference = _reference_plan(draft)
-    losses = np.sort(scenario_losses(draft, sample, reference))
-    change = float(losses[-1 - allowed_misses(draft, scenarios)])
-    initial = _rounded(-1.5 * change)
-    instance = draft.replace(
-        initial_loss=initial,
-        maximum_loss=round(initial + change, 4),
-        maximum_time=_rounded(_time(draft, reference)),
-    )
-    return SampledInstance(instance.replace(name=f"paper-like-{instance.fingerprint[:8]}"), sample)
 
 
 def _models(rng: np.random.Generator, count: int, horizon: int) -> list[Model]:

@@ -64,7 +64,15 @@ def _escaped(line: str) -> str:
     return "".join(parts)
 
 
+def _skip_fields_of_named_tuples(
+    app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
+    """They are explained under Attributes already; their own docstrings say "Alias for field number 0"."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
 def setup(app: Sphinx) -> None:
     """Render formulas as MathML, and read docstrings before napoleon does."""
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
+    app.connect("autodoc-skip-member", _skip_fields_of_named_tuples)
     app.connect("autodoc-process-docstring", _plain_text, priority=100)

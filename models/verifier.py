@@ -28,7 +28,7 @@ from depl.models.verifier_reading import (
     transfers,
 )
 from depl.models.verifier_resources import TIME_TOLERANCE, least_cost
-from depl.models.verifier_sample import Sample
+from depl.models.verifier_sample import DrawnSample
 from depl.models.verifier_scenarios import Draws, claimed_sample, count_findings, counted, law_note
 
 CAPACITY_TOLERANCE = 1e-12
@@ -166,7 +166,7 @@ def _budget(instance: Instance) -> Fraction:
     return Fraction(1) - decimal(instance.target.quantile_level)
 
 
-def _sample(instance: Instance, plan: Plan, draws: Draws | None) -> tuple[Sample | None, list[Finding]]:
+def _sample(instance: Instance, plan: Plan, draws: Draws | None) -> tuple[DrawnSample | None, list[Finding]]:
     """The scenarios that the plan claims, None if there are none or they are not known; and what to say."""
     claim = None if plan.claims is None else plan.claims.scenarios
     if claim is not None:
@@ -178,7 +178,7 @@ def _sample(instance: Instance, plan: Plan, draws: Draws | None) -> tuple[Sample
 
 
 def _risk_findings(
-    instance: Instance, plan: Plan, loss: LossFacts, found: Bracket, sample: Sample | None
+    instance: Instance, plan: Plan, loss: LossFacts, found: Bracket, sample: DrawnSample | None
 ) -> Iterator[Finding]:
     """Eq. (3): a probability, or for a plan that claims scenarios a count of them."""
     claim = None if plan.claims is None else plan.claims.scenarios

@@ -14,7 +14,7 @@ from depl.models.verifier_dual import dual_finding
 from depl.models.verifier_findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier_plans import MOST_PLANS, listed
 from depl.models.verifier_requirements import CountRequirement, LawRequirement, Requirement
-from depl.models.verifier_sample import Sample
+from depl.models.verifier_sample import DrawnSample
 from depl.models.verifier_scenarios import allowed_misses
 
 __all__ = ["MOST_PLANS", "bound_findings"]
@@ -25,13 +25,13 @@ _BOUND = "claim: lower_bound"
 
 
 def bound_findings(
-    instance: Instance, claims: Claims, sample: Sample | None, cost: float, most_plans: int
+    instance: Instance, claims: Claims, sample: DrawnSample | None, cost: float, most_plans: int
 ) -> Iterator[tuple[Finding, float]]:
     """Verdicts on the dual bound and the lower bound, each with the bound that was proved (0 if none).
 
     Parameters
     ----------
-    sample : Sample or None
+    sample : DrawnSample or None
         The scenarios of the claim, if it makes one and they are known.
     cost : float
         Of the plan [cost].
@@ -55,7 +55,12 @@ def bound_findings(
 
 
 def _lower_bound(
-    instance: Instance, claims: Claims, sample: Sample | None, cost: float, proved: float, most_plans: int
+    instance: Instance,
+    claims: Claims,
+    sample: DrawnSample | None,
+    cost: float,
+    proved: float,
+    most_plans: int,
 ) -> Finding:
     claimed = claims.lower_bound or 0.0
     excess = claimed - cost

@@ -48,7 +48,7 @@ from depl.models.problem import Instance
 from depl.models.verifier_findings import Finding, failed, passed
 from depl.models.verifier_reading import data_share, facts_of, law_of_switch
 from depl.models.verifier_resources import least_prices
-from depl.models.verifier_sample import Sample, gains, switch_losses
+from depl.models.verifier_sample import DrawnSample, gains, switch_losses
 
 MOST_ASSIGNMENTS = 4096
 """With more of them, the bound is that of all configurations at once."""
@@ -66,13 +66,13 @@ _Stage = Callable[[int], FloatArray]
 
 
 def dual_finding(
-    instance: Instance, sample: Sample, allowed: int, claim: DualClaim, cost: float
+    instance: Instance, sample: DrawnSample, allowed: int, claim: DualClaim, cost: float
 ) -> tuple[Finding, float]:
     """The verdict on a claimed dual bound, and the bound that is proved [cost] (0 if none is).
 
     Parameters
     ----------
-    sample : Sample
+    sample : DrawnSample
         The scenarios.
     allowed : int
         p.
@@ -98,7 +98,7 @@ def dual_finding(
 
 def dual_bound(
     instance: Instance,
-    sample: Sample,
+    sample: DrawnSample,
     allowed: int,
     time_price: float,
     gain_price: float,
@@ -165,7 +165,7 @@ class _Priced:
     """
 
     instance: Instance
-    sample: Sample
+    sample: DrawnSample
     gain_price: float
     cautious: bool
     subsets: tuple[frozenset[str], ...]
@@ -185,7 +185,7 @@ class _Priced:
 
 
 def _priced(
-    instance: Instance, sample: Sample, time_price: float, gain_price: float, cautious: bool
+    instance: Instance, sample: DrawnSample, time_price: float, gain_price: float, cautious: bool
 ) -> _Priced:
     subsets = tuple(map(frozenset, _nonempty([row.name for row in instance.datasets])))
     return _Priced(

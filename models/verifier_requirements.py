@@ -18,7 +18,7 @@ from depl.models.problem import Instance
 from depl.models.verifier_distribution import tail_probability
 from depl.models.verifier_laws import Bracket, Increment, decimal, expectation, variance_of
 from depl.models.verifier_reading import data_share, improvement_of, law_of_switch, loss_facts
-from depl.models.verifier_sample import Sample, gains, switch_losses
+from depl.models.verifier_sample import DrawnSample, gains, switch_losses
 from depl.models.verifier_scenarios import counted
 
 BoolArray = NDArray[np.bool_]
@@ -52,7 +52,7 @@ class Requirement(Protocol):
 class CountRequirement:
     """At most ``allowed`` scenarios of a sample end above l_max; the sums are both ends of every fall."""
 
-    def __init__(self, instance: Instance, sample: Sample, allowed: int) -> None:
+    def __init__(self, instance: Instance, sample: DrawnSample, allowed: int) -> None:
         self._instance, self._sample, self._allowed = instance, sample, allowed
         target = instance.target
         self._needed = target.initial_loss - target.maximum_loss - _ATOM

@@ -36,7 +36,7 @@ class Range:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class DrawnSample:
     """The noise of an instance in S scenarios.
 
     Attributes
@@ -59,13 +59,13 @@ class Sample:
         return len(self.improvements.lower)
 
 
-def given_sample(draws: tuple[FloatArray, FloatArray], decimals: int | None) -> Sample:
+def given_sample(draws: tuple[FloatArray, FloatArray], decimals: int | None) -> DrawnSample:
     """A sample of numbers that are known exactly."""
     improvements, switches = (np.asarray(array, dtype=float) for array in draws)
-    return Sample(Range(improvements, improvements), Range(switches, switches), decimals)
+    return DrawnSample(Range(improvements, improvements), Range(switches, switches), decimals)
 
 
-def drawn_sample(instance: Instance, claim: ScenarioClaim) -> Sample | None:
+def drawn_sample(instance: Instance, claim: ScenarioClaim) -> DrawnSample | None:
     """The sample of a seeded claim, drawn again; None without a seed, or if it is too large for that.
 
     Scenario s takes the next K_max (M + M**2) numbers of ``default_rng(seed).random``, epoch by epoch, in
@@ -89,7 +89,7 @@ def drawn_sample(instance: Instance, claim: ScenarioClaim) -> Sample | None:
                     column = numbers[:, k, models + first * models + second]
                     law_there = law_of_switch(instance, before, model.name)
                     _put(changes, (slice(None), k, first, second), law_there, column)
-    return Sample(runs, changes, claim.decimals)
+    return DrawnSample(runs, changes, claim.decimals)
 
 
 def origin_digest(instance: Instance, claim: ScenarioClaim) -> str:
@@ -106,7 +106,7 @@ def numbers_digest(draws: tuple[FloatArray, FloatArray]) -> str:
     return code.hexdigest()[:48]
 
 
-def difference(given: Sample, drawn: Sample) -> str:
+def difference(given: DrawnSample, drawn: DrawnSample) -> str:
     """Where numbers given leave the range of those drawn again, in words; empty if they agree."""
     for name in ("improvements", "switches"):
         numbers, expected = getattr(given, name).lower, getattr(drawn, name)
@@ -119,7 +119,7 @@ def difference(given: Sample, drawn: Sample) -> str:
     return ""
 
 
-def final_losses(instance: Instance, sample: Sample, plan: Plan) -> Range:
+def final_losses(instance: Instance, sample: DrawnSample, plan: Plan) -> Range:
     """l(K) of a plan in every scenario, arrays of shape (S,) [loss].
 
     The plan must not train longer than K_max or make a forbidden switch.
@@ -142,7 +142,7 @@ def final_losses(instance: Instance, sample: Sample, plan: Plan) -> Range:
     return Range(lower - slack, upper + slack)
 
 
-def gains(instance: Instance, sample: Sample, number: int, model: int, shares: FloatArray) -> Range:
+def gains(instance: Instance, sample: DrawnSample, number: int, model: int, shares: FloatArray) -> Range:
     """By how much epoch ``number`` lowers the loss, switches apart; arrays of shape (H, S) [loss].
 
     Parameters
@@ -158,7 +158,7 @@ def gains(instance: Instance, sample: Sample, number: int, model: int, shares: F
     return _increment(sample, noise, float(amount) * shares[:, None])
 
 
-def switch_losses(instance: Instance, sample: Sample, number: int, before: int, after: int) -> Range:
+def switch_losses(instance: Instance, sample: DrawnSample, number: int, before: int, after: int) -> Range:
     """By how much an allowed switch at epoch ``number`` raises the loss; arrays of shape (S,) [loss]."""
     law = law_of_switch(instance, instance.models[before].name, instance.models[after].name)
     if before == after or isinstance(law, Zero):
@@ -180,7 +180,7 @@ def quantiles(law: RandomLaw, numbers: FloatArray) -> Range:
     return Range(points - _QUANTILE * np.abs(points), points + _QUANTILE * np.abs(points))
 
 
-def _increment(sample: Sample, noise: Range, factors: FloatArray) -> Range:
+def _increment(sample: DrawnSample, noise: Range, factors: FloatArray) -> Range:
     """``factors * noise``, rounded to the decimals of the sample if it has any."""
     ends = factors * noise.lower, factors * noise.upper
     low, high = np.minimum(*ends), np.maximum(*ends)

@@ -26,7 +26,7 @@ from depl.models.verifier_findings import Finding, Kind, failed, passed, undecid
 from depl.models.verifier_laws import Bracket, decimal
 from depl.models.verifier_sample import (
     LARGEST_STREAM,
-    Sample,
+    DrawnSample,
     difference,
     drawn_sample,
     final_losses,
@@ -60,7 +60,7 @@ class Count:
 
 def claimed_sample(
     instance: Instance, claim: ScenarioClaim, draws: Draws | None
-) -> tuple[Sample | None, list[Finding]]:
+) -> tuple[DrawnSample | None, list[Finding]]:
     """The scenarios of a claim, None if they cannot be had; and what there is to say of them."""
     origin = origin_digest(instance, claim)
     if claim.digest[:16] != origin:
@@ -82,7 +82,7 @@ def claimed_sample(
     return sample, findings
 
 
-def counted(instance: Instance, sample: Sample, plan: Plan) -> Count:
+def counted(instance: Instance, sample: DrawnSample, plan: Plan) -> Count:
     """Count the misses of a plan that trains at most K_max epochs and makes no forbidden switch."""
     losses = final_losses(instance, sample, plan)
     threshold = instance.target.maximum_loss + _ATOM
@@ -124,7 +124,7 @@ def law_note(found: Bracket, level: float) -> Finding:
     return Finding("(3) under the law", True, message, high - float(budget), Kind.NOTE)
 
 
-def _drawn(instance: Instance, claim: ScenarioClaim) -> tuple[Sample | None, list[Finding]]:
+def _drawn(instance: Instance, claim: ScenarioClaim) -> tuple[DrawnSample | None, list[Finding]]:
     if claim.seed is None:
         message = f"the {claim.size} scenarios of this plan are not of a seeded stream; {_REMEDY}"
         return None, [undecided(_NAME, message)]
@@ -156,7 +156,7 @@ def _shape_fault(instance: Instance, claim: ScenarioClaim, draws: Draws) -> str:
     return ""
 
 
-def _seed_finding(instance: Instance, claim: ScenarioClaim, sample: Sample) -> Finding:
+def _seed_finding(instance: Instance, claim: ScenarioClaim, sample: DrawnSample) -> Finding:
     again = drawn_sample(instance, claim)
     name = f"{_NAME}.seed"
     if again is None:

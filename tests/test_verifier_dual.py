@@ -16,15 +16,15 @@ from depl.models.scenarios.draws import draw_scenarios
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.verifier_dual import assignments, dual_bound, dual_finding, moving_cost
 from depl.models.verifier_findings import Kind
-from depl.models.verifier_sample import Sample, given_sample
+from depl.models.verifier_sample import DrawnSample, given_sample
 
 
-def sample_of(problem: SampledProblem) -> Sample:
+def sample_of(problem: SampledProblem) -> DrawnSample:
     scenarios = problem.scenarios
     return given_sample((scenarios.improvements, scenarios.switches), scenarios.decimals)
 
 
-def certain(instance: Instance, size: int = 4) -> Sample:
+def certain(instance: Instance, size: int = 4) -> DrawnSample:
     """Scenarios of an instance in which nothing is random."""
     models, epochs = len(instance.models), instance.target.maximum_epochs
     return given_sample((np.zeros((size, epochs, models)), np.zeros((size, epochs, models, models))), None)

@@ -29,7 +29,7 @@ class Clustered:
 
     Attributes
     ----------
-    choices : tuple of Configuration
+    choices : tuple of `depl.models.scenarios.sampled.Configuration`
     cost : float
         Transfers and allocation [cost].
     multiplier : float
