@@ -2,8 +2,9 @@
 
 The instances are of `depl.benchmarks.paper_like` with |M| = 3, |N| = 1, S = 50 and growing K_max. Every
 road climbs until the first size that it does not prove to be optimal within 60 s. Where several roads prove
-a size, their costs must agree to 1e-9. The second part compares the search with the better of the two programs at
-K_max = 8 over ten seeds; a program that is stopped at 60 s counts with 60 s, so the ratio is then a bound.
+a size, their costs must agree to 1e-9. The second part compares the search with the better of the two
+programs at K_max = 8 over ten seeds; a program that is stopped at 60 s counts with 60 s, so the ratio is then
+a bound.
 """
 
 import itertools
