@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 
 from depl.benchmarks.comparison import Entry, compare, lower_bound, targets_of
-from depl.benchmarks.ground_truth import AGREEMENT, SCENARIOS, roads, roads_meet, take_roads
+from depl.benchmarks.ground_truth import AGREEMENT, ROADS, SCENARIOS, roads_meet, take_roads
 from depl.commands.answer import Answer
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> Answer:
     under_law = (method.name for method in registered() if method.meaning is Meaning.LAW)
     methods = sorted(under_law, key=lambda name: (name != _FIRST, name))
     total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
-    total += len(roads())
+    total += len(ROADS)
     texts, files = [], []
     with Bar("solving", total) as bar:
         for family in FAMILIES:
