@@ -74,6 +74,8 @@ def additive_optimum(
     """
     if problem.initial_loss <= problem.maximum_loss + LOSS_TOLERANCE:
         return AdditivePath((), 0.0, 0.0, problem.initial_loss)
+    if problem.maximum_time < 0:
+        return None
     prices, known = dual_prices(problem)
     if known is not None:
         upper = min(upper, known)
@@ -89,7 +91,8 @@ def dual_prices(problem: AdditiveProblem) -> tuple[list[Prices], float | None]:
     timed = math.isfinite(problem.maximum_time)
     scale = float(problem.weights.sum(axis=0).max(initial=0.0)) + 1e-12
     span = float(np.abs(problem.losses).max(initial=0.0)) + 1e-12
-    box = [1e4 * scale / problem.maximum_time if timed else 0.0, 1e4 * scale / span]
+    longest = max(problem.maximum_time, float(problem.times.max(initial=0.0)), 1e-12)
+    box = [1e4 * scale / longest if timed else 0.0, 1e4 * scale / span]
     cuts: list[tuple[float, float, float]] = []
     points: list[Prices] = []
     known: float | None = None

@@ -2,11 +2,12 @@ r"""The paper's expanded graph as an object to look at: `networkx.DiGraph` (Sec.
 
 Vertices are (model, k, i, j): elapsed time i T_max / eta, loss j l(0) / eta; `START` is (time 0, loss l(0)),
 which the paper leaves out (E11), and `OMEGA` its virtual vertex behind all feasible states. Only what can be
-reached from the start is built. Edges lead to the tight heads; with ``every_head`` also to all later ones, as
-the paper's "at most" has it, which changes no shortest path. `depl.heuristics.layered` finds the same
-shortest paths much faster.
+reached from the start is built, unless ``every_vertex`` asks for all M K eta**2 of the paper. Edges lead to
+the tight heads; with ``every_head`` also to all later ones, as the paper's "at most" has it, which changes no
+shortest path. `depl.heuristics.layered` finds the same shortest paths much faster.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -33,6 +34,7 @@ def expanded_graph(
     *,
     capped: bool = False,
     every_head: bool = False,
+    every_vertex: bool = False,
 ) -> networkx.DiGraph:
     """Build the graph.
 
@@ -46,6 +48,8 @@ def expanded_graph(
         Vertices with j = 1 .. eta only, as printed.
     every_head : bool
         Also the dominated edges, which needs ``capped``; for tiny graphs.
+    every_vertex : bool
+        Also the vertices that no path from the start reaches, which needs ``capped``.
 
     Returns
     -------
@@ -56,14 +60,15 @@ def expanded_graph(
     Raises
     ------
     InvalidInputError
-        As `depl.heuristics.layered.steps_in_levels`; if ``every_head`` is asked for without ``capped``.
+        As `depl.heuristics.layered.steps_in_levels`; if ``every_head`` or ``every_vertex`` is asked
+        for without ``capped``.
     NotCoveredError
         If there are more than `LARGEST_VERTICES` vertices, which `depl.heuristics.layered` can search.
     """
-    if every_head and not capped:
-        raise InvalidInputError("without the cap there are infinitely many later heads", "every_head")
+    if (every_head or every_vertex) and not capped:
+        raise InvalidInputError("without the cap there are infinitely many vertices; set capped")
     builder = _Builder(problem, steps_in_levels(problem, levels, rounding), capped, every_head)
-    return builder.build()
+    return builder.build(every_vertex)
 
 
 def shortest_path(graph: networkx.DiGraph) -> tuple[float, tuple[str, ...]] | None:
@@ -80,7 +85,7 @@ class _Builder:
         self.problem, self.steps, self.capped, self.every_head = problem, steps, capped, every_head
         self.graph = networkx.DiGraph(levels=steps.levels)
 
-    def build(self) -> networkx.DiGraph:
+    def build(self, every_vertex: bool) -> networkx.DiGraph:
         self.graph.add_node(START, time=0.0, loss=self.problem.initial_loss)
         self.graph.add_node(OMEGA)
         if self.steps.target >= 0:
@@ -88,12 +93,25 @@ class _Builder:
         layer: set[_State] = {(self.problem.start, 0, self.steps.levels)}
         for k in range(self.problem.epochs):
             layer = {head for state in layer for head in self._extend(k, state)}
+            if every_vertex:
+                layer |= self._whole_layer(k)
             if self.graph.number_of_nodes() > LARGEST_VERTICES:
                 raise NotCoveredError(
                     f"the graph has more than {LARGEST_VERTICES} vertices; take fewer levels, or search it "
                     "with depl.heuristics.layered"
                 )
         return self.graph
+
+    def _whole_layer(self, k: int) -> set[_State]:
+        """All states of epoch k + 1; their vertices are added where they are missing."""
+        levels = range(1, self.steps.levels + 1)
+        times = levels if self.steps.last_time else range(1)
+        states = set(itertools.product(range(self.problem.start), times, levels))
+        for model, i, j in states:
+            head = (self.problem.models[model], k + 1, i, j)
+            if head not in self.graph:
+                self._add_vertex(head)
+        return states
 
     def _extend(self, k: int, state: _State) -> Iterator[_State]:
         """Add the edges of epoch k + 1 out of a state; the heads they lead to."""

@@ -69,6 +69,13 @@ def test_fifty_epochs_lie_between_the_graphs():
     assert cost_up(problem, 300) < math.inf
 
 
+@pytest.mark.parametrize("limit", [0.0, -1.0])
+def test_without_any_time_only_a_target_that_is_met_has_a_path(limit):
+    problem = problem_of(4)
+    assert additive_optimum(problem.within(limit, problem.maximum_loss)) is None
+    assert additive_optimum(problem.within(limit, 50.0)).models == ()
+
+
 def test_too_few_labels_are_refused():
     with pytest.raises(NotCoveredError, match="too many labels"):
         additive_optimum(problem_of(4), most_labels=1)

@@ -221,10 +221,20 @@ def test_the_graph_object_has_the_vertices_of_the_paper_and_two_more():
     assert shortest_path(graph) == (2.0, ("only", "only"))
 
 
+def test_the_whole_graph_of_the_paper_has_its_number_of_vertices_and_the_same_shortest_path():
+    problem = problem_of(4, 5, 2)
+    whole = expanded_graph(problem, 9, capped=True, every_vertex=True)
+    assert len(whole) == 2 + 2 * 5 * 9**2  # |M| K eta^2, the start and Omega
+    reachable = expanded_graph(problem, 9, capped=True)
+    assert len(reachable) < len(whole)
+    assert shortest_path(whole) == shortest_path(reachable)
+
+
 def test_the_graph_object_refuses_endless_heads_and_too_many_vertices(monkeypatch):
     problem = problem_of(1, 3, 2)
-    with pytest.raises(InvalidInputError, match="infinitely many"):
-        expanded_graph(problem, 4, every_head=True)
+    for more in ({"every_head": True}, {"every_vertex": True}):
+        with pytest.raises(InvalidInputError, match="infinitely many"):
+            expanded_graph(problem, 4, **more)
     monkeypatch.setattr("depl.heuristics.expanded_graph.LARGEST_VERTICES", 3)
     with pytest.raises(NotCoveredError, match=r"depl\.heuristics\.layered"):
         expanded_graph(problem, 40)

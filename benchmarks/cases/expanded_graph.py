@@ -1,0 +1,287 @@
+"""The paper's expanded graph: its speed among peers, its accuracy against the optimum, and its guarantees.
+
+The optimum of a path problem is that of exact labels, `depl.heuristics.additive_optimum`.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from depl.benchmarks.random_paths import random_path_problem
+from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.sparse_graph import sparse_graph
+from depl.heuristics.additive_optimum import additive_optimum
+from depl.heuristics.additive_problem import AdditiveProblem, Weight
+from depl.heuristics.expanded_graph import expanded_graph, shortest_path
+from depl.heuristics.graph_guarantees import tightened
+from depl.heuristics.graph_method import graph
+from depl.heuristics.layered import cost_down, cost_up
+from depl.heuristics.tri_criteria import least_weight_relaxed
+from depl.instances.counterexamples import almost_one_level, short_epochs
+from depl.instances.generator import random_instance
+from depl.instances.library import load
+from depl.models.enumeration import enumerate_plans
+from depl.models.errors import NotCoveredError
+from depl.models.evaluation import evaluate
+from depl.models.methods import Limits
+from depl.models.problem import Instance
+from depl.models.result import Termination
+
+_SMALL, _LARGE = 50, 200
+_EPS = 0.1
+_PAPER_INSTANCES = ("paper-alexnet-9", "paper-alexnet-deadline-9")
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    peers = _peers(rng, smoke)
+    curves, violations = _curves(rng, smoke)
+    at_paper = [curve for curve in curves if curve["eta"] == (50 if smoke else 200)]
+    return {
+        **peers,
+        "curves": curves,
+        "up_below_optimum_or_above_tightened": violations,
+        "worst_share_missed_at_eta_200": max(float(str(curve["missed"])) for curve in at_paper),
+        **_scheme(rng, smoke),
+        **_families(),
+        "paper_instances": _paper_instances(smoke),
+        "weights": _weights(rng, smoke),
+    }
+
+
+def _seconds(action: Callable[[], float], repeats: int) -> tuple[float, float]:
+    """Median wall time and the value."""
+    times, value = [], math.nan
+    for _ in range(repeats):
+        start = time.perf_counter()
+        value = action()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times)), value
+
+
+def _peers(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
+    """The same graphs by all three; build and search apart."""
+    drawn = random_path_problem(rng, 6 if smoke else 20)
+    found: dict[str, object] = {}
+    apart = 0.0
+    for levels, with_networkx in ((8 if smoke else _SMALL, True), (20 if smoke else _LARGE, False)):
+        repeats = 2 if smoke else 7
+        problem = _just_solvable(drawn, levels)
+        own, cost = _seconds(lambda problem=problem, levels=levels: cost_up(problem, levels), repeats)  # type: ignore[misc]
+        start = time.perf_counter()
+        sparse = sparse_graph(problem, levels)
+        built = time.perf_counter() - start
+        searched, other = _seconds(sparse.least_weight, max(repeats // 2, 1))
+        apart = max(apart, _distance(cost, other))
+        name = "small" if with_networkx else "large"
+        found |= {
+            f"{name}_eta": levels,
+            f"{name}_vertices": sparse.matrix.shape[0],
+            f"{name}_edges": sparse.matrix.nnz,
+            f"{name}_layered_seconds": own,
+            f"{name}_csgraph_build_seconds": built,
+            f"{name}_csgraph_search_seconds": searched,
+            f"{name}_times_faster_than_csgraph": (built + searched) / own,
+            f"{name}_times_faster_than_csgraph_search": searched / own,
+        }
+        for whole in (False, True) if with_networkx else ():
+            start = time.perf_counter()
+            drawn_graph = expanded_graph(problem, levels, capped=whole, every_vertex=whole)
+            built = time.perf_counter() - start
+            searched, other = _seconds(lambda drawn_graph=drawn_graph: _shortest(drawn_graph), 1)  # type: ignore[misc]
+            apart = max(apart, _distance(cost, other))
+            part = "whole" if whole else "small"
+            found |= {
+                f"{part}_networkx_vertices": len(drawn_graph),
+                f"{part}_networkx_build_seconds": built,
+                f"{part}_networkx_search_seconds": searched,
+                f"{part}_times_faster_than_networkx": (built + searched) / own,
+                f"{part}_times_faster_than_networkx_search": searched / own,
+            }
+    return {**found, "largest_difference_among_peers": apart}
+
+
+def _just_solvable(problem: AdditiveProblem, levels: int) -> AdditiveProblem:
+    """The problem with a little more of both budgets, so that the graph has a path.
+
+    By the bicriteria inequality the last of the steps is enough.
+    """
+    for part in (0.0, 0.125, 0.25, 0.5, 1.0):
+        share = part * problem.epochs / levels
+        larger = problem.within(
+            problem.maximum_time / (1 - share), problem.maximum_loss + share * problem.initial_loss
+        )
+        if math.isfinite(cost_up(larger, levels)):
+            break
+    return larger
+
+
+def _shortest(whole: object) -> float:
+    found = shortest_path(whole)
+    return math.inf if found is None else found[0]
+
+
+def _distance(one: float, other: float) -> float:
+    return 0.0 if one == other else abs(one - other) / min(abs(one), abs(other))
+
+
+def _curves(rng: np.random.Generator, smoke: bool) -> tuple[list[dict[str, object]], int]:
+    """cost_up / OPT and cost_down / OPT against eta for 20, 50 and 100 epochs; breaches of the inequality."""
+    sizes, count = ((6, 8, 10), 2) if smoke else ((20, 50, 100), 10)
+    levels = (25, 50, 100) if smoke else (25, 50, 100, 200, 400, 800, 1600)
+    rows: list[dict[str, object]] = []
+    breaches = 0
+    for epochs in sizes:
+        problems = [random_path_problem(rng, epochs) for _ in range(count)]
+        optima = [_optimum(problem) for problem in problems]
+        for eta in levels:
+            up = [cost_up(problem, eta) for problem in problems]
+            down = [cost_down(problem, eta) for problem in problems]
+            for problem, best, high, low in zip(problems, optima, up, down, strict=True):
+                near = _optimum(tightened(problem, eta))
+                slack = 1 + 1e-9
+                breaches += not (low <= best * slack and best <= high * slack and high <= near * slack)
+            rows.append({"epochs": epochs, "eta": eta, **_summary(optima, up, down)})
+    return rows, breaches
+
+
+def _summary(optima: list[float], up: list[float], down: list[float]) -> dict[str, object]:
+    above = [high / best for best, high in zip(optima, up, strict=True) if math.isfinite(high)]
+    below = [low / best for best, low in zip(optima, down, strict=True)]
+    return {
+        "missed": 1 - len(above) / len(optima),
+        "up_mean": float(np.mean(above)) if above else None,
+        "up_max": max(above, default=None),
+        "down_mean": float(np.mean(below)),
+        "down_min": min(below),
+    }
+
+
+def _optimum(problem: AdditiveProblem) -> float:
+    found = additive_optimum(problem)
+    return math.inf if found is None else found.weight
+
+
+def _scheme(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
+    """The scheme that keeps the loss: what it exceeds the optimum and T_max by."""
+    costs, times, losses = [0.0], [0.0], 0
+    for _ in range(2 if smoke else 10):
+        problem = random_path_problem(rng, 6 if smoke else 20)
+        best, found = _optimum(problem), least_weight_relaxed(problem, _EPS)
+        if found is None:  # the problem is feasible by construction
+            losses += 1
+            continue
+        costs.append(found.value / best)
+        times.append(found.path.time / problem.maximum_time)
+        losses += found.path.loss > problem.maximum_loss + 1e-9
+    return {"scheme_cost": max(costs), "scheme_time": max(times), "scheme_targets_missed": losses}
+
+
+def _families() -> dict[str, object]:
+    """Families A and B, the graph against the enumeration."""
+    limits = Limits()
+    missed = graph(short_epochs(), limits).plan is None
+    feasible = enumerate_plans(short_epochs(), limits).plan is not None
+    ratios = []
+    for price in (10.0, 1000.0):
+        instance = almost_one_level(price)
+        ratios.append(_cost(instance, graph) / _cost(instance, enumerate_plans))
+    return {
+        "family_a_missed": missed and feasible,
+        "family_b_ratio_10": ratios[0],
+        "family_b_ratio_1000": ratios[1],
+    }
+
+
+def _cost(instance: Instance, method: Callable[..., object], **options: object) -> float:
+    outcome = method(instance, Limits(options=options))
+    plan = getattr(outcome, "plan", None)
+    return math.inf if plan is None else evaluate(instance, plan, quantile=False).cost
+
+
+def _paper_instances(smoke: bool) -> list[dict[str, object]]:
+    """Fig. 5 (right) on the shipped instances: the cost of the certified plan against eta."""
+    rows: list[dict[str, object]] = []
+    for name in _PAPER_INSTANCES[:1] if smoke else _PAPER_INSTANCES:
+        instance = load(name)
+        best = _cost(instance, enumerate_plans)
+        for eta in (100, 200) if smoke else (50, 100, 200, 400, 800, 1600):
+            ratio = _cost(instance, graph, eta=eta) / best
+            rows.append(
+                {"instance": name, "eta": eta, "over_optimum": ratio if math.isfinite(ratio) else None}
+            )
+    return rows
+
+
+def _weights(rng: np.random.Generator, smoke: bool) -> list[dict[str, object]]:
+    """The readings of an edge's weight on random instances under the law: cost over optimum at eta = 1000."""
+    instances: list[tuple[Instance, float]] = []
+    while len(instances) < (2 if smoke else 40):
+        drawn = random_instance(rng, clusters=(1, 1), datasets=(1, 1), maximum_epochs=(3, 4 if smoke else 8))
+        if drawn.target.initial_loss <= 0 or drawn.target.maximum_time is None:
+            continue
+        outcome = enumerate_plans(drawn, Limits())
+        if outcome.termination is Termination.OPTIMAL and outcome.plan is not None and outcome.plan.epochs:
+            instances.append((drawn, evaluate(drawn, outcome.plan, quantile=False).cost))
+    rows: list[dict[str, object]] = []
+    for weight in (Weight.FULL_RESOURCES, Weight.COMPUTE, Weight.FULL_RESOURCES_TIME, Weight.ROOT):
+        ratios = [_ratio(drawn, best, weight, 100 if smoke else 1000) for drawn, best in instances]
+        finite = [ratio for ratio in ratios if math.isfinite(ratio)]
+        rows.append(
+            {
+                "weight": weight.value,
+                "instances": len(ratios),
+                "missed": len(ratios) - len(finite),
+                "mean": float(np.mean(finite)) if finite else None,
+                "max": max(finite, default=None),
+            }
+        )
+    return rows
+
+
+def _ratio(instance: Instance, best: float, weight: Weight, eta: int) -> float:
+    """Infinite too where no label covers the instance."""
+    try:
+        return _cost(instance, graph, weight=weight.value, eta=eta) / best
+    except NotCoveredError:
+        return math.inf
+
+
+CASE = Case(
+    name="expanded-graph",
+    summary="The paper's expanded graph: speed among peers, cost against the optimum over eta, guarantees.",
+    goals=(
+        Goal(
+            "largest_difference_among_peers",
+            "relative difference of the costs by the layered search, csgraph and networkx",
+            "<=",
+            1e-12,
+        ),
+        Goal(
+            "whole_times_faster_than_networkx",
+            "times faster than networkx from problem to path, all |M| K eta^2 vertices, eta = 50, K = 20",
+            ">=",
+            500,
+        ),
+        Goal(
+            "large_times_faster_than_csgraph",
+            "times faster than scipy's csgraph from problem to path, reachable vertices, eta = 200, K = 20",
+            ">=",
+            45,
+        ),
+        Goal(
+            "up_below_optimum_or_above_tightened",
+            "breaches of the bicriteria inequality, K = 20, 50, 100",
+            "==",
+            0,
+        ),
+        Goal("scheme_cost", "cost over optimum of the scheme that keeps the loss, eps = .1", "<=", 1.1),
+        Goal("scheme_time", "its time over T_max", "<=", 1.1 * (1 + 1e-9)),
+        Goal("scheme_targets_missed", "its losses above the target", "==", 0),
+        Goal("family_a_missed", "family A: the graph finds nothing where there is a plan", "==", 1),
+        Goal("family_b_ratio_1000", "family B with R = 1000: cost over optimum", ">=", 909),
+    ),
+    run=_run,
+    seed=20260401,
+)

@@ -1,0 +1,59 @@
+"""Cost of the expanded graph over the optimum against its levels, rounded up and down (Fig. 5, right)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+
+from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new, nth
+
+
+class RatioCurve(NamedTuple):
+    """Mean ratios at several numbers of levels; None where no instance has a finite one.
+
+    ``missed`` is the share of instances in which the graph rounded up finds no path.
+    """
+
+    label: str
+    levels: Sequence[int]
+    up: Sequence[float | None]
+    down: Sequence[float | None]
+    missed: Sequence[float]
+
+
+def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes | None = None) -> Axes:
+    """Draw cost_up / OPT (solid) and cost_down / OPT (dashed) over the number of levels.
+
+    A marker of the upper line is hollow where the graph misses some instances that have a solution.
+
+    Parameters
+    ----------
+    curves : sequence of RatioCurve
+        Ratios of costs, by eta.
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    """
+    axes = given_or_new(axes)
+    for index, curve in enumerate(curves):
+        colour, marker = nth(COLOURS, index), nth(MARKERS, index)
+        for ratios, dash in ((curve.up, "-"), (curve.down, "--")):
+            points = [(x, y) for x, y in zip(curve.levels, ratios, strict=True) if y is not None]
+            axes.plot(
+                [x for x, _ in points],
+                [y for _, y in points],
+                color=colour,
+                linestyle=dash,
+                label=curve.label if dash == "-" else None,
+            )
+        for x, up, down, missed in zip(curve.levels, curve.up, curve.down, curve.missed, strict=True):
+            if up is not None:
+                axes.plot(x, up, marker, color=colour, markerfacecolor="white" if missed else colour)
+            if down is not None:
+                axes.plot(x, down, marker, color=colour, markersize=3)
+    axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
+    axes.set_xscale("log")
+    axes.set_xlabel("levels $\\eta$")
+    axes.set_ylabel("cost in the graph / optimum")
+    if curves:
+        axes.legend(frameon=False)
+    return axes
