@@ -1,0 +1,125 @@
+"""The tables of the sampled problem agree with plans, losses and evaluations made from single pieces."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.instances.generator import random_instances, random_plan
+from depl.models.evaluation import epoch_loads, evaluate
+from depl.models.scenarios.draws import (
+    ATOM_TOLERANCE,
+    count_misses,
+    draw_scenarios,
+    given_scenarios,
+    scenario_losses,
+)
+from depl.models.scenarios.sampled import Configuration, SampledProblem
+
+
+def choices_of(problem: SampledProblem, plan) -> list[Configuration]:
+    clusters = [item.name for item in problem.instance.clusters]
+    models = [item.name for item in problem.instance.models]
+    return [
+        Configuration(clusters.index(e.cluster), plan.datasets(e.cluster), models.index(e.model))
+        for e in plan.epochs
+    ]
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    rng = np.random.default_rng(6)
+    found = []
+    for index, instance in enumerate(random_instances(rng, 25, maximum_epochs=(3, 6))):
+        decimals = [None, 3][index % 2]
+        problem = SampledProblem(instance, draw_scenarios(instance, 40, seed=index, decimals=decimals))
+        found.append((problem, random_plan(rng, instance)))
+    return found
+
+
+def test_the_gain_of_a_sequence_is_the_fall_of_the_loss_of_its_plan(pairs):
+    for problem, plan in pairs:
+        losses = scenario_losses(problem.instance, problem.scenarios, plan)
+        gain = problem.gain(choices_of(problem, plan))
+        np.testing.assert_allclose(problem.instance.target.initial_loss - gain, losses, rtol=0, atol=1e-12)
+        assert problem.misses(choices_of(problem, plan)) == count_misses(problem.instance, losses)
+
+
+def test_loads_are_those_of_the_plan(pairs):
+    for problem, plan in pairs:
+        places = [problem.configurations.index(g) for g in choices_of(problem, plan)]
+        assert [problem.loads[k][g] for k, g in enumerate(places)] == epoch_loads(problem.instance, plan)
+
+
+def test_the_plan_of_a_sequence_costs_its_allocation_and_transfers(pairs):
+    compared = 0
+    for problem, plan in pairs:
+        chosen = choices_of(problem, plan)
+        allocation = problem.allocation(chosen)
+        if not allocation.feasible:
+            continue
+        made = problem.plan(chosen)
+        assert choices_of(problem, made) == chosen
+        found = evaluate(problem.instance, made, quantile=False)
+        assert found.cost == pytest.approx(allocation.cost + problem.transfers(chosen), rel=1e-12)
+        assert all(item.satisfied for item in found.constraints if item.equation != "(3)")
+        compared += 1
+    assert compared >= 8
+
+
+def test_the_tables_have_the_documented_shapes_and_orders(tiny):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 7))
+    assert problem.epochs == 3
+    assert [sorted(item) for item in problem.subsets[:2]] == [
+        [tiny.datasets[0].name],
+        [tiny.datasets[1].name],
+    ]
+    assert problem.subsets[2] == frozenset(item.name for item in tiny.datasets)
+    assert len(problem.configurations) == 2 * 3 * 2
+    assert problem.gains.shape == (3, 3, 2, 7)
+    assert problem.switches.shape == (3, 2, 2, 7)
+    assert len(problem.loads) == 3
+    assert {len(row) for row in problem.loads} == {12}
+    assert problem.may_follow.tolist() == [
+        [tiny.may_follow(i.name, j.name) for j in tiny.models] for i in tiny.models
+    ]
+
+
+def test_transfers_are_paid_once_per_cluster(tiny):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 2))
+    one = problem.configurations[-1]
+    assert problem.transfers([one] * 3) == problem.transfers([one]) == problem.transfer_cost(1, one.datasets)
+    assert problem.transfers([]) == 0
+
+
+def test_a_gain_that_falls_short_by_the_atom_tolerance_meets_the_target(bell):
+    gains = [4.0, 4.0 - 0.9 * ATOM_TOLERANCE, 4.0 - 1.1 * ATOM_TOLERANCE]
+    scenarios = given_scenarios(bell, np.array(gains)[:, None, None] * np.array([1.0, 0, 0])[None, :, None])
+    problem = SampledProblem(bell, scenarios)
+    assert problem.misses([problem.configurations[0]]) == 1
+
+
+def test_the_initial_model_makes_the_first_epoch_a_switch(tiny):
+    first, second = tiny.models[0].name, tiny.models[1].name
+    instance = tiny.replace(initial_model=first)
+    problem = SampledProblem(instance, draw_scenarios(instance, 30))
+    assert problem.initial_model == 0
+    assert SampledProblem(tiny, problem.scenarios).initial_model is None
+    stays, switches = (
+        next(g for g in problem.configurations if instance.models[g.model].name == name)
+        for name in (first, second)
+    )
+    place = problem.subsets.index(switches.datasets)
+    expected = problem.gains[0, place, 1] - problem.switches[0, 0, 1]
+    assert np.array_equal(problem.gain([switches]), expected)
+    assert np.array_equal(problem.gain([stays]), problem.gains[0, problem.subsets.index(stays.datasets), 0])
+    assert problem.switches[0, 0, 1].any()
+
+
+def test_not_training_gains_nothing(bell):
+    problem = SampledProblem(bell, draw_scenarios(bell, 5))
+    assert problem.misses([]) == 5
+    easy = SampledProblem(bell.replace(maximum_loss=10), problem.scenarios)
+    assert easy.misses([]) == 0
+    assert problem.allocation([]).cost == 0
+    assert math.isclose(problem.needed, 4.0 - ATOM_TOLERANCE, rel_tol=1e-15)
