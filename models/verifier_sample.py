@@ -28,7 +28,7 @@ _ONE = np.ones(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
+class Ends:
     """lower <= number <= upper in every scenario; arrays of one shape."""
 
     lower: FloatArray
@@ -41,16 +41,16 @@ class DrawnSample:
 
     Attributes
     ----------
-    improvements : Range
+    improvements : Ends
         X of eq. (8), arrays of shape (S, K_max, M) [loss].
-    switches : Range
+    switches : Ends
         Loss of every switch, arrays of shape (S, K_max, M, M) [loss].
     decimals : int or None
         Rounding of every increment.
     """
 
-    improvements: Range
-    switches: Range
+    improvements: Ends
+    switches: Ends
     decimals: int | None
 
     @property
@@ -62,7 +62,7 @@ class DrawnSample:
 def given_sample(draws: tuple[FloatArray, FloatArray], decimals: int | None) -> DrawnSample:
     """A sample of numbers that are known exactly."""
     improvements, switches = (np.asarray(array, dtype=float) for array in draws)
-    return DrawnSample(Range(improvements, improvements), Range(switches, switches), decimals)
+    return DrawnSample(Ends(improvements, improvements), Ends(switches, switches), decimals)
 
 
 def drawn_sample(instance: Instance, claim: ScenarioClaim) -> DrawnSample | None:
@@ -119,19 +119,19 @@ def difference(given: DrawnSample, drawn: DrawnSample) -> str:
     return ""
 
 
-def final_losses(instance: Instance, sample: DrawnSample, plan: Plan) -> Range:
+def final_losses(instance: Instance, sample: DrawnSample, plan: Plan) -> Ends:
     """l(K) of a plan in every scenario, arrays of shape (S,) [loss].
 
     The plan must not train longer than K_max or make a forbidden switch.
     """
     position = {model.name: index for index, model in enumerate(instance.models)}
     given = given_data(plan)
-    parts: list[Range] = []
+    parts: list[Ends] = []
     before = instance.target.initial_model
     for number, epoch in enumerate(plan.epochs, start=1):
         share = np.array([float(data_share(instance, given[epoch.cluster]))])
         gain = gains(instance, sample, number, position[epoch.model], share)
-        parts.append(Range(-gain.upper[0], -gain.lower[0]))
+        parts.append(Ends(-gain.upper[0], -gain.lower[0]))
         if before is not None and before != epoch.model:
             parts.append(switch_losses(instance, sample, number, position[before], position[epoch.model]))
         before = epoch.model
@@ -139,10 +139,10 @@ def final_losses(instance: Instance, sample: DrawnSample, plan: Plan) -> Range:
     slack = _ROUNDING * (abs(start) + sum((np.abs(part.lower) for part in parts), np.zeros(sample.size)))
     lower = sum((part.lower for part in parts), np.full(sample.size, start))
     upper = sum((part.upper for part in parts), np.full(sample.size, start))
-    return Range(lower - slack, upper + slack)
+    return Ends(lower - slack, upper + slack)
 
 
-def gains(instance: Instance, sample: DrawnSample, number: int, model: int, shares: FloatArray) -> Range:
+def gains(instance: Instance, sample: DrawnSample, number: int, model: int, shares: FloatArray) -> Ends:
     """By how much epoch ``number`` lowers the loss, switches apart; arrays of shape (H, S) [loss].
 
     Parameters
@@ -154,11 +154,11 @@ def gains(instance: Instance, sample: DrawnSample, number: int, model: int, shar
     if isinstance(law, Deterministic):
         return _increment(sample, _constant(sample.size, float(amount * decimal(law.value))), shares[:, None])
     column = (slice(None), number - 1, model)
-    noise = Range(sample.improvements.lower[column], sample.improvements.upper[column])
+    noise = Ends(sample.improvements.lower[column], sample.improvements.upper[column])
     return _increment(sample, noise, float(amount) * shares[:, None])
 
 
-def switch_losses(instance: Instance, sample: DrawnSample, number: int, before: int, after: int) -> Range:
+def switch_losses(instance: Instance, sample: DrawnSample, number: int, before: int, after: int) -> Ends:
     """By how much an allowed switch at epoch ``number`` raises the loss; arrays of shape (S,) [loss]."""
     law = law_of_switch(instance, instance.models[before].name, instance.models[after].name)
     if before == after or isinstance(law, Zero):
@@ -166,27 +166,27 @@ def switch_losses(instance: Instance, sample: DrawnSample, number: int, before: 
     if isinstance(law, Deterministic):
         return _increment(sample, _constant(sample.size, law.value), _ONE)
     column = (slice(None), number - 1, before, after)
-    return _increment(sample, Range(sample.switches.lower[column], sample.switches.upper[column]), _ONE)
+    return _increment(sample, Ends(sample.switches.lower[column], sample.switches.upper[column]), _ONE)
 
 
-def quantiles(law: RandomLaw, numbers: FloatArray) -> Range:
+def quantiles(law: RandomLaw, numbers: FloatArray) -> Ends:
     """The ``numbers``-quantiles of a law as scipy.stats has them, give or take what others may find."""
     if isinstance(law, Empirical):
         found = _atoms_at(law, numbers)
-        return Range(found, found)
+        return Ends(found, found)
     if isinstance(law, StudentT) and law.lower is not None and law.upper is not None:
         return _truncated(law, law.lower, law.upper, numbers)
     points = np.asarray(distribution(law).ppf(numbers), dtype=float)
-    return Range(points - _QUANTILE * np.abs(points), points + _QUANTILE * np.abs(points))
+    return Ends(points - _QUANTILE * np.abs(points), points + _QUANTILE * np.abs(points))
 
 
-def _increment(sample: DrawnSample, noise: Range, factors: FloatArray) -> Range:
+def _increment(sample: DrawnSample, noise: Ends, factors: FloatArray) -> Ends:
     """``factors * noise``, rounded to the decimals of the sample if it has any."""
     ends = factors * noise.lower, factors * noise.upper
     low, high = np.minimum(*ends), np.maximum(*ends)
     if sample.decimals is None:
-        return Range(low, high)
-    return Range(
+        return Ends(low, high)
+    return Ends(
         np.round(low - _ROUNDING * np.abs(low), sample.decimals),
         np.round(high + _ROUNDING * np.abs(high), sample.decimals),
     )
@@ -200,9 +200,7 @@ def _stream(seed: int, size: int, width: int) -> FloatArray:
     return np.maximum(np.concatenate(blocks), 2.0**-54)
 
 
-def _put(
-    into: Range, place: tuple[object, ...], law: ImprovementLaw | SwitchLaw, numbers: FloatArray
-) -> None:
+def _put(into: Ends, place: tuple[object, ...], law: ImprovementLaw | SwitchLaw, numbers: FloatArray) -> None:
     if not isinstance(law, Deterministic | Zero | Forbidden):
         found = quantiles(law, numbers)
         into.lower[place], into.upper[place] = found.lower, found.upper  # type: ignore[index]
@@ -220,7 +218,7 @@ def _atoms_at(law: Empirical, numbers: FloatArray) -> FloatArray:
     return np.asarray(values[np.searchsorted(np.array(shares), numbers, side="left")])
 
 
-def _truncated(law: StudentT, lower: float, upper: float, numbers: FloatArray) -> Range:
+def _truncated(law: StudentT, lower: float, upper: float, numbers: FloatArray) -> Ends:
     """Quantiles between two bounds, counted in the tail in which the interval lies.
 
     There the probability that is inverted is a rounded sum: its error, through the density, is the range.
@@ -236,13 +234,13 @@ def _truncated(law: StudentT, lower: float, upper: float, numbers: FloatArray) -
         ends = [base.ppf(tails + sign * _PROBABILITY * top) for sign in (-1.0, 1.0)]
     low, high = (np.nan_to_num(end, nan=edge) for end, edge in zip(ends, (lower, upper), strict=True))
     wide = _QUANTILE * (np.abs(low) + law.scale)
-    return Range(np.clip(low - wide, lower, upper), np.clip(high + wide, lower, upper))
+    return Ends(np.clip(low - wide, lower, upper), np.clip(high + wide, lower, upper))
 
 
-def _constant(size: int, value: float) -> Range:
+def _constant(size: int, value: float) -> Ends:
     numbers = np.full(size, value)
-    return Range(numbers, numbers)
+    return Ends(numbers, numbers)
 
 
-def _zeros(*shape: int) -> Range:
-    return Range(np.zeros(shape), np.zeros(shape))
+def _zeros(*shape: int) -> Ends:
+    return Ends(np.zeros(shape), np.zeros(shape))

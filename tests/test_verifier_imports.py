@@ -1,0 +1,63 @@
+"""The verifier stands on its own: what it may import, and which methods of the data it may not call."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import depl.models.verifier
+
+MODELS = Path(depl.models.verifier.__file__).parent
+DATA = {"errors", "structure", "laws", "learning", "problem", "plan"}
+OUTSIDE = {"numpy", "scipy", "msgspec"}
+METHODS = {
+    "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
+    "interval_mass", "learning_factor", "transfer_cost", "switch_law", "may_follow", "epochs_needed",
+    "workload", "last_epoch", "violation_budget", "at", "support",
+}  # fmt: skip
+
+
+def tree(module: str) -> ast.Module:
+    return ast.parse((MODELS / f"{module}.py").read_text(encoding="utf-8"))
+
+
+def imports(module: str) -> set[str]:
+    nodes = list(ast.walk(tree(module)))
+    named = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return named | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+
+
+def reachable(start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            inner = (name for name in imports(module) if name.startswith("depl."))
+            waiting += [name.removeprefix("depl.models.") for name in inner]
+    return seen
+
+
+def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
+    modules = reachable("verifier")
+    assert {name for name in modules if not name.startswith("verifier")} <= DATA
+    for module in modules:
+        outside = {name.partition(".")[0] for name in imports(module)} - {"depl"}
+        assert outside - set(sys.stdlib_module_names) <= OUTSIDE, module
+
+
+def test_every_module_of_the_verifier_is_reached():
+    files = {path.stem for path in MODELS.glob("verifier*.py")}
+    assert files == {name for name in reachable("verifier") if name.startswith("verifier")}
+
+
+@pytest.mark.parametrize("module", sorted(path.stem for path in MODELS.glob("verifier*.py")))
+def test_it_calls_no_method_of_the_laws_and_no_rule_of_the_problem(module):
+    used = {
+        node.func.attr
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    assert not used & METHODS
