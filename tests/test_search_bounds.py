@@ -22,6 +22,7 @@ from depl.models.search.assignments import (
 from depl.models.search.clusters import cheapest_clusters
 from depl.models.search.incumbents import Neighbourhood
 from depl.models.search.kernels import priced_prefixes, reachable_gains
+from depl.models.search.mean_bound import required_means
 from depl.models.search.prices import Prices
 from depl.models.search.root_bound import best_root_bound, length_bounds, root_bound
 from depl.models.search.subproblem import Subproblem, cell_scale
@@ -189,6 +190,37 @@ def test_bounds_by_length_hold_for_every_plan():
         for cost, choices in plans:
             if {(g.cluster, g.datasets) for g in choices} == inside:
                 assert bounds[len(choices)] <= cost * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_feasible_plan_has_the_mean_gain_that_is_required(seed):
+    problem = tiny_problems(60 + seed, 3)[-1]
+    order = np.arange(len(problem.scenarios))
+    required = {}
+    for assignment in assignments(problem):
+        sample = make_sample(problem, assignment, order)
+        mean = sample._replace(
+            gains=sample.gains.mean(axis=-1, keepdims=True),
+            switches=sample.switches.mean(axis=-1, keepdims=True),
+        )
+        everything = np.ones(sample.gains.shape[:2], dtype=bool)
+        required[frozenset(offered(problem, assignment))] = required_means(sample, mean, everything)
+    plans = [choices for _, choices in feasible_plans(problem) if choices]
+    assert plans
+    for choices in plans:
+        used = frozenset((g.cluster, g.datasets) for g in choices)
+        assert problem.gain(choices).mean() >= required[used][len(choices)]
+
+
+def test_scenarios_that_agree_require_their_mean_to_reach_the_target():
+    problem = sampled(TINY, 4)
+    sample = make_sample(problem, list(assignments(problem))[-1], np.arange(4))
+    sample = sample._replace(
+        gains=np.ones_like(sample.gains), switches=np.zeros_like(sample.switches), allowed=1
+    )
+    mean = sample._replace(gains=sample.gains[..., :1], switches=sample.switches[..., :1])
+    required = required_means(sample, mean, np.ones(sample.gains.shape[:2], dtype=bool))
+    np.testing.assert_allclose(required, problem.needed, rtol=1e-6)
 
 
 def test_prices_that_make_no_sense_are_refused():

@@ -32,6 +32,7 @@ from depl.models.search.assignments import (
     make_sample,
 )
 from depl.models.search.kernels import Sample, priced_prefixes
+from depl.models.search.mean_bound import mean_bounds
 from depl.models.search.prices import Prices
 
 _ACTIVE = 8
@@ -100,13 +101,14 @@ def length_bounds(
 ) -> FloatArray:
     """Lower bounds of the cost of an assignment's plans by number of epochs, shape (K_max + 1,) [cost].
 
-    The greatest of those at each of the prices of gain. Not lowered for rounding; infinite where no sequence
-    of that length exists.
+    The greatest of those from single scenarios, as in the root bound, and from their mean (`mean_bound`) at
+    each of the prices of gain. Not lowered for rounding; infinite where no sequence of that length exists.
     """
     paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
     costs = assignment.cheapest(prices.at(time_price))
     sample = _sample(problem, assignment)
-    best = np.full(problem.epochs + 1, -math.inf)
+    gain_prices = tuple(gain_prices)
+    best = mean_bounds(sample, costs, gain_prices)
     for price in gain_prices:
         values = priced_prefixes(sample, costs, float(price))
         best = np.maximum(best, _quantile(problem, values) + price * problem.needed)
