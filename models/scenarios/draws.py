@@ -154,7 +154,7 @@ def given_scenarios(
 
 
 def require_fitting(instance: Instance, scenarios: Scenarios) -> None:
-    """Refuse scenarios that were made for other models, or for fewer epochs.
+    """Refuse scenarios that were made for other models, or for another number of epochs.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def require_fitting(instance: Instance, scenarios: Scenarios) -> None:
     """
     models, epochs = len(instance.models), instance.target.maximum_epochs
     _, drawn_epochs, drawn_models = scenarios.improvements.shape
-    if drawn_models != models or drawn_epochs < epochs:
+    if (drawn_models, drawn_epochs) != (models, epochs):
         raise InvalidInputError(
             f"the scenarios are of {drawn_models} models and {drawn_epochs} epochs, the instance has "
             f"{models} models and allows {epochs} epochs; draw them for this instance"
