@@ -76,6 +76,14 @@ def test_almost_the_whole_shift_of_loss_can_be_needed(epochs):
     assert cost_up(problem.within(math.inf, 10.0 - epochs * 0.1 - 0.01), 100) == math.inf
 
 
+def test_an_optimum_without_room_to_spare_can_be_missed_by_every_number_of_levels():
+    problem = repeated(1.0, 0.0, 2, 1.0, 8.0)
+    problem.times[:, 0] = math.sqrt(0.5), 1 - math.sqrt(0.5)
+    assert brute_force(problem) == 2
+    assert all(cost_up(problem, 10 * levels) == math.inf for levels in range(1, 100))
+    assert cost_up(problem.within(1.02, 8.0), 100) == 2
+
+
 def test_with_the_papers_cap_the_upper_bound_fails_where_a_path_rises_above_the_initial_loss():
     problem = repeated(0.5, 0.0, 15, math.inf, 5.0)
     problem.losses[0, 1, 0] = 0.5
