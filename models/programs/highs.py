@@ -16,7 +16,8 @@ Tolerances (`OPTIONS`). HiGHS accepts an integer solution whose rows are off by
 ``mip_feasibility_tolerance``; its default of 1e-6 let a plan pass as optimal that missed the quantile by 1e-7
 and was a third too cheap. Gaps are 0, also the absolute one, whose default of 1e-6 means nothing in unknown
 units. Presolve is off: with it HiGHS 1.15.1 proved an "optimum" that was a third too dear, on a program (F1)
-whose cheaper solution violates no row by more than 1e-9. HiGHS refuses unknown option names only by a return code that is easily lost: names are checked first.
+whose cheaper solution violates no row by more than 1e-9. HiGHS refuses unknown option names only by a
+return code that is easily lost: names are checked first.
 """
 
 import difflib
