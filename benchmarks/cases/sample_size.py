@@ -1,0 +1,100 @@
+"""How optimistic plans on scenarios are, against the number of scenarios.
+
+Random instances are solved to optimality on samples of several sizes; of every plan the law says how often it
+misses. The share of plans that break their promise has to fall with S; that it is not zero at small S is the
+reason why no result on scenarios comes without the law's word.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from depl.benchmarks.registry import Case, Goal
+from depl.instances.generator import random_instances
+from depl.models.methods import Meaning, register
+from depl.models.problem import Instance
+from depl.models.scenarios.study import StudyRow, sample_size_study
+from depl.models.search.scenario_search import scenario_search
+
+register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS)
+
+_SIZES = (25, 50, 100, 200, 400, 800)
+_INSTANCES = 20
+_REPEATS = 4
+_SECONDS = 20.0
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    count, sizes, repeats = (2, _SIZES[:2], 1) if smoke else (_INSTANCES, _SIZES, _REPEATS)
+    instances = random_instances(
+        rng, count, models=(2, 3), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(4, 8)
+    )
+    pairs = [
+        (instance, row)
+        for instance in instances
+        for row in sample_size_study(instance, "scenario-search", sizes, repeats, time_limit=_SECONDS)
+    ]
+    held = [(instance, row) for instance, row in pairs if row.violation is not None]
+    by_size = {size: [pair for pair in held if pair[1].size == size] for size in sizes}
+    broken = {size: _share([_breaks(*pair) for pair in by_size[size]]) for size in sizes}
+    return {
+        "solves": len(pairs),
+        "solves_with_a_plan": len(held),
+        "solves_not_proved": sum(row.solution.value == "feasible" for _, row in pairs),
+        "plans_by_size": {str(size): len(by_size[size]) for size in sizes},
+        "broken_share_by_size": {str(size): broken[size] for size in sizes},
+        "mean_excess_by_size": {str(size): _mean_ratio(by_size[size]) for size in sizes},
+        "broken_share_at_smallest": broken[sizes[0]],
+        "broken_share_at_largest": broken[sizes[-1]],
+        "fall_of_broken_share": broken[sizes[0]] - broken[sizes[-1]],
+        "too_many_misses": sum((row.misses or 0) > (row.allowed or 0) for _, row in held),
+        "fresh_intervals_beside_the_law": _share([_beside(row) for _, row in held]),
+    }
+
+
+def _breaks(instance: Instance, row: StudyRow) -> bool:
+    """Whether the plan certainly misses its target too often under the law."""
+    return row.violation is not None and row.violation.lower > instance.target.violation_budget
+
+
+def _beside(row: StudyRow) -> bool:
+    if row.violation is None or row.fresh is None:
+        return False
+    return row.fresh.lower > row.violation.upper or row.fresh.upper < row.violation.lower
+
+
+def _mean_ratio(pairs: Sequence[tuple[Instance, StudyRow]]) -> float:
+    """Mean of P(l(K) > l_max) / (1 - omega)."""
+    ratios = [
+        row.violation.upper / float(instance.target.violation_budget)
+        for instance, row in pairs
+        if row.violation is not None
+    ]
+    return float(np.mean(ratios)) if ratios else 0.0
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return float(np.mean(flags)) if flags else 0.0
+
+
+CASE = Case(
+    name="sample-size",
+    summary="True violation of optimal plans on 25 to 800 scenarios, 20 random instances, 4 samples each.",
+    goals=(
+        Goal(
+            "fall_of_broken_share",
+            "by how much the share of plans that break their promise falls from 25 to 800 scenarios",
+            ">=",
+            0.05,
+        ),
+        Goal("too_many_misses", "plans that miss more of their own scenarios than allowed", "==", 0),
+        Goal(
+            "fresh_intervals_beside_the_law",
+            "share of Clopper-Pearson intervals (99 %) from fresh draws that miss the certified probability",
+            "<=",
+            0.03,
+        ),
+    ),
+    run=_run,
+    seed=20261121,
+)
