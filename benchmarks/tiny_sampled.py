@@ -103,7 +103,7 @@ def _sample(rng: np.random.Generator, instance: Instance) -> Scenarios:
     return given_scenarios(
         instance,
         drawn.improvements + rng.normal(0, spread, drawn.improvements.shape),
-        rng.normal(0, spread / 2, drawn.switches.shape),
+        rng.normal(0, spread / 2, drawn.switch_losses.shape),
         decimals,
     )
 

@@ -249,7 +249,7 @@ def _known(bound: float) -> float | None:
 def _require_verified(
     instance: Instance, plan: Plan, evaluation: Evaluation, sample: Scenarios | None, method: str
 ) -> None:
-    draws = None if sample is None else (sample.improvements, sample.switches)
+    draws = None if sample is None else (sample.improvements, sample.switch_losses)
     report = verify(instance, plan, draws, most_plans=0)  # to list all plans is for `depl check`
     if not report.ok:
         failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)

@@ -43,14 +43,14 @@ class DrawnSample:
     ----------
     improvements : Ends
         X of eq. (8), arrays of shape (S, K_max, M) [loss].
-    switches : Ends
+    switch_losses : Ends
         Loss of every switch, arrays of shape (S, K_max, M, M) [loss].
     decimals : int or None
         Rounding of every increment.
     """
 
     improvements: Ends
-    switches: Ends
+    switch_losses: Ends
     decimals: int | None
 
     @property
@@ -108,7 +108,7 @@ def numbers_digest(draws: tuple[FloatArray, FloatArray]) -> str:
 
 def difference(given: DrawnSample, drawn: DrawnSample) -> str:
     """Where numbers given leave the range of those drawn again, in words; empty if they agree."""
-    for name in ("improvements", "switches"):
+    for name in ("improvements", "switch_losses"):
         numbers, expected = getattr(given, name).lower, getattr(drawn, name)
         off = (numbers < expected.lower) | (numbers > expected.upper)
         if off.any():
@@ -166,7 +166,9 @@ def switch_losses(instance: Instance, sample: DrawnSample, number: int, before: 
     if isinstance(law, Deterministic):
         return _increment(sample, _constant(sample.size, law.value), _ONE)
     column = (slice(None), number - 1, before, after)
-    return _increment(sample, Ends(sample.switches.lower[column], sample.switches.upper[column]), _ONE)
+    return _increment(
+        sample, Ends(sample.switch_losses.lower[column], sample.switch_losses.upper[column]), _ONE
+    )
 
 
 def quantiles(law: RandomLaw, numbers: FloatArray) -> Ends:

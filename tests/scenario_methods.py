@@ -41,7 +41,7 @@ class Answer:
 
 def judged(instance: Instance, scenarios: Scenarios) -> Answer:
     """What the judge says."""
-    given = scenarios.improvements, scenarios.switches, scenarios.decimals
+    given = scenarios.improvements, scenarios.switch_losses, scenarios.decimals
     return Answer(*cheapest_under_scenarios(instance, *given))
 
 
@@ -60,7 +60,7 @@ def proven(method: str, instance: Instance, scenarios: Scenarios) -> Answer:
     assert result.lower_bound == pytest.approx(result.cost, rel=1e-9)
     if result.dual is not None:
         assert result.dual.bound <= result.cost * (1 + 1e-9)
-    given = scenarios.improvements, scenarios.switches, scenarios.decimals
+    given = scenarios.improvements, scenarios.switch_losses, scenarios.decimals
     cost, misses = cost_and_misses(instance, result.plan, *given)
     assert cost == pytest.approx(result.cost, rel=1e-12)
     assert misses <= allowed_misses(instance, len(scenarios))
@@ -79,7 +79,7 @@ def four_instances() -> tuple[tuple[Instance, Scenarios], ...]:
         shape = len(instance.clusters), len(instance.datasets)
         plain = drawn.decimals is None and len(instance.models) > 1
         if plain and shape not in found and 0 < judged(instance, drawn).cost < math.inf:
-            found[shape] = instance, Scenarios(drawn.improvements, drawn.switches)
+            found[shape] = instance, Scenarios(drawn.improvements, drawn.switch_losses)
         if len(found) == 4:
             break
     assert sorted(found) == [(1, 1), (1, 2), (2, 1), (2, 2)]

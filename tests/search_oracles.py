@@ -31,7 +31,7 @@ def sampled(instance: Instance, size: int, seed: int = 0, decimals: int | None =
 
 def with_negative_switches(problem: SampledProblem) -> SampledProblem:
     """The same problem, but every switch wins what it lost."""
-    scenarios = dataclasses.replace(problem.scenarios, switches=-problem.scenarios.switches)
+    scenarios = dataclasses.replace(problem.scenarios, switch_losses=-problem.scenarios.switch_losses)
     return SampledProblem(problem.instance, scenarios)
 
 

@@ -68,7 +68,7 @@ def test_the_unit_of_loss_does_not_matter(method, factor):
             switches=tuple(replace(row, law=_scaled_law(row.law, factor)) for row in instance.switches),
             other_switches=_scaled_law(instance.other_switches, factor),
         )
-        sample = Scenarios(scenarios.improvements * factor, scenarios.switches * factor)
+        sample = Scenarios(scenarios.improvements * factor, scenarios.switch_losses * factor)
         assert proven(method, other, sample).cost == pytest.approx(cost, rel=1e-9)
 
 
@@ -81,7 +81,7 @@ def test_the_order_of_models_clusters_and_datasets_does_not_matter(method):
         order = np.roll(np.arange(len(instance.models)), 1)
         other = instance.replace(models=tuple(instance.models[place] for place in order))
         sample = Scenarios(
-            scenarios.improvements[:, :, order], scenarios.switches[:, :, order][:, :, :, order]
+            scenarios.improvements[:, :, order], scenarios.switch_losses[:, :, order][:, :, :, order]
         )
         assert proven(method, other, sample).cost == pytest.approx(cost, rel=1e-9)
 
@@ -90,7 +90,7 @@ def test_the_order_of_models_clusters_and_datasets_does_not_matter(method):
 def test_the_order_of_the_scenarios_does_not_matter(method):
     for instance, scenarios, cost in solved(method):
         order = np.random.default_rng(5).permutation(len(scenarios))
-        sample = Scenarios(scenarios.improvements[order], scenarios.switches[order])
+        sample = Scenarios(scenarios.improvements[order], scenarios.switch_losses[order])
         assert proven(method, instance, sample).cost == pytest.approx(cost, rel=1e-9)
 
 
@@ -100,9 +100,9 @@ def test_copies_of_all_scenarios_change_nothing_where_the_allowed_misses_keep_pa
     for instance, scenarios in four_instances():
         size = len(scenarios) - len(scenarios) % 5
         instance = instance.replace(quantile_level=0.6)  # two of five may miss
-        sample = Scenarios(scenarios.improvements[:size], scenarios.switches[:size])
+        sample = Scenarios(scenarios.improvements[:size], scenarios.switch_losses[:size])
         repeated = Scenarios(
-            np.repeat(sample.improvements, copies, axis=0), np.repeat(sample.switches, copies, axis=0)
+            np.repeat(sample.improvements, copies, axis=0), np.repeat(sample.switch_losses, copies, axis=0)
         )
         cost = proven(method, instance, sample).cost
         assert proven(method, instance, repeated).cost == pytest.approx(cost, rel=1e-9)
@@ -132,7 +132,7 @@ def test_a_model_that_is_worse_in_everything_changes_nothing(method):
         gains = scenarios.improvements
         falls = 0.1 * np.sign(_slopes(first, gains.shape[1]))[:, None]
         switches = np.zeros((*gains.shape[:2], len(other.models), len(other.models)))
-        switches[:, :, :-1, :-1] = scenarios.switches
+        switches[:, :, :-1, :-1] = scenarios.switch_losses
         sample = Scenarios(np.concatenate([gains, gains[:, :, :1] - falls], axis=2), switches)
         assert proven(method, other, sample).cost == pytest.approx(cost, rel=1e-9)
 

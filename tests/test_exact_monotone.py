@@ -94,9 +94,9 @@ def test_fewer_scenarios_with_as_many_misses_never_cost_more(method):
     """Leaving scenarios out relaxes the problem, as long as no allowed miss is lost."""
     for instance, scenarios in four_instances():
         instance = instance.replace(quantile_level=0.999)
-        fewer = Scenarios(scenarios.improvements[:4], scenarios.switches[:4])
+        fewer = Scenarios(scenarios.improvements[:4], scenarios.switch_losses[:4])
         assert nonincreasing([proven(method, instance, sample).cost for sample in (scenarios, fewer)])
 
 
 def _first_epochs(scenarios, epochs):
-    return Scenarios(scenarios.improvements[:, :epochs], scenarios.switches[:, :epochs])
+    return Scenarios(scenarios.improvements[:, :epochs], scenarios.switch_losses[:, :epochs])

@@ -35,7 +35,7 @@ def problems():
     drawn = [item.replace(initial_model="m2") if seed % 4 == 1 else item for seed, item in enumerate(drawn)]
     samples = [draw_scenarios(item, 12, seed) for seed, item in enumerate(drawn)]
     for seed in range(0, len(samples), 2):  # switches that lower the loss in every other sample
-        samples[seed] = dataclasses.replace(samples[seed], switches=-samples[seed].switches)
+        samples[seed] = dataclasses.replace(samples[seed], switch_losses=-samples[seed].switch_losses)
     return [SampledProblem(*pair) for pair in zip(drawn, samples, strict=True)]
 
 
@@ -90,7 +90,7 @@ def test_the_family_has_what_is_asked_of_it(problems):
         sum(len(instance.datasets) == 2 for instance in instances),
         sum(target.round_deadline is not None for target in targets),
         sum(target.maximum_time is None for target in targets),
-        sum(bool((problem.switches < 0).any()) for problem in problems),
+        sum(bool((problem.switch_losses < 0).any()) for problem in problems),
         sum(target.initial_model is not None for target in targets),
         sum(not problem.may_follow.all() for problem in problems),
     ):

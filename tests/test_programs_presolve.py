@@ -17,7 +17,7 @@ DATA = Path(__file__).parent / "data"
 def test_every_exact_method_proves_the_true_optimum_where_presolve_errs(method):
     instance = Instance.from_json((DATA / "presolve_errs.json").read_text(encoding="utf-8"))
     sample = load_scenarios(DATA / "presolve_errs.npz", instance)
-    true, _ = cheapest_under_scenarios(instance, sample.improvements, sample.switches, sample.decimals)
+    true, _ = cheapest_under_scenarios(instance, sample.improvements, sample.switch_losses, sample.decimals)
     outcome = find(method).run(instance, Limits(scenarios=sample))
     assert isinstance(outcome, Outcome)
     assert outcome.termination is Termination.OPTIMAL

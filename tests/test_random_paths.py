@@ -1,17 +1,22 @@
 """What the benchmark of the expanded graph measures with: random problems, the sparse peer, the figure."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from depl.benchmarks.figures.ratio_against_levels import RatioCurve, ratio_against_levels
+from depl.benchmarks.figures.ratio_against_levels import RatioCurve, curves_of, ratio_against_levels
 from depl.benchmarks.random_paths import random_path_problem
+from depl.benchmarks.results import RESULTS, read
 from depl.benchmarks.sparse_graph import sparse_graph
 from depl.heuristics.additive_optimum import additive_optimum
 from depl.heuristics.layered import cost_up
 from depl.models.risk.rounded import Rounding
 from tests.additive_cases import random_problem
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("epochs", [1, 7, 30])
@@ -51,3 +56,25 @@ def test_the_figure_has_two_lines_per_curve_and_hollow_markers_where_paths_are_m
     hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_ydata()[0] for line in hollow] == [1.1]
     assert axes.get_xscale() == "log"
+
+
+def test_the_page_shows_what_the_record_says():
+    rows = read(RESULTS / "expanded-graph.json").values["curves"]
+    shown = re.findall(
+        r"   \* - (\d+)\n     - (\d+)\n     - (\d+) %\n((?:     - \S+\n){4})",
+        (ROOT / "docs" / "model_selection.rst").read_text(encoding="utf-8"),
+    )
+    assert len(shown) == 12
+    for epochs, levels, missed, ratios in shown:
+        row = next(row for row in rows if (row["epochs"], row["eta"]) == (int(epochs), int(levels)))
+        assert round(100 * row["missed"]) == int(missed)
+        measured = [row[name] for name in ("up_mean", "up_max", "down_mean", "down_min")]
+        assert ratios.split()[1::2] == ["--" if value is None else f"{value:.3f}" for value in measured]
+
+
+def test_the_curves_of_the_record_are_drawn():
+    curves = curves_of(read(RESULTS / "expanded-graph.json").values["curves"])
+    assert [curve.label for curve in curves] == ["K = 20", "K = 50", "K = 100"]
+    assert [text.get_text() for text in ratio_against_levels(curves).get_legend().get_texts()] == [
+        curve.label for curve in curves
+    ]

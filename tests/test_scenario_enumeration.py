@@ -25,7 +25,7 @@ def family():
 @pytest.fixture(scope="module")
 def answers(family):
     samples = [(item.instance, item.scenarios) for item in family]
-    return [cheapest_under_scenarios(i, s.improvements, s.switches, s.decimals) for i, s in samples]
+    return [cheapest_under_scenarios(i, s.improvements, s.switch_losses, s.decimals) for i, s in samples]
 
 
 def test_a_certain_improvement_takes_two_epochs_whatever_the_draws(steady):
@@ -128,7 +128,7 @@ def test_two_ways_of_writing_all_plans_out_agree(family):
     assert sum(len(item.instance.clusters) > 1 for item in small) >= 10
     for item in small:
         sample = item.scenarios
-        given = item.instance, sample.improvements, sample.switches, sample.decimals
+        given = item.instance, sample.improvements, sample.switch_losses, sample.decimals
         assert cheapest_under_scenarios(*given)[0] == pytest.approx(
             cheapest_of_every_plan_under_scenarios(*given), rel=1e-12
         )
@@ -137,7 +137,7 @@ def test_two_ways_of_writing_all_plans_out_agree(family):
 def test_the_cheapest_plan_is_what_it_is_said_to_be(family, answers):
     for item, (cost, plan) in zip(family, answers, strict=True):
         if plan is not None:
-            given = item.scenarios.improvements, item.scenarios.switches, item.scenarios.decimals
+            given = item.scenarios.improvements, item.scenarios.switch_losses, item.scenarios.decimals
             recomputed, misses = cost_and_misses(item.instance, plan, *given)
             report = verify(item.instance, plan)
             assert recomputed == pytest.approx(cost, rel=1e-14)
@@ -165,7 +165,7 @@ def test_the_family_holds_what_makes_the_problem_hard(family, answers):
         sum(target.maximum_time is not None for target in targets),
         sum(target.round_deadline is not None for target in targets),
         sum(target.initial_model is not None for target in targets),
-        sum(bool((item.scenarios.switches < 0).any()) for item, _ in trained),
+        sum(bool((item.scenarios.switch_losses < 0).any()) for item, _ in trained),
     ):
         assert count >= 0.25 * len(trained)
     assert sum(item.scenarios.decimals is not None for item, _ in trained) >= 0.15 * len(trained)

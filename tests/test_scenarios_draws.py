@@ -91,7 +91,7 @@ def test_a_constant_is_its_own_quantile():
 def test_the_smaller_sample_is_the_beginning_of_the_larger(tiny):
     small, large = draw_scenarios(tiny, 20, seed=4), draw_scenarios(tiny, 50, seed=4)
     assert np.array_equal(small.improvements, large.improvements[:20])
-    assert np.array_equal(small.switches, large.switches[:20])
+    assert np.array_equal(small.switch_losses, large.switch_losses[:20])
 
 
 def test_equal_seeds_give_equal_scenarios_and_others_do_not(bell):
@@ -137,7 +137,7 @@ def test_the_stream_is_the_documented_one(bell):
     for first in range(3):
         for second in range(3):
             expected = stats.t(3, 0.2, 0.1).ppf(numbers[:, :, 3 + 3 * first + second])
-            found = scenarios.switches[:, :, first, second]
+            found = scenarios.switch_losses[:, :, first, second]
             np.testing.assert_allclose(found, expected if first != second else 0, rtol=1e-12, atol=0)
 
 
@@ -251,26 +251,26 @@ def test_impossible_draws_are_refused(bell, options, words):
 
 
 @pytest.mark.parametrize(
-    ("improvements", "switches", "path", "words"),
+    ("improvements", "switch_losses", "path", "words"),
     [
         (np.zeros((4, 3)), None, "", r"\(S, 3, 1\)"),
         (np.zeros((0, 3, 1)), None, "", r"\(S, 3, 1\)"),
         (np.zeros((4, 2, 1)), None, "", r"\(S, 3, 1\)"),
-        (np.zeros((4, 3, 1)), np.zeros((3, 3, 1, 1)), "", r"switches need the shape \(4, 3, 1, 1\)"),
+        (np.zeros((4, 3, 1)), np.zeros((3, 3, 1, 1)), "", r"switch_losses need the shape \(4, 3, 1, 1\)"),
         (np.array([[[0.0], [np.nan], [0.0]]]), None, ".improvements[0, 1, 0]", "is nan"),
-        (np.zeros((1, 3, 1)), np.full((1, 3, 1, 1), np.inf), ".switches[0, 0, 0, 0]", "is inf"),
+        (np.zeros((1, 3, 1)), np.full((1, 3, 1, 1), np.inf), ".switch_losses[0, 0, 0, 0]", "is inf"),
     ],
 )
-def test_scenarios_that_do_not_fit_are_refused_with_their_place(bell, improvements, switches, path, words):
+def test_scenarios_that_do_not_fit_are_refused_with_place(bell, improvements, switch_losses, path, words):
     with pytest.raises(InvalidInputError, match=words) as caught:
-        given_scenarios(bell, improvements, switches)
+        given_scenarios(bell, improvements, switch_losses)
     assert caught.value.path == path
 
 
 def test_given_scenarios_without_switches_lose_nothing_by_them(tiny):
     scenarios = given_scenarios(tiny, np.ones((2, 3, 2)))
     assert scenarios.seed is None
-    assert not scenarios.switches.any()
+    assert not scenarios.switch_losses.any()
 
 
 def test_a_method_that_works_under_the_law_takes_no_scenarios(tiny):

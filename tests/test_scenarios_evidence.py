@@ -85,7 +85,7 @@ def content(**changes) -> dict:
         "format": "depl-scenarios",
         "version": 1,
         "improvements": np.ones((2, 3, 2)),
-        "switches": np.zeros((2, 3, 2, 2)),
+        "switch_losses": np.zeros((2, 3, 2, 2)),
     }
     return {name: value for name, value in (fields | changes).items() if value is not None}
 
@@ -94,17 +94,17 @@ def content(**changes) -> dict:
     ("changes", "place", "words"),
     [
         ({"improvements": None}, "improvements", "is missing"),
-        ({"switches": None}, "switches", "is missing"),
+        ({"switch_losses": None}, "switch_losses", "is missing"),
         ({"format": None}, "format", "is missing"),
         ({"version": None}, "version", "is missing"),
         ({"format": "other"}, "format", "'depl-scenarios' file is needed"),
         ({"version": 2}, "version", "reads 1"),
         ({"improvements": np.ones((2, 4, 2))}, "", "need the shape"),
-        ({"switches": np.ones((2, 3, 2))}, "", "switches need the shape"),
+        ({"switch_losses": np.ones((2, 3, 2))}, "", "switch_losses need the shape"),
         ({"improvements": np.full((2, 3, 2), np.nan)}, "improvements[0, 0, 0]", "is nan"),
-        ({"switches": np.full((2, 3, 2, 2), -np.inf)}, "switches[0, 0, 0, 0]", "is -inf"),
+        ({"switch_losses": np.full((2, 3, 2, 2), -np.inf)}, "switch_losses[0, 0, 0, 0]", "is -inf"),
         ({"improvements": np.full((2, 3, 2), "x")}, "improvements", "not numbers"),
-        ({"switches": np.ones((2, 3, 2, 2), dtype=complex)}, "switches", "not numbers"),
+        ({"switch_losses": np.ones((2, 3, 2, 2), dtype=complex)}, "switch_losses", "not numbers"),
         ({"seed": "-3"}, "seed", "whole number"),
         ({"seed": 1.5}, "seed", "whole number"),
         ({"decimals": "many"}, "decimals", "whole number"),

@@ -77,7 +77,7 @@ def test_the_tables_have_the_documented_shapes_and_orders(tiny):
     assert problem.subsets[2] == frozenset(item.name for item in tiny.datasets)
     assert len(problem.configurations) == 2 * 3 * 2
     assert problem.gains.shape == (3, 3, 2, 7)
-    assert problem.switches.shape == (3, 2, 2, 7)
+    assert problem.switch_losses.shape == (3, 2, 2, 7)
     assert len(problem.loads) == 3
     assert {len(row) for row in problem.loads} == {12}
     assert problem.may_follow.tolist() == [
@@ -110,10 +110,10 @@ def test_the_initial_model_makes_the_first_epoch_a_switch(tiny):
         for name in (first, second)
     )
     place = problem.subsets.index(switches.datasets)
-    expected = problem.gains[0, place, 1] - problem.switches[0, 0, 1]
+    expected = problem.gains[0, place, 1] - problem.switch_losses[0, 0, 1]
     assert np.array_equal(problem.gain([switches]), expected)
     assert np.array_equal(problem.gain([stays]), problem.gains[0, problem.subsets.index(stays.datasets), 0])
-    assert problem.switches[0, 0, 1].any()
+    assert problem.switch_losses[0, 0, 1].any()
 
 
 def test_not_training_gains_nothing(bell):

@@ -50,7 +50,7 @@ def path_gain(problem: SampledProblem, assignment: Assignment, kinds: tuple[int,
         model = int(assignment.models[kind])
         total += gains[k, kind]
         if before is not None and before != model:
-            total -= problem.switches[k, before, model]
+            total -= problem.switch_losses[k, before, model]
         before = model
     return total
 
@@ -108,7 +108,7 @@ def test_reachable_gains_are_the_best_gains_within_the_budget_rounded_up():
                 gain = np.zeros(len(problem.scenarios))
                 for k, (one, two) in enumerate(itertools.pairwise(models)):
                     gain += sample.gains[1 + k, kinds[k]]
-                    gain -= problem.switches[1 + k, one, two] if one != two else 0.0
+                    gain -= problem.switch_losses[1 + k, one, two] if one != two else 0.0
                 best = np.maximum(best, gain)
             row = table[1, before, budget].astype(float)
             known = np.isfinite(best)
@@ -201,7 +201,7 @@ def test_every_feasible_plan_has_the_mean_gain_that_is_required(seed):
         sample = make_sample(problem, assignment, order)
         mean = sample._replace(
             gains=sample.gains.mean(axis=-1, keepdims=True),
-            switches=sample.switches.mean(axis=-1, keepdims=True),
+            switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
         )
         everything = np.ones(sample.gains.shape[:2], dtype=bool)
         required[frozenset(offered(problem, assignment))] = required_means(sample, mean, everything)
@@ -216,9 +216,9 @@ def test_scenarios_that_agree_require_their_mean_to_reach_the_target():
     problem = sampled(TINY, 4)
     sample = make_sample(problem, list(assignments(problem))[-1], np.arange(4))
     sample = sample._replace(
-        gains=np.ones_like(sample.gains), switches=np.zeros_like(sample.switches), allowed=1
+        gains=np.ones_like(sample.gains), switch_losses=np.zeros_like(sample.switch_losses), allowed=1
     )
-    mean = sample._replace(gains=sample.gains[..., :1], switches=sample.switches[..., :1])
+    mean = sample._replace(gains=sample.gains[..., :1], switch_losses=sample.switch_losses[..., :1])
     required = required_means(sample, mean, np.ones(sample.gains.shape[:2], dtype=bool))
     np.testing.assert_allclose(required, problem.needed, rtol=1e-6)
 

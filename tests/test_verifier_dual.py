@@ -21,7 +21,7 @@ from depl.models.verifier_sample import DrawnSample, given_sample
 
 def sample_of(problem: SampledProblem) -> DrawnSample:
     scenarios = problem.scenarios
-    return given_sample((scenarios.improvements, scenarios.switches), scenarios.decimals)
+    return given_sample((scenarios.improvements, scenarios.switch_losses), scenarios.decimals)
 
 
 def certain(instance: Instance, size: int = 4) -> DrawnSample:

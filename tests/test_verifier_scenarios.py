@@ -46,7 +46,7 @@ def failing(report: Report) -> set[str]:
 
 
 def arrays(scenarios: Scenarios) -> tuple[np.ndarray, np.ndarray]:
-    return scenarios.improvements, scenarios.switches
+    return scenarios.improvements, scenarios.switch_losses
 
 
 def claim_of(instance, scenarios: Scenarios, plan: Plan, **changes) -> ScenarioClaim:
@@ -200,7 +200,7 @@ def test_the_stream_is_drawn_again_for_every_law(bell, noise, switch):
     again = drawn_sample(instance, claim)
     for found, expected in (
         (again.improvements, arrays(scenarios)[0]),
-        (again.switches, arrays(scenarios)[1]),
+        (again.switch_losses, arrays(scenarios)[1]),
     ):
         assert np.all(found.lower <= expected)
         assert np.all(expected <= found.upper)
@@ -214,7 +214,7 @@ def test_draws_that_are_not_those_of_the_seed_are_refused(tiny, tiny_optimum):
     scenarios = draw_scenarios(tiny, 20, seed=3)
     wrong = scenarios.improvements.copy()
     wrong[7, 1, 0] += 4
-    changed = Scenarios(wrong, scenarios.switches, seed=3)
+    changed = Scenarios(wrong, scenarios.switch_losses, seed=3)
     report = verify(tiny, claiming(tiny, changed, tiny_optimum), arrays(changed))
     assert failing(report) == {"claim: scenarios.seed"}
     assert "improvements[7, 1, 0]" in the(report, "claim: scenarios.seed").message

@@ -62,7 +62,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 
 
 def _judged(item: SampledInstance) -> tuple[float, Plan | None]:
-    given = item.scenarios.improvements, item.scenarios.switches, item.scenarios.decimals
+    given = item.scenarios.improvements, item.scenarios.switch_losses, item.scenarios.decimals
     return cheapest_under_scenarios(item.instance, *given)
 
 
@@ -92,7 +92,7 @@ def _recomputed(item: SampledInstance, result: Result) -> float:
     """Cost of the plan that was found; infinite without one, or if it misses too many scenarios."""
     if result.plan is None:
         return math.inf
-    given = item.scenarios.improvements, item.scenarios.switches, item.scenarios.decimals
+    given = item.scenarios.improvements, item.scenarios.switch_losses, item.scenarios.decimals
     cost, misses = cost_and_misses(item.instance, result.plan, *given)
     return cost if misses <= allowed_misses(item.instance, len(item.scenarios)) else math.inf
 
@@ -108,7 +108,7 @@ def _shares(items: Sequence[SampledInstance], plans: Sequence[Plan | None]) -> d
         "switching_optima": sum(len({epoch.model for epoch in plan.epochs}) > 1 for plan in held),
         "two_cluster_optima": sum(len(plan.data) > 1 for plan in held),
         "instances_with_negative_switch_losses": sum(
-            bool((item.scenarios.switches < 0).any()) for item in items
+            bool((item.scenarios.switch_losses < 0).any()) for item in items
         ),
     }
 

@@ -1,7 +1,7 @@
 """Cost of the expanded graph over the optimum against its levels, rounded up and down (Fig. 5, right)."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
@@ -57,3 +57,17 @@ def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes | None = None)
     if curves:
         axes.legend(frameon=False)
     return axes
+
+
+def curves_of(rows: Sequence[Mapping[str, Any]]) -> list[RatioCurve]:
+    """The curves in the record of the case ``expanded-graph``: its value ``curves``, one line per K."""
+    curves = []
+    for epochs in dict.fromkeys(row["epochs"] for row in rows):
+        part = [row for row in rows if row["epochs"] == epochs]
+        columns = {name: tuple(row[name] for row in part) for name in part[0]}
+        curves.append(
+            RatioCurve(
+                f"K = {epochs}", columns["eta"], columns["up_mean"], columns["down_mean"], columns["missed"]
+            )
+        )
+    return curves

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> Answer:
     draws = None
     if options.scenarios is not None:
         scenarios = load_scenarios(options.scenarios, instance)
-        draws = scenarios.improvements, scenarios.switches
+        draws = scenarios.improvements, scenarios.switch_losses
     report = verify(instance, plan, draws)
     code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
     return Answer(_text(instance, report), code, as_json(_content(report, len(plan.epochs))))

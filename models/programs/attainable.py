@@ -166,7 +166,7 @@ def _within_time(problem: SampledProblem, maximum: float) -> NDArray[np.bool_]:
 
 def _switch_steps(problem: SampledProblem) -> FloatArray:
     """What a step between models adds to the gain, minus infinity if forbidden; (K_max, M, M, S)."""
-    return np.where(problem.may_follow[None, :, :, None], -problem.switches, -np.inf)
+    return np.where(problem.may_follow[None, :, :, None], -problem.switch_losses, -np.inf)
 
 
 def _by_model(problem: SampledProblem, usable: NDArray[np.bool_], values: FloatArray) -> FloatArray:
@@ -266,7 +266,7 @@ def _worst_difference(
         return paired.reshape(*table.shape[:-1], -1)
 
     values = np.where(choices, -difference(problem.gains), -np.inf).max(axis=1)
-    changes = np.where(problem.may_follow[None, :, :, None], difference(problem.switches), -np.inf)
+    changes = np.where(problem.may_follow[None, :, :, None], difference(problem.switch_losses), -np.inf)
     rest = _before(values, changes, problem.initial_model) + _after(values, changes, lengths)
     return np.asarray(-(values[0] + rest[0]).max(axis=0).reshape(len(rows), len(others)))
 
@@ -296,5 +296,5 @@ def _after(values: FloatArray, steps: FloatArray, lengths: NDArray[np.bool_]) ->
 
 def _scale(problem: SampledProblem) -> float:
     """A bound of the numbers that are added up to a gain [loss]."""
-    largest = np.abs(problem.gains).max(initial=0.0) + np.abs(problem.switches).max(initial=0.0)
+    largest = np.abs(problem.gains).max(initial=0.0) + np.abs(problem.switch_losses).max(initial=0.0)
     return float(abs(problem.needed) + problem.epochs * largest)

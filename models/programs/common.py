@@ -237,7 +237,7 @@ def _add_switches(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Att
     """The step between the models of neighbouring epochs, as a flow."""
     names = [item.name for item in problem.instance.models]
     initial = problem.instance.target.initial_model
-    free = problem.may_follow.all(), not problem.switches.any()
+    free = problem.may_follow.all(), not problem.switch_losses.any()
     first = 1 if initial is not None else 2
     epochs = [] if all(free) or len(names) == 1 else range(first, bounds.longest + 1)
     steps = [
@@ -306,6 +306,6 @@ def _gain_terms(
     names = [item.name for item in problem.instance.models]
     subset = {held: index for index, held in enumerate(problem.subsets)}
     rows = [problem.gains[key[0] - 1, subset[g.datasets], g.model] for key, g in keys.items()]
-    rows += [-problem.switches[k - 1, names.index(i), names.index(j)] for k, i, j in model.v]
+    rows += [-problem.switch_losses[k - 1, names.index(i), names.index(j)] for k, i, j in model.v]
     variables = [*(model.w[key] for key in keys), *(model.v[step] for step in model.v)]
     return np.array(rows).reshape(len(rows), len(problem.scenarios)), variables

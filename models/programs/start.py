@@ -60,7 +60,7 @@ def _simple_plans(problem: SampledProblem, bounds: Attainable) -> Iterator[Choic
                     continue
                 total = summed[first, change] + summed[second, length] - summed[second, change]
                 if first != second:
-                    total = total - problem.switches[change, first, second]
+                    total = total - problem.switch_losses[change, first, second]
                 if _begins(problem, first, total):
                     yield [choice[first]] * change + [choice[second]] * (length - change)
 
@@ -77,5 +77,5 @@ def _begins(problem: SampledProblem, first: int, total: np.ndarray) -> bool:
     if initial is not None and initial != first:
         if not problem.may_follow[initial, first]:
             return False
-        total = total - problem.switches[0, initial, first]
+        total = total - problem.switch_losses[0, initial, first]
     return int((total < problem.needed).sum()) <= problem.allowed

@@ -38,7 +38,7 @@ class Scenarios:
     ----------
     improvements : float array (S, K, M)
         X of model m at epoch k, before its coefficient [loss]; 0 where the improvement is certain.
-    switches : float array (S, K, M, M)
+    switch_losses : float array (S, K, M, M)
         Loss of the switch from the first model to the second at epoch k [loss]; 0 where it is certain.
     seed : int or None
         Of the stream they were drawn from; None for numbers of the user's own.
@@ -48,7 +48,7 @@ class Scenarios:
     """
 
     improvements: FloatArray
-    switches: FloatArray
+    switch_losses: FloatArray
     seed: int | None = None
     decimals: int | None = None
 
@@ -65,7 +65,7 @@ class Scenarios:
         """
         origin = hashlib.sha256(repr((self.improvements.shape, self.seed, self.decimals)).encode())
         numbers = hashlib.sha256()
-        for array in (self.improvements, self.switches):
+        for array in (self.improvements, self.switch_losses):
             numbers.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
         return origin.hexdigest()[:16] + numbers.hexdigest()[:48]
 
@@ -121,7 +121,7 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
 def given_scenarios(
     instance: Instance,
     improvements: ArrayLike,
-    switches: ArrayLike | None = None,
+    switch_losses: ArrayLike | None = None,
     decimals: int | None = None,
 ) -> Scenarios:
     """Scenarios of the user's own, for instance from training runs.
@@ -130,7 +130,7 @@ def given_scenarios(
     ----------
     improvements : array (S, K, M)
         The noise X of each model at each epoch up to K_max [loss].
-    switches : array (S, K, M, M), optional
+    switch_losses : array (S, K, M, M), optional
         The loss of each switch [loss]; zero if not given.
 
     Raises
@@ -143,10 +143,12 @@ def given_scenarios(
     models, epochs = len(instance.models), instance.target.maximum_epochs
     if runs.ndim != 3 or len(runs) < 1 or runs.shape[1:] != (epochs, models):
         raise InvalidInputError(f"improvements need the shape (S, {epochs}, {models}), not {runs.shape}")
-    changes = np.zeros((*runs.shape, models)) if switches is None else np.array(switches, dtype=float)
+    changes = (
+        np.zeros((*runs.shape, models)) if switch_losses is None else np.array(switch_losses, dtype=float)
+    )
     if changes.shape != (*runs.shape, models):
-        raise InvalidInputError(f"switches need the shape {(*runs.shape, models)}, not {changes.shape}")
-    for name, array in (("improvements", runs), ("switches", changes)):
+        raise InvalidInputError(f"switch_losses need the shape {(*runs.shape, models)}, not {changes.shape}")
+    for name, array in (("improvements", runs), ("switch_losses", changes)):
         if not np.isfinite(array).all():
             place = [int(index) for index in np.argwhere(~np.isfinite(array))[0]]
             raise InvalidInputError(f"is {array[tuple(place)]}; replace it", f".{name}{place}")
@@ -218,7 +220,7 @@ def switch_losses(
     if change is None:
         return np.zeros(len(scenarios))
     slope = _only(change).coefficient if change.terms else 0.0
-    drawn = scenarios.switches[:, epoch - 1, previous, following]
+    drawn = scenarios.switch_losses[:, epoch - 1, previous, following]
     return scenarios.rounded(change.shift + slope * drawn)
 
 

@@ -1,8 +1,8 @@
 """Scenarios in a file: numpy's npz with a format, a version and the arrays, never a pickle.
 
-The archive holds ``format``, ``version``, ``improvements`` and ``switches``, and ``seed`` and ``decimals``
-where the scenarios have them. Other programs read it by ``numpy.load``; for arrays of another origin
-there is `depl.models.scenarios.draws.given_scenarios`.
+The archive holds ``format``, ``version``, ``improvements`` and ``switch_losses``, and ``seed`` and
+``decimals`` where the scenarios have them. Other programs read it by ``numpy.load``; for arrays of another
+origin there is `depl.models.scenarios.draws.given_scenarios`.
 """
 
 import zipfile
@@ -34,7 +34,7 @@ def save_scenarios(scenarios: Scenarios, path: str | Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         "improvements": scenarios.improvements,
-        "switches": scenarios.switches,
+        "switch_losses": scenarios.switch_losses,
     }
     numbers = {"seed": scenarios.seed, "decimals": scenarios.decimals}
     content |= {
@@ -62,12 +62,12 @@ def load_scenarios(path: str | Path, instance: Instance) -> Scenarios:
         file and the array.
     """
     content = _content(path)
-    for name in ("format", "version", "improvements", "switches"):
+    for name in ("format", "version", "improvements", "switch_losses"):
         if name not in content:
             raise InvalidInputError("is missing in the file; write it with save_scenarios", f"{path}: {name}")
     _require_header(path, content)
     seed, decimals = (_whole(path, content, name) for name in ("seed", "decimals"))
-    arrays = [_numbers(path, content, name) for name in ("improvements", "switches")]
+    arrays = [_numbers(path, content, name) for name in ("improvements", "switch_losses")]
     try:
         scenarios = given_scenarios(instance, arrays[0], arrays[1], decimals)
     except InvalidInputError as error:

@@ -44,10 +44,13 @@ class SampledProblem:
     ----------
     instance : Instance
     scenarios : Scenarios
+    barred : bool array (M, M), optional
+        Switches that are forbidden beside those of the instance.
     """
 
     instance: Instance
     scenarios: Scenarios
+    barred: NDArray[np.bool_] | None = None
 
     @property
     def epochs(self) -> int:
@@ -118,7 +121,13 @@ class SampledProblem:
         return table
 
     @functools.cached_property
-    def switches(self) -> FloatArray:
+    def first_alike(self) -> tuple[int, ...]:
+        """For each subset of datasets the first one with the same gains, by position."""
+        known: dict[bytes, int] = {}
+        return tuple(known.setdefault(self.gains[:, d].tobytes(), d) for d in range(len(self.subsets)))
+
+    @functools.cached_property
+    def switch_losses(self) -> FloatArray:
         """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
         models = len(self.instance.models)
         table = np.zeros((self.epochs, models, models, len(self.scenarios)))
@@ -130,7 +139,8 @@ class SampledProblem:
     def may_follow(self) -> NDArray[np.bool_]:
         """Whether the second model may follow the first; shape (M, M)."""
         names = [model.name for model in self.instance.models]
-        return np.array([[self.instance.may_follow(i, j) for j in names] for i in names])
+        allowed = np.array([[self.instance.may_follow(i, j) for j in names] for i in names])
+        return allowed if self.barred is None else allowed & ~self.barred
 
     def transfer_cost(self, cluster: int, datasets: frozenset[str]) -> float:
         """Cost of bringing the datasets to the cluster, once [cost]."""
@@ -144,7 +154,7 @@ class SampledProblem:
         for k, chosen in enumerate(choices):
             total += self.gains[k, self.subsets.index(chosen.datasets), chosen.model]
             if before is not None and before != chosen.model:
-                total -= self.switches[k, before, chosen.model]
+                total -= self.switch_losses[k, before, chosen.model]
             before = chosen.model
         return total
 

@@ -1,8 +1,8 @@
 """Dataset assignments, and what an epoch may do under one of them.
 
 An *assignment* gives every cluster one nonempty set of datasets or leaves it out; a plan uses exactly one.
-Under an assignment a *kind* is a way to learn: a model and a learning factor h(D). Clusters whose data have
-the same factor learn alike and differ only in what they cost, so a kind has one or more *options*
+Under an assignment a *kind* is a way to learn: a model and data whose gains no other data share. Clusters
+whose data gain the same learn alike and differ only in what they cost, so a kind has one or more *options*
 (configurations).
 """
 
@@ -72,12 +72,11 @@ def everything_allowed(problem: SampledProblem) -> Assignment:
 def make_assignment(problem: SampledProblem, pairs: list[tuple[int, int]]) -> Assignment:
     """The kinds that (cluster, subset) pairs, given by position, offer."""
     models, sets = len(problem.instance.models), len(problem.subsets)
-    kinds: dict[tuple[int, float], list[tuple[int, int]]] = {}
+    kinds: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for cluster, subset in pairs:
-        factor = problem.instance.learning_factor(problem.subsets[subset])
         for model in range(models):
             position = (cluster * sets + subset) * models + model
-            kinds.setdefault((model, factor), []).append((position, subset))
+            kinds.setdefault((model, problem.first_alike[subset]), []).append((position, subset))
     return Assignment(
         transfers=math.fsum(problem.transfer_cost(n, problem.subsets[d]) for n, d in pairs),
         models=np.array([model for model, _ in kinds], dtype=np.intp),
@@ -98,7 +97,7 @@ def make_sample(
     first = problem.initial_model
     return Sample(
         gains=np.ascontiguousarray(kind_gains(problem, assignment)[:length][..., order]),
-        switches=np.ascontiguousarray(problem.switches[:length][..., order]),
+        switch_losses=np.ascontiguousarray(problem.switch_losses[:length][..., order]),
         may_follow=problem.may_follow,
         models=assignment.models,
         first_model=-1 if first is None else first,

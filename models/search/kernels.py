@@ -37,7 +37,7 @@ class Sample(NamedTuple):
     gains : float array (K, J, S)
         Of an epoch of a kind; for `one_switch_scan` and `best_block` summed over the first k epochs instead,
         shape (K + 1, J, S).
-    switches : float array (K, M, M, S)
+    switch_losses : float array (K, M, M, S)
     may_follow : bool array (M, M)
     models : int array (J,)
         Model of each kind.
@@ -49,7 +49,7 @@ class Sample(NamedTuple):
     """
 
     gains: FloatArray
-    switches: FloatArray
+    switch_losses: FloatArray
     may_follow: Booleans
     models: NDArray[np.intp]
     first_model: int
@@ -101,7 +101,7 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
         Rounded upward; `UNREACHABLE` where the budget does not last. Layer 0 is left empty.
     """
     length, kinds, size = sample.gains.shape
-    count = sample.switches.shape[1]
+    count = sample.switch_losses.shape[1]
     table = np.full((length + 1, count, cells, size), UNREACHABLE, dtype=np.float32)
     table[length] = np.float32(0)
     best = np.empty((count, size), dtype=np.float32)
@@ -117,7 +117,7 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
                     if before == after:
                         _keep_larger(table[k, before, b], best[after])
                     elif sample.may_follow[before, after]:
-                        _switched(table[k, before, b], best[after], sample.switches[k, before, after])
+                        _switched(table[k, before, b], best[after], sample.switch_losses[k, before, after])
     return table
 
 
@@ -202,7 +202,7 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
         Infinite where no sequence of that length exists; row 0 is 0.
     """
     length, kinds, size = sample.gains.shape
-    count = sample.switches.shape[1]
+    count = sample.switch_losses.shape[1]
     least = np.full((length + 1, size), np.inf)
     least[0] = 0.0
     now = np.full((count, size), np.inf)
@@ -368,7 +368,7 @@ def _reachable(
     for s in range(now.size):
         value = now[s] + sample.gains[depth, kind, s]
         if switching:
-            value -= sample.switches[depth, before, after, s]
+            value -= sample.switch_losses[depth, before, after, s]
         following[s] = value
         if value + np.float64(rest[s]) < sample.needed:
             misses += 1
@@ -384,7 +384,7 @@ def _start(row: FloatArray, sample: Sample, after: int, gain_price: float) -> No
         row[:] = 0.0
     elif sample.may_follow[first, after]:
         for s in range(row.size):
-            row[s] = gain_price * sample.switches[0, first, after, s]
+            row[s] = gain_price * sample.switch_losses[0, first, after, s]
 
 
 @compiled
@@ -394,7 +394,7 @@ def _arrive(row: FloatArray, now: FloatArray, sample: Sample, k: int, after: int
             for s in range(row.size):
                 row[s] = min(row[s], now[before, s])
         elif sample.may_follow[before, after]:
-            losses = sample.switches[k, before, after]
+            losses = sample.switch_losses[k, before, after]
             for s in range(row.size):
                 row[s] = min(row[s], now[before, s] + gain_price * losses[s])
 
@@ -418,9 +418,9 @@ def _gain_of_two(sample: Sample, length: int, split: int, first: int, second: in
         sample.gains[length, second] - sample.gains[split, second]
     )
     if sample.first_model >= 0 and sample.first_model != before:
-        gains -= sample.switches[0, sample.first_model, before]
+        gains -= sample.switch_losses[0, sample.first_model, before]
     if before != after:
-        gains -= sample.switches[split, before, after]
+        gains -= sample.switch_losses[split, before, after]
     return gains
 
 
@@ -438,7 +438,7 @@ def _sums(sample: Sample, costs: FloatArray, kinds: Integers) -> tuple[FloatArra
         gains[k + 1] = gains[k] + (sample.gains[k + 1, kind] - sample.gains[k, kind])
         broken[k + 1] = broken[k]
         if previous >= 0 and previous != model:
-            gains[k + 1] -= sample.switches[k, previous, model]
+            gains[k + 1] -= sample.switch_losses[k, previous, model]
             if not sample.may_follow[previous, model]:
                 broken[k + 1] += 1
         previous = model
@@ -469,10 +469,10 @@ def _correct_switches(
     model = sample.models[kind]
     entering = sample.first_model if first == 0 else sample.models[kinds[first - 1]]
     if entering >= 0 and entering != model:
-        reached -= sample.switches[first, entering, model]
+        reached -= sample.switch_losses[first, entering, model]
     if last < total:
         old, following = sample.models[kinds[last - 1]], sample.models[kinds[last]]
         if old != following:
-            reached += sample.switches[last, old, following]
+            reached += sample.switch_losses[last, old, following]
         if model != following:
-            reached -= sample.switches[last, model, following]
+            reached -= sample.switch_losses[last, model, following]

@@ -36,7 +36,8 @@ def mean_bounds(sample: Sample, costs: FloatArray, gain_prices: Iterable[float])
         Prices mu of gain; the greatest bound counts.
     """
     mean = sample._replace(
-        gains=sample.gains.mean(axis=-1, keepdims=True), switches=sample.switches.mean(axis=-1, keepdims=True)
+        gains=sample.gains.mean(axis=-1, keepdims=True),
+        switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
     )
     required = required_means(sample, mean, np.isfinite(costs))
     best = np.full(len(costs) + 1, -math.inf)
@@ -57,7 +58,9 @@ def required_means(sample: Sample, mean: Sample, open_kinds: NDArray[np.bool_]) 
     open_kinds : bool array (K, J)
         Which kinds an epoch may have.
     """
-    apart = sample._replace(gains=sample.gains - mean.gains, switches=sample.switches - mean.switches)
+    apart = sample._replace(
+        gains=sample.gains - mean.gains, switch_losses=sample.switch_losses - mean.switch_losses
+    )
     least = priced_prefixes(apart, np.where(open_kinds, 0.0, math.inf), -1.0)
     return np.array([_required(row, sample.needed, sample.allowed) for row in least])
 

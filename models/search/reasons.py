@@ -67,7 +67,7 @@ def _reached(problem: SampledProblem, prices: Prices, assignment: Assignment) ->
     """Gain that a plan with at most one switch, in time, reaches in S - p scenarios."""
     near = Neighbourhood(problem, prices, assignment)
     high = problem.needed
-    low = -near.largest_gain - float(np.abs(problem.switches).sum(axis=0).max(initial=0.0)) - 1.0
+    low = -near.largest_gain - float(np.abs(problem.switch_losses).sum(axis=0).max(initial=0.0)) - 1.0
     if not near.in_time(low):
         return -math.inf
     for _ in range(_BISECTIONS):

@@ -2,7 +2,7 @@
 
 1. Plans with at most one switch and exchanges of blocks give an incumbent (`incumbents`). If there is none,
    the search below runs with the fastest times in place of costs until it finds a plan or proves that none
-   exists.
+   exists. A short search among the plans that never go back to a model improves it.
 2. Every assignment of data and every number of epochs is a *subproblem*. Prices of time and gain bound each
    of them from below (`root_bound.length_bounds`); they are explored by increasing bound.
 3. A subproblem is searched depth first (`subproblem`). What survives as a leaf is judged by the sums of
@@ -21,7 +21,7 @@ makes use of the relative tolerance 1e-9 of T_max may be below its own bound by 
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ OPTIMALITY = 5e-10
 _NODES_PER_CALL = 200_000
 _FIRST_ROUND = 2_000_000
 _GROWTH = 8
+_ORDERED_NODES = 200_000
 _MOST_MULTIPLIERS = 6
 _STARTS = 12
 _TIME_PRICES = (0.7, 1.0, 1.4)
@@ -134,6 +135,7 @@ class ScenarioSearch:
         self._first_plans()
         if self.best is None and not self._feasible():
             return Termination.INFEASIBLE
+        self._ordered_plans()
         self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
         self._raise_bound(min(self.dual.bound * (1 - OPTIMALITY), self.threshold))
         self._prove()
@@ -189,6 +191,25 @@ class ScenarioSearch:
         self.best = near.improved(kinds, plan)[1]
         self.limits.report(self.cost, min(self.lower, self.cost))
 
+    def _ordered_plans(self) -> None:
+        """Search, for few nodes, among the plans that run through the models in one order, or in the other.
+
+        Forbidding all ways back leaves each scenario little choice, so these searches mostly end quickly, and
+        where switching costs something their plans are close to the best.
+        """
+        back = np.tril(np.ones_like(self.problem.may_follow), -1)
+        for barred in (back, back.T):
+            if self.best is None or not (self.problem.may_follow & barred).any():
+                return
+            problem = replace(self.problem, barred=barred)
+            search = ScenarioSearch(problem, replace(self.limits, progress=None), self.best)
+            search.build()
+            try:
+                search.explore(search.tasks(), _ORDERED_NODES)
+            finally:
+                self.best = search.best
+            self.limits.report(self.cost, min(self.lower, self.cost))
+
     def _feasible(self) -> bool:
         """Find any plan, or prove that there is none, with the fastest times in place of costs."""
         lengths = range(1, self.problem.epochs + 1)
@@ -207,22 +228,26 @@ class ScenarioSearch:
 
     def _prove(self) -> None:
         """Explore every subproblem that may hold a better plan."""
-        tasks = sorted(self._tasks(), key=lambda task: task.bound)
+        tasks = self.tasks()
         nodes = _FIRST_ROUND
-        while tasks and tasks[0].bound < self.threshold:
-            left: list[_Task] = []
-            for index, task in enumerate(tasks):
-                if task.bound >= self.threshold:
-                    break
-                if not self._explored(task, nodes):
-                    left.append(task)
-                following = [left[0].bound] if left else [item.bound for item in tasks[index + 1 : index + 2]]
-                self._raise_bound(min([*following, self.threshold]))
-            tasks = left
+        while tasks:
+            tasks = self.explore(tasks, nodes)
             nodes *= _GROWTH
 
-    def _tasks(self) -> list[_Task]:
-        """All subproblems whose bound is below the incumbent."""
+    def explore(self, tasks: list[_Task], nodes: int) -> list[_Task]:
+        """Give every task, by increasing bound, at most so many nodes; those that are still open."""
+        left: list[_Task] = []
+        for index, task in enumerate(tasks):
+            if task.bound >= self.threshold:
+                break
+            if not self._explored(task, nodes):
+                left.append(task)
+            following = [left[0].bound] if left else [item.bound for item in tasks[index + 1 : index + 2]]
+            self._raise_bound(min([*following, self.threshold]))
+        return left
+
+    def tasks(self) -> list[_Task]:
+        """All subproblems whose bound is below the incumbent, by increasing bound."""
         found = []
         for assignment in self._assigned:
             self._require_time()
@@ -232,7 +257,7 @@ class ScenarioSearch:
             for length in range(1, self.problem.epochs + 1):
                 if bounds[length] < self.threshold:
                     found.append(_Task(float(bounds[length]), assignment, length, float(chosen[length])))
-        return found
+        return sorted(found, key=lambda task: task.bound)
 
     def _bounds(self, assignment: Assignment) -> tuple[FloatArray, FloatArray]:
         """Lower bounds by number of epochs at several prices, and the best price of time of each."""

@@ -112,7 +112,7 @@ class Subproblem:
                 continue
             gain = sample.gains[0, kind] + self._table[1, after, self._cells - 1 - self._steps[0, kind]]
             if first not in (-1, after):
-                gain = gain - sample.switches[0, first, after]
+                gain = gain - sample.switch_losses[0, first, after]
             best = np.maximum(best, gain)
         return best
 
