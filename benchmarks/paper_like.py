@@ -21,6 +21,12 @@ from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Cluster, Dataset, Instance, Model, Target, Transfer
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios, scenario_losses
 
+SWITCH_SHARE = (0.4, 0.8)
+"""Loss of a switch over the gain of an epoch of the slowest model; .3 on .49 in ``paper-alexnet-switching``."""
+
+CHEAP_SWITCHES = (0.05, 0.15)
+"""Switches so cheap that every scenario has a plan of its own that goes back and forth: the hard case."""
+
 _EFFORT = 0.5
 """Share of the capacity with which the reference plan just keeps T_max."""
 
@@ -34,9 +40,10 @@ def paper_like(
     clusters: int = 1,
     datasets: int = 1,
     quantile_level: float = 0.9,
+    switch_share: tuple[float, float] = SWITCH_SHARE,
 ) -> SampledInstance:
     """Draw one instance and its scenarios; see the module's docstring."""
-    draft = _draft(rng, maximum_epochs, models, clusters, datasets, quantile_level)
+    draft = _draft(rng, maximum_epochs, models, clusters, datasets, quantile_level, switch_share)
     sample = draw_scenarios(draft, scenarios, int(rng.integers(2**31)))
     reference = _reference_plan(draft)
     losses = np.sort(scenario_losses(draft, sample, reference))
@@ -57,12 +64,13 @@ def _draft(
     clusters: int,
     datasets: int,
     quantile_level: float,
+    switch_share: tuple[float, float],
 ) -> Instance:
     """The instance before its limits are set."""
     offered = tuple(_models(rng, models, maximum_epochs))
     places, stored = tuple(_clusters(rng, clusters)), tuple(_datasets(rng, datasets))
-    typical = 0.5 * min(model.improvement.at(1)[1].moments().mean for model in offered)
-    location = _rounded(typical * rng.uniform(0.1, 0.3))
+    slowest = min(model.improvement.at(1)[1].moments().mean for model in offered)
+    location = _rounded(slowest * rng.uniform(*switch_share))
     return Instance(
         name="paper-like",
         clusters=places,
@@ -72,7 +80,7 @@ def _draft(
         other_switches=StudentT(
             degrees_of_freedom=5,
             location=location,
-            scale=_rounded(location / 4),
+            scale=_rounded(location / 3),
             lower=0,
             upper=_rounded(3 * location),
         ),

@@ -1,7 +1,8 @@
 """Whether the exact search certifies the four goal sizes to 1e-6 within 60 s, ten seeded instances each.
 
 The instances are of `depl.benchmarks.paper_like`. An instance that is not certified counts with infinite
-seconds, so that a median within the limit says that at least half of them were.
+seconds, so that a median within the limit says that at least half of them were. Two further families without
+a goal say where the search ends: twice as many epochs, and switches so cheap that going back and forth pays.
 """
 
 import math
@@ -11,8 +12,9 @@ from dataclasses import asdict
 import numpy as np
 
 from depl.benchmarks.exact_attempts import Attempt, attempt, warm_up
-from depl.benchmarks.paper_like import paper_like
+from depl.benchmarks.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
 from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.tiny_sampled import SampledInstance
 
 SIZES: Mapping[str, dict[str, int]] = {
     "hundred_epochs": {"maximum_epochs": 100, "models": 3, "scenarios": 200},
@@ -26,7 +28,12 @@ SIZES: Mapping[str, dict[str, int]] = {
         "datasets": 3,
     },
 }
-_METHOD, _GAP, _SECONDS, _SEEDS = "scenario-search", 1e-6, 60.0, 10
+FURTHER: Mapping[str, dict[str, int]] = {
+    "two_hundred_epochs": {"maximum_epochs": 200, "models": 3, "scenarios": 200},
+    "cheap_switches": {"maximum_epochs": 60, "models": 3, "scenarios": 100},
+}
+_METHOD, _GAP, _SECONDS = "scenario-search", 1e-6, 60.0
+_SEEDS, _FURTHER_SEEDS = 10, 5
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -34,17 +41,18 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     seconds = 2.0 if smoke else _SECONDS
     warm_up(_METHOD)
     values: dict[str, object] = {"seconds_allowed": seconds, "gap": _GAP}
-    for position, (name, size) in enumerate(SIZES.items()):
-        if smoke:
-            size = size | {"maximum_epochs": 4, "scenarios": 20}
-        tried = [
-            attempt(
-                _METHOD, paper_like(np.random.default_rng([seed, position, index]), **size), seconds, _GAP
-            )
-            for index in range(1 if smoke else _SEEDS)
-        ]
-        values |= _values(name, tried)
+    for position, (name, size) in enumerate({**SIZES, **FURTHER}.items()):
+        seeds = 1 if smoke else _SEEDS if name in SIZES else _FURTHER_SEEDS
+        items = [_item(name, size, [seed, position, index], smoke) for index in range(seeds)]
+        values |= _values(name, [attempt(_METHOD, item, seconds, _GAP) for item in items])
     return values
+
+
+def _item(name: str, size: Mapping[str, int], seed: list[int], smoke: bool) -> SampledInstance:
+    if smoke:
+        size = {**size, "maximum_epochs": 4, "scenarios": 20}
+    share = CHEAP_SWITCHES if name == "cheap_switches" else SWITCH_SHARE
+    return paper_like(np.random.default_rng(seed), **size, switch_share=share)
 
 
 def _values(name: str, tried: list[Attempt]) -> dict[str, object]:
