@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.paper_like import paper_like
+from depl.benchmarks.paper_like import CHEAP_SWITCHES, paper_like
 from depl.models.errors import NotCoveredError
 from depl.models.laws import Deterministic
 from depl.models.methods import Limits
@@ -150,7 +150,9 @@ def test_a_gap_that_is_good_enough_is_reported_as_such():
 
 
 def test_the_time_limit_leaves_a_plan_and_a_valid_bound():
-    drawn = paper_like(np.random.default_rng(0), maximum_epochs=100, scenarios=100)
+    drawn = paper_like(
+        np.random.default_rng(0), maximum_epochs=100, scenarios=100, switch_share=CHEAP_SWITCHES
+    )
     found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), time_limit=2.0)
     assert outcome.termination is Termination.TIME_LIMIT
     assert 0 < outcome.lower_bound < found < math.inf
