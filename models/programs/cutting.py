@@ -6,6 +6,12 @@ the true cost of the sequence found by the closed form; add its cuts; solve agai
 bound of the problem, because all cuts are valid; when it meets the cost of a plan, that plan is optimal.
 Every sequence enters once, so the loop ends.
 
+Settled sequences. With the cuts of all its sequences in place a program may still end below the cost: where
+time is dear the cuts have large coefficients, and the solver's tolerance counts that many times. Then the
+sequences found, whose costs are known exactly, are excluded by rows without large coefficients, and the loop
+goes on. From there on a bound speaks of all other sequences only, so the least cost is at least the smaller
+one of that bound and the best cost; that the program has become infeasible proves the best plan optimal.
+
 Guards. Sequences are judged by `SampledProblem` and not by the solver's variables: if one misses too many
 scenarios or a time limit, by less than the solver's tolerance, it is excluded by a row (`add_no_good`), and
 the loop goes on. The cost never comes from the solver.
@@ -86,6 +92,8 @@ class ProgramSolution:
         How many programs were solved.
     near_ties : int
         Sequences that the solver took for feasible and the exact count did not.
+    settled : int
+        Feasible sequences that were excluded once their cost was known, see the module's docstring.
     build_seconds : float
         Spent on tables and on writing the program down.
     options : mapping
@@ -99,6 +107,7 @@ class ProgramSolution:
     reason: str | None = None
     programs: int = 0
     near_ties: int = 0
+    settled: int = 0
     build_seconds: float = 0.0
     options: Mapping[str, Option] = field(default_factory=dict)
 
@@ -163,6 +172,7 @@ class _Loop:
     build_seconds: float = 0.0
     in_force: Mapping[str, Option] = field(default_factory=dict)
     excluded: set[tuple[Configuration, ...]] = field(default_factory=set)
+    settled: set[tuple[Configuration, ...]] = field(default_factory=set)
 
     def run(self) -> ProgramSolution:
         """Bounds, a first plan, the program, its cuts."""
@@ -210,6 +220,7 @@ class _Loop:
             reason,
             self.programs,
             self.near_ties,
+            len(self.settled),
             self.build_seconds,
             self.in_force,
         )
@@ -232,15 +243,29 @@ class _Loop:
             stopped = _STOPPED.get(answer.status)
             if stopped is not None:
                 return self.solution(stopped)
-            if answer.status is not Status.OPTIMAL or self.bound > self.cost * (1 + _CONTRADICTION):
+            if not self._trusted(answer):
                 return self._distrusted(answer)
             self.limits.report(self.cost, min(self.bound, self.cost))
             if not added and not self._proved(max(PROOF, self.limits.gap)):
-                gap = (self.cost - self.bound) / self.cost
-                return self.solution(
-                    Termination.EXHAUSTED, f"the solver's tolerances leave a gap of {gap:.1e}"
-                )
+                added = self._settle(program, backend.sequences(answer))
+                if not added:
+                    return self._distrusted(answer)
             backend.add(added)
+
+    def _trusted(self, answer: Answer) -> bool:
+        """Whether the answer is one that was asked for and agrees with the best plan."""
+        if self.best is not None and tuple(self.best) in self.settled:
+            return answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
+        return answer.status is Status.OPTIMAL and self.bound <= self.cost * (1 + _CONTRADICTION)
+
+    def _settle(self, program: Formulation, found: list[Choices]) -> list[Any]:
+        """Exclude sequences whose cost is known; see the module's docstring."""
+        new = {tuple(choices): choices for choices in found if tuple(choices) not in self.excluded}
+        self.settled.update(new)
+        self.excluded.update(new)
+        return [
+            add_no_good(program.model, self.problem, choices, same_gain=False) for choices in new.values()
+        ]
 
     def _distrusted(self, answer: Answer) -> ProgramSolution:
         """The solver ended in another way than asked for, or contradicts a plan that is held."""
@@ -255,6 +280,8 @@ class _Loop:
         """Judge the solutions of one program, best last; returns the rows that follow from them."""
         if answer.status is not Status.INFEASIBLE and math.isfinite(answer.bound):
             self.bound = max(self.bound, answer.bound * self.unit)
+        elif answer.status is Status.INFEASIBLE and self.settled:
+            self.bound = max(self.bound, self.cost)
         added: list[Any] = []
         for choices in backend.sequences(answer):
             if tuple(choices) in self.excluded:
@@ -276,7 +303,11 @@ class _Loop:
             self.best, self.cost = list(choices), cost
 
     def _write_start(self, program: Formulation) -> None:
-        if self.best and write_choices(program.model, self.problem, self.best):
+        if (
+            self.best
+            and tuple(self.best) not in self.settled
+            and write_choices(program.model, self.problem, self.best)
+        ):
             program.write_resources(self.best, self.problem.allocation(self.best))
 
     def _proved(self, gap: float) -> bool:

@@ -12,8 +12,15 @@ lam to infinity says that full resources must keep T_max:
     sum_{k,g} (c / r + s / b) w[k, g] <= T_max.
 
 Without T_max there is no time row, and theta >= sum psi(0) w is exact. A configuration that misses the round
-deadline has psi infinite, and no variable. The cuts speak of T_max itself: a sequence that keeps T_max only
-by its tolerance of 1e-9 is let through, at the price that it would have without one.
+deadline has psi infinite, and no variable.
+
+Tolerance. A sequence whose fastest time f exceeds T_max by at most 1e-9 T_max counts as feasible, with full
+resources (`depl.models.allocation`): what it costs is the least cost within the time max(T_max, f). The time
+row and the cuts at prices that no sequence has asked for therefore speak of (1 + 1e-9) T_max, and hold for
+every feasible sequence. The cut that makes the program exact at a sequence speaks of its own max(T_max, f),
+at which it is tight. It holds for every sequence with a fastest time up to there. One that needs more of the
+tolerance is let through all the same, at a price that may be up to lam 1e-9 T_max too high: bounds are true
+up to that, as those of `depl.models.allocation.dual_bound` are.
 
 ==================  ===========================================================================
 component           meaning
@@ -39,6 +46,9 @@ from depl.models.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import linear, plan_frame, usable_keys
 from depl.models.scenarios.sampled import Configuration, SampledProblem
+
+LARGEST_COEFFICIENT = 1e7
+"""Cuts with greater ones are left out: HiGHS, whose tolerance they multiply, ends in errors on them."""
 
 _FIRST_PRICES = 8
 
@@ -180,7 +190,8 @@ class PriceSpace:
         model.theta = pyo.Var(bounds=(0, None))
         model.eq2_cost = pyo.Objective(expr=model.transfers / cost_unit + model.theta)
         model.eq2_price_cuts = pyo.ConstraintList()
-        self._known: set[float] = set()
+        self._known: set[tuple[float, float]] = set()
+        self._latest = math.inf if target.maximum_time is None else target.maximum_time * (1 + TIME_TOLERANCE)
         if target.maximum_time is not None:
             shares = self.curves.durations(self.curves.capacity) / target.maximum_time
             model.eq4_time = pyo.Constraint(expr=linear(shares, self._variables) <= 1 + TIME_TOLERANCE)
@@ -195,34 +206,38 @@ class PriceSpace:
         ends = (curves.capacity[paid] ** 2) * curves.price[paid] / curves.work[paid]
         return [0.0, *(float(ends.max()) * 4.0**-power for power in range(_FIRST_PRICES))]
 
-    def add_cuts(self, multipliers: Iterable[float]) -> list[Any]:
-        """Add the cuts of some prices, those that are there already left out; returns the new ones."""
-        maximum = self.problem.instance.target.maximum_time
+    def add_cuts(self, multipliers: Iterable[float], allowed_time: float | None = None) -> list[Any]:
+        """Add the cuts of some prices, those that are there already left out; returns the new ones.
+
+        They hold for sequences that can take ``allowed_time``, which is (1 + 1e-9) T_max unless given.
+        """
+        time = self._latest if allowed_time is None else allowed_time
         added = []
         for multiplier in multipliers:
-            if multiplier in self._known or (maximum is None and multiplier > 0):
+            if (multiplier, time) in self._known or (time == math.inf and multiplier > 0):
                 continue
-            self._known.add(multiplier)
-            charge = 0.0 if maximum is None else multiplier * maximum
-            total = linear(
-                [*(self.curves.psi(multiplier) / self.cost_unit), -1.0], [*self._variables, self.model.theta]
-            )
-            added.append(self.model.eq2_price_cuts.add(total <= charge / self.cost_unit))
+            self._known.add((multiplier, time))
+            charge = 0.0 if multiplier == 0 else multiplier * time / self.cost_unit
+            psi = self.curves.psi(multiplier) / self.cost_unit
+            if max(charge, psi.max()) <= LARGEST_COEFFICIENT:
+                total = linear([*psi, -1.0], [*self._variables, self.model.theta])
+                added.append(self.model.eq2_price_cuts.add(total <= charge))
         return added
 
     def tighten(self, choices: Sequence[Configuration], allocation: Allocation) -> list[Any]:
         """Make the program exact at a feasible sequence; returns the new constraints."""
         del choices
-        return self.add_cuts([allocation.multiplier])
+        maximum = self.problem.instance.target.maximum_time
+        allowed = None if maximum is None else max(maximum, allocation.fastest_time)
+        return self.add_cuts([allocation.multiplier], allowed)
 
     def separate(self) -> list[Any]:
         """Cut off the present values of the variables, integer or not; returns the new constraints."""
-        maximum = self.problem.instance.target.maximum_time
-        if maximum is None:
+        if self._latest == math.inf:
             return []
         weights = np.array([max(variable.value or 0.0, 0.0) for variable in self._variables])
-        multiplier = self.curves.multiplier(weights, maximum)
-        cut = (float(weights @ self.curves.psi(multiplier)) - multiplier * maximum) / self.cost_unit
+        multiplier = self.curves.multiplier(weights, self._latest)
+        cut = (float(weights @ self.curves.psi(multiplier)) - multiplier * self._latest) / self.cost_unit
         value = self.model.theta.value or 0.0
         return self.add_cuts([multiplier]) if cut > value + 1e-6 * max(1.0, abs(value)) else []
 

@@ -11,11 +11,29 @@ any x, t that are allowed; then x / u + u t >= x / u + u c / x >= phi_g(u). Tigh
 line touches the hyperbola x t = c in x*; with one such line per trained epoch at the cheapest x*, the program
 has the same optimal multiplier there as the convex one and is exact for that sequence.
 
+Exact up to the solver's tolerance, however, and that counts lam times: a solver that lets (4) pass with
+1 + 1e-9 for 1 saves lam T_max 1e-9, and lam T_max may be many times the cost (where epochs communicate for
+long, or T_max leaves them hardly any choice). So if a sequence comes back whose tangents are all there, the
+*sum of its rows* is added, with coefficients from the closed form instead of the solver's arithmetic:
+
+    surcharge + sum kappa x >= sum_{k,g} psi_{k,g}(lam) w[k, g] - lam T,   T = max(T_max, f),
+
+with the multiplier lam and the fastest time f of that sequence. Proof: (4) times lam and, for the epoch of
+configuration g, the least psi of kappa x + lam (c / x + s / b) over the allowed x, added up, give
+sum kappa x >= sum psi - lam T for all x that keep the time T; equality holds at the cheapest x of the
+sequence, which makes the bound of the sequence its cost, to the rounding of one row. ``surcharge`` >= 0 is
+part of the cost. A sequence with a fastest time of at most T pays none; one that needs more of the tolerance
+of T_max (`depl.models.allocation`) is let through, as in F2 (`depl.models.programs.price_space`), for a
+surcharge of at most lam 1e-9 T_max, so that no sequence within the tolerance is cut off. For the same reason
+(4) speaks of (1 + 1e-9) T_max.
+
 ============================  =====================================================================
 component                     meaning
 ============================  =====================================================================
 ``x``, ``t``                  resources per node [resource], computing time [time]
 ``eq2_cost``                  (2): transfers and nodes * kappa * x, in units of ``cost_unit``
+``surcharge``                 what the sums of rows ask for beside (2), in the same units
+``eq2_sums``                  sums of the rows of single sequences
 ``eq4_time``                  (4): all times, divided by T_max
 ``eq5_most``, ``eq5_least``   (5): x within r and x_min where an epoch computes, else 0
 ``round_deadline``            t + s / b <= tau
@@ -29,12 +47,12 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from depl.models.allocation import Allocation
+from depl.models.allocation import TIME_TOLERANCE, Allocation
 from depl.models.evaluation import INTENT, Reading
 from depl.models.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import labels, linear, plan_frame, usable_keys
-from depl.models.programs.price_space import EpochCurves
+from depl.models.programs.price_space import LARGEST_COEFFICIENT, EpochCurves
 from depl.models.scenarios.sampled import Configuration, SampledProblem
 
 _FIRST_TANGENTS = 5
@@ -97,7 +115,9 @@ class ResourceSpace:
             there = [key for key in keys if key[:2] == place]
             curves = EpochCurves.of([self._loads[key] for key in there], deadline)
             self._places[place] = [self.model.w[key] for key in there], curves
+        self._every = EpochCurves.of(list(self._loads.values()), deadline)
         self._known: set[tuple[int, str, float]] = set()
+        self._summed: set[tuple[float, float]] = set()
         self._add_resources()
         self._add_time()
         for place, (_, curves) in self._places.items():
@@ -111,7 +131,7 @@ class ResourceSpace:
             work = self._loads[k, *named].work
             if work > 0:
                 added += self._add_tangents((k, named[0]), [float(x) / work**0.5])
-        return added
+        return added or self._add_sum(allocation)
 
     def separate(self) -> list[Any]:
         """Cut off the present values of the variables, integer or not; returns the new constraints."""
@@ -138,6 +158,9 @@ class ResourceSpace:
             if work > 0:
                 self.model.x[k, named[0]].set_value(float(x))
                 self.model.t[k, named[0]].set_value(work / float(x))
+        self.model.surcharge.set_value(0.0)
+        short = [pyo.value(row.lower - row.body) for row in self.model.eq2_sums.values()]
+        self.model.surcharge.set_value(max([0.0, *short]))
 
     def _add_resources(self) -> None:
         """Objective (2), constraint (5), and the variables."""
@@ -145,8 +168,15 @@ class ResourceSpace:
         price = {place: float(curves.price[0]) for place, (_, curves) in places.items()}
         model.x = pyo.Var(list(places), bounds=lambda _, k, n: (0, float(places[k, n][1].capacity[0])))
         model.t = pyo.Var(list(places), bounds=(0, None))
-        spent = linear([price[place] / self.cost_unit for place in places], [model.x[p] for p in places])
-        model.eq2_cost = pyo.Objective(expr=model.transfers / self.cost_unit + spent)
+        model.surcharge = pyo.Var(bounds=(0, None))
+        model.spent = pyo.Expression(
+            expr=linear(
+                [1.0, *(price[place] / self.cost_unit for place in places)],
+                [model.surcharge, *(model.x[place] for place in places)],
+            )
+        )
+        model.eq2_cost = pyo.Objective(expr=model.transfers / self.cost_unit + model.spent)
+        model.eq2_sums = pyo.ConstraintList()
 
         def most(block: Any, k: int, n: str) -> Any:
             variables, curves = places[k, n]
@@ -171,7 +201,7 @@ class ResourceSpace:
             shares = [item.communication / target.maximum_time for item in self._loads.values()]
             shares += [1 / target.maximum_time] * len(self._places)
             variables = [*(model.w[key] for key in self._loads), *(model.t[place] for place in self._places)]
-            model.eq4_time = pyo.Constraint(expr=linear(shares, variables) <= 1)
+            model.eq4_time = pyo.Constraint(expr=linear(shares, variables) <= 1 + TIME_TOLERANCE)
         if target.round_deadline is None:
             return
         deadline = target.round_deadline
@@ -185,6 +215,18 @@ class ResourceSpace:
             return linear([1.0, *-left], [block.t[k, n], *variables]) <= 0
 
         model.round_deadline = pyo.Constraint(list(self._places), rule=punctual)
+
+    def _add_sum(self, allocation: Allocation) -> list[Any]:
+        """Add the sum of the rows of a feasible sequence unless it is there; see the module's docstring."""
+        maximum = self.problem.instance.target.maximum_time
+        multiplier = allocation.multiplier
+        latest = 0.0 if maximum is None else max(maximum, allocation.fastest_time)
+        charge, psi = multiplier * latest / self.cost_unit, self._every.psi(multiplier) / self.cost_unit
+        if (multiplier, charge) in self._summed or max(charge, psi.max()) > LARGEST_COEFFICIENT:
+            return []
+        self._summed.add((multiplier, charge))
+        least = linear(psi, [self.model.w[key] for key in self._loads])
+        return [self.model.eq2_sums.add(self.model.spent - least >= -charge)]
 
     def _add_tangents(self, place: tuple[int, str], slopes: Sequence[float]) -> list[Any]:
         """Add lines at some u, those that are there already left out; each divided by its largest phi."""
