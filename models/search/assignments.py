@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.choices import Choices
 from depl.models.laws import FloatArray
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.search.kernels import Sample
@@ -48,12 +49,12 @@ class Assignment:
         return np.stack([values[:, list(chosen)].min(axis=1) for chosen in self.options], axis=1)
 
 
-def count_assignments(problem: SampledProblem) -> int:
+def count_assignments(problem: Choices) -> int:
     """How many there are: (number of nonempty sets + 1) to the power of the clusters, less the empty one."""
     return int((len(problem.subsets) + 1) ** len(problem.instance.clusters)) - 1
 
 
-def assignments(problem: SampledProblem) -> Iterator[Assignment]:
+def assignments(problem: Choices) -> Iterator[Assignment]:
     """All of them."""
     choices = (None, *range(len(problem.subsets)))
     for chosen in itertools.product(choices, repeat=len(problem.instance.clusters)):
@@ -62,14 +63,14 @@ def assignments(problem: SampledProblem) -> Iterator[Assignment]:
             yield make_assignment(problem, pairs)
 
 
-def everything_allowed(problem: SampledProblem) -> Assignment:
+def everything_allowed(problem: Choices) -> Assignment:
     """All configurations together without transfers: a relaxation of every assignment."""
     pairs = itertools.product(range(len(problem.instance.clusters)), range(len(problem.subsets)))
     whole = make_assignment(problem, list(pairs))
     return Assignment(0.0, whole.models, whole.subsets, whole.options)
 
 
-def make_assignment(problem: SampledProblem, pairs: list[tuple[int, int]]) -> Assignment:
+def make_assignment(problem: Choices, pairs: list[tuple[int, int]]) -> Assignment:
     """The kinds that (cluster, subset) pairs, given by position, offer."""
     models, sets = len(problem.instance.models), len(problem.subsets)
     kinds: dict[tuple[int, int], list[tuple[int, int]]] = {}

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.models.allocation import allocate
+from depl.models.choices import Choices, Configuration
 from depl.models.laws import FloatArray
-from depl.models.scenarios.sampled import Configuration, SampledProblem
 from depl.models.search.assignments import Assignment
 from depl.models.search.prices import Prices
 
@@ -25,11 +25,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Clustered:
-    """A plan under scenarios with its exact cost.
+    """A plan with its exact cost.
 
     Attributes
     ----------
-    choices : tuple of `depl.models.scenarios.sampled.Configuration`
+    choices : tuple of `depl.models.choices.Configuration`
     cost : float
         Transfers and allocation [cost].
     multiplier : float
@@ -41,7 +41,7 @@ class Clustered:
     multiplier: float
 
 
-def costed(problem: SampledProblem, positions: Sequence[int]) -> Clustered | None:
+def costed(problem: Choices, positions: Sequence[int]) -> Clustered | None:
     """The plan with the configurations at these positions; None if it cannot keep the time limits."""
     choices = tuple(problem.configurations[g] for g in positions)
     target = problem.instance.target
@@ -53,7 +53,7 @@ def costed(problem: SampledProblem, positions: Sequence[int]) -> Clustered | Non
 
 
 def cheapest_clusters(
-    problem: SampledProblem,
+    problem: Choices,
     prices: Prices,
     assignment: Assignment,
     kinds: Sequence[int],
@@ -88,7 +88,7 @@ def cheapest_clusters(
 
 
 def _alternate(
-    problem: SampledProblem,
+    problem: Choices,
     prices: Prices,
     assignment: Assignment,
     options: list[tuple[int, ...]],
@@ -123,7 +123,7 @@ def _smallest(values: FloatArray, options: list[tuple[int, ...]]) -> list[int]:
 
 
 def _near(
-    problem: SampledProblem, values: FloatArray, options: list[tuple[int, ...]], slack: float
+    problem: Choices, values: FloatArray, options: list[tuple[int, ...]], slack: float
 ) -> Iterator[list[int]]:
     """Every choice, up to exchanges among equal epochs, whose extra price is within ``slack``."""
     groups: dict[object, list[int]] = {}

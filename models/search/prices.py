@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.models.allocation import minimum_resources
+from depl.models.choices import Choices
 from depl.models.epochs import Load
 from depl.models.laws import FloatArray
-from depl.models.scenarios.sampled import SampledProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Prices:
     maximum_time: float | None
 
     @classmethod
-    def of(cls, problem: SampledProblem) -> "Prices":
+    def of(cls, problem: Choices) -> "Prices":
         """Read the loads of a problem."""
         target = problem.instance.target
         known: dict[Load, float] = {}
