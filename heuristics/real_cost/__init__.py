@@ -1,0 +1,1 @@
+"""Exact model and cluster selection on the real cost: stage 3 inside stage 2 (Sec. IV-B)."""

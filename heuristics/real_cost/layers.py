@@ -1,0 +1,210 @@
+"""One pass over the layers of labels, epoch by epoch: extend, bound, end, dominate (see `search`)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.heuristics.real_cost.kernels import (
+    Guides,
+    Integers,
+    Layer,
+    Network,
+    children,
+    real_costs,
+    undominated,
+)
+from depl.heuristics.real_cost.problem import Kinds
+from depl.models.allocation import TIME_TOLERANCE
+from depl.models.laws import FloatArray
+
+_CUT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """What a pass minimises: price forms between paces, guided from below.
+
+    Attributes
+    ----------
+    network : Network
+    index : ndarray of int
+        Shape (K, G): row of ``pieces`` of each kind at each epoch.
+    guides : Guides
+    paces : ndarray
+        Shape (J + 1,).
+    pieces : ndarray
+        Shape (R, J, 3): A, B, C of each load between neighbouring paces.
+    maximum_time : float
+        T_max; infinite if the value is G at the slowest pace.
+    """
+
+    network: Network
+    index: Integers
+    guides: Guides
+    paces: FloatArray
+    pieces: FloatArray
+    maximum_time: float
+
+
+@dataclass
+class Incumbent:
+    """The best end so far, by a value that ``measure`` computes exactly."""
+
+    measure: Callable[[Kinds], float]
+    value: float = math.inf
+    sequence: Kinds | None = None
+
+    def offer(self, sequence: Kinds) -> None:
+        """Take a sequence if its value is less."""
+        value = self.measure(sequence)
+        if value < self.value:
+            self.value, self.sequence = value, sequence
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a pass proved.
+
+    Attributes
+    ----------
+    lower : float
+        Nothing is below the lesser of this and the incumbent.
+    labels : int
+        Labels that were kept.
+    narrowed, stopped : bool
+        Whether labels were left out for their number, or ``proceed`` said no.
+    """
+
+    lower: float
+    labels: int
+    narrowed: bool
+    stopped: bool
+
+
+def pass_over_layers(
+    criterion: Criterion,
+    incumbent: Incumbent,
+    *,
+    gap: float,
+    most_labels: int,
+    widest: int,
+    proceed: Callable[[], bool],
+) -> Passed:
+    """Extend all labels epoch by epoch; improves the incumbent.
+
+    Parameters
+    ----------
+    gap : float
+        Labels that cannot improve the incumbent by this share are dropped.
+    most_labels : int
+        Labels that may be kept in all; beyond them every layer keeps the ``widest`` of least bound.
+    widest : int
+        Labels of a layer in a narrow pass.
+    proceed : callable
+        Asked before every layer.
+    """
+    return _Pass(criterion, incumbent, max(gap, _CUT), most_labels, widest).run(proceed)
+
+
+class _Pass:
+    def __init__(
+        self, criterion: Criterion, incumbent: Incumbent, cut: float, most_labels: int, widest: int
+    ) -> None:
+        self.criterion, self.incumbent, self.cut = criterion, incumbent, cut
+        self.most_labels, self.widest = most_labels, widest
+        self.history: list[tuple[Integers, Integers]] = []
+        self.lower, self.labels, self.narrowed = math.inf, 0, False
+
+    def run(self, proceed: Callable[[], bool]) -> Passed:
+        network, guides = self.criterion.network, self.criterion.guides
+        layer = first_layer(network)
+        values = np.zeros((1, len(guides.constants)))
+        curves = np.zeros((1, *self.criterion.pieces.shape[1:]))
+        for epoch in range(len(network.losses)):
+            if not proceed():
+                self.lower = min(self.lower, float(layer.bounds.min()))
+                return Passed(self.lower, self.labels, self.narrowed, True)
+            layer, dropped = children(network, guides, epoch, layer, values, self._threshold())
+            self.lower = min(self.lower, float(dropped))  # a NumPy number without compilation
+            added = self.criterion.pieces[self.criterion.index[epoch, layer.kinds]]
+            curves = curves[layer.parents] + added
+            kept = self._kept(epoch, layer, curves)
+            values = values[layer.parents[kept]] + guides.weights[:, epoch, layer.kinds[kept]].T
+            layer, curves = selected(layer, kept), curves[kept]
+            self.history.append((layer.parents, layer.kinds))
+            self.labels += len(kept)
+            if not len(kept):
+                break
+        return Passed(self.lower, self.labels, self.narrowed, False)
+
+    def _threshold(self) -> float:
+        return self.incumbent.value * (1 - self.cut)
+
+    def _kept(self, epoch: int, layer: Layer, curves: FloatArray) -> Integers:
+        """Rows that go on; those that end are offered to the incumbent."""
+        network = self.criterion.network
+        ends = layer.losses <= network.highest_loss
+        self._end(layer, curves, np.flatnonzero(ends))
+        late = ~ends & (layer.bounds >= self._threshold())
+        self.lower = min(self.lower, float(layer.bounds[late].min(initial=math.inf)))
+        going = np.flatnonzero(~ends & ~late)
+        end = self.criterion.paces[-1]
+        quickest = (curves[:, -1, 0] * end + 2 * curves[:, -1, 1]) * end + curves[:, -1, 2]
+        going = going[np.lexsort((quickest[going], layer.losses[going]))]
+        found = []
+        for model in np.unique(layer.models[going]):
+            rows = going[layer.models[going] == model]
+            best = undominated(
+                layer.losses[rows], layer.opened[rows], curves[rows], self.criterion.paces, network.charges
+            )
+            found.append(rows[best])
+        kept = np.concatenate(found) if found else going
+        return self._narrow(layer, kept)
+
+    def _end(self, layer: Layer, curves: FloatArray, rows: Integers) -> None:
+        criterion = self.criterion
+        costs = real_costs(curves[rows], criterion.paces, criterion.maximum_time, TIME_TOLERANCE)
+        costs += criterion.network.charges[layer.opened[rows]]
+        for position in np.argsort(costs, kind="stable"):
+            if costs[position] >= self._threshold():
+                self.lower = min(self.lower, float(costs[position]))
+                break
+            self.incumbent.offer(self._sequence(layer, int(rows[position])))
+
+    def _narrow(self, layer: Layer, kept: Integers) -> Integers:
+        if self.labels + len(kept) <= self.most_labels or len(kept) <= self.widest:
+            return kept
+        self.narrowed = True
+        order = kept[np.argsort(layer.bounds[kept], kind="stable")]
+        self.lower = min(self.lower, float(layer.bounds[order[self.widest]]))
+        return order[: self.widest]
+
+    def _sequence(self, layer: Layer, row: int) -> Kinds:
+        """The kinds of a label that has just been made."""
+        kinds = [int(layer.kinds[row])]
+        row = int(layer.parents[row])
+        for parents, chosen in reversed(self.history):
+            kinds.append(int(chosen[row]))
+            row = int(parents[row])
+        return tuple(kinds[::-1])
+
+
+def selected(layer: Layer, rows: Integers) -> Layer:
+    """Some labels of a layer."""
+    return Layer(
+        layer.losses[rows],
+        layer.models[rows],
+        layer.opened[rows],
+        layer.parents[rows],
+        layer.kinds[rows],
+        layer.bounds[rows],
+    )
+
+
+def first_layer(network: Network) -> Layer:
+    """The label without epochs."""
+    start = np.full(1, network.losses.shape[1] - 1, dtype=np.int64)
+    zero, nothing = np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)
+    return Layer(np.full(1, network.initial_loss), start, zero, nothing, nothing, np.zeros(1))

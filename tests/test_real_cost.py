@@ -1,0 +1,240 @@
+"""Model and cluster selection on the real cost: problem, search, bounds, limits."""
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import depl
+from depl.heuristics.additive_labels import entropic_label, expected_label, normal_label
+from depl.heuristics.real_cost.problem import RealCostProblem, real_cost_problem
+from depl.heuristics.real_cost.search import cheapest_sequence
+from depl.models.enumeration import build_plan
+from depl.models.epochs import Load
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.evaluation import final_loss
+from depl.models.methods import Limits
+from depl.models.result import Termination
+from tests.real_cost_cases import cheapest, drawn, every_sequence, random_problem
+
+
+def agrees(problem: RealCostProblem) -> bool:
+    """Whether the search proves the cost of the enumeration; returns whether anything is feasible."""
+    found, least = cheapest_sequence(problem), cheapest(problem)
+    if math.isinf(least):
+        assert found.termination is Termination.INFEASIBLE
+        assert found.sequence is None
+        assert found.reason
+        return False
+    assert found.termination is Termination.OPTIMAL
+    assert found.sequence is not None
+    assert found.cost == pytest.approx(least, rel=1e-9, abs=1e-12)
+    assert found.cost == problem.cost(found.sequence)
+    assert problem.feasible(found.sequence)
+    assert found.lower_bound <= found.cost <= found.lower_bound * (1 + 1e-9)
+    return True
+
+
+def test_one_kind_of_epoch_is_the_closed_form(steady):
+    problem = real_cost_problem(steady, {"site": frozenset({"data"})})
+    found = cheapest_sequence(problem)
+    assert found.sequence == (0, 0)
+    assert found.cost == pytest.approx((2 * math.sqrt(8 * 3)) ** 2 / (5 - 2 * 0.5), rel=1e-12)
+
+
+def test_nothing_is_trained_if_the_target_is_met_at_the_start(steady):
+    problem = real_cost_problem(steady.replace(maximum_loss=10), {"site": frozenset({"data"})})
+    found = cheapest_sequence(problem)
+    assert (found.sequence, found.cost, found.lower_bound) == ((), 0.0, 0.0)
+
+
+def two_clusters(transfer: float) -> RealCostProblem:
+    """Three equal gains within T_max = 2.5; epochs of s cost 1 x up to x = 1, those of t 4 x up to x = 4."""
+    return RealCostProblem(
+        models=("a",),
+        clusters=("s", "t"),
+        kinds=((0, 0), (1, 0)),
+        loads=((Load(1.0, 1.0, 1.0, 0.0), Load(1.0, 4.0, 4.0, 0.0)),) * 3,
+        losses=np.full((3, 2, 2), -1.0),
+        allowed=np.ones((3, 2, 2), dtype=bool),
+        transfers=np.array([transfer, 0.0]),
+        initial_loss=3.0,
+        maximum_loss=0.0,
+        maximum_time=2.5,
+        round_deadline=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("transfer", "cost", "on_s"),
+    [
+        (0.0, 1 + 1 + 4 * 2, 2),  # s is full, t has half a unit of time left
+        (4.0, 4 + 1 + 1 + 4 * 2, 2),
+        (5.0, 3 * 4 * 1.2, 0),  # 15 > 14.4: t alone, at x = 3 / 2.5
+    ],
+)
+def test_a_cluster_opens_where_its_transfer_pays(transfer, cost, on_s):
+    found = cheapest_sequence(two_clusters(transfer))
+    assert found.termination is Termination.OPTIMAL
+    assert found.sequence.count(0) == on_s
+    assert found.cost == pytest.approx(cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_search_is_the_enumeration_on_instances_of_the_random_family(seed):
+    instance, data = drawn(np.random.default_rng([20261, seed]), 5)
+    agrees(real_cost_problem(instance, data))
+
+
+@pytest.mark.parametrize("stationary", [True, False])
+def test_the_search_is_the_enumeration_where_everything_goes_wrong_at_once(stationary):
+    rng = np.random.default_rng(20262)
+    shapes = ((5, 2, 2), (4, 3, 2), (6, 2, 1), (3, 2, 3))
+    outcomes = [agrees(random_problem(rng, *shapes[n % 4], stationary=stationary)) for n in range(60)]
+    assert 20 < sum(outcomes) < 60
+
+
+@pytest.mark.slow
+def test_the_search_is_the_enumeration_on_two_hundred_instances_of_up_to_seven_epochs():
+    rng = np.random.default_rng(20263)
+    outcomes = [agrees(real_cost_problem(*drawn(rng, 7, models=3))) for _ in range(120)]
+    outcomes += [agrees(random_problem(rng, 7, 2, 2, stationary=n % 2 == 0)) for n in range(100)]
+    assert sum(outcomes) >= 150
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_label_has_its_own_optimum_and_tables(seed):
+    rng = np.random.default_rng([20264, seed])
+    instance, data = drawn(rng, 4)
+    for label in (
+        expected_label(),
+        normal_label(0.9, 0.5),
+        entropic_label(instance.target.violation_budget, 0.7),
+    ):
+        try:
+            problem = real_cost_problem(instance, data, label)
+        except NotCoveredError:
+            continue
+        agrees(problem)
+        for cost, loss, sequence in every_sequence(problem)[:20]:
+            plan = build_plan(instance, data, problem.configurations(sequence))
+            quantile = label.quantile(final_loss(instance, plan))
+            assert loss + label.surcharge == pytest.approx(quantile, abs=1e-9)
+            assert problem.cost(sequence) == pytest.approx(cost, rel=1e-9)
+
+
+def test_an_unreachable_target_names_the_lowest_label(steady):
+    problem = real_cost_problem(steady.replace(maximum_loss=3), {"site": frozenset({"data"})})
+    found = cheapest_sequence(problem)
+    assert found.termination is Termination.INFEASIBLE
+    assert found.reason.startswith("models: ")
+    assert " 4 " in found.reason  # 10 - 3 * 2
+    assert found.lower_bound == math.inf
+
+
+def test_an_unreachable_time_names_the_fastest(steady):
+    problem = real_cost_problem(steady.replace(maximum_time=2), {"site": frozenset({"data"})})
+    found = cheapest_sequence(problem)
+    assert found.termination is Termination.INFEASIBLE
+    assert found.reason.startswith("resources: ")
+    assert " 2.6," in found.reason  # 2 * (8 / 10 + 1 / 2)
+
+
+@pytest.mark.parametrize("most_labels", [0, 5, 50])
+def test_a_label_budget_ends_in_a_certified_interval(most_labels):
+    rng = np.random.default_rng(20265)
+    proved = 0
+    for _ in range(20):
+        problem = random_problem(rng, 5, 2, 2)
+        least = cheapest(problem)
+        found = cheapest_sequence(problem, most_labels=most_labels)
+        assert found.lower_bound <= least * (1 + 1e-9)
+        assert found.cost >= least * (1 - 1e-9)
+        proved += found.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
+    assert proved > 0
+
+
+def test_an_expired_time_limit_leaves_a_certified_interval():
+    rng = np.random.default_rng(20266)
+    problem = next(p for p in (random_problem(rng, 5, 2, 2) for _ in range(99)) if cheapest(p) < math.inf)
+    found = cheapest_sequence(problem, Limits(time_limit=0))
+    assert found.termination in (Termination.TIME_LIMIT, Termination.OPTIMAL)
+    assert found.lower_bound <= cheapest(problem) <= found.cost
+
+
+def test_a_wanted_gap_is_certified():
+    rng = np.random.default_rng(20267)
+    for _ in range(15):
+        problem = random_problem(rng, 5, 2, 2)
+        found, least = cheapest_sequence(problem, Limits(gap=0.2)), cheapest(problem)
+        if least < math.inf:
+            assert found.termination in (Termination.GAP_REACHED, Termination.OPTIMAL)
+            assert found.lower_bound <= least * (1 + 1e-9)
+            assert found.cost * (1 - 0.2) <= found.lower_bound * (1 + 1e-12)
+
+
+def test_an_interrupt_returns_what_is_held(monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    rng = np.random.default_rng(20266)
+    problem = next(p for p in (random_problem(rng, 5, 2, 2) for _ in range(99)) if cheapest(p) < math.inf)
+    monkeypatch.setattr(Limits, "expired", interrupted)
+    found = cheapest_sequence(problem)
+    assert found.termination is Termination.INTERRUPTED
+    assert found.lower_bound <= cheapest(problem) <= found.cost
+
+
+def test_a_shipped_instance_is_answered_exactly():
+    alexnet = depl.load("paper-alexnet-9").replace(maximum_epochs=7)
+    data = {place.name: frozenset({"training-data"}) for place in alexnet.clusters}
+    agrees(real_cost_problem(alexnet, data))
+
+
+def test_more_money_per_unit_scales_the_cost_and_a_reordering_changes_nothing():
+    rng = np.random.default_rng(20268)
+    for _ in range(10):
+        instance, data = drawn(rng, 5)
+        found = cheapest_sequence(real_cost_problem(instance, data))
+        turned = instance.replace(models=instance.models[::-1], clusters=instance.clusters[::-1])
+        again = cheapest_sequence(real_cost_problem(turned, dict(reversed(data.items()))))
+        assert again.cost == pytest.approx(found.cost, rel=1e-9) or found.cost == again.cost
+
+
+def test_bad_problems_are_refused(steady):
+    with pytest.raises(InvalidInputError, match="name a cluster"):
+        real_cost_problem(steady, {})
+    with pytest.raises(InvalidInputError, match="must be one of"):
+        real_cost_problem(steady, {"nowhere": frozenset({"data"})})
+    problem = real_cost_problem(steady, {"site": frozenset({"data"})})
+    with pytest.raises(InvalidInputError, match="at most 3"):
+        problem.loss((0, 0, 0, 0))
+
+
+UNCOMPILED = """
+import numpy as np
+from depl.heuristics.real_cost.search import cheapest_sequence
+from tests.real_cost_cases import random_problem
+rng = np.random.default_rng(20269)
+for _ in range(6):
+    found = cheapest_sequence(random_problem(rng, 3, 2, 2))
+    print(found.sequence, repr(found.cost), repr(found.lower_bound), found.labels)
+"""
+
+
+def test_the_answers_are_the_same_without_compilation():
+    def answers(**more: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", UNCOMPILED],
+            env=os.environ | more,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    plain = answers(NUMBA_DISABLE_JIT="1")
+    assert plain.count("(") >= 3
+    assert plain == answers()
