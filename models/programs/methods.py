@@ -1,10 +1,19 @@
 """Methods ``milp`` and ``milp-resource``; Pyomo and HiGHS are imported when one of them runs, not before."""
 
+import time
+from typing import TYPE_CHECKING
+
 from depl.models.methods import DEFAULT_SCENARIOS, Limits, Outcome
 from depl.models.plan import Plan
 from depl.models.problem import Instance
+from depl.models.result import DualBound, Termination
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.scenarios.sampled import SampledProblem
+
+if TYPE_CHECKING:
+    from depl.models.programs.cutting import ProgramSolution
+
+_PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)
 
 
 def milp(instance: Instance, limits: Limits) -> Outcome:
@@ -41,9 +50,25 @@ def _solve(instance: Instance, limits: Limits, formulation: type) -> Outcome:
     scenarios = limits.scenarios or draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
     problem = SampledProblem(instance, scenarios)
     found = solve_sampled(problem, formulation, limits)
-    plan = None
+    plan = dual = None
+    bound = found.lower_bound
     if found.choices is not None:
         plan = problem.plan(found.choices) if found.choices else Plan(instance=instance.fingerprint)
-    return Outcome(
-        found.termination, plan, found.lower_bound, found.reason, build_seconds=found.build_seconds
-    )
+        dual = _certificate(problem, found, limits)
+    if dual is not None and found.termination not in _PROVED:
+        bound = max(bound, min(dual.bound, found.cost))
+    return Outcome(found.termination, plan, bound, found.reason, dual, found.build_seconds)
+
+
+def _certificate(problem: SampledProblem, found: "ProgramSolution", limits: Limits) -> DualBound | None:
+    """The bound that can be proved again; None if there was no time for it."""
+    from depl.models.programs.certificate import root_certificate
+
+    left = None if limits.time_limit is None else limits.started + limits.time_limit - time.perf_counter()
+    if found.termination is Termination.INTERRUPTED:
+        left = 0.0
+    multiplier = problem.allocation(found.choices or []).multiplier
+    try:
+        return root_certificate(problem, multiplier, found.cost, left)
+    except KeyboardInterrupt:  # the plan is held, and waits for nothing
+        return None

@@ -1,0 +1,67 @@
+"""A lower bound beside that of the solver, from two prices, which `depl check` can prove again.
+
+The bound of HiGHS cannot be proved again without its tree. The root bound at a price lam of time and a price
+mu of gain (`depl.models.search.root_bound`) is weaker, but needs nothing except the two prices. The
+multiplier of the plan found is a good lam. Were all scenarios alike and epochs divisible, the best mu would
+make the priced epochs cost as much as the gain that they bring: mu needed = sum psi = cost + lam T_max.
+"""
+
+import time
+
+from depl.models.result import DualBound
+from depl.models.scenarios.sampled import SampledProblem
+from depl.models.search.assignments import count_assignments
+from depl.models.search.root_bound import best_root_bound, root_bound
+
+ALLOWANCE = 0.2
+"""Seconds that the bound may take although no time is left."""
+
+_SECONDS = 1e-7
+"""Generous, for one assignment, epoch, pair of models and scenario."""
+
+_EVALUATIONS = 60
+"""So many bounds make a search for good prices, at most."""
+
+
+def root_certificate(
+    problem: SampledProblem, multiplier: float, cost: float, seconds: float | None = None
+) -> DualBound | None:
+    """The root bound at good prices, as far as there is time for it.
+
+    Parameters
+    ----------
+    problem : SampledProblem
+    multiplier : float
+        Of the time row of a good plan [cost / time].
+    cost : float
+        Of that plan, with transfers [cost].
+    seconds : float, optional
+        Wall seconds that are left, of which `ALLOWANCE` always are. With enough of them, or without a
+        limit, the prices are improved.
+
+    Returns
+    -------
+    DualBound or None
+        None if there is no time for it.
+    """
+    if cost == 0 or not problem.epochs:
+        return DualBound(0.0, 0.0, 0.0)
+    left = float("inf") if seconds is None else max(seconds, ALLOWANCE)
+    size = count_assignments(problem) * problem.epochs * len(problem.instance.models) ** 2
+    if size * len(problem.scenarios) * _SECONDS > left:
+        return None
+    paid = cost + multiplier * (problem.instance.target.maximum_time or 0.0)
+    began = time.perf_counter()
+    best = _at(problem, multiplier, paid / problem.needed)
+    loaded = time.perf_counter()  # the first bound may have had to compile the kernels
+    if loaded - began < left:
+        again = _at(problem, multiplier, 0.9 * paid / problem.needed)
+        best = max(best, again, key=lambda item: item.bound)
+        now = time.perf_counter()
+        if now - began + _EVALUATIONS * (now - loaded) < left:
+            best = max(best, best_root_bound(problem, multiplier), key=lambda item: item.bound)
+    return best
+
+
+def _at(problem: SampledProblem, time_price: float, gain_price: float) -> DualBound:
+    return DualBound(time_price, gain_price, root_bound(problem, time_price, gain_price))
