@@ -174,6 +174,8 @@ def best_loss_price(network: Network, weights: FloatArray) -> tuple[float, float
     """
     epochs = network.losses.shape[0]
     met = np.full((_MOST_ROUNDS + 1, epochs), -1, dtype=np.int64)
+    if network.initial_loss <= network.highest_loss:
+        return 0.0, 0.0, met[:0]
     nothing, free = np.zeros_like(weights), without_charges(network)
     steepest = trace(free, nothing, 1.0, completions(free, nothing, 1.0))
     reach, loss = weight_and_loss(network, weights, steepest)

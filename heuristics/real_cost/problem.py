@@ -11,6 +11,7 @@ where F_n is the transfer cost of D_n. Unlike the path problem of the paper this
 epoch costs depends on all others, through the one price of time that they share.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from depl.heuristics.additive_labels import AdditiveLabel
 from depl.heuristics.additive_problem import LOSS_TOLERANCE, Weight, additive_problem
 from depl.models.allocation import Allocation, allocate
-from depl.models.epochs import Load, load
+from depl.models.epochs import Load, LossStep, load, loss_step
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 from depl.models.plan_classes import Configuration
@@ -53,6 +54,9 @@ class RealCostProblem:
         l(0) and l_max, the latter without what the label charges once [loss].
     maximum_time, round_deadline : float or None
         T_max and tau; None for none [time].
+    steps : ndarray of int, optional
+        Shape (K_max, M + 1, G): equal for steps with the same load and the same law of the loss. Sequences
+        made of the same steps are alike in everything but their order.
 
     Raises
     ------
@@ -71,6 +75,7 @@ class RealCostProblem:
     maximum_loss: float
     maximum_time: float | None
     round_deadline: float | None
+    steps: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.loads), len(self.models) + 1, len(self.kinds))
@@ -78,6 +83,8 @@ class RealCostProblem:
             raise InvalidInputError(f"must have the shape {shape}, not {self.losses.shape}", "losses")
         if any(len(row) != len(self.kinds) for row in self.loads):
             raise InvalidInputError(f"must have {len(self.kinds)} entries per epoch", "loads")
+        if self.steps is not None and self.steps.shape != shape:
+            raise InvalidInputError(f"must have the shape {shape}, not {self.steps.shape}", "steps")
         if self.transfers.shape != (len(self.clusters),):
             raise InvalidInputError(f"must have {len(self.clusters)} entries", "transfers")
         if not (np.isfinite(self.transfers).all() and self.transfers.min(initial=0) >= 0):
@@ -184,4 +191,24 @@ def real_cost_problem(
         maximum_loss=parts[0].maximum_loss,
         maximum_time=target.maximum_time,
         round_deadline=target.round_deadline,
+        steps=_steps(instance, data, names),
     )
+
+
+def _steps(
+    instance: Instance, data: Mapping[str, frozenset[str]], names: tuple[str, ...]
+) -> NDArray[np.int64]:
+    """One number for every pair of a load and a law of the loss; 0 for steps that may not be made."""
+    target, count = instance.target, len(names)
+    known: dict[tuple[Load, LossStep], int] = {}
+    found = np.zeros((target.maximum_epochs, count + 1, len(data) * count), dtype=np.int64)
+    for k, p in itertools.product(range(target.maximum_epochs), range(count + 1)):
+        if (p == count) != (k == 0):
+            continue
+        before = target.initial_model if k == 0 else names[p]
+        for g, (place, name) in enumerate(itertools.product(data, names)):
+            if instance.may_follow(before, name):
+                demand = load(instance, k + 1, name, place, data[place])
+                step = loss_step(instance, k + 1, int(before == name), before, name, data[place])
+                found[k, p, g] = known.setdefault((demand, step), len(known) + 1)
+    return found
