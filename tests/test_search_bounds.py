@@ -19,13 +19,14 @@ from depl.models.search.assignments import (
     kind_gains,
     make_sample,
 )
+from depl.models.search.charged import cell_scale
 from depl.models.search.clusters import cheapest_clusters
 from depl.models.search.incumbents import Neighbourhood
 from depl.models.search.kernels import priced_prefixes, reachable_gains
 from depl.models.search.mean_bound import required_means
 from depl.models.search.prices import Prices
 from depl.models.search.root_bound import best_root_bound, length_bounds, root_bound
-from depl.models.search.subproblem import Subproblem, cell_scale
+from depl.models.search.subproblem import Subproblem
 from tests.search_oracles import cheapest, feasible_plans, sampled, tiny_problems, with_negative_switches
 
 TINY = depl.load("tiny")

@@ -174,7 +174,7 @@ def descend(
         before = sample.first_model if depth == 0 else sample.models[order[depth - 1, state[depth - 1] - 1]]
         if before >= 0 and not sample.may_follow[before, sample.models[kind]]:
             continue
-        if not _affordable(charges, depth, kind):
+        if not affordable(charges, depth, kind):
             continue
         left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
         cell = min(int(left * scale + _CELL_ROUNDING), table.shape[2] - 1)
@@ -341,7 +341,7 @@ def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> 
 
 
 @compiled
-def _affordable(charges: Charges, depth: int, kind: int) -> bool:
+def affordable(charges: Charges, depth: int, kind: int) -> bool:
     """Charge one more epoch; False if a limit would be exceeded whatever follows."""
     for row in range(charges.limits.size):
         total = charges.spent[row, depth] + charges.values[row, depth, kind]
