@@ -1,0 +1,101 @@
+"""What every minimiser returns, and the only place that calls an answer of a submodular method optimal."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from depl.heuristics.submodular.certificate import Certificate, CertifiedBound, proves
+from depl.heuristics.submodular.functions import SetFunction, as_order
+from depl.heuristics.submodular.verdicts import Submodularity
+from depl.models.errors import InvalidInputError
+
+
+class Proof(Enum):
+    """What an optimum rests on."""
+
+    CERTIFICATE = "certificate"
+    """Submodularity that is PROVED, and a base whose bound was checked in rational numbers."""
+    ENUMERATION = "enumeration"
+    """All subsets were tried."""
+    NONE = "none"
+    """The answer is not called optimal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """A set and what is known of its value.
+
+    Attributes
+    ----------
+    subset : frozenset of int
+        The best set found.
+    value : float
+        f of it.
+    lower_bound : float
+        No set has a smaller value; minus infinity where nothing was proved.
+    proof : Proof
+        Why the set is optimal, or that it is not known to be.
+    status : Submodularity
+        What is known of the function.
+    certificate : Certificate or None
+        The base behind ``lower_bound``, if there is one. It bounds only submodular functions.
+    iterations : int
+        Steps of the method; sets tried by enumeration.
+    remark : str
+        Why there is no proof; empty otherwise.
+    """
+
+    subset: frozenset[int]
+    value: float
+    lower_bound: float
+    proof: Proof
+    status: Submodularity
+    certificate: Certificate | None = None
+    iterations: int = 0
+    remark: str = ""
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the set is proved to be a minimiser."""
+        return self.proof is not Proof.NONE
+
+
+def concluded(
+    function: SetFunction,
+    subset: frozenset[int],
+    certificate: Certificate,
+    iterations: int,
+    status: Submodularity | None = None,
+) -> Minimum:
+    """Check a certificate and say what follows from it.
+
+    Parameters
+    ----------
+    function : SetFunction
+        f.
+    subset : frozenset of int
+        The best set found.
+    certificate : Certificate
+        For the lower bound; checked here, from the function itself.
+    iterations : int
+        Steps of the method.
+    status : Submodularity, optional
+        What is known by now; by default what the construction of the function says.
+    """
+    status = status or function.submodularity()
+    value = function.value(subset)
+    if not status.proved:
+        remark = f"submodularity is {status.verdict.value}: {status.reason}"
+        return Minimum(subset, value, -math.inf, Proof.NONE, status, certificate, iterations, remark)
+    try:
+        bound: CertifiedBound = certificate.bound(function)
+    except InvalidInputError as error:
+        return Minimum(subset, value, -math.inf, Proof.NONE, status, None, iterations, str(error))
+    optimal = proves(function, subset, bound)
+    lower = min(float(bound.lower), value)
+    remark = "" if optimal else f"stopped with a gap of {value - float(bound.lower):.3g}"
+    reached = function.exact_chain(as_order(subset))
+    if bound.lower > reached.last + reached.error:
+        remark, lower = "the bound passes the value: the function is not submodular after all", -math.inf
+    proof = Proof.CERTIFICATE if optimal else Proof.NONE
+    return Minimum(subset, value, lower, proof, status, certificate, iterations, remark)

@@ -1,0 +1,301 @@
+"""Sums of arcs and groups: cuts, coverage, quadratics and everything else that one maximum flow minimises.
+
+    f(S) = constant + sum of u_i over i in S + sum of c_a over arcs a = (i, j) with i in S, j not in S
+           + sum of w_g over groups g that S meets.
+
+With c >= 0 and w >= 0 every term is submodular. A quadratic form sum of q_ij over pairs i < j inside S with
+q_ij <= 0 is of this kind, because q x_i x_j = q x_i + (-q) x_i (1 - x_j).
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from depl.heuristics.submodular.functions import (
+    BoolArray,
+    ExactChain,
+    FloatArray,
+    IntArray,
+    ObjectArray,
+    SetFunction,
+)
+from depl.heuristics.submodular.verdicts import Submodularity, Violation, proved, refuted
+from depl.models.errors import InvalidInputError
+
+_EXACT_INTEGERS = 1 << 53
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFunction(SetFunction):
+    """The function above; make it with `cut`, `coverage` or `quadratic`.
+
+    Attributes
+    ----------
+    modular : ndarray
+        u, shape (n,).
+    tails, heads : ndarray
+        i and j of every arc, shape (arcs,).
+    capacities : ndarray
+        c, shape (arcs,). A negative one makes the function non-submodular, which `submodularity` says.
+    groups : ndarray
+        Members of all groups one after the other.
+    starts : ndarray
+        Where each group starts in ``groups``, shape (groups,); no group is empty.
+    weights : ndarray
+        w >= 0, shape (groups,).
+    constant : float
+        f of the empty set.
+    """
+
+    modular: FloatArray
+    tails: IntArray
+    heads: IntArray
+    capacities: FloatArray
+    groups: IntArray
+    starts: IntArray
+    weights: FloatArray
+    constant: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """See `SetFunction`."""
+        return len(self.modular)
+
+    def submodularity(self) -> Submodularity:
+        """Every term is submodular, or the pair (i, j) whose arcs sum to less than 0 refutes it.
+
+        Given all other elements but i and j, the second difference is minus the capacities of both arcs
+        minus the weights of groups that contain both and nothing else of the base set; the base of all other
+        elements leaves just the groups {i, j}.
+        """
+        pairs = self._pair_sums()
+        worst = min(pairs, key=lambda pair: pairs[pair], default=None)
+        if worst is None or pairs[worst] >= 0:
+            return proved("a sum of cuts of nonnegative arcs and of nonnegative weights of groups")
+        rest = frozenset(range(self.size)) - set(worst)
+        return refuted(Violation(rest, *worst, excess=-float(pairs[worst])))
+
+    @functools.cached_property
+    def denominator(self) -> int:
+        """The least power of two that turns all data into integers."""
+        return max(Fraction(value).denominator for value in self._data().tolist())
+
+    @property
+    def granularity(self) -> Fraction:
+        """One over the denominator."""
+        return Fraction(1, self.denominator)
+
+    @property
+    def rounding(self) -> float:
+        """0 if the sums are exact in floating point, else a bound by their length."""
+        data = self._data()
+        return 0.0 if self._exact_in_floats else 4e-16 * len(data) * float(np.abs(data).sum())
+
+    def chain(self, order: IntArray) -> FloatArray:
+        """See `SetFunction`."""
+        changes = self._changes(order, np.zeros(len(order) + 2), self._parts())
+        return np.asarray(np.cumsum(changes[: len(order) + 1]), dtype=float)
+
+    def exact_chain(self, order: IntArray) -> ExactChain:
+        """See `SetFunction`; floats are dyadic rationals, so nothing is rounded."""
+        if self._exact_in_floats:
+            scaled = self.chain(order) * self.denominator
+            return ExactChain(scaled.astype(np.int64).astype(object), self.denominator, Fraction(0))
+        empty = np.array([0] * (len(order) + 2), dtype=object)
+        changes = self._changes(order, empty, self.integer_parts)
+        return ExactChain(np.cumsum(changes[: len(order) + 1]), self.denominator, Fraction(0))
+
+    def values(self, members: BoolArray) -> FloatArray:
+        """See `SetFunction`."""
+        found = self.constant + members @ self.modular
+        if len(self.capacities):
+            found = found + (members[:, self.tails] & ~members[:, self.heads]) @ self.capacities
+        if len(self.weights):
+            met = np.logical_or.reduceat(members[:, self.groups], self.starts, axis=1)
+            found = found + met @ self.weights
+        return np.asarray(found, dtype=float)
+
+    @functools.cached_property
+    def integer_parts(self) -> tuple[ObjectArray, ...]:
+        """Constant, u, c and w times the denominator, as Python integers."""
+        return tuple(_as_integers(part, self.denominator) for part in self._parts())
+
+    @functools.cached_property
+    def _exact_in_floats(self) -> bool:
+        """Whether no partial sum, times the denominator, leaves the integers that floats hold exactly."""
+        total = sum((abs(Fraction(value)) for value in self._data().tolist()), Fraction(0))
+        return total * self.denominator < _EXACT_INTEGERS
+
+    def _parts(self) -> tuple[FloatArray, ...]:
+        return np.array([self.constant]), self.modular, self.capacities, self.weights
+
+    def _data(self) -> FloatArray:
+        return np.concatenate(self._parts())
+
+    def _changes(self, order: IntArray, changes: ObjectArray, parts: tuple[ObjectArray, ...]) -> ObjectArray:
+        """What every prefix adds to the one before; the last entry collects what no prefix reaches."""
+        constant, modular, capacities, weights = parts
+        count = len(order)
+        place = np.full(self.size, count, dtype=np.int64)
+        place[order] = np.arange(count)
+        changes[0] = constant[0]
+        changes[1 : count + 1] += modular[order]
+        leaving = place[self.tails] < place[self.heads]
+        np.add.at(changes, place[self.tails[leaving]] + 1, capacities[leaving])
+        np.subtract.at(changes, place[self.heads[leaving]] + 1, capacities[leaving])
+        if len(weights):
+            np.add.at(changes, np.minimum.reduceat(place[self.groups], self.starts) + 1, weights)
+        return changes
+
+    def _pair_sums(self) -> dict[tuple[int, int], Fraction]:
+        """Capacities of both arcs of a pair and weights of groups of exactly that pair, where one is < 0."""
+        sums: dict[tuple[int, int], Fraction] = {}
+        if not len(self.capacities) or self.capacities.min() >= 0:
+            return sums
+        arcs = zip(self.tails.tolist(), self.heads.tolist(), self.capacities.tolist(), strict=True)
+        members = [set(part.tolist()) for part in np.split(self.groups, self.starts[1:])]
+        weighted = zip(members, self.weights.tolist(), strict=False)  # one empty part stands for no groups
+        small = [(min(group), max(group), w) for group, w in weighted if len(group) == 2]
+        for one, other, amount in [*arcs, *small]:
+            pair = min(one, other), max(one, other)
+            sums[pair] = sums.get(pair, Fraction(0)) + Fraction(amount)
+        return sums
+
+
+def cut(
+    size: int,
+    arcs: Sequence[tuple[int, int]] | IntArray,
+    capacities: ArrayLike,
+    modular: ArrayLike = 0.0,
+) -> GraphFunction:
+    """Capacity of the arcs that leave S, plus a modular function.
+
+    Parameters
+    ----------
+    size : int
+        n >= 1.
+    arcs : sequence of pairs
+        Tail and head, different. Give an undirected edge as two arcs.
+    capacities : array_like
+        One per arc, or one for all.
+    modular : array_like
+        One weight per element, or one for all.
+
+    Raises
+    ------
+    InvalidInputError
+        If an arc does not fit or a number is not finite.
+    """
+    ends = np.asarray(arcs, dtype=np.int64).reshape(-1, 2)
+    if len(ends) and (ends.min() < 0 or ends.max() >= size or (ends[:, 0] == ends[:, 1]).any()):
+        raise InvalidInputError(f"arcs must join different elements of 0 ... {size - 1}", "arcs")
+    return _checked(size, modular=modular, ends=ends, capacities=capacities)
+
+
+def coverage(
+    size: int, groups: Sequence[Sequence[int]], weights: ArrayLike, modular: ArrayLike = 0.0
+) -> GraphFunction:
+    """Weight of the groups that S meets, plus a modular function.
+
+    Seen from a topic g that some elements cover, the elements that cover it are its group.
+
+    Parameters
+    ----------
+    size : int
+        n >= 1.
+    groups : sequence of sequences of int
+        Nonempty; the elements of each.
+    weights : array_like
+        w >= 0, one per group or one for all.
+    modular : array_like
+        One weight per element, or one for all.
+
+    Raises
+    ------
+    InvalidInputError
+        If a group is empty or does not fit, or a number is not finite or a weight is negative.
+    """
+    members = [sorted(set(group)) for group in groups]
+    if any(not group or group[0] < 0 or group[-1] >= size for group in members):
+        raise InvalidInputError(f"groups must be nonempty sets of elements of 0 ... {size - 1}", "groups")
+    if (np.asarray(weights) < 0).any():
+        raise InvalidInputError("must not be negative", "weights")
+    return _checked(size, modular=modular, members=members, weights=weights)
+
+
+def quadratic(matrix: ArrayLike, modular: ArrayLike = 0.0) -> GraphFunction:
+    """Sum of q_ij over pairs i < j inside S, plus a modular function.
+
+    Parameters
+    ----------
+    matrix : array_like
+        Shape (n, n); q_ij = the entry (i, j) plus the entry (j, i); the diagonal counts as modular. The
+        function is submodular iff no q_ij is positive.
+    modular : array_like
+        One weight per element, or one for all.
+
+    Raises
+    ------
+    InvalidInputError
+        If the matrix is not square or a number is not finite.
+
+    Notes
+    -----
+    The sums of entries that this makes (q_ij, and u plus the q of a row) are rounded to floats first; the
+    function that is minimised is the one with these rounded data.
+    """
+    entries = np.asarray(matrix, dtype=float)
+    if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
+        raise InvalidInputError("must be a square matrix", "matrix")
+    upper = np.triu(entries + entries.T, 1)
+    rows, columns = np.nonzero(upper)
+    linear = np.broadcast_to(np.asarray(modular, dtype=float), (len(entries),)) + np.diag(entries)
+    return _checked(
+        len(entries),
+        modular=linear + upper.sum(1),
+        ends=np.column_stack([rows, columns]),
+        capacities=-upper[rows, columns],
+    )
+
+
+def _checked(
+    size: int,
+    *,
+    modular: ArrayLike,
+    ends: IntArray | None = None,
+    capacities: ArrayLike = 0.0,
+    members: Sequence[Sequence[int]] = (),
+    weights: ArrayLike = 0.0,
+) -> GraphFunction:
+    if size < 1:
+        raise InvalidInputError(f"needs at least one element, not {size}", "size")
+    ends = np.zeros((0, 2), dtype=np.int64) if ends is None else ends
+    lengths = np.array([len(group) for group in members], dtype=np.int64)
+    try:
+        parts = [
+            np.broadcast_to(np.asarray(given, dtype=float), (length,)).copy()
+            for given, length in ((modular, size), (capacities, len(ends)), (weights, len(members)))
+        ]
+    except ValueError as error:
+        raise InvalidInputError(f"numbers do not fit their elements, arcs or groups: {error}") from error
+    if not all(np.isfinite(part).all() for part in parts):
+        raise InvalidInputError("all numbers have to be finite")
+    return GraphFunction(
+        modular=parts[0],
+        tails=ends[:, 0].copy(),
+        heads=ends[:, 1].copy(),
+        capacities=parts[1],
+        groups=np.array([element for group in members for element in group], dtype=np.int64),
+        starts=np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)[: len(members)],
+        weights=parts[2],
+    )
+
+
+def _as_integers(values: FloatArray, denominator: int) -> ObjectArray:
+    scaled = [Fraction(value) * denominator for value in values.tolist()]
+    return np.array([math.floor(value) for value in scaled], dtype=object)

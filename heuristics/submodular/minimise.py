@@ -1,0 +1,83 @@
+"""Which method is for which set function, and all methods under their names.
+
+- Sums of arcs and groups with nonnegative data (cuts, coverage, quadratics): one maximum flow, exact.
+- Anything else that is PROVED submodular: the minimum-norm point; if rounding stalls it before its bound
+  closes the gap, the stabilised cutting planes.
+- Not PROVED, but at most 20 elements: all subsets.
+- Otherwise the minimum-norm point as a heuristic: its set, no bound, and never the word optimal.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from depl.heuristics.submodular.answers import Minimum
+from depl.heuristics.submodular.brute_force import brute_force
+from depl.heuristics.submodular.functions import LARGEST_TABLE, SetFunction
+from depl.heuristics.submodular.graphs import GraphFunction
+from depl.heuristics.submodular.max_flow import max_flow
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.heuristics.submodular.stabilised import stabilised_cutting_planes
+from depl.models.errors import InvalidInputError
+
+
+def minimise(function: SetFunction, method: str = "auto") -> Minimum:
+    """Minimise a set function and say what was proved.
+
+    Parameters
+    ----------
+    function : SetFunction
+        f.
+    method : str
+        ``auto`` for the choice described above, or a name in `METHODS`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such method.
+    NotCoveredError
+        If a method asked for by name does not cover the function.
+    """
+    if method not in METHODS:
+        raise InvalidInputError(f"there is no method {method!r}; known are {', '.join(METHODS)}", "method")
+    return METHODS[method](function)
+
+
+def automatic(function: SetFunction) -> Minimum:
+    """The choice of the module's first lines."""
+    if function.submodularity().proved:
+        if isinstance(function, GraphFunction):
+            return max_flow(function)
+        found = minimum_norm_point(function)
+        return found if found.optimal else stabilised_cutting_planes(function)
+    if function.size <= LARGEST_TABLE:
+        return brute_force(function)
+    return minimum_norm_point(function)
+
+
+def cutting_planes_in_cvxpy(function: SetFunction) -> Minimum:
+    """`depl.heuristics.submodular.convex.convex_cutting_planes` without its problem."""
+    # cvxpy takes a second to import, and no other method needs it
+    from depl.heuristics.submodular.convex import convex_cutting_planes
+
+    return convex_cutting_planes(function).minimum
+
+
+def disciplined_in_cvxpy(function: SetFunction) -> Minimum:
+    """`depl.heuristics.submodular.convex.disciplined` without its problem."""
+    from depl.heuristics.submodular.convex import disciplined
+
+    return disciplined(function).minimum
+
+
+METHODS: Mapping[str, Callable[[SetFunction], Minimum]] = MappingProxyType(
+    {
+        "auto": automatic,
+        "brute-force": brute_force,
+        "minimum-norm-point": minimum_norm_point,
+        "max-flow": max_flow,
+        "stabilised-cutting-planes": stabilised_cutting_planes,
+        "cvxpy-cutting-planes": cutting_planes_in_cvxpy,
+        "cvxpy-disciplined": disciplined_in_cvxpy,
+    }
+)
+"""Every method by name; those that do not cover a function refuse with a sentence."""

@@ -1,0 +1,161 @@
+"""The Lovász extension by linear programs: cutting planes, stabilised by queries between best and newest.
+
+The minimum of f^L over the cube is the limit of min { t : t >= f(0) + s_j . x, 0 <= x <= 1 } over the greedy
+bases s_j found so far. Kelley's method asks for the base at the minimiser of this program and needs far too
+many steps from about 200 elements on. Here the base is taken between the best point so far and that minimiser
+(in-out separation, Ben-Ameur and Neto 2007): the next point lies inside, where the extension is less jagged.
+Either the new cut lifts the program, or the point between is better than the best one so far.
+
+The multipliers of the cuts sum to 1, so they are a convex combination s of greedy bases, and the value of the
+program is f(0) + sum of min(0, s_i): the same certificate as that of the minimum-norm point.
+"""
+
+import time
+
+import highspy
+import numpy as np
+
+from depl.heuristics.submodular.answers import Minimum, concluded
+from depl.heuristics.submodular.certificate import greedy_certificate
+from depl.heuristics.submodular.functions import FloatArray, SetFunction
+from depl.heuristics.submodular.lovasz import GreedyBase, steepest_base
+from depl.heuristics.submodular.status import check_base
+from depl.heuristics.submodular.verdicts import Submodularity
+
+_TOWARDS_NEWEST = 0.3
+
+
+def stabilised_cutting_planes(
+    function: SetFunction, *, iterations: int = 10_000, seconds: float | None = None
+) -> Minimum:
+    """Minimise a submodular function by stabilised cutting planes on its Lovász extension, with HiGHS.
+
+    Parameters
+    ----------
+    function : SetFunction
+        If its submodularity is not PROVED, the newest base is checked against every set visited, and the
+        answer is never called optimal.
+    iterations : int
+        Most linear programs.
+    seconds : float, optional
+        Wall time after which to stop.
+
+    Returns
+    -------
+    Minimum
+        With a certificate; ``optimal`` says whether it closes the gap.
+    """
+    stop = None if seconds is None else time.perf_counter() + seconds
+    status = function.submodularity()
+    search = InOut(function)
+    master = _Master(function.size)
+    master.add(search.newest)
+    weights = np.ones(1)
+    for _ in range(iterations):
+        outer, weights = master.solve()
+        if search.closed(weights) or (stop is not None and time.perf_counter() >= stop):
+            break
+        for found in search.query(outer):
+            master.add(found)
+            refutation = None if status.proved else search.refutation()
+            if refutation is not None:
+                status = refutation
+        if not status.proved and status.violation is not None:
+            break
+    orders = [found.order for found in search.found[: len(weights)]]
+    return concluded(function, search.best, greedy_certificate(orders, weights), len(search.found), status)
+
+
+class InOut:
+    """Where to ask for the next base: between the best point so far and the minimiser of the program.
+
+    Attributes
+    ----------
+    found : list of GreedyBase
+        All bases, in the order of the cuts.
+    best : frozenset of int
+        Best set met.
+    """
+
+    def __init__(self, function: SetFunction) -> None:
+        self.function = function
+        self.inner = np.full(function.size, 0.5)
+        first = steepest_base(function, self.inner)
+        self.found = [first]
+        self.empty_value = float(first.values[0])
+        self.inner_value = float(first.base @ self.inner)
+        self.best, self.best_value = first.best_prefix, float(first.values.min())
+
+    @property
+    def newest(self) -> GreedyBase:
+        """The base found last."""
+        return self.found[-1]
+
+    def query(self, outer: FloatArray) -> list[GreedyBase]:
+        """One base between, and one at ``outer`` if the first does not cut it off.
+
+        Parameters
+        ----------
+        outer : ndarray
+            The minimiser of the program, shape (n,).
+        """
+        between = self.inner + _TOWARDS_NEWEST * (outer - self.inner)
+        level = max(float(found.base @ outer) for found in self.found)
+        new = [self._ask(between)]
+        if float(new[0].base @ outer) <= level + 1e-9 * (1 + abs(level)):
+            new.append(self._ask(outer))
+        return new
+
+    def closed(self, weights: FloatArray) -> bool:
+        """Whether the bases with these weights prove the best set, up to a hundredth of the tolerance."""
+        base = sum(weight * found.base for weight, found in zip(weights, self.found, strict=False) if weight)
+        lower = self.empty_value + float(np.minimum(base, 0).sum())
+        scale = max(abs(self.best_value), abs(self.empty_value), float(np.abs(base).max()))
+        return self.best_value - lower <= max(0.99 * float(self.function.granularity), 1e-11 * scale)
+
+    def refutation(self) -> Submodularity | None:
+        """The free check of the newest base on the prefixes of all others, and the other way round."""
+        newest = self.newest
+        for other in self.found[:-1]:
+            for one, two in ((newest, other), (other, newest)):
+                verdict = check_base(self.function, one.order, one.base, two.order, two.values)
+                if verdict is not None:
+                    return verdict
+        return None
+
+    def _ask(self, point: FloatArray) -> GreedyBase:
+        new = steepest_base(self.function, point)
+        self.found.append(new)
+        if new.values.min() < self.best_value:
+            self.best, self.best_value = new.best_prefix, float(new.values.min())
+        value = float(new.base @ point)
+        if value < self.inner_value:
+            self.inner, self.inner_value = point, value
+        return new
+
+
+class _Master:
+    """min t subject to s_j . x - t <= 0, 0 <= x <= 1, in HiGHS; cuts are added to the solved program."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._solver.setOptionValue("output_flag", False)
+        infinity = self._solver.getInfinity()
+        for _ in range(size):
+            self._solver.addVar(0.0, 1.0)
+        self._solver.addVar(-infinity, infinity)
+        self._solver.changeColCost(size, 1.0)
+        self._infinity = infinity
+        self._columns = np.arange(size + 1, dtype=np.int32)
+
+    def add(self, found: GreedyBase) -> None:
+        row = np.append(found.base, -1.0)
+        self._solver.addRow(-self._infinity, 0.0, self._size + 1, self._columns, row)
+
+    def solve(self) -> tuple[FloatArray, FloatArray]:
+        """The minimiser x, and the multipliers of the cuts."""
+        self._solver.run()
+        solution = self._solver.getSolution()
+        weights = np.maximum(-np.array(solution.row_dual), 0.0)
+        return np.array(solution.col_value)[: self._size], weights

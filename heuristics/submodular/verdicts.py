@@ -1,0 +1,67 @@
+"""Submodularity as a verdict of three values, with the reason or the triple that refutes it (E4).
+
+f is submodular iff f(A + i) + f(A + j) >= f(A + i + j) + f(A) for all sets A and elements i != j outside A.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Verdict(Enum):
+    """What is known of the submodularity of a set function."""
+
+    PROVED = "proved"
+    """By construction, or because every triple was tried."""
+    REFUTED = "refuted"
+    """A triple violates it."""
+    UNKNOWN = "unknown"
+    """Neither; nothing that rests on submodularity may be called optimal."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A triple with f(A + i) + f(A + j) < f(A + i + j) + f(A).
+
+    Attributes
+    ----------
+    base : frozenset of int
+        A.
+    first, second : int
+        i and j, different and not in A.
+    excess : float
+        f(A + i + j) + f(A) - f(A + i) - f(A + j) > 0.
+    """
+
+    base: frozenset[int]
+    first: int
+    second: int
+    excess: float
+
+
+@dataclass(frozen=True)
+class Submodularity:
+    """The verdict, why, and the violating triple if there is one."""
+
+    verdict: Verdict
+    reason: str
+    violation: Violation | None = None
+
+    @property
+    def proved(self) -> bool:
+        """Whether an answer may rest on it."""
+        return self.verdict is Verdict.PROVED
+
+
+UNKNOWN = Submodularity(Verdict.UNKNOWN, "nothing is known of the function but its values")
+
+
+def proved(reason: str) -> Submodularity:
+    """A verdict PROVED with its reason."""
+    return Submodularity(Verdict.PROVED, reason)
+
+
+def refuted(violation: Violation) -> Submodularity:
+    """A verdict REFUTED by a triple."""
+    base = sorted(violation.base)
+    reason = f"A = {base}, i = {violation.first}, j = {violation.second} exceed by {violation.excess:.6g}"
+    return Submodularity(Verdict.REFUTED, reason, violation)

@@ -1,0 +1,120 @@
+"""Certificates are computed again from the function, in rational numbers, and forged ones are refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.random_set_functions import SUBMODULAR, random_coverage, random_real_cut
+from depl.heuristics.submodular.certificate import (
+    CertifiedBound,
+    FlowCertificate,
+    GreedyCertificate,
+    greedy_certificate,
+    proves,
+)
+from depl.heuristics.submodular.families import concave_of_weight, iwata, square_root
+from depl.heuristics.submodular.functions import all_values
+from depl.heuristics.submodular.graphs import coverage, cut
+from depl.heuristics.submodular.max_flow import max_flow
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.models.errors import InvalidInputError
+
+HALF = Fraction(1, 2)
+# 0 -> 1 with capacity 4, weights -3 and 1: f = 0, 1, 1, -2
+ARC = cut(2, [(0, 1)], 4, [-3, 1])
+
+
+def test_the_bound_of_two_orders_is_computed_by_hand() -> None:
+    """Bases (1, -3) of the order 0, 1 and (-3, 1) of the order 1, 0; their mean is (-1, -1)."""
+    orders = np.array([[0, 1], [1, 0]])
+    assert GreedyCertificate(orders[:1], (Fraction(1),)).bound(ARC) == CertifiedBound(-3, 3)
+    assert GreedyCertificate(orders, (HALF, HALF)).bound(ARC) == CertifiedBound(-2, 1)
+    assert proves(ARC, frozenset({0, 1}), CertifiedBound(Fraction(-2), Fraction(1)))
+
+
+def test_the_bound_of_a_flow_is_computed_by_hand() -> None:
+    """Flow y on the arc gives the base (-3 + y, 1 - y); y = 2 gives (-1, -1)."""
+    bounds = [
+        FlowCertificate(np.array([y], dtype=object), np.zeros(0, dtype=object), 1).bound(ARC).lower
+        for y in range(5)
+    ]
+    assert bounds == [-3, -2, -2, -2, -3]
+
+
+@pytest.mark.parametrize("family", SUBMODULAR)
+def test_no_convex_combination_of_bases_bounds_more_than_the_least_value(family: str) -> None:
+    rng = np.random.default_rng(4)
+    function = SUBMODULAR[family](rng, 7)
+    least = all_values(function).min()
+    for _ in range(20):
+        orders = [rng.permutation(7) for _ in range(int(rng.integers(1, 5)))]
+        certificate = greedy_certificate(orders, rng.random(len(orders)) + 1e-3)
+        assert sum(certificate.weights) == 1
+        assert certificate.bound(function).lower <= Fraction(float(least)) + Fraction(1, 10**9)
+
+
+def test_small_and_negative_weights_are_left_out() -> None:
+    orders = [np.array([0, 1]), np.array([1, 0]), np.array([0, 1])]
+    certificate = greedy_certificate(orders, np.array([0.25, 0.75, 1e-18]))
+    assert certificate.weights == (Fraction(1, 4), Fraction(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("orders", "weights", "message"),
+    [
+        ([[0, 1]], (HALF,), "sum exactly 1"),
+        ([[0, 1], [1, 0]], (Fraction(3, 2), -HALF), "nonnegative"),
+        ([[0, 0]], (Fraction(1),), "permutation"),
+        ([[0]], (Fraction(1),), "permutation"),
+        ([[0, 1]], (HALF, HALF), "as many weights"),
+    ],
+)
+def test_forged_combinations_are_refused(orders, weights, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        GreedyCertificate(np.array(orders), weights).bound(ARC)
+
+
+def test_forged_flows_are_refused() -> None:
+    function = coverage(2, [[0, 1]], 3, -2)
+    whole = max_flow(function).certificate
+    assert whole.bound(function).lower == -1
+    for shares in ([3, 1], [4, -1], [1, 1]):
+        forged = FlowCertificate(whole.arcs, np.array(shares, dtype=object), whole.denominator)
+        with pytest.raises(InvalidInputError, match="flow"):
+            forged.bound(function)
+    for flow in (5, -1):
+        with pytest.raises(InvalidInputError, match="flow"):
+            FlowCertificate(np.array([flow], dtype=object), np.zeros(0, dtype=object), 1).bound(ARC)
+    with pytest.raises(InvalidInputError, match="arcs and groups only"):
+        whole.bound(iwata(2))
+
+
+def test_a_certificate_of_another_function_bounds_that_function_only() -> None:
+    rng = np.random.default_rng(6)
+    one, other = random_real_cut(rng, 8), random_real_cut(rng, 8)
+    taken = minimum_norm_point(one).certificate
+    assert taken.bound(other).lower <= Fraction(float(all_values(other).min()))
+    assert not proves(other, minimum_norm_point(other).subset, taken.bound(other))
+
+
+def test_a_gap_below_the_granularity_is_no_gap() -> None:
+    bound = CertifiedBound(Fraction(-29, 10), Fraction(1))
+    assert proves(ARC, frozenset({0, 1}), bound)
+    assert not proves(ARC, frozenset({0, 1}), CertifiedBound(Fraction(-3), Fraction(1)))
+    assert not proves(ARC, frozenset({0, 1}), CertifiedBound(Fraction(-1), Fraction(1)))
+
+
+def test_the_error_of_roots_is_on_the_safe_side() -> None:
+    function = concave_of_weight([1.0, 2.0, 3.0], square_root(), [-1.0, 0.3, -0.5])
+    certificate = greedy_certificate([np.array([0, 2, 1])], np.ones(1))
+    chain = function.chain(np.array([0, 2, 1]))
+    plain = float(np.minimum(np.diff(chain), 0).sum())
+    assert float(certificate.bound(function).lower) == pytest.approx(plain, rel=1e-14)
+    assert certificate.bound(function).lower.denominator > 10**50
+
+
+def test_flows_of_groups_bound_like_greedy_bases() -> None:
+    function = random_coverage(np.random.default_rng(10), 30)
+    flow, point = max_flow(function), minimum_norm_point(function)
+    assert flow.certificate.bound(function).lower == function.exact_value(point.subset)

@@ -1,0 +1,316 @@
+"""One contract for all minimisers: the least value, a certificate that holds, and no false claims."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.benchmarks.random_set_functions import NOT_SUBMODULAR, SUBMODULAR, random_cut, random_real_cut
+from depl.heuristics.submodular.answers import Minimum, Proof, concluded
+from depl.heuristics.submodular.brute_force import brute_force
+from depl.heuristics.submodular.certificate import greedy_certificate, proves
+from depl.heuristics.submodular.families import concave_of_weight, iwata, parabola, square_root
+from depl.heuristics.submodular.functions import Oracle, SetFunction, all_values
+from depl.heuristics.submodular.graphs import GraphFunction, coverage, cut, quadratic
+from depl.heuristics.submodular.lovasz import lovasz_extension
+from depl.heuristics.submodular.max_flow import max_flow
+from depl.heuristics.submodular.minimise import METHODS, minimise
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.heuristics.submodular.stabilised import stabilised_cutting_planes
+from depl.heuristics.submodular.status import holds_at
+from depl.heuristics.submodular.verdicts import Verdict, proved
+from depl.models.errors import InvalidInputError, NotCoveredError
+
+RESTS_ON_SUBMODULARITY = [name for name in METHODS if name not in {"auto", "brute-force"}]
+GENERAL = ["minimum-norm-point", "stabilised-cutting-planes", "cvxpy-cutting-planes"]
+
+
+def agrees(function: SetFunction, method: str, least: float) -> None:
+    """The contract: the least value, called optimal, with a certificate that is checked here again."""
+    found = minimise(function, method)
+    assert found.value == pytest.approx(least, abs=1e-9)
+    assert found.value == pytest.approx(function.value(found.subset), abs=1e-12)
+    assert found.optimal, f"{method}: {found.remark}"
+    assert found.lower_bound <= found.value
+    if found.proof is Proof.CERTIFICATE:
+        bound = found.certificate.bound(function)
+        assert proves(function, found.subset, bound)
+        assert float(bound.lower) <= least + 1e-9
+    else:
+        assert found.proof is Proof.ENUMERATION
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("family", SUBMODULAR)
+def test_every_method_finds_the_least_value_of_every_family_it_covers(family: str, method: str) -> None:
+    rng = np.random.default_rng(20260801)
+    for size in (1, 2, 3, 5, 8):
+        if family == "grid cut" and size == 1:
+            continue  # a grid of one point has no arcs to draw
+        function = SUBMODULAR[family](rng, size) if size > 1 else iwata(1)
+        least = float(all_values(function).min())
+        try:
+            agrees(function, method, least)
+        except NotCoveredError:
+            assert method in {"max-flow", "cvxpy-disciplined"}
+            assert not isinstance(function, GraphFunction)
+
+
+def mixed_instances(count: int) -> list[SetFunction]:
+    """``count`` instances, all families in turn, of 4 to 10 elements."""
+    rng = np.random.default_rng(500)
+    draws = list(SUBMODULAR.values())
+    return [draws[place % len(draws)](rng, int(rng.integers(4, 11))) for place in range(count)]
+
+
+def no_wrong_value(count: int) -> None:
+    functions = mixed_instances(count)
+    inside = 0
+    for function in functions:
+        oracle = brute_force(function)
+        inside += 0 < len(oracle.subset) < function.size
+        for method in ("minimum-norm-point", "stabilised-cutting-planes"):
+            agrees(function, method, oracle.value)
+        if isinstance(function, GraphFunction):
+            agrees(function, "max-flow", oracle.value)
+    assert 2 * inside >= count
+
+
+def test_no_wrong_value_on_a_sample_of_48_instances_against_all_subsets_and_minimum_cuts() -> None:
+    no_wrong_value(48)
+
+
+@pytest.mark.slow
+def test_no_wrong_value_on_500_instances_against_all_subsets_and_minimum_cuts() -> None:
+    no_wrong_value(500)
+
+
+def no_claim_on_other_functions(count: int) -> None:
+    rng = np.random.default_rng(77)
+    draws = list(NOT_SUBMODULAR.values())
+    wrong = 0
+    for place in range(count):
+        function = draws[place % len(draws)](rng, int(rng.integers(4, 9)))
+        least = float(all_values(function).min())
+        for method in ("minimum-norm-point", "stabilised-cutting-planes"):
+            found = minimise(function, method)
+            assert not found.optimal
+            assert found.lower_bound == -math.inf
+            assert not found.status.proved
+            wrong += found.value > least + 1e-9
+            if found.status.violation is not None:
+                assert holds_at(function, found.status.violation)
+        assert minimise(function).value == pytest.approx(least)
+        assert minimise(function).proof is Proof.ENUMERATION
+    assert wrong > count / 5  # that no optimum was claimed mattered
+
+
+def test_no_optimum_is_claimed_on_a_sample_of_30_functions_that_are_not_submodular() -> None:
+    no_claim_on_other_functions(30)
+
+
+@pytest.mark.slow
+def test_no_optimum_is_claimed_on_500_functions_that_are_not_submodular() -> None:
+    no_claim_on_other_functions(500)
+
+
+@pytest.mark.parametrize("method", RESTS_ON_SUBMODULARITY)
+def test_a_function_that_is_refuted_by_construction_is_refused_or_left_without_a_claim(method: str) -> None:
+    function = quadratic([[0, 3, -1], [0, 0, -2], [0, 0, 0]], [-1, -2, 1])
+    assert function.submodularity().verdict is Verdict.REFUTED
+    try:
+        found = minimise(function, method)
+    except NotCoveredError:
+        assert method in {"max-flow", "cvxpy-disciplined"}
+        return
+    assert not found.optimal
+    assert "refuted" in found.remark
+
+
+@pytest.mark.parametrize("method", GENERAL)
+def test_an_oracle_is_optimal_only_if_its_caller_proved_it_submodular(method: str) -> None:
+    def evaluate(subset: frozenset[int]) -> int:
+        return len(subset) * (5 - len(subset)) - 3 * (0 in subset) - 3 * (1 in subset) - 2 * (4 in subset)
+
+    assert not minimise(Oracle(5, evaluate), method).optimal
+    found = minimise(Oracle(5, evaluate, known=proved("concave in the number of elements")), method)
+    assert found.optimal
+    assert (found.value, found.subset) == (-8, frozenset(range(5)))
+
+
+def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_nothing() -> None:
+    """f = |S|**2 - 2.5 |S| is -1.5 at one element; the mean (.5, .5, .5) of three bases gives the bound 0."""
+    function = Oracle(3, lambda subset: len(subset) ** 2 - 2.5 * len(subset), known=proved("a lie"))
+    orders = [np.roll(np.arange(3), shift) for shift in range(3)]
+    found = concluded(function, frozenset({0}), greedy_certificate(orders, np.ones(3)), 3)
+    assert found.certificate.bound(function).lower == 0
+    assert not found.optimal
+    assert "not submodular" in found.remark
+
+
+@pytest.mark.parametrize("method", ["auto", *GENERAL])
+def test_the_empty_set_and_everything_are_found_at_the_ends(method: str) -> None:
+    dear = concave_of_weight([1, 2, 3], square_root(), 1.0)
+    cheap = concave_of_weight([1, 2, 3], square_root(), -5.0)
+    agrees(dear, method, 0.0)
+    agrees(cheap, method, math.sqrt(6) - 15)
+    assert minimise(dear, method).subset == frozenset()
+    assert minimise(cheap, method).subset == frozenset(range(3))
+
+
+@pytest.mark.parametrize("method", ["auto", "max-flow", "cvxpy-disciplined", *GENERAL])
+def test_a_function_that_is_zero_everywhere_is_minimised(method: str) -> None:
+    agrees(cut(4, [], 1), method, 0.0)
+
+
+def test_the_constant_of_the_empty_set_is_kept() -> None:
+    base = random_cut(np.random.default_rng(3), 6)
+    moved = GraphFunction(
+        base.modular,
+        base.tails,
+        base.heads,
+        base.capacities,
+        base.groups,
+        base.starts,
+        base.weights,
+        constant=1000.5,
+    )
+    least = float(all_values(base).min()) + 1000.5
+    for method in METHODS:
+        agrees(moved, method, least)
+
+
+@given(st.integers(0, 10**6))
+def test_relabelling_the_elements_relabels_the_value_only(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 9))
+    function, label = random_cut(rng, size), rng.permutation(size)
+    moved = cut(
+        size,
+        np.column_stack([label[function.tails], label[function.heads]]),
+        function.capacities,
+        function.modular[np.argsort(label)],
+    )
+    assert max_flow(function).value == minimum_norm_point(moved).value
+
+
+def test_scaling_a_function_scales_its_minimum() -> None:
+    rng = np.random.default_rng(8)
+    for scale in (2.0**-40, 1e-3, 1e6, 2.0**50):
+        base = random_real_cut(rng, 12)
+        arcs = np.column_stack([base.tails, base.heads])
+        scaled = cut(12, arcs, base.capacities * scale, base.modular * scale)
+        for method in ("max-flow", "minimum-norm-point"):
+            found = minimise(scaled, method)
+            assert found.optimal, (scale, method, found.remark)
+            assert found.value == pytest.approx(scale * minimise(base).value, rel=1e-9)
+
+
+# --- sizes beyond all subsets: two independent methods ------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["cut", "cut with real data", "coverage", "quadratic"])
+@pytest.mark.parametrize("size", [40, 150])
+def test_the_minimum_norm_point_equals_the_minimum_cut(family: str, size: int) -> None:
+    function = SUBMODULAR[family](np.random.default_rng(size), size)
+    flow, point = max_flow(function), minimum_norm_point(function)
+    assert flow.optimal
+    assert point.optimal
+    assert point.value == pytest.approx(flow.value, rel=1e-12)
+    assert 0 < len(flow.subset) < size
+
+
+def test_a_cut_on_1000_elements_is_certified_by_two_methods() -> None:
+    function = random_cut(np.random.default_rng(1000), 1000)
+    flow, point = max_flow(function), minimum_norm_point(function)
+    assert flow.value == point.value
+    for found in (flow, point):
+        assert found.proof is Proof.CERTIFICATE
+        assert function.exact_value(found.subset) - found.certificate.bound(function).lower < 1
+    assert 100 < len(flow.subset) < 900
+
+
+def test_a_flow_is_certified_without_any_gap_even_for_real_data() -> None:
+    function = random_real_cut(np.random.default_rng(5), 200)
+    found = max_flow(function)
+    assert function.exact_value(found.subset) == found.certificate.bound(function).lower
+
+
+def test_flows_beyond_32_bits_are_exact() -> None:
+    """Path 0 -> 1 -> 2 whose capacities, gain at 0 and price at 2 differ by 52 bits."""
+    rewards = [-(2.0**70) - 2.0**18, 0, 2.0**69 + 2.0**17]
+    function = cut(3, [(0, 1), (1, 2)], [2.0**70 + 2.0**18, 2.0**70], rewards)
+    found = max_flow(function)
+    assert found.iterations > 1
+    assert found.value == all_values(function).min() == -(2.0**69) - 2.0**17
+    assert function.exact_value(found.subset) == found.certificate.bound(function).lower
+
+
+def test_capacities_that_together_pass_32_bits_do_not_overflow() -> None:
+    size = 50
+    arcs = [(i, (i + step) % size) for i in range(size) for step in (1, 2, 3)]
+    function = cut(size, arcs, 2**31 - 1, np.where(np.arange(size) % 2, 2.0**33, -(2.0**33)))
+    found, other = max_flow(function), stabilised_cutting_planes(function)
+    assert found.value == other.value
+    assert found.optimal
+
+
+# --- limits and refusals ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [minimum_norm_point, stabilised_cutting_planes])
+def test_a_method_that_is_stopped_early_says_so_and_keeps_a_valid_bound(method) -> None:
+    function = SUBMODULAR["grid cut"](np.random.default_rng(2), 64)
+    least = max_flow(function).value
+    for found in (method(function, iterations=2), method(function, seconds=0.0)):
+        assert isinstance(found, Minimum)
+        assert not found.optimal
+        assert found.lower_bound <= least <= found.value
+        assert "gap" in found.remark
+
+
+def test_unknown_methods_and_uncovered_functions_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="known are auto"):
+        minimise(iwata(3), "simplex")
+    for method in ("max-flow", "cvxpy-disciplined"):
+        with pytest.raises(NotCoveredError):
+            minimise(iwata(3), method)
+        with pytest.raises(NotCoveredError, match="negative arc"):
+            minimise(cut(2, [(0, 1)], -1), method)
+    with pytest.raises(NotCoveredError):
+        minimise(iwata(21), "brute-force")
+
+
+def test_large_functions_without_a_proof_get_an_answer_without_a_claim() -> None:
+    function = Oracle(25, lambda subset: abs(len(subset) - 12))
+    found = minimise(function)
+    assert not found.optimal
+    assert found.lower_bound == -math.inf
+    assert found.value == function.value(found.subset)
+
+
+# --- the extension ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", SUBMODULAR)
+def test_the_lovasz_extension_is_f_on_indicators_and_an_average_of_level_sets_between(family: str) -> None:
+    rng = np.random.default_rng(9)
+    function = SUBMODULAR[family](rng, 5)
+    for index, value in enumerate(all_values(function)):
+        indicator = np.array([index >> bit & 1 for bit in range(5)], dtype=float)
+        assert lovasz_extension(function, indicator) == pytest.approx(value, abs=1e-9)
+    x = rng.random(5)
+    cuts = np.sort(np.concatenate([[0.0, 1.0], x]))
+    levels = [function.value(np.flatnonzero(x > t).tolist()) for t in (cuts[1:] + cuts[:-1]) / 2]
+    assert lovasz_extension(function, x) == pytest.approx(float(np.diff(cuts) @ levels), abs=1e-9)
+
+
+def test_single_changes_that_do_not_help_do_not_prove_a_minimum() -> None:
+    """Iwata-like: no element added to or removed from the empty set helps, but everything is better."""
+    function = concave_of_weight(np.ones(6), parabola(6), -1.0)
+    assert all(function.value([i]) > 0 for i in range(6))
+    assert minimise(function).value == -6
+    assert coverage(2, [[0, 1]], 3, -2).value([0]) == 1
+    assert minimise(coverage(2, [[0, 1]], 3, -2)).value == -1
