@@ -300,17 +300,33 @@ def real_costs(curves: FloatArray, paces: FloatArray, maximum_time: float, toler
 
 @compiled
 def undominated(
-    losses: FloatArray, opened: Integers, curves: FloatArray, paces: FloatArray, charges: FloatArray
-) -> Integers:
-    """Rows that no kept row dominates; rows have to be sorted by loss.
+    losses: FloatArray,
+    opened: Integers,
+    curves: FloatArray,
+    paces: FloatArray,
+    charges: FloatArray,
+    kept: Integers,
+    rows: tuple[int, int],
+    size: int,
+) -> int:
+    """Go through some rows and keep those that no kept row dominates; rows have to be sorted by loss.
 
     Row a dominates row b if its loss is no higher, its price form plus the cost of opening what only a has
     opened is nowhere between the paces above that of b, and it is no slower at the quickest pace.
+
+    Parameters
+    ----------
+    kept : int array (n,)
+        The first ``size`` entries are the rows kept so far; it is changed.
+    rows : pair of int
+        The rows to go through: from the first to before the second.
+
+    Returns
+    -------
+    int
+        How many rows are kept now.
     """
-    count = losses.shape[0]
-    kept = np.empty(count, dtype=np.int64)
-    size = 0
-    for b in range(count):
+    for b in range(rows[0], rows[1]):
         beaten = False
         for position in range(size):
             a = kept[position]
@@ -323,7 +339,7 @@ def undominated(
         if not beaten:
             kept[size] = b
             size += 1
-    return np.sort(kept[:size])
+    return size
 
 
 @compiled

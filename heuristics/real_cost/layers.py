@@ -20,6 +20,8 @@ from depl.models.allocation import TIME_TOLERANCE
 from depl.models.laws import FloatArray
 
 _CUT = 1e-10
+_MOST_NUMBERS = 1 << 26
+_ROWS_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,49 +105,54 @@ def pass_over_layers(
     widest : int
         Labels of a layer in a narrow pass.
     proceed : callable
-        Asked before every layer.
+        Asked now and then, at least before every layer that needs time.
     """
-    return _Pass(criterion, incumbent, max(gap, _CUT), most_labels, widest).run(proceed)
+    return _Pass(criterion, incumbent, max(gap, _CUT), most_labels, widest, proceed).run()
 
 
 class _Pass:
     def __init__(
-        self, criterion: Criterion, incumbent: Incumbent, cut: float, most_labels: int, widest: int
+        self,
+        criterion: Criterion,
+        incumbent: Incumbent,
+        cut: float,
+        most_labels: int,
+        widest: int,
+        proceed: Callable[[], bool],
     ) -> None:
         self.criterion, self.incumbent, self.cut = criterion, incumbent, cut
-        self.most_labels, self.widest = most_labels, widest
+        self.most_labels, self.widest, self.proceed = most_labels, widest, proceed
         self.history: list[tuple[Integers, Integers]] = []
         self.lower, self.labels, self.narrowed = math.inf, 0, False
 
-    def run(self, proceed: Callable[[], bool]) -> Passed:
+    def run(self) -> Passed:
         network, guides = self.criterion.network, self.criterion.guides
         layer = first_layer(network)
         values = np.zeros((1, len(guides.constants)))
         curves = np.zeros((1, *self.criterion.pieces.shape[1:]))
         for epoch in range(len(network.losses)):
-            if not proceed():
-                self.lower = min(self.lower, float(layer.bounds.min()))
-                return Passed(self.lower, self.labels, self.narrowed, True)
             layer, dropped = children(network, guides, epoch, layer, values, self._threshold())
             self.lower = min(self.lower, float(dropped))  # a NumPy number without compilation
-            added = self.criterion.pieces[self.criterion.index[epoch, layer.kinds]]
-            curves = curves[layer.parents] + added
-            kept = self._kept(epoch, layer, curves)
+            layer = selected(layer, self._narrow(layer, np.arange(len(layer.losses)), self._most_rows))
+            if not len(layer.losses):
+                break
+            curves = curves[layer.parents] + self.criterion.pieces[self.criterion.index[epoch, layer.kinds]]
+            kept = self._kept(layer, curves)
+            if kept is None:
+                self.lower = min(self.lower, float(layer.bounds.min()))
+                return Passed(self.lower, self.labels, self.narrowed, True)
             values = values[layer.parents[kept]] + guides.weights[:, epoch, layer.kinds[kept]].T
             layer, curves = selected(layer, kept), curves[kept]
             self.history.append((layer.parents, layer.kinds))
             self.labels += len(kept)
-            if not len(kept):
-                break
         return Passed(self.lower, self.labels, self.narrowed, False)
 
     def _threshold(self) -> float:
         return self.incumbent.value * (1 - self.cut)
 
-    def _kept(self, epoch: int, layer: Layer, curves: FloatArray) -> Integers:
-        """Rows that go on; those that end are offered to the incumbent."""
-        network = self.criterion.network
-        ends = layer.losses <= network.highest_loss
+    def _kept(self, layer: Layer, curves: FloatArray) -> Integers | None:
+        """Rows that go on, those that end being offered to the incumbent; None if there is no time."""
+        ends = layer.losses <= self.criterion.network.highest_loss
         self._end(layer, curves, np.flatnonzero(ends))
         late = ~ends & (layer.bounds >= self._threshold())
         self.lower = min(self.lower, float(layer.bounds[late].min(initial=math.inf)))
@@ -153,15 +160,36 @@ class _Pass:
         end = self.criterion.paces[-1]
         quickest = (curves[:, -1, 0] * end + 2 * curves[:, -1, 1]) * end + curves[:, -1, 2]
         going = going[np.lexsort((quickest[going], layer.losses[going]))]
-        found = []
+        found = [going[:0]]
         for model in np.unique(layer.models[going]):
             rows = going[layer.models[going] == model]
-            best = undominated(
-                layer.losses[rows], layer.opened[rows], curves[rows], self.criterion.paces, network.charges
-            )
+            best = self._undominated(layer, curves[rows], rows)
+            if best is None:
+                return None
             found.append(rows[best])
-        kept = np.concatenate(found) if found else going
-        return self._narrow(layer, kept)
+        kept = np.concatenate(found)
+        enough = self.labels + len(kept) <= self.most_labels
+        return kept if enough else self._narrow(layer, kept, self.widest)
+
+    def _undominated(self, layer: Layer, curves: FloatArray, rows: Integers) -> Integers | None:
+        """Those of some rows, sorted by loss, that none dominates; None if there is no time."""
+        kept, size = np.empty(len(rows), dtype=np.int64), 0
+        losses, opened = layer.losses[rows], layer.opened[rows]
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            if not self.proceed():
+                return None
+            part = first, min(first + _ROWS_AT_ONCE, len(rows))
+            size = undominated(
+                losses,
+                opened,
+                curves,
+                self.criterion.paces,
+                self.criterion.network.charges,
+                kept,
+                part,
+                size,
+            )
+        return np.sort(kept[:size])
 
     def _end(self, layer: Layer, curves: FloatArray, rows: Integers) -> None:
         criterion = self.criterion
@@ -173,13 +201,19 @@ class _Pass:
                 break
             self.incumbent.offer(self._sequence(layer, int(rows[position])))
 
-    def _narrow(self, layer: Layer, kept: Integers) -> Integers:
-        if self.labels + len(kept) <= self.most_labels or len(kept) <= self.widest:
-            return kept
+    @property
+    def _most_rows(self) -> int:
+        """Labels of a layer whose price forms fit into memory."""
+        return max(self.widest, _MOST_NUMBERS // int(self.criterion.pieces[0].size))
+
+    def _narrow(self, layer: Layer, rows: Integers, most: int) -> Integers:
+        """At most so many of some rows, those of least bound."""
+        if len(rows) <= most:
+            return rows
         self.narrowed = True
-        order = kept[np.argsort(layer.bounds[kept], kind="stable")]
-        self.lower = min(self.lower, float(layer.bounds[order[self.widest]]))
-        return order[: self.widest]
+        order = rows[np.argsort(layer.bounds[rows], kind="stable")]
+        self.lower = min(self.lower, float(layer.bounds[order[most]]))
+        return order[:most]
 
     def _sequence(self, layer: Layer, row: int) -> Kinds:
         """The kinds of a label that has just been made."""

@@ -199,7 +199,7 @@ class _Level:
     """Merged prefixes with equally many epochs, n rows, and the steps that lead to them.
 
     ``losses`` is the least loss of each; the steps into row i are ``parents`` and ``kinds`` at the positions
-    first[i], ..., first[i + 1] - 1. ``losses``, ``models``, ``opened`` have the shape (n,), ``counts`` (n, R).
+    first[i], ..., first[i + 1] - 1. ``losses``, ``models`` and ``opened`` have shape (n,), ``counts`` (n, R).
     """
 
     losses: FloatArray
