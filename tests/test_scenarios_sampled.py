@@ -45,6 +45,13 @@ def test_the_gain_of_a_sequence_is_the_fall_of_the_loss_of_its_plan(pairs):
         assert problem.misses(choices_of(problem, plan)) == count_misses(problem.instance, losses)
 
 
+def test_who_gains_exactly_what_is_needed_meets_the_target(bell):
+    needed = SampledProblem(bell, draw_scenarios(bell, 1)).needed
+    gains = np.repeat([needed, np.nextafter(needed, 0), np.nextafter(needed, 9)], 3).reshape(3, 3, 1)
+    problem = SampledProblem(bell, given_scenarios(bell, gains))
+    assert problem.misses([Configuration(0, frozenset(["data"]), 0)]) == 1
+
+
 def test_loads_are_those_of_the_plan(pairs):
     for problem, plan in pairs:
         places = [problem.configurations.index(g) for g in choices_of(problem, plan)]

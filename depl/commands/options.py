@@ -108,7 +108,7 @@ def make_folder(path: str) -> Path:
 
 def positive_count(text: str) -> int:
     """A whole number from 1 on."""
-    value = int(text)
+    value = _whole(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
     return value
@@ -121,7 +121,14 @@ def levels(text: str) -> int | str:
 
 def seed(text: str) -> int:
     """A whole number from 0 on."""
-    value = int(text)
+    value = _whole(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"must not be negative, as {value} is")
     return value
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
