@@ -31,7 +31,7 @@ def random_path_problem(rng: np.random.Generator, epochs: int, models: int = 3) 
     times = 0.3 * work + np.geomspace(0.5, rng.uniform(0.1, 0.3), models)
     losses = np.repeat(-gains[:, None, :], models + 1, axis=1)
     losses[:, :models] += (1 - np.eye(models)) * rng.uniform(0, 0.5, (models, models))
-    path = _wandering(rng, epochs, models)
+    path = wandering(rng, epochs, models)
     steps = list(enumerate(zip((models, *path[:-1]), path, strict=True)))
     drop = -math.fsum(losses[k, before, model] for k, (before, model) in steps)
     time = math.fsum(times[k, model] for k, model in enumerate(path))
@@ -48,8 +48,17 @@ def random_path_problem(rng: np.random.Generator, epochs: int, models: int = 3) 
     )
 
 
-def _wandering(rng: np.random.Generator, epochs: int, models: int) -> tuple[int, ...]:
-    length = int(rng.integers(max(1, math.floor(0.8 * epochs)), epochs + 1))
+def wandering(
+    rng: np.random.Generator, epochs: int, models: int, least: float = 0.8, most: float = 1.0
+) -> tuple[int, ...]:
+    """A path that mostly stays with its model, as long as a share from ``least`` to ``most`` of the epochs.
+
+    Parameters
+    ----------
+    epochs, models : int
+        K_max and M, both at least 1.
+    """
+    length = int(rng.integers(max(1, math.floor(least * epochs)), max(math.floor(most * epochs), 1) + 1))
     path = [int(rng.integers(models))]
     while len(path) < length:
         path.append(path[-1] if rng.random() < _STAYING else int(rng.integers(models)))

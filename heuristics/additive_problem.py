@@ -134,6 +134,10 @@ class AdditiveProblem:
             math.fsum([self.initial_loss, *(self.losses[k, before, model] for k, (before, model) in steps)]),
         )
 
+    def path(self, models: tuple[int, ...]) -> "AdditivePath":
+        """A path with its totals; refuses as `totals` does."""
+        return AdditivePath(models, *self.totals(models))
+
     def feasible(self, path: tuple[int, ...]) -> bool:
         """Whether a path keeps both budgets, within the tolerances."""
         _, time, loss = self.totals(path)
@@ -143,6 +147,16 @@ class AdditiveProblem:
     def names(self, path: tuple[int, ...]) -> tuple[str, ...]:
         """The models of a path."""
         return tuple(self.models[index] for index in path)
+
+
+@dataclass(frozen=True)
+class AdditivePath:
+    """A path with its exact totals."""
+
+    models: tuple[int, ...]
+    weight: float
+    time: float
+    loss: float
 
 
 def additive_problem(

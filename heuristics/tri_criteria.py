@@ -30,8 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.additive_optimum import AdditivePath
-from depl.heuristics.additive_problem import LOSS_TOLERANCE, AdditiveProblem
+from depl.heuristics.additive_problem import LOSS_TOLERANCE, AdditivePath, AdditiveProblem
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import FloatArray

@@ -11,7 +11,7 @@ from depl.benchmarks.figures.ratio_against_levels import RatioCurve, curves_of, 
 from depl.benchmarks.random_paths import random_path_problem
 from depl.benchmarks.results import RESULTS, read
 from depl.benchmarks.sparse_graph import sparse_graph
-from depl.heuristics.additive_optimum import additive_optimum
+from depl.heuristics.labels.setting import least_weight
 from depl.heuristics.layered import cost_up
 from depl.models.risk.rounded import Rounding
 from tests.additive_cases import random_problem
@@ -25,7 +25,7 @@ def test_every_drawn_problem_is_feasible_and_has_to_lose_at_least_half_of_its_lo
         problem = random_path_problem(np.random.default_rng(seed), epochs)
         assert problem.epochs == epochs
         assert 0.1 <= problem.maximum_loss / problem.initial_loss <= 0.5 + 1e-9
-        assert problem.feasible(additive_optimum(problem).models)
+        assert problem.feasible(least_weight(problem).path.models)
 
 
 def test_the_same_state_of_the_generator_draws_the_same_problem():

@@ -1,4 +1,4 @@
-"""The exact optimum of path problems, and the schemes that relax time and cost but keep the loss."""
+"""The schemes that relax time and cost but keep the loss."""
 
 import dataclasses
 import math
@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from depl.heuristics import tri_criteria
-from depl.heuristics.additive_optimum import additive_optimum, dual_prices
 from depl.heuristics.additive_problem import AdditiveProblem, Clock, additive_problem
-from depl.heuristics.layered import cost_down, cost_up
 from depl.heuristics.tri_criteria import least_cost_relaxed, least_weight_relaxed
 from depl.models.allocation import allocate
 from depl.models.epochs import load
@@ -25,60 +23,6 @@ SEEDS = range(60)
 def problem_of(seed: int) -> AdditiveProblem:
     rng = np.random.default_rng(seed)
     return random_problem(rng, int(rng.integers(1, 6)), int(rng.integers(1, 4)), timed=seed % 3 > 0)
-
-
-def test_the_optimum_is_that_of_trying_every_path():
-    feasible = 0
-    for seed in SEEDS:
-        problem = problem_of(seed)
-        found, best = additive_optimum(problem), brute_force(problem)
-        assert (found.weight if found else math.inf) == pytest.approx(best, rel=1e-12)
-        if found is not None:
-            feasible += 1
-            assert problem.feasible(found.models)
-            assert problem.totals(found.models) == (found.weight, found.time, found.loss)
-    assert feasible >= 20
-
-
-def test_a_known_upper_bound_changes_nothing_and_one_that_is_too_low_leaves_nothing():
-    problem = problem_of(4)
-    best = brute_force(problem)
-    assert math.isfinite(best)
-    assert additive_optimum(problem, upper=best).weight == pytest.approx(best, rel=1e-12)
-    assert additive_optimum(problem, upper=0.99 * best) is None
-
-
-def test_dual_prices_prove_what_they_say():
-    for seed in SEEDS:
-        problem = problem_of(seed)
-        best = brute_force(problem)
-        prices, known = dual_prices(problem)
-        assert all(point.bound <= best * (1 + 1e-9) for point in prices)
-        assert known is None or known >= best * (1 - 1e-12)
-        assert [point.bound for point in prices] == sorted((point.bound for point in prices), reverse=True)
-
-
-def test_fifty_epochs_lie_between_the_graphs():
-    rng = np.random.default_rng(12)
-    problem = random_problem(rng, 50, 3)
-    problem = dataclasses.replace(problem, initial_loss=40.0, maximum_loss=15.0, maximum_time=25.0)
-    found = additive_optimum(problem)
-    assert found is not None
-    assert len(found.models) > 20
-    assert cost_down(problem, 300) <= found.weight <= cost_up(problem, 300)
-    assert cost_up(problem, 300) < math.inf
-
-
-@pytest.mark.parametrize("limit", [0.0, -1.0])
-def test_without_any_time_only_a_target_that_is_met_has_a_path(limit):
-    problem = problem_of(4)
-    assert additive_optimum(problem.within(limit, problem.maximum_loss)) is None
-    assert additive_optimum(problem.within(limit, 50.0)).models == ()
-
-
-def test_too_few_labels_are_refused():
-    with pytest.raises(NotCoveredError, match="too many labels"):
-        additive_optimum(problem_of(4), most_labels=1)
 
 
 @pytest.mark.parametrize("eps", [1.0, 0.3, 0.05])
@@ -167,7 +111,6 @@ def test_epochs_that_cost_nothing_are_found_as_such():
     assert least_cost_relaxed(free, 0.5).value == 0
     met = problem.within(problem.maximum_time, 50.0)
     assert least_weight_relaxed(met, 0.5).path.models == ()
-    assert additive_optimum(met).models == ()
 
 
 @pytest.mark.parametrize("eps", [0.0, -1.0, 1.5, math.nan])
