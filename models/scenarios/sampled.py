@@ -34,7 +34,7 @@ class SampledProblem(Choices):
     scenarios: Scenarios
     barred: NDArray[np.bool_] | None = None
 
-    @property
+    @functools.cached_property
     def allowed(self) -> int:
         """How many scenarios may miss."""
         return allowed_misses(self.instance, len(self.scenarios))

@@ -8,7 +8,7 @@ whose data gain the same learn alike and differ only in what they cost, so a kin
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,16 @@ def assignments(problem: Choices) -> Iterator[Assignment]:
         pairs = [(cluster, subset) for cluster, subset in enumerate(chosen) if subset is not None]
         if pairs:
             yield make_assignment(problem, pairs)
+
+
+def undominated(candidates: Iterable[Assignment]) -> list[Assignment]:
+    """Those that no other one contains at the same transfer costs: their plans are plans of that other."""
+    kept: list[tuple[set[int], Assignment]] = []
+    for item in sorted(candidates, key=lambda item: (item.transfers, -sum(map(len, item.options)))):
+        offered = set(itertools.chain.from_iterable(item.options))
+        if not any(item.transfers == other.transfers and offered <= known for known, other in kept):
+            kept.append((offered, item))
+    return [item for _, item in kept]
 
 
 def everything_allowed(problem: Choices) -> Assignment:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from depl.models.laws import FloatArray
 from depl.models.search.kernels import Sample, priced_prefixes
 
-_BISECTIONS = 60
 _SLACK = 1e-9
 
 
@@ -66,20 +65,17 @@ def required_means(sample: Sample, mean: Sample, open_kinds: NDArray[np.bool_]) 
 
 
 def _required(deviations: FloatArray, needed: float, allowed: int) -> float:
+    """needed - c for the largest c with [sum of all e] + [sum of max(0, c - e) but the p smallest e] <= 0.
+
+    Between two of the e that sum is linear in c, so c is found among the pieces.
+    """
     if not np.all(np.isfinite(deviations)):
         return 0.0
-
-    spread = float(np.abs(deviations).max()) + abs(needed)
-    slack = _SLACK * spread * len(deviations)  # exact deviations sum to 0 up to rounding
-
-    def suffices(mean: float) -> bool:
-        short = np.sort(np.maximum(0.0, needed - mean - deviations))
-        return bool(deviations.sum() + short[: len(short) - allowed].sum() <= slack)
-
-    low, high = needed - spread, needed + spread
-    if suffices(low):
-        return -math.inf
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return low
+    kept = np.sort(deviations)[allowed:]
+    slack = _SLACK * (float(np.abs(deviations).max()) + abs(needed)) * len(deviations)
+    room = slack - float(deviations.sum())  # exact deviations sum to at most 0, up to rounding
+    if room < 0:
+        return math.inf
+    parts = (room + np.cumsum(kept)) / np.arange(1, len(kept) + 1)
+    ends = np.append(kept[1:], math.inf)
+    return needed - float(parts[np.argmax(parts <= ends)])

@@ -64,7 +64,8 @@ def root_bound(problem: SampledProblem, time_price: float, gain_price: float) ->
         raise InvalidInputError("must be 0 for an instance without maximum_time", "time_price")
     if problem.misses(()) <= problem.allowed:
         return 0.0
-    return max(0.0, _least(problem, prices, root_assignments(problem), time_price, gain_price)[0])
+    chosen = ((item, _sample(problem, item)) for item in root_assignments(problem))
+    return max(0.0, _least(problem, prices, chosen, time_price, gain_price)[0])
 
 
 def best_root_bound(problem: SampledProblem, time_price: float | None = None) -> DualBound:
@@ -81,7 +82,7 @@ def best_root_bound(problem: SampledProblem, time_price: float | None = None) ->
     everything = list(root_assignments(problem))
     starts = [time_price] if time_price is not None else _time_prices(prices)
     middle = starts[len(starts) // 2]
-    active = _lowest(problem, prices, everything, middle)
+    active = [(item, _sample(problem, item)) for item in _lowest(problem, prices, everything, middle)]
     best = DualBound(0.0, 0.0, 0.0)
     for start in starts:
         best = max(best, _climb(problem, prices, active, start), key=lambda item: item.bound)
@@ -133,7 +134,7 @@ def root_assignments(problem: SampledProblem) -> Iterable[Assignment]:
 def _least(
     problem: SampledProblem,
     prices: Prices,
-    chosen: Iterable[Assignment],
+    chosen: Iterable[tuple[Assignment, Sample]],
     time_price: float,
     gain_price: float,
 ) -> tuple[float, list[float]]:
@@ -141,8 +142,8 @@ def _least(
     paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
     psi = prices.at(time_price)
     bounds = []
-    for item in chosen:
-        values = priced_prefixes(_sample(problem, item), item.cheapest(psi), float(gain_price)).min(axis=0)
+    for item, sample in chosen:
+        values = priced_prefixes(sample, item.cheapest(psi), float(gain_price)).min(axis=0)
         bounds.append(item.transfers + float(_quantile(problem, values)) + gain_price * problem.needed - paid)
     return min(bounds), bounds
 
@@ -169,9 +170,9 @@ def _lowest(
     """The few assignments that are likely to decide the bound."""
     if len(everything) <= _ACTIVE:
         return list(everything)
-    bounds = _least(problem, prices, everything, time_price, _usual(problem, prices, everything, time_price))[
-        1
-    ]
+    usual = _usual(problem, prices, everything, time_price)
+    chosen = ((item, _sample(problem, item)) for item in everything)
+    bounds = _least(problem, prices, chosen, time_price, usual)[1]
     return [everything[index] for index in np.argsort(bounds, kind="stable")[:_ACTIVE]]
 
 
@@ -185,10 +186,10 @@ def _usual(problem: SampledProblem, prices: Prices, chosen: Sequence[Assignment]
 
 
 def _climb(
-    problem: SampledProblem, prices: Prices, active: Sequence[Assignment], time_price: float
+    problem: SampledProblem, prices: Prices, active: Sequence[tuple[Assignment, Sample]], time_price: float
 ) -> DualBound:
     """Golden-section search for the best price of gain, on a logarithmic scale."""
-    usual = _usual(problem, prices, active, time_price)
+    usual = _usual(problem, prices, [item for item, _ in active], time_price)
 
     def bound(exponent: float) -> float:
         return _least(problem, prices, active, time_price, usual * math.exp(exponent))[0]

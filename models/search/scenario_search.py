@@ -2,7 +2,8 @@
 
 1. Plans with at most one switch and exchanges of blocks give an incumbent (`incumbents`). If there is none,
    the search below runs with the fastest times in place of costs until it finds a plan or proves that none
-   exists. A short search among the plans that never go back to a model improves it.
+   exists. Where a short search does not end it, one among the plans that never go back to a model may
+   improve the incumbent.
 2. Subproblems (`tree`) are bounded from below by prices of time and gain (`root_bound.length_bounds`).
 3. A subproblem is searched depth first (`subproblem`). What survives as a leaf is judged by the sums of
    `SampledProblem` and by its exact allocation (`clusters`), so that rounding in the search decides nothing.
@@ -29,6 +30,7 @@ from depl.models.search.subproblem import Subproblem
 from depl.models.search.tree import OPTIMALITY, Task, TreeSearch
 
 _NODES_PER_CALL = 200_000
+_FEW_NODES = 50_000
 _ORDERED_NODES = 200_000
 _MOST_MULTIPLIERS = 6
 _STARTS = 12
@@ -62,12 +64,15 @@ class ScenarioSearch(TreeSearch):
         if self.problem.misses(()) <= self.problem.allowed:
             self.best, self.dual = Clustered((), 0.0, 0.0), DualBound(0.0, 0.0, 0.0)
             return Termination.OPTIMAL
-        self.heuristic()
+        self._first_plans()
         if self.best is None and not self._feasible():
             return Termination.INFEASIBLE
         self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
         self._raise_bound(min(self.dual.bound * (1 - OPTIMALITY), self.threshold))
-        return self._proved(self.tasks())
+        tasks = self.explore(self.tasks(), _FEW_NODES)
+        if tasks:
+            self._ordered_plans()
+        return self._proved(tasks)
 
     def heuristic(self) -> None:
         """Good plans quickly; nothing is proved."""

@@ -19,7 +19,13 @@ from depl.models.errors import NotCoveredError
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import Plan
 from depl.models.result import DualBound, Termination
-from depl.models.search.assignments import LARGEST_ASSIGNMENTS, Assignment, assignments, count_assignments
+from depl.models.search.assignments import (
+    LARGEST_ASSIGNMENTS,
+    Assignment,
+    assignments,
+    count_assignments,
+    undominated,
+)
 from depl.models.search.clusters import Clustered
 from depl.models.search.prices import Prices
 
@@ -101,7 +107,7 @@ class TreeSearch(ABC):
                 f"are {count}; use another method"
             )
         self._prices = Prices.of(self.problem)
-        self._assigned = sorted(assignments(self.problem), key=lambda item: item.transfers)
+        self._assigned = sorted(undominated(assignments(self.problem)), key=lambda item: item.transfers)
 
     @property
     def cost(self) -> float:
