@@ -11,6 +11,8 @@ from depl.instances.generator import random_instances
 from depl.models.allocation import price
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import Reading, evaluate
+from depl.models.laws import Forbidden, Normal, Zero
+from depl.models.problem import ConstantImprovement, Model, Switch
 from depl.models.programs.attainable import attainable
 from depl.models.programs.common import add_no_good, read_choices, usable_keys, write_choices
 from depl.models.programs.cutting import solve_sampled
@@ -247,6 +249,57 @@ def test_a_no_good_excludes_one_sequence_or_all_with_its_gain(tiny_problem):
         alike = [(g.datasets, g.model) for g in chosen]
         expected = [row for row in plans if [(g.datasets, g.model) for g in row] == alike]
         assert excluded == (expected if same_gain else [chosen])
+
+
+def test_a_no_good_leaves_what_goes_on_alone(tiny):
+    problem = SampledProblem(tiny.replace(maximum_loss=12), draw_scenarios(tiny, 12, seed=4))
+    plans = [row for row in sequences(problem) if meets_all(problem, row)]
+    chosen = min(plans, key=len)
+    onward = [row for row in plans if len(row) > len(chosen) and row[: len(chosen)] == chosen]
+    assert onward
+    for same_gain in (False, True):
+        model = price_space(problem)
+        row = add_no_good(model, problem, chosen, same_gain)
+        for choices in onward:
+            assert write_choices(model, problem, choices)
+            assert violation(row) == 0
+
+
+@every_formulation
+def test_one_miss_more_than_is_allowed_is_counted_by_the_program_itself(steady, formulation):
+    """Only two of ten scenarios can be missed at all, and one may; twice the cheapest model misses both."""
+    rule = ConstantImprovement(noise=Normal(mean=5, variance=1))
+    models = tuple(
+        Model(name=name, size=1, demand=demand, improvement=rule)
+        for name, demand in (("first", 2), ("second", 2), ("cheap", 1))
+    )
+    instance = steady.replace(
+        models=models, other_switches=Zero(), maximum_epochs=2, maximum_loss=6, quantile_level=0.9
+    )
+    gains = np.full((10, 2, 3), 5.0)
+    gains[0], gains[1] = [3, 1, 1.9], [1, 3, 1.9]  # needed are 4
+    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, gains)), formulation)
+    assert sorted(instance.models[g.model].name for g in found.choices)[0] == "cheap"
+    assert len({g.model for g in found.choices}) == 2
+    assert (found.termination, found.near_ties) == (Termination.OPTIMAL, 0)
+
+
+@every_formulation
+def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady, formulation):
+    """a then b would do for less, but is forbidden; a then a and a then c fail in one scenario each."""
+    rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
+    models = tuple(
+        Model(name=name, size=1, demand=demand, improvement=rule)
+        for name, demand in (("a", 1), ("b", 2), ("c", 1))
+    )
+    switches = (Switch(previous="a", following="b", law=Forbidden()),)
+    instance = steady.replace(
+        models=models, switches=switches, other_switches=Zero(), maximum_epochs=2, maximum_loss=6
+    )
+    gains = [[[2, 2, 0], [2, 2, 0]], [[2, 2, 0], [0, 2, 2]]]  # [scenario][epoch][model]; needed are 4
+    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, gains)), formulation)
+    assert [instance.models[g.model].name for g in found.choices] == ["b", "b"]
+    assert found.termination is Termination.OPTIMAL
 
 
 def test_a_switch_that_lowers_the_loss_cannot_be_had_without_switching(tiny):
