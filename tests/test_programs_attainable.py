@@ -82,6 +82,15 @@ def test_one_path_is_bounded_by_itself(bell):
     assert bounds.greatest_gain == pytest.approx([3, 6, 9])
 
 
+@pytest.mark.parametrize("short_by", [1e-7, 1e-5, -1e-9])
+def test_a_scenario_that_falls_short_by_little_is_not_met_anyway(bell, short_by):
+    """Needed are 4 - 1e-9; the bonus of the last epoch decides in the first scenario."""
+    gains = np.array([[0, 0, 4 - short_by], [0, 0, 9.0]])[:, :, None]
+    problem = SampledProblem(bell.replace(quantile_level=0.5), given_scenarios(bell, gains))
+    bounds = attainable(problem)
+    assert bounds.met_anyway.tolist() == [short_by < 0, True]
+
+
 def test_an_epoch_that_raises_the_loss_lowers_what_can_be_reached(bell):
     """Gains 5, -9 and 6: after one epoch the target is met, after two it is not, after three not either."""
     gains = np.tile(np.array([5.0, -9.0, 6.0])[None, :, None], (4, 1, 1))

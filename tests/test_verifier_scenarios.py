@@ -94,6 +94,8 @@ def test_misses_are_counted_as_by_hand(bell, steady_plan, level, allowed, ok):
     finding = the(report, "(3)")
     assert (finding.ok, finding.amount) == (ok, 2 - allowed)
     assert finding.message.startswith("2 of 5 scenarios end above l_max")
+    assert finding.kind is (Kind.CHECKED if ok else Kind.FAILED)
+    assert ("1 more than the 1 that may" in finding.message) is not ok
     assert the(report, "claim: scenarios.misses").ok
     assert report.ok is ok
     assert failing(report) == (set() if ok else {"(3)"})
