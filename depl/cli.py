@@ -13,11 +13,18 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import depl
-from depl.commands import check, demo, explain, instances, solve
+from depl.commands import check, demo, explain, front, instances, solve
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.models.errors import DeplError
 
-_COMMANDS = {"demo": demo, "solve": solve, "check": check, "explain": explain, "instances": instances}
+_COMMANDS = {
+    "demo": demo,
+    "solve": solve,
+    "check": check,
+    "explain": explain,
+    "front": front,
+    "instances": instances,
+}
 _EPILOG = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails;
 4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof; 70 internal error

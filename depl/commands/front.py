@@ -1,0 +1,221 @@
+"""``depl front``: the cost of model selection against the target or the time, data and cluster given."""
+
+import argparse
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from depl.benchmarks.figures.canvas import panels, save
+from depl.benchmarks.figures.front import front_figure
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import add_instance, add_json, positive_count, read_instance, require_writable
+from depl.commands.table import fields, table
+from depl.heuristics.additive_problem import (
+    AdditivePath,
+    AdditiveProblem,
+    Weight,
+    additive_problem,
+    most_capable_cluster,
+)
+from depl.heuristics.labels.fronts import Against, FrontPoint, front, spread_budgets, whole_front
+from depl.models.allocation import allocate
+from depl.models.epochs import load
+from depl.models.errors import InvalidInputError
+from depl.models.methods import Limits
+from depl.models.problem import Instance
+from depl.models.result import Termination
+from depl.models.structure import write_text
+from depl.models.wording import number, rounded_down
+
+HELP = "trade the cost of model selection against the target or the time"
+
+_COLUMNS = ("budget", "termination", "weight", "lower_bound", "cost", "epochs", "time", "loss")
+_STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_instance(parser)
+    parser.add_argument(
+        "--against", choices=[kind.value for kind in Against], required=True, help="the budget that varies"
+    )
+    parser.add_argument(
+        "--points", metavar="N", type=positive_count, default=20, help="budgets, evenly spaced; default: 20"
+    )
+    parser.add_argument(
+        "--between", metavar=("LOW", "HIGH"), type=float, nargs=2, help="the range of the budgets"
+    )
+    parser.add_argument(
+        "--whole", action="store_true", help="every step of the front instead, N at most, from the loosest"
+    )
+    parser.add_argument("--cluster", metavar="C", help="where to train; default: the most capable cluster")
+    parser.add_argument("--datasets", metavar="D,...", help="what to train on; default: all datasets")
+    parser.add_argument(
+        "--weight",
+        choices=[kind.value for kind in Weight],
+        help="what is added up and minimised; default: root, without T_max least-resources",
+    )
+    parser.add_argument("--gap", metavar="G", type=float, default=0.0, help="relative gap; default: 0")
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds for all; default: none")
+    parser.add_argument("--out", metavar="FILE", help="write it, as JSON if the name ends in .json, else CSV")
+    parser.add_argument("--figure", metavar="NAME", help="draw it: NAME.png and NAME.svg")
+    add_json(parser, "the front")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Find the front, write and draw it where asked for."""
+    require_writable(options.out)
+    require_writable(options.figure and f"{options.figure}.png")
+    instance = read_instance(options)
+    cluster, datasets = _place(instance, options)
+    weight = None if options.weight is None else Weight(options.weight)
+    problem = additive_problem(instance, datasets, cluster, weight=weight)
+    against = Against(options.against)
+    points = _points(problem, against, options)
+    rows = [_row(instance, datasets, cluster, against, point) for point in points]
+    content = {
+        "instance": instance.name,
+        "against": against.value,
+        "cluster": cluster,
+        "datasets": sorted(datasets),
+        "weight": _weight_name(instance, weight),
+        "loss": "expected",
+        "points": rows,
+    }
+    aside = _written(options, against, content, rows)
+    return Answer(_text(content, rows), _exit_code(points), as_json(content), aside)
+
+
+def _place(instance: Instance, options: argparse.Namespace) -> tuple[str, frozenset[str]]:
+    datasets = [item.name for item in instance.datasets]
+    if options.datasets is not None:
+        datasets = options.datasets.split(",")
+    return options.cluster or most_capable_cluster(instance), frozenset(datasets)
+
+
+def _points(
+    problem: AdditiveProblem, against: Against, options: argparse.Namespace
+) -> tuple[FrontPoint, ...]:
+    limits = Limits(gap=options.gap, time_limit=options.time_limit)
+    if options.whole:
+        low, high = options.between or (-math.inf, math.inf)
+        loosest = problem.maximum_loss if against is Against.LOSS else problem.maximum_time
+        if options.between:
+            loosest = high
+        there = (
+            (problem.maximum_time, loosest) if against is Against.LOSS else (loosest, problem.maximum_loss)
+        )
+        found = whole_front(problem.within(*there), against, options.points, limits)
+        return tuple(point for point in found if point.budget >= low)
+    if options.between:
+        low, high = options.between
+        if not low <= high:
+            raise InvalidInputError(f"the first, {low:g}, must not exceed the second, {high:g}", "--between")
+        count = options.points
+        budgets = tuple(low + (high - low) * i / max(count - 1, 1) for i in range(count))
+    else:
+        budgets = spread_budgets(problem, against, max(options.points, 2), limits)
+    return front(problem, against, budgets, limits)
+
+
+def _row(
+    instance: Instance, datasets: frozenset[str], cluster: str, against: Against, point: FrontPoint
+) -> dict[str, Any]:
+    outcome = point.outcome
+    path = outcome.path
+    return {
+        "budget": point.budget,
+        "termination": outcome.termination.value,
+        "weight": None if path is None else path.weight,
+        "lower_bound": outcome.lower_bound if math.isfinite(outcome.lower_bound) else None,
+        "cost": None if path is None else _cost(instance, datasets, cluster, against, point.budget, path),
+        "epochs": None if path is None else len(path.models),
+        "time": None if path is None else path.time,
+        "loss": None if path is None else path.loss,
+        "models": None if path is None else [instance.models[index].name for index in path.models],
+    }
+
+
+def _cost(
+    instance: Instance,
+    datasets: frozenset[str],
+    cluster: str,
+    against: Against,
+    budget: float,
+    path: AdditivePath,
+) -> float | None:
+    """What the path costs with its resources optimised, and the transfers; None if they do not suffice."""
+    latest = instance.target.maximum_time
+    if against is Against.TIME:
+        latest = budget if math.isfinite(budget) else None
+    loads = [
+        load(instance, k, instance.models[index].name, cluster, datasets)
+        for k, index in enumerate(path.models, start=1)
+    ]
+    cost = allocate(loads, latest, instance.target.round_deadline).cost
+    if path.models:
+        cost += math.fsum(instance.transfer_cost(dataset, cluster) for dataset in sorted(datasets))
+    return cost if math.isfinite(cost) else None
+
+
+def _weight_name(instance: Instance, weight: Weight | None) -> str:
+    if weight is not None:
+        return str(weight.value)
+    usual = Weight.LEAST_RESOURCES if instance.target.maximum_time is None else Weight.ROOT
+    return str(usual.value)
+
+
+def _text(content: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    pairs = [
+        (content["instance"], f"least weight against the {content['against']}"),
+        ("data", f"{', '.join(content['datasets'])} on {content['cluster']}"),
+        ("weight", content["weight"]),
+    ]
+    cells = [[_cell(name, row[name]) for name in _COLUMNS] for row in rows]
+    header = [name.replace("_", " ") for name in _COLUMNS]
+    return f"{fields(pairs)}\n\n{table(header, cells, right=[*header[:1], *header[2:]])}"
+
+
+def _cell(name: str, value: object) -> str:
+    if isinstance(value, float):
+        return rounded_down(value) if name == "lower_bound" else number(value)
+    return "-" if value is None else str(value)
+
+
+def _written(
+    options: argparse.Namespace, against: Against, content: dict[str, Any], rows: list[dict[str, Any]]
+) -> str:
+    said = []
+    if options.out:
+        text = json.dumps(content, indent=2) + "\n" if options.out.endswith(".json") else _csv(rows)
+        write_text(options.out, text)
+        said.append(f"front written to {options.out}")
+    if options.figure:
+        figure, (axes,) = panels(1)
+        front_figure([(row["budget"], row["weight"]) for row in rows], against.value, axes)
+        target = Path(options.figure)
+        files = save(figure, target.parent, target.name)
+        said.append(f"drawn in {files[0]} and {files[1]}")
+    return "\n".join(said)
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    page = io.StringIO()
+    writer = csv.writer(page, lineterminator="\n")
+    writer.writerow([*_COLUMNS, "models"])
+    for row in rows:
+        writer.writerow([*(row[name] for name in _COLUMNS), " ".join(row["models"] or ())])
+    return page.getvalue()
+
+
+def _exit_code(points: tuple[FrontPoint, ...]) -> ExitCode:
+    if any(point.outcome.termination in _STOPPED for point in points):
+        held = any(point.outcome.path is not None for point in points)
+        return ExitCode.STOPPED if held else ExitCode.NOTHING
+    if all(point.outcome.termination is Termination.INFEASIBLE for point in points):
+        return ExitCode.INFEASIBLE
+    return ExitCode.ANSWERED
