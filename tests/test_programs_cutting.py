@@ -222,3 +222,13 @@ def test_a_solver_that_contradicts_a_feasible_plan_proves_nothing(tiny, monkeypa
     assert found.termination is Termination.EXHAUSTED
     assert found.lower_bound == 0
     assert "contradicts" in found.reason
+
+
+def test_a_solver_that_says_nothing_new_ends_the_loop_with_what_is_proved(tiny, monkeypatch):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
+    monkeypatch.setattr(cutting._Direct, "strengthen", lambda *_: Status.OPTIMAL)
+    monkeypatch.setattr(Session, "solve", lambda *_: Answer(Status.OPTIMAL, 1000.0, 500.0))
+    found = solve_sampled(problem)
+    assert found.termination is Termination.EXHAUSTED
+    assert "what was excluded" in found.reason
+    assert 0 < found.lower_bound <= found.cost

@@ -249,7 +249,7 @@ class _Loop:
             if not added and not self._proved(max(PROOF, self.limits.gap)):
                 added = self._settle(program, backend.sequences(answer))
                 if not added:
-                    return self._distrusted(answer)
+                    return self.solution(Termination.EXHAUSTED, "the solver returns what was excluded")
             backend.add(added)
 
     def _trusted(self, answer: Answer) -> bool:

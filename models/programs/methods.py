@@ -19,6 +19,9 @@ _PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)
 def milp(instance: Instance, limits: Limits) -> Outcome:
     """Cheapest plan under scenarios by a mixed-integer program in price space (F2) and HiGHS; proves it.
 
+    The dual bound that comes with a plan (`depl.models.programs.certificate`) has no part in the proof of an
+    optimum; where the solver was stopped, the lower bound is the greater one of HiGHS's and the dual bound.
+
     Parameters
     ----------
     limits : Limits
