@@ -14,7 +14,7 @@ from depl.models.search.kernels import compiled
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-ROUNDING = 1e-13
+ROUNDING = 1e-14
 """Relative error that dominance grants to sums of floating-point numbers."""
 
 _MOST_ROUNDS = 60
