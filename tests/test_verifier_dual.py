@@ -36,6 +36,10 @@ def problems(seed: int, count: int, size: int = 20) -> list[SampledProblem]:
     drawn = random_instances(
         rng, count, maximum_epochs=(2, 3), clusters=(1, 2), datasets=(1, 2), models=(2, 2)
     )
+    drawn = [
+        item.replace(initial_model=item.models[1].name) if index % 3 == 1 else item
+        for index, item in enumerate(drawn)
+    ]
     return [
         SampledProblem(instance, draw_scenarios(instance, size, seed=index, decimals=[None, 2][index % 2]))
         for index, instance in enumerate(drawn)
