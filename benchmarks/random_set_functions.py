@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from depl.benchmarks.random_selections import communicating_selection, submodular_selection
 from depl.heuristics.submodular.families import (
     concave_of_weight,
     facility_location,
@@ -80,6 +81,7 @@ SUBMODULAR: Mapping[str, Draw] = MappingProxyType(
         "square root": random_square_root,
         "facility location": random_facility_location,
         "iwata": random_iwata,
+        "K^ T^": submodular_selection,
     }
 )
 """Families whose submodularity follows from their construction."""
@@ -110,6 +112,7 @@ NOT_SUBMODULAR: Mapping[str, Draw] = MappingProxyType(
         "positive pair": with_a_positive_pair,
         "convex of weight": convex_of_weight,
         "disturbed cut": disturbed_cut,
+        "K^ T^": communicating_selection,
     }
 )
 """Families that violate submodularity."""

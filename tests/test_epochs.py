@@ -282,11 +282,14 @@ KINDS = {name for name in vars(learning) if name.endswith(("Improvement", "DataL
     "ComputeTable",
 }
 EVERYTHING = FIELDS | KINDS
+DATA_LAWS = {"LogDataLaw", "InverseLogDataLaw", "PowerDataLaw", "TableDataLaw"}
 READERS = {
     "models/learning.py": EVERYTHING,  # defines the laws
     "models/problem.py": EVERYTHING,  # defines and validates the instance
     "models/epochs.py": {"improvement", "switch_law", "learning_factor", "demand", "workload"},
     "models/verifier_reading.py": EVERYTHING,  # reads them a second time, on purpose
+    # stage 1 weighs K^ itself, over all volumes, and not what an epoch of a plan gains
+    "heuristics/datasets/epochs_needed.py": {"data_law", "epochs_needed"} | DATA_LAWS,
     "models/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
 }
 

@@ -27,7 +27,7 @@ from depl.heuristics.submodular.functions import (
 from depl.heuristics.submodular.graphs import coverage, cut, quadratic
 from depl.models.errors import InvalidInputError, NotCoveredError
 
-DRAWS = {**SUBMODULAR, **NOT_SUBMODULAR}
+DRAWS = {**SUBMODULAR, **{f"not submodular: {name}": draw for name, draw in NOT_SUBMODULAR.items()}}
 
 
 def drawn(name: str, count: int, smallest: int = 2, largest: int = 8) -> list[SetFunction]:

@@ -17,6 +17,8 @@ class Proof(Enum):
     """Submodularity that is PROVED, and a base whose bound was checked in rational numbers."""
     ENUMERATION = "enumeration"
     """All subsets were tried."""
+    BRANCHING = "branch and bound"
+    """The bound of a search that needs no submodularity meets the value."""
     NONE = "none"
     """The answer is not called optimal."""
 

@@ -1,0 +1,158 @@
+"""E4 as functions: conditions against all triples, and against differences of the product itself."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.benchmarks.random_selections import LAWS, random_selection, submodular_selection
+from depl.heuristics.datasets.conditions import (
+    SelectionFunction,
+    product_is_concave,
+    single_density,
+    submodular_by_condition,
+)
+from depl.heuristics.datasets.epochs_needed import NeededEpochs, TabledEpochs
+from depl.heuristics.datasets.problem import selection_of_numbers
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.heuristics.submodular.status import exhaustive
+from depl.heuristics.submodular.verdicts import UNKNOWN, Verdict
+from depl.models.errors import InvalidInputError
+from depl.models.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
+
+
+def law_of(kind: str, base: float, power: float = 0.4):
+    return {
+        "log": LogDataLaw(a=100.0, b=1.0, base_volume=base),
+        "inverse_log": InverseLogDataLaw(base_volume=base),
+        "power": PowerDataLaw(p=power, base_volume=base),
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "t0", "concave"),
+    [
+        ("log", 3.0, 3.0, True),  # t1 Q0 >= t0, with equality
+        ("log", 3.0, 3.0 + 1e-12, False),
+        ("power", 7.0, 3.0, True),  # Q0 >= (1 + p) t0 / (1 - p) = 7 for p = .4
+        ("power", 7.0, 3.01, False),
+        ("inverse_log", 0.0, 0.0, True),
+        ("inverse_log", 0.0, 1e-9, False),
+    ],
+)
+def test_the_conditions_of_e4_at_their_edge(kind: str, base: float, t0: float, concave: bool) -> None:
+    """T = t0 + t1 Q with t1 = 1, so that T without added volume is t0 + Q0."""
+    law = PowerDataLaw(p=0.4, base_volume=base) if kind == "power" else law_of(kind, base)
+    if kind == "power" and t0 == 3.0:
+        t0 = 3.0 - 1e-12  # .4 is no binary fraction, so that equality cannot be written
+    assert NeededEpochs(law).product_is_concave(t0 + base, 1.0, 5.0) == concave
+
+
+def test_the_inverse_logarithm_is_concave_from_its_threshold_on() -> None:
+    base = 4.0
+    level = math.log1p(base)
+    threshold = ((base + 2) * level - 2 * base) / (level + 2)
+    needed = NeededEpochs(InverseLogDataLaw(base_volume=base))
+    assert needed.product_is_concave(threshold * (1 - 1e-9) + base, 1.0, 5.0)
+    assert not needed.product_is_concave(threshold * (1 + 1e-9) + base, 1.0, 5.0)
+
+
+@given(st.floats(0.05, 20), st.floats(0.0, 30), st.sampled_from(LAWS), st.floats(0.1, 1.9))
+def test_the_conditions_decide_concavity_of_the_product(
+    base: float, t0: float, kind: str, power: float
+) -> None:
+    needed = NeededEpochs(law_of(kind, base, power))
+    points = base * np.linspace(1, 4, 300)
+    concave = needed.product_is_concave(t0 + base, 1.0, 3 * base)
+    if not concave:  # just beyond the edge it shows at the first point only, which no difference sees
+        t0 *= 1.05
+    g = needed.at(points - base) * (t0 + points)
+    bends = np.diff(g, 2)
+    noise = 1e-13 * np.abs(g).max()
+    assert (bends <= noise).all() if concave else (bends >= -noise).any()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_what_the_conditions_prove_all_triples_prove_too(law: str) -> None:
+    rng = np.random.default_rng(3)
+    verdicts = []
+    for _ in range(40):
+        problem = random_selection(rng, int(rng.integers(2, 8)), law, base=True)
+        if rng.random() < 0.5:  # one density, a power of two so that it is one exactly
+            problem = selection_of_numbers(
+                problem.needed, problem.volumes, problem.volumes / 2, problem.fixed_duration
+            )
+            assert single_density(problem) == 0.5
+        by_condition, by_triples = submodular_by_condition(problem), exhaustive(SelectionFunction(problem))
+        verdicts.append((by_condition.verdict, by_triples.verdict))
+        if by_condition.proved:
+            assert by_triples.verdict is Verdict.PROVED
+    assert (Verdict.PROVED, Verdict.PROVED) in verdicts
+    assert (Verdict.UNKNOWN, Verdict.REFUTED) in verdicts
+
+
+def test_where_the_condition_fails_two_equal_datasets_violate_submodularity() -> None:
+    """Necessity for all volumes of one sum: the numbers of E4, f = 11, 10.336, 10.144."""
+    law = LogDataLaw(a=10.0, b=2.0, base_volume=1.0)
+    problem = selection_of_numbers(NeededEpochs(law), [1.0, 1.0], [0.1, 0.1], 1.1)
+    assert not product_is_concave(problem)
+    found = exhaustive(SelectionFunction(problem))
+    assert found.verdict is Verdict.REFUTED
+    assert found.violation.excess == pytest.approx(21.144 - 20.673, abs=1e-3)
+
+
+def test_several_densities_are_proved_and_certified() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        function = submodular_selection(rng, 7)
+        assert single_density(function.problem) is None
+        status = function.submodularity()
+        assert status.proved
+        assert "densities" in status.reason
+        assert exhaustive(function).proved
+        assert minimum_norm_point(function).optimal
+
+
+def test_on_a_concave_product_the_best_nonempty_set_is_an_end() -> None:
+    rng = np.random.default_rng(6)
+    checked = 0
+    for _ in range(200):
+        size = int(rng.integers(2, 7))
+        volumes = rng.integers(1, 9, size).astype(float)
+        law = law_of(str(rng.choice(LAWS)), float(rng.uniform(0, 20)))
+        fixed = float(rng.uniform(0, 20))
+        problem = selection_of_numbers(NeededEpochs(law), volumes, volumes / 2, fixed)
+        if not product_is_concave(problem, float(volumes.min())):
+            continue
+        checked += 1
+        index = np.arange(1, 1 << size)
+        values = problem.values((index[:, None] >> np.arange(size)) & 1 == 1)
+        ends = problem.value(frozenset({int(np.argmin(volumes))})), problem.value(frozenset(range(size)))
+        assert values.min() == pytest.approx(min(ends), rel=1e-12)
+    assert checked > 30
+
+
+def test_constant_needs_and_single_datasets_are_submodular() -> None:
+    assert submodular_by_condition(selection_of_numbers(NeededEpochs(None), [1, 2], [3, 4])).proved
+    lone = selection_of_numbers(NeededEpochs(PowerDataLaw(p=1.0)), [1.0], [3.0])
+    assert submodular_by_condition(lone).proved
+
+
+def test_an_infinite_value_without_data_is_never_proved_and_a_forced_dataset_makes_it_finite() -> None:
+    problem = selection_of_numbers(NeededEpochs(PowerDataLaw(p=0.5)), [4.0, 1.0, 1.0], [4.0, 1.0, 1.0])
+    assert submodular_by_condition(problem) is UNKNOWN
+    with pytest.raises(InvalidInputError, match="infinite without data"):
+        SelectionFunction(problem)
+    forced = problem.restricted(frozenset({0}), frozenset())
+    assert SelectionFunction(forced).value([]) == problem.value(frozenset({0}))
+    assert submodular_by_condition(forced).proved
+
+
+def test_tables_have_no_conditions() -> None:
+    problem = selection_of_numbers(TabledEpochs((math.inf, 3.0, 2.0, 1.0)), [1.0, 1.0], [1.0, 2.0])
+    assert submodular_by_condition(problem) is UNKNOWN
+    assert not product_is_concave(problem)
+    with pytest.raises(InvalidInputError, match="table"):
+        SelectionFunction(problem)

@@ -1,0 +1,470 @@
+"""Stage 1: what follows from an instance, and every rule against all subsets and dynamic programming."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.benchmarks.random_selections import LAWS, communicating_selection, random_selection
+from depl.heuristics.datasets.branching import branch_and_bound
+from depl.heuristics.datasets.epochs_needed import NeededEpochs, TabledEpochs
+from depl.heuristics.datasets.hardness import partition_selection
+from depl.heuristics.datasets.prefix import best_prefix, density_order, rule_holds
+from depl.heuristics.datasets.problem import SelectionProblem, selection_of_numbers, selection_problem
+from depl.heuristics.datasets.relaxation import flip_bounds, relaxed
+from depl.heuristics.datasets.select import Rule, ranked_selections, select_datasets
+from depl.heuristics.datasets.subset_sum import subset_sum
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.heuristics.submodular.status import exhaustive
+from depl.heuristics.submodular.verdicts import Verdict
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.laws import Deterministic
+from depl.models.learning import (
+    ConstantImprovement,
+    InverseLogDataLaw,
+    LogDataLaw,
+    PowerDataLaw,
+    SubsetEpochs,
+    TableDataLaw,
+)
+from depl.models.problem import Cluster, ComputeTable, Dataset, Model, Transfer
+
+
+def all_sets(problem: SelectionProblem, nonempty: bool = True) -> list[tuple[float, frozenset[int]]]:
+    """Every allowed set with its value, best first; values by the definition, one by one."""
+    sets = [
+        frozenset(place for place in range(problem.size) if index >> place & 1)
+        for index in range(1 if nonempty else 0, 1 << problem.size)
+    ]
+    return sorted(((by_definition(problem, chosen), chosen) for chosen in sets), key=lambda row: row[0])
+
+
+def by_definition(problem: SelectionProblem, chosen: frozenset[int]) -> float:
+    """K^(Q) (t0 + sum tau) + sum beta, with K^ written out once more."""
+    law = problem.needed.law
+    total = problem.needed.base_volume + sum(problem.volumes[d] for d in chosen)
+    if law is None:
+        epochs = 1.0
+    elif total == 0:
+        return math.inf
+    elif isinstance(law, LogDataLaw):
+        epochs = law.a - law.b * math.log(total)
+    elif isinstance(law, InverseLogDataLaw):
+        epochs = law.a / math.log(1 + total)
+    else:
+        epochs = law.a * total**-law.p
+    time = epochs * (problem.fixed_duration + sum(problem.durations[d] for d in chosen))
+    return time + sum(problem.transfers[d] for d in chosen) + problem.constant
+
+
+def drawn(seed: int, count: int, largest: int = 9, **options) -> list[SelectionProblem]:
+    rng = np.random.default_rng(seed)
+    return [random_selection(rng, int(rng.integers(1, largest + 1)), **options) for _ in range(count)]
+
+
+# --- what follows from an instance --------------------------------------------------------------------
+
+
+def test_t0_and_tau_of_steady_are_computed_by_hand(steady) -> None:
+    """tau = demand 2 * volume 4 / r 10 = 0.8, t0 = s 1 / b 2 = 0.5, K^ = 1 without a data law."""
+    problem = selection_problem(steady)
+    assert (problem.names, problem.durations.tolist(), problem.fixed_duration) == (("data",), [0.8], 0.5)
+    assert problem.value(frozenset({0})) == 1.3
+    assert problem.transfers.tolist() == [0]
+    assert select_datasets(steady).value == 1.3
+
+
+def test_the_model_of_largest_demand_and_the_cluster_with_most_resources_are_assumed(steady) -> None:
+    improvement = ConstantImprovement(noise=Deterministic(value=2))
+    instance = steady.replace(
+        clusters=(
+            Cluster(name="strong", capacity=12, bandwidth=9, unit_cost=1),
+            Cluster(name="many", capacity=5, bandwidth=4, unit_cost=1, nodes=4),
+        ),
+        models=(
+            Model(name="small", size=9, demand=2, improvement=improvement),
+            Model(name="full", size=2, demand=5, improvement=improvement),
+        ),
+        datasets=(Dataset(name="rich", volume=4, work=8), Dataset(name="plain", volume=2)),
+        transfers=(
+            Transfer(dataset="rich", cluster="many", cost=7),
+            Transfer(dataset="plain", cluster="strong", cost=99),
+        ),
+        data_law=PowerDataLaw(p=0.5),
+    )
+    problem = selection_problem(instance)
+    assert problem.durations.tolist() == [5 * 8 / 20, 5 * 2 / 20]
+    assert problem.volumes.tolist() == [4, 2]
+    assert problem.fixed_duration == 2 / 4
+    priced = selection_problem(instance, time_price=3.0)
+    assert priced.transfers.tolist() == [7, 0]
+    assert priced.durations.tolist() == [6.0, 1.5]
+    assert priced.value(frozenset({0})) == pytest.approx(4**-0.5 * (1.5 + 6) + 7)
+    for choice in ({0}, {1}, {0, 1}):
+        expected = instance.learning_factor(frozenset({"rich", "plain"}))
+        ratio = problem.needed.at(6.0) / problem.needed.at(problem.volumes[sorted(choice)].sum())
+        names = frozenset(problem.names[place] for place in choice)
+        assert ratio == pytest.approx(instance.learning_factor(names) / expected)
+
+
+def test_tables_of_compute_take_the_epoch_and_the_model_with_most_work(steady) -> None:
+    improvement = ConstantImprovement(noise=Deterministic(value=2))
+    each = Model(
+        name="each",
+        size=1,
+        improvement=improvement,
+        compute=(
+            ComputeTable(dataset="a", epochs=(1, 2, 3)),
+            ComputeTable(dataset="b", epochs=(10, 30, 20)),
+        ),
+    )
+    whole = Model(name="whole", size=1, improvement=improvement, compute=(ComputeTable(epochs=(50, 40, 60)),))
+    datasets = [Dataset(name="a", volume=4), Dataset(name="b", volume=1)]
+    by_data = selection_problem(steady.replace(datasets=datasets, models=[each]))
+    assert by_data.durations.tolist() == [0.2, 3.0]
+    fixed = selection_problem(steady.replace(datasets=datasets, models=[each, whole]))
+    assert fixed.durations.tolist() == [0, 0]
+    assert fixed.fixed_duration == 0.5 + 6.0
+
+
+def test_a_table_of_epochs_is_enumerated(steady) -> None:
+    """K^ = 4, 3, 2 for {a}, {b}, both; tau = 0.8 a + 1.2 b with t0 = .5: 5.2, 5.1, 5.0."""
+    instance = steady.replace(
+        datasets=[Dataset(name="a", volume=4), Dataset(name="b", volume=6)],
+        data_law=TableDataLaw(
+            subsets=[
+                SubsetEpochs(datasets=["a"], epochs=4),
+                SubsetEpochs(datasets=["b"], epochs=3),
+                SubsetEpochs(datasets=["b", "a"], epochs=2),
+            ]
+        ),
+    )
+    found = select_datasets(instance)
+    assert found.rule is Rule.TABLE
+    assert (found.datasets, found.value) == (("a", "b"), pytest.approx(5.0))
+    problem = selection_problem(instance)
+    assert isinstance(problem.needed, TabledEpochs)
+    assert [problem.value(frozenset({place})) for place in (0, 1)] == pytest.approx([5.2, 5.1])
+    for refused in (best_prefix, branch_and_bound, subset_sum, relaxed):
+        with pytest.raises(NotCoveredError):
+            refused(problem)
+    with pytest.raises(NotCoveredError):
+        ranked_selections(problem, 1)
+    with pytest.raises(InvalidInputError):
+        problem.restricted(frozenset({0}), frozenset())
+
+
+# --- K^ -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        LogDataLaw(a=9.0, b=2.0, base_volume=0.5),
+        InverseLogDataLaw(a=3.0, base_volume=0.5),
+        PowerDataLaw(a=2.0, p=0.7, base_volume=0.5),
+        PowerDataLaw(a=2.0, p=0.0),
+        LogDataLaw(a=9.0, b=0.0),
+        None,
+    ],
+)
+def test_slope_and_curvature_are_the_derivatives_of_k(law) -> None:
+    needed = NeededEpochs(law, present=0.25)
+    for volume in (0.5, 2.0, 7.0):
+        step = 1e-4
+        left, here, right = (float(needed.at(volume + shift)) for shift in (-step, 0, step))
+        assert float(needed.slope(volume)) == pytest.approx((right - left) / (2 * step), abs=1e-6)
+        bend = (left - 2 * here + right) / step**2
+        slope = float(needed.slope(volume))
+        assert float(needed.curvature(volume)) * -slope == pytest.approx(bend, abs=1e-5)
+        assert float(needed.exact(_fraction(volume))) == pytest.approx(here, rel=1e-14)
+        if law is not None:
+            assert here == pytest.approx(law.epochs_needed(volume + 0.25))
+
+
+def _fraction(volume: float):
+    from fractions import Fraction
+
+    return Fraction(volume)
+
+
+@given(st.floats(0.05, 20), st.floats(0.01, 30), st.sampled_from(LAWS))
+def test_the_reciprocal_is_convex_where_the_rule_says_so(low: float, b: float, kind: str) -> None:
+    law = {
+        "log": LogDataLaw(a=b * (math.log(50) + 1), b=b),
+        "inverse_log": InverseLogDataLaw(),
+        "power": PowerDataLaw(p=b / 10),
+    }[kind]
+    needed = NeededEpochs(law)
+    points = np.linspace(low, 50.0, 400)
+    bends = np.diff(1 / needed.at(points), 2)
+    if needed.reciprocal_is_convex(low):
+        assert (bends >= -1e-9 * np.abs(1 / needed.at(points)).max()).all()
+    else:
+        assert (bends < 1e-9).any()
+
+
+# --- rules against all subsets ------------------------------------------------------------------------
+
+
+def no_wrong_selection(count: int) -> None:
+    rules: Counter[Rule] = Counter()
+    for seed, priced in ((1, False), (2, True)):
+        for problem in drawn(seed, count // 2, priced=priced):
+            least = all_sets(problem)[0][0]
+            found = select_datasets(problem)
+            assert found.value == pytest.approx(least, rel=1e-11)
+            assert found.optimal
+            assert found.lower_bound <= least * (1 + 1e-12)
+            rules[found.rule] += 1
+    assert min(rules[rule] for rule in (Rule.PREFIX, Rule.BRANCHING)) >= count / 10
+
+
+def test_every_selection_of_a_sample_of_80_is_the_best_of_all_sets() -> None:
+    no_wrong_selection(80)
+
+
+@pytest.mark.slow
+def test_every_selection_of_500_is_the_best_of_all_sets() -> None:
+    no_wrong_selection(500)
+
+
+def test_the_empty_set_may_be_best_where_it_is_allowed() -> None:
+    empty = 0
+    for problem in drawn(3, 40, base=True):
+        least, chosen = all_sets(problem, nonempty=False)[0]
+        found = select_datasets(problem, nonempty=False)
+        assert found.value == pytest.approx(least, rel=1e-11)
+        assert found.optimal
+        empty += not chosen
+    assert empty >= 5
+
+
+def test_the_prefix_rule_is_optimal_wherever_its_condition_holds() -> None:
+    checked = 0
+    for problem in drawn(4, 150):
+        for nonempty in (True, False):
+            if rule_holds(problem, nonempty):
+                checked += 1
+                least = all_sets(problem, nonempty)[0][0]
+                assert problem.value(best_prefix(problem, nonempty)) == pytest.approx(least, rel=1e-12)
+    assert checked > 50
+
+
+def test_a_plain_prefix_is_not_enough_where_a_dataset_has_to_be_used() -> None:
+    """The counterexample of the design: the best prefix costs 1.372, the other dataset alone 1.200."""
+    law = LogDataLaw(a=1.3068, b=1.0)
+    problem = selection_of_numbers(NeededEpochs(law), [1.0, 0.5], [1.0, 0.55], 0.05)
+    assert density_order(problem).tolist() == [0, 1]
+    prefixes = [problem.value(frozenset(range(count))) for count in (1, 2)]
+    assert prefixes == pytest.approx([1.372, 1.442], abs=1e-3)
+    found = select_datasets(problem)
+    assert found.rule is Rule.PREFIX
+    assert (found.datasets, found.value) == (("1",), pytest.approx(1.2, abs=1e-3))
+
+
+def test_concave_products_are_solved_at_an_end() -> None:
+    law = LogDataLaw(a=12.0, b=2.0, base_volume=10.0)
+    volumes = np.array([3.0, 1.0, 2.0])
+    problem = selection_of_numbers(NeededEpochs(law), volumes, volumes / 2, 5.0)
+    found = select_datasets(problem)
+    assert found.rule is Rule.ENDS
+    assert found.value == pytest.approx(all_sets(problem)[0][0], rel=1e-14)
+    assert found.datasets in {("1",), ("0", "1", "2")}
+
+
+def test_without_a_data_law_the_quickest_dataset_is_used() -> None:
+    problem = selection_of_numbers(NeededEpochs(None), [5.0, 1.0, 2.0], [3.0, 0.7, 0.5], 1.0)
+    assert select_datasets(problem).datasets == ("2",)
+
+
+# --- two exact roads for larger problems --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("size", [30, 200])
+def test_branch_and_bound_equals_dynamic_programming_on_whole_volumes(law: str, size: int) -> None:
+    rng = np.random.default_rng(size)
+    for _ in range(4):
+        volumes = rng.integers(1, 60, size).astype(float)
+        needed = {
+            "log": NeededEpochs(LogDataLaw(a=3 + math.log(volumes.sum()), b=1.0, base_volume=3.0)),
+            "inverse_log": NeededEpochs(InverseLogDataLaw()),
+            "power": NeededEpochs(PowerDataLaw(p=0.6)),
+        }[law]
+        durations = volumes * rng.uniform(0.3, 1.7, size)
+        problem = selection_of_numbers(needed, volumes, durations, float(rng.uniform(0, 0.5) * volumes.sum()))
+        found, (subset, value) = branch_and_bound(problem), subset_sum(problem)
+        assert found.optimal
+        assert found.value == pytest.approx(value, rel=1e-11)
+        assert value == problem.value(subset)
+
+
+def interior_problems_of_1000(count: int) -> list[SelectionProblem]:
+    """Communication about as dear as computing, so that a part of the data is best."""
+    rng = np.random.default_rng(1000)
+    found = []
+    for place in range(count):
+        volumes = rng.uniform(0.2, 1.0, 1000)
+        whole = float(volumes.sum())
+        needed = (
+            NeededEpochs(LogDataLaw(a=math.log(4 * whole), b=1.0, base_volume=5.0)),
+            NeededEpochs(InverseLogDataLaw(base_volume=1.0)),
+            NeededEpochs(PowerDataLaw(p=0.5)),
+        )[place % 3]
+        durations = volumes * rng.uniform(0.3, 1.7, 1000)
+        found.append(selection_of_numbers(needed, volumes, durations, float(rng.uniform(0.1, 0.6) * whole)))
+    return found
+
+
+def test_1000_datasets_are_solved_exactly_within_50_nodes() -> None:
+    inside = 0
+    for problem in interior_problems_of_1000(6):
+        found = branch_and_bound(problem)
+        assert found.optimal
+        assert found.nodes <= 50
+        inside += 10 < len(found.subset) < 990
+    assert inside >= 5
+
+
+# --- bounds -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("priced", [False, True])
+def test_relaxations_and_flips_bound_every_set_from_below(priced: bool) -> None:
+    for problem in drawn(6, 30, largest=7, priced=priced):
+        sets = all_sets(problem, nonempty=False)
+        assert relaxed(problem).bound <= sets[0][0] * (1 + 1e-12)
+        least = float(problem.volumes.min())
+        assert relaxed(problem, least=least).bound <= all_sets(problem)[0][0] * (1 + 1e-12)
+        if priced:
+            continue
+        left_out, taken = flip_bounds(problem, math.inf)
+        for place in range(problem.size):
+            assert left_out[place] <= min(v for v, s in sets if place not in s) * (1 + 1e-12)
+            assert taken[place] <= min(v for v, s in sets if place in s) * (1 + 1e-12)
+
+
+def test_without_prices_the_relaxation_is_tight_at_a_corner() -> None:
+    """K^ = 1/Q with t0 = 0 and one density: every set costs the density."""
+    problem = selection_of_numbers(NeededEpochs(PowerDataLaw(p=1.0)), [1.0, 2.0], [3.0, 6.0])
+    assert branch_and_bound(problem).lower_bound == pytest.approx(3.0, rel=1e-9)
+    assert select_datasets(problem).value == pytest.approx(3.0)
+
+
+def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal() -> None:
+    problem = partition_selection([7, 7, 5, 5, 5, 3])
+    stopped = select_datasets(problem, nodes=2)
+    whole = select_datasets(problem)
+    assert stopped.rule is Rule.NONE
+    assert not stopped.optimal
+    assert stopped.lower_bound < whole.value <= stopped.value
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        select_datasets(problem, nodes=0)
+
+
+# --- hardness -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("numbers", "splits"),
+    [([3, 5, 2, 4], True), ([2, 2, 2, 4, 30], False), ([8, 6, 6], False), ([1, 2, 3, 4, 5, 7], True)],
+)
+def test_the_least_value_tells_whether_numbers_split_into_halves(numbers: list[int], splits: bool) -> None:
+    found = select_datasets(partition_selection(numbers))
+    best = 1 + sum(numbers) / 2
+    assert found.optimal
+    assert (found.value <= best * (1 + 1e-12)) == splits
+    assert found.value >= best * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("numbers", [[], [1, 2], [0, 2], [-1, 1]])
+def test_what_is_no_partition_instance_is_refused(numbers: list[int]) -> None:
+    with pytest.raises(InvalidInputError):
+        partition_selection(numbers)
+
+
+def test_partition_sums_beyond_double_precision_are_refused() -> None:
+    with pytest.raises(NotCoveredError, match="too large"):
+        partition_selection([10**6, 10**6])
+
+
+# --- where submodular methods must not speak ----------------------------------------------------------
+
+
+def exact_where_submodularity_fails(count: int) -> int:
+    rng = np.random.default_rng(555)
+    wrong = seen = 0
+    while seen < count:
+        function = communicating_selection(rng, int(rng.integers(4, 9)))
+        if exhaustive(function).verdict is not Verdict.REFUTED:
+            continue
+        seen += 1
+        least = all_sets(function.problem, nonempty=False)[0][0]
+        point = minimum_norm_point(function)
+        assert not point.optimal
+        wrong += point.value > least * (1 + 1e-9)
+        found = select_datasets(function.problem, nonempty=False)
+        assert found.optimal
+        assert found.value == pytest.approx(least, rel=1e-11)
+    return wrong
+
+
+def test_the_selection_is_exact_on_a_sample_of_30_products_that_are_not_submodular() -> None:
+    exact_where_submodularity_fails(30)
+
+
+@pytest.mark.slow
+def test_the_selection_is_exact_on_500_products_that_are_not_submodular() -> None:
+    assert exact_where_submodularity_fails(500) > 0
+
+
+# --- k best, refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("priced", [False, True])
+def test_ranked_selections_match_enumeration(priced: bool) -> None:
+    for problem in drawn(8, 6, largest=6, priced=priced):
+        expected = [value for value, _ in all_sets(problem)[:8]]
+        found = ranked_selections(problem, 8)
+        assert [item.value for item in found] == pytest.approx(expected, rel=1e-9)
+        assert len({item.datasets for item in found}) == len(found)
+        assert all(item.optimal for item in found)
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        ranked_selections(problem, 0)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        (([0.0], [1.0], 0.0), "positive"),
+        (([1.0], [-1.0], 0.0), "nonnegative"),
+        (([1.0], [math.inf], 0.0), "finite"),
+        (([1.0], [1.0], -1.0), "fixed_duration"),
+        (([100.0], [1.0], 0.0), "K\\^ must be positive"),
+    ],
+)
+def test_what_is_no_problem_is_refused(numbers, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        selection_of_numbers(NeededEpochs(LogDataLaw(a=4.0, b=1.0)), *numbers)
+
+
+def test_units_are_given_once(tiny) -> None:
+    with pytest.raises(InvalidInputError, match="time_price"):
+        select_datasets(selection_problem(tiny), time_price=1.0)
+    for price in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(InvalidInputError, match="time_price"):
+            selection_problem(tiny, time_price=price)
+
+
+def test_dynamic_programming_refuses_what_it_does_not_cover() -> None:
+    needed = NeededEpochs(PowerDataLaw(p=1.0))
+    with pytest.raises(NotCoveredError, match="whole"):
+        subset_sum(selection_of_numbers(needed, [1.5], [1.0]))
+    with pytest.raises(NotCoveredError, match="transfer"):
+        subset_sum(selection_of_numbers(needed, [1.0], [1.0], 0.0, 1.0))
+    with pytest.raises(NotCoveredError, match="too many"):
+        subset_sum(selection_of_numbers(needed, [2e9, 1.0], [1.0, 1.0]))
