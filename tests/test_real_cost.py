@@ -1,5 +1,6 @@
 """Model and cluster selection on the real cost: problem, search, bounds, limits."""
 
+import dataclasses
 import math
 import os
 import subprocess
@@ -202,6 +203,51 @@ def test_more_money_per_unit_scales_the_cost_and_a_reordering_changes_nothing():
         turned = instance.replace(models=instance.models[::-1], clusters=instance.clusters[::-1])
         again = cheapest_sequence(real_cost_problem(turned, dict(reversed(data.items()))))
         assert again.cost == pytest.approx(found.cost, rel=1e-9) or found.cost == again.cost
+
+
+@pytest.mark.parametrize("maximum_time", [2.6, 2.6 * (1 - 5e-10), 2.6 * (1 + 1e-9)])
+def test_a_time_limit_that_full_resources_just_keep_is_kept(steady, maximum_time):
+    tight = steady.replace(maximum_time=maximum_time)
+    found = cheapest_sequence(real_cost_problem(tight, {"site": frozenset({"data"})}))
+    assert found.termination is Termination.OPTIMAL
+    assert found.cost == pytest.approx(2 * 3 * 10, rel=1e-7)
+
+
+def test_a_target_that_is_met_but_for_a_rounding_is_met():
+    problem = dataclasses.replace(two_clusters(0.0), losses=np.full((3, 2, 2), -0.1), initial_loss=0.3)
+    assert 0.3 - 0.1 - 0.1 - 0.1 < 0 < 0.3 - 3 * 0.1 + 1e-16
+    for missing in (0.0, 5e-10):
+        found = cheapest_sequence(dataclasses.replace(problem, maximum_loss=-missing))
+        assert found.cost == pytest.approx(10, rel=1e-12)
+    missed = cheapest_sequence(dataclasses.replace(problem, maximum_loss=-2e-9))
+    assert missed.termination is Termination.INFEASIBLE
+
+
+def test_an_initial_model_makes_the_first_epoch_a_switch():
+    rng = np.random.default_rng(20270)
+    drawings = (drawn(rng, 4) for _ in range(200))
+    chosen = [row for row in drawings if row[0].target.initial_model is not None][:8]
+    assert len(chosen) == 8
+    for instance, data in chosen:
+        problem = real_cost_problem(instance, data)
+        agrees(problem)
+        known = instance.target.initial_model
+        for g, (_, model) in enumerate(problem.kinds):
+            allowed = instance.may_follow(known, problem.models[model])
+            assert problem.allowed[0, problem.start, g] <= allowed
+
+
+def test_progress_narrows_the_interval():
+    rows = []
+    rng = np.random.default_rng(20271)
+    for _ in range(10):
+        first = len(rows)
+        limits = Limits(progress=lambda _, cost, bound: rows.append((cost, bound)))
+        cheapest_sequence(random_problem(rng, 5, 2, 2), limits)
+        mine = rows[first:]
+        assert mine == sorted(mine, key=lambda row: (-row[0], row[1]))
+        assert all(bound <= cost for cost, bound in mine)
+    assert rows
 
 
 def test_bad_problems_are_refused(steady):

@@ -10,6 +10,7 @@ import pytest
 
 from depl.heuristics.real_cost.problem import RealCostProblem, real_cost_problem
 from depl.heuristics.real_cost.ranking import Ranking, k_best
+from depl.models.enumeration import build_plan
 from depl.models.errors import InvalidInputError
 from depl.models.methods import Limits
 from depl.models.result import Termination
@@ -124,3 +125,13 @@ def test_an_expired_time_limit_ends_the_ranking():
 def test_a_count_below_one_is_refused(steady):
     with pytest.raises(InvalidInputError, match="at least 1"):
         k_best(real_cost_problem(steady, {"site": frozenset({"data"})}), 0)
+
+
+def test_the_second_candidate_of_the_hand_solved_instance_is_its_optimum(tiny, tiny_optimum):
+    data = {row.cluster: frozenset(row.datasets) for row in tiny_optimum.data}
+    problem = real_cost_problem(tiny, data)
+    found, _ = k_best(problem, 2)
+    plan = build_plan(tiny, data, problem.configurations(found[1].sequence))
+    assert (plan.data, plan.epochs) == (tiny_optimum.data, tiny_optimum.epochs)
+    assert found[1].cost == pytest.approx(28, rel=1e-12)
+    assert found[0].cost < 28  # it keeps the target in the mean only

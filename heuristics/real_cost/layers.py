@@ -20,7 +20,7 @@ from depl.models.allocation import TIME_TOLERANCE
 from depl.models.laws import FloatArray
 
 _CUT = 1e-10
-_MOST_NUMBERS = 1 << 26
+_MOST_NUMBERS = 1 << 25
 _ROWS_AT_ONCE = 2_000
 
 

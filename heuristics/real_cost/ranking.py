@@ -36,12 +36,13 @@ from depl.models.methods import Limits
 from depl.models.result import Termination
 
 MOST_PREFIXES = 2_000_000
-"""Merged prefixes of one threshold that are kept at most."""
+"""Merged prefixes of one threshold that are kept at most; fewer where there are many different loads."""
 
 _FIRST_EXCESS = 1e-3
 _GROWTH = 2.0
 _RETRIES = 3
 _MARGIN = 1e-9
+_MOST_NUMBERS = 1 << 26
 _HASH_SEED = 20240214  # hash weights only
 
 
@@ -234,7 +235,7 @@ class _Graph:
         counts = np.zeros((1, len(bounds.curves.loads)), dtype=np.int64)
         root = _Level(layer.losses, layer.models, layer.opened, counts, empty, empty, empty)
         graph = cls(problem, bounds, [root])
-        total = 0
+        total, most = 0, min(most, _MOST_NUMBERS // max(1, counts.shape[1]))
         for epoch in range(problem.epochs):
             layer, dropped = children(bounds.network, guides, epoch, layer, values, threshold * (1 + _MARGIN))
             graph.dropped = min(graph.dropped, float(dropped))
