@@ -33,7 +33,7 @@ from depl.models.wording import number, rounded_down
 HELP = "trade the cost of model selection against the target or the time"
 
 _COLUMNS = ("budget", "termination", "weight", "lower_bound", "cost", "epochs", "time", "loss")
-_STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+_STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED, Termination.EXHAUSTED)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
