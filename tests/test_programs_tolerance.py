@@ -160,3 +160,21 @@ def test_sums_of_rows_hold_for_every_plan_and_are_tight_for_their_own():
             assert pyo.value(program.model.eq2_cost) == pytest.approx(cost, rel=1e-11)
             checked += len(program.model.eq2_sums)
     assert checked >= 300
+
+
+@every_formulation
+def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_own_cost(formulation):
+    problem = sampled([(20, 0.1, 2)], 2, maximum_time=20.08 * (1 - 9e-10))
+    choices = [problem.configurations[0]] * 2
+    allocation = problem.allocation(choices)
+    assert allocation.fastest_time > problem.instance.target.maximum_time
+    program = formulation(problem, attainable(problem))
+    assert program.tighten(choices, allocation)
+    program.tighten(choices, allocation)  # F1 adds the sum of the rows once the tangents are there
+    assert write_choices(program.model, problem, choices)
+    program.write_resources(choices, allocation)
+    assert pyo.value(program.model.eq2_cost) == pytest.approx(60, rel=1e-12)
+    for row in program.model.component_data_objects(pyo.Constraint, active=True):
+        body, low, high = (pyo.value(part) for part in (row.body, row.lower, row.upper))
+        assert low is None or body >= low - 2e-9, row.name
+        assert high is None or body <= high + 2e-9, row.name
