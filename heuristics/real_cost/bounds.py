@@ -32,8 +32,8 @@ from depl.models.laws import FloatArray
 
 _MOST_PRICED_CLUSTERS = 10
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_ASCENT_STEPS = 32
-_BISECTIONS = 24
+_ASCENT_STEPS = 24
+_BISECTIONS = 14
 _WIDEST = 1e-6
 _GUIDES = 7
 _MARGIN = 1e-9
@@ -100,8 +100,8 @@ class Bounds:
             if cost < self.best_cost:
                 self.best, self.best_cost = sequence, cost
 
-    def ascend(self) -> None:
-        """Raise ``lower`` by golden sections on log q: the Lagrangian is unimodal in q."""
+    def ascend(self, proceed: Callable[[], bool] = lambda: True) -> None:
+        """Raise ``lower`` by golden sections on log q, while ``proceed``: the Lagrangian is unimodal in q."""
         last = self.curves.last_pace
         self._raise_at(0.0)
         if last == 0 or self.problem.maximum_time is None:
@@ -111,6 +111,8 @@ class Bounds:
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         at_left, at_right = self._raise_at(math.exp(left)), self._raise_at(math.exp(right))
         for _ in range(_ASCENT_STEPS):
+            if not proceed():
+                break
             if at_left >= at_right:
                 high, right, at_right = right, left, at_left
                 left = high - _GOLDEN * (high - low)

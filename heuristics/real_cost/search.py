@@ -115,7 +115,7 @@ class _Search:
                 f"models: no sequence ends below {reach:.9g} in terms of the label, "
                 f"and {self.problem.maximum_loss:.9g} is asked for"
             )
-        self.bounds.ascend()
+        self.bounds.ascend(lambda: not self.limits.expired())
         self.proved = max(0.0, self.bounds.lower)
         if self.bounds.best is None:
             fastest = self._fastest()
