@@ -21,7 +21,7 @@ def random_problem(
     gains = rng.uniform(0.3, 1.5, len(kinds)) * rng.uniform(0.6, 1.1, (epochs, models + 1, len(kinds)))
     losses = -gains
     switching = np.array([[p != m for _, m in kinds] for p in range(models)])
-    losses[:, :models] += switching * rng.uniform(0, 2)
+    losses[:, :models] += switching * rng.choice([0.0, 0.1, rng.uniform(0, 2)])
     rows = [_loads(rng, kinds, clusters) for _ in range(1 if stationary else epochs)]
     loads = tuple(rows[0] if stationary else rows[k] for k in range(epochs))
     slowest = sum(max(item.work / item.capacity + item.communication for item in row) for row in loads)
@@ -38,7 +38,7 @@ def random_problem(
         loads=loads,
         losses=losses,
         allowed=allowed,
-        transfers=rng.uniform(0, 3, clusters) * (rng.random(clusters) < 0.6),
+        transfers=rng.uniform(0, 3, clusters) * (rng.random(clusters) < 0.6) * rng.choice([0.1, 1.0]),
         initial_loss=3.0,
         maximum_loss=float(rng.uniform(-1, 2)),
         maximum_time=time,
