@@ -21,6 +21,7 @@ from depl.models.enumeration import enumerate_plans
 from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.evaluation import Evaluation, evaluate
 from depl.models.explain import explain
+from depl.models.law_search.exact import exact
 from depl.models.methods import Limits, Meaning, Outcome, register
 from depl.models.methods import registered as methods
 from depl.models.plan import Plan
@@ -41,6 +42,7 @@ register("enumerate", enumerate_plans)
 register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
 register("graph", graph, options=OPTIONS)
+register("exact", exact)
 register("milp", milp, meaning=Meaning.SCENARIOS)
 register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
 register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS)

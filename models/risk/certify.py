@@ -184,6 +184,11 @@ def _widen(
     return ends[0], ends[1]
 
 
+def has_contour(loss: FinalLoss) -> bool:
+    """Whether every random increment has a transform and one of them a decaying one."""
+    return _smooth(loss) and not _untruncated(loss) and not _discrete(loss)
+
+
 def _untruncated(loss: FinalLoss) -> bool:
     return any(isinstance(term.law, StudentT) and not term.law.truncated for term, _ in loss.terms)
 

@@ -33,7 +33,7 @@ class Charged:
     Parameters
     ----------
     problem : Choices
-    prices : Prices
+    prices : `depl.models.search.prices.Prices`
     assignment : Assignment
     length : int
         Number of epochs.

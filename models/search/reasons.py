@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from depl.models.allocation import TIME_TOLERANCE
+from depl.models.choices import Choices
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.search.assignments import Assignment
 from depl.models.search.incumbents import Neighbourhood
@@ -27,11 +28,11 @@ def infeasibility_reason(
     best_gain : float
         Gain that no plan exceeds in S - p scenarios [loss].
     """
-    obstacle = _obstacle(problem, prices)
-    if obstacle:
-        return obstacle
+    first = obstacle(problem, prices)
+    if first:
+        return first
     target = problem.instance.target
-    found = max((_reached(problem, prices, item) for item in assigned), default=-math.inf)
+    found = max((reached(problem, prices, item) for item in assigned), default=-math.inf)
     seen = f"; the best quantile of a plan with at most one switch is {target.initial_loss - found:.6g}"
     none = target.initial_loss - max(best_gain, found)
     bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
@@ -42,7 +43,7 @@ def infeasibility_reason(
     )
 
 
-def _obstacle(problem: SampledProblem, prices: Prices) -> str:
+def obstacle(problem: Choices, prices: Prices) -> str:
     """Why not even one epoch can be trained, or nothing."""
     target = problem.instance.target
     if not problem.epochs:
@@ -63,7 +64,7 @@ def _obstacle(problem: SampledProblem, prices: Prices) -> str:
     return ""
 
 
-def _reached(problem: SampledProblem, prices: Prices, assignment: Assignment) -> float:
+def reached(problem: SampledProblem, prices: Prices, assignment: Assignment) -> float:
     """Gain that a plan with at most one switch, in time, reaches in S - p scenarios."""
     near = Neighbourhood(problem, prices, assignment)
     high = problem.needed

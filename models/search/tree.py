@@ -33,8 +33,11 @@ OPTIMALITY = 5e-10
 """Relative difference of costs below which a plan is not looked for."""
 
 
-_FIRST_ROUND = 2_000_000
-_GROWTH = 8
+FIRST_ROUND = 2_000_000
+"""Effort for every subproblem in the first round."""
+
+GROWTH = 8
+"""How many times more it is in every further one."""
 
 
 class OutOfTimeError(Exception):
@@ -158,7 +161,7 @@ class TreeSearch(ABC):
         """Find any plan, or prove that there is none, with the fastest times in place of costs."""
         lengths = range(1, self.problem.epochs + 1)
         tasks = [Task(0.0, item, length, 0.0) for item in self._assigned for length in lengths]
-        effort = _FIRST_ROUND
+        effort = FIRST_ROUND
         while tasks:
             left = []
             for task in tasks:
@@ -167,15 +170,15 @@ class TreeSearch(ABC):
                 if self.best is not None:
                     return True
             tasks = left
-            effort *= _GROWTH
+            effort *= GROWTH
         return False
 
     def _proved(self, tasks: list[Task]) -> Termination:
         """Explore every subproblem that may hold a better plan."""
-        effort = _FIRST_ROUND
+        effort = FIRST_ROUND
         while tasks:
             tasks = self.explore(tasks, effort)
-            effort *= _GROWTH
+            effort *= GROWTH
         self.lower = max(self.lower, self.threshold)
         return Termination.GAP_REACHED if self.limits.gap > OPTIMALITY else Termination.OPTIMAL
 

@@ -1,0 +1,1 @@
+"""Exact search for a cheapest plan under the law itself."""

@@ -1,0 +1,241 @@
+"""Method ``exact``: a cheapest plan under the law, proved by depth-first search with certified leaves.
+
+1. Plans that are good on a sample (`depl.models.search.scenario_search`), for a target tightened until their
+   certified probability suffices, give an incumbent.
+2. Subproblems are bounded from below by prices of time and of mean gain (`mean_bounds`), later by their own
+   table: the least extra charge with which the root may still meet the target.
+3. A subproblem is searched depth first (`subproblem`), on a coarse grid with few nodes first and on finer
+   ones with more. What survives as a leaf is judged by its certified violation and its exact allocation.
+
+What the search prunes it prunes by lower bounds of the violation, and what it accepts it accepts by certified
+upper bounds. A leaf whose certified interval contains 1 - omega is neither: it is not accepted, and the lower
+bound of the search never exceeds its cost.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import special
+
+from depl.models.choices import Choices
+from depl.models.epochs import FinalLoss
+from depl.models.evaluation import final_loss
+from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
+from depl.models.law_search.mean_bounds import mean_bounds
+from depl.models.law_search.subproblem import LawSubproblem
+from depl.models.methods import Limits, Outcome
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Termination
+from depl.models.risk.batch import Verdict
+from depl.models.risk.discrete import decimal
+from depl.models.risk.oracles import sample_final_loss
+from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.scenarios.sampled import SampledProblem
+from depl.models.search.assignments import Assignment
+from depl.models.search.clusters import Clustered, cheapest_clusters
+from depl.models.search.reasons import obstacle, reached
+from depl.models.search.root_bound import usual_time_price
+from depl.models.search.scenario_search import ScenarioSearch
+from depl.models.search.tree import FIRST_ROUND, GROWTH, OPTIMALITY, Task, TreeSearch
+
+_SAMPLE = 200
+_DRAWS = 20_000
+_TIGHTENINGS = 8
+_GRIDS = ((256, 64), (1024, 96), (2048, 128), (4096, 256))
+_NODES_PER_CALL = 2_000
+_NODES_PER_LEAF = 100
+_MOST_MULTIPLIERS = 6
+_LEAST_ALIAS = 1e7
+_ROOM = 1.25
+_TIME_PRICES = (0.7, 1.0, 1.4)
+
+
+def exact(instance: Instance, limits: Limits) -> Outcome:
+    """Cheapest plan under the law by exact search; proves optimality and infeasibility.
+
+    Raises
+    ------
+    NotCoveredError
+        If there are more than 4096 assignments of data to clusters.
+    """
+    return LawSearch(Choices(instance), limits).answer()
+
+
+@dataclass
+class LawSearch(TreeSearch):
+    """The state of one search under the law.
+
+    Attributes
+    ----------
+    undecided : float
+        Least cost of a plan whose certified interval contains 1 - omega.
+    """
+
+    undecided: float = field(default=math.inf, init=False)
+    _steps: dict[float, GridSteps] = field(default_factory=dict, init=False)
+
+    def run(self) -> Termination:
+        """Search until something is proved."""
+        self._target = self.problem.instance.target
+        self._budget = 1 - decimal(self._target.quantile_level)
+        self._verdicts = PreparedVerdicts(self._target.maximum_loss, self._budget)
+        if self._verdict(Plan()) is Verdict.MET:
+            self.best = Clustered((), 0.0, 0.0)
+            return Termination.OPTIMAL
+        self._first_plans()
+        if self.best is None and not self._feasible():
+            return Termination.INFEASIBLE if math.isinf(self.undecided) else Termination.EXHAUSTED
+        ending = self._proved(self.tasks())
+        if self.undecided < self.threshold:
+            self.lower = self.undecided * (1 - OPTIMALITY)
+            return Termination.EXHAUSTED
+        return ending
+
+    def _first_plans(self) -> None:
+        """Plans that are good on a sample, for targets lowered by what their quantile exceeds."""
+        lowered = 0.0
+        sample = draw_scenarios(self.problem.instance, _SAMPLE, self.limits.seed)
+        for _ in range(_TIGHTENINGS):
+            self._require_time()
+            instance = self.problem.instance.replace(maximum_loss=self._target.maximum_loss - lowered)
+            search = ScenarioSearch(SampledProblem(instance, sample), replace(self.limits, progress=None))
+            search.build()
+            search.heuristic()
+            if search.best is None:
+                return
+            loss = final_loss(self.problem.instance, self.problem.plan(search.best.choices))
+            if self._verdicts.verdict(loss) is Verdict.MET:
+                if search.best.cost < self.cost:
+                    self._accept(search.best)
+                return
+            drawn = sample_final_loss(loss, np.random.default_rng(self.limits.seed), _DRAWS)
+            excess = float(np.quantile(drawn, 1 - float(self._budget))) - self._target.maximum_loss
+            lowered += max(1.02 * excess, 0.1 * self._deviation_of(loss))
+
+    def _accept(self, plan: Clustered) -> None:
+        self.best = plan
+        self.limits.report(self.cost, min(self.lower, self.cost))
+
+    def _bounded(self, assignment: Assignment) -> list[Task]:
+        """Bounds at several prices of time and of mean gain."""
+        best: list[Task] = []
+        incumbent = self._incumbent()
+        for factor in _TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
+            multiplier = factor * incumbent.multiplier
+            bounds = mean_bounds(self.problem, self._prices, assignment, multiplier, self.cost)
+            tasks = [
+                Task(float(bound) * (1 - OPTIMALITY), assignment, length, multiplier)
+                for length, bound in enumerate(bounds)
+                if length
+            ]
+            best = [max(pair, key=lambda item: item.bound) for pair in zip(best or tasks, tasks, strict=True)]
+        return best
+
+    def _explored(self, task: Task, effort: int) -> Task | None:
+        """Search a subproblem for a thousandth of ``effort`` nodes, the more they are the finer the grid."""
+        self._require_time()
+        level = max(0, round(math.log(effort / FIRST_ROUND, GROWTH)))
+        subproblem = self._subproblem(task, *_GRIDS[min(level, len(_GRIDS) - 1)])
+        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - OPTIMALITY)))
+        if task.bound >= self.threshold or self._searched(subproblem, task, effort // 1000):
+            return None
+        return task
+
+    def _searched(self, subproblem: LawSubproblem, task: Task, nodes: int) -> bool:
+        """Search for at most so many nodes; whether it is finished."""
+        known = self.best is not None
+        while not subproblem.finished and nodes > 0:
+            self._require_time()
+            kinds = subproblem.proceed(min(nodes, _NODES_PER_CALL))
+            nodes -= _NODES_PER_CALL if kinds is None else _NODES_PER_LEAF
+            if kinds is not None:
+                self._judge(subproblem, task, kinds)
+                if not known and self.best is not None:
+                    return False
+        return subproblem.finished
+
+    def _subproblem(self, task: Task, points: int, cells: int) -> LawSubproblem:
+        known = self.best is not None
+        multipliers = (
+            (task.multiplier, *({self._incumbent().multiplier} - {task.multiplier})) if known else ()
+        )
+        grid = self._grid(task.length, points)
+        if grid.step not in self._steps:
+            self._steps[grid.step] = GridSteps(self.problem, grid.step, grid.step * (grid.size - 1))
+        return LawSubproblem(
+            self.problem,
+            self._prices,
+            task.assignment,
+            task.length,
+            multipliers,
+            self.threshold,
+            grid,
+            self._steps[grid.step],
+            cells,
+        )
+
+    def _grid(self, length: int, points: int) -> Grid:
+        """A grid whose tilt is below the saddle point, and so wide that next to nothing wraps round."""
+        budget = float(self._budget)
+        fall = self._target.initial_loss - self._target.maximum_loss
+        deviation = self._deviation()
+        wanted = math.log(_LEAST_ALIAS / budget)
+        saddle = max(0.5, -float(special.ndtri(budget))) / deviation
+        tilt = min(wanted / (_ROOM * fall), saddle)
+        above = 0.05 * fall + deviation
+        return make_grid(
+            self.problem.instance, points, tilt, length, max(wanted / tilt - fall - above, 0.05 * fall), above
+        )
+
+    def _deviation(self) -> float:
+        """Standard deviation of the final loss of the incumbent, or what stands for it [loss]."""
+        fall = self._target.initial_loss - self._target.maximum_loss
+        if self.best is None:
+            return 0.1 * fall
+        return self._deviation_of(final_loss(self.problem.instance, self.problem.plan(self.best.choices)))
+
+    def _deviation_of(self, loss: FinalLoss) -> float:
+        fall = self._target.initial_loss - self._target.maximum_loss
+        variance = loss.variance()
+        return min(max(math.sqrt(variance), 1e-3 * fall), fall) if math.isfinite(variance) else 0.1 * fall
+
+    def _judge(self, subproblem: LawSubproblem, task: Task, kinds: Sequence[int]) -> None:
+        """Cost and certify a leaf: a new incumbent, or one more price of time that excludes it."""
+        self.leaves += 1
+        start = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
+        plan = cheapest_clusters(self.problem, self._prices, task.assignment, kinds, start, math.inf)
+        if plan is None:
+            return
+        if plan.cost < self.threshold:
+            verdict = self._verdict(self.problem.plan(plan.choices))
+            if verdict is Verdict.MET:
+                self._accept(plan)
+                subproblem.lower_cutoff(self.threshold)
+            elif verdict is Verdict.UNDECIDED:
+                self.undecided = min(self.undecided, plan.cost)
+        if 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
+            subproblem.add_multiplier(plan.multiplier)
+
+    def _verdict(self, plan: Plan) -> Verdict:
+        """What is certified of a plan's violation."""
+        return self._verdicts.verdict(final_loss(self.problem.instance, plan))
+
+    def _why_infeasible(self) -> str:
+        first = obstacle(self.problem, self._prices)
+        if first:
+            return first
+        target = self._target
+        sampled = SampledProblem(
+            self.problem.instance, draw_scenarios(self.problem.instance, _SAMPLE, self.limits.seed)
+        )
+        gain = max((reached(sampled, self._prices, item) for item in self._assigned), default=-math.inf)
+        seen = f": on {_SAMPLE} draws the best quantile of a plan with at most one switch is about "
+        return (
+            f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
+            f"{target.maximum_epochs} epochs and the time limits"
+            f"{seen + format(target.initial_loss - gain, '.4g') if gain > -math.inf else ''}"
+        )

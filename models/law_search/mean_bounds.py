@@ -1,0 +1,92 @@
+"""Lower bounds of the cost under the law from mean gains, before any grid is filled.
+
+Let G be the total gain of a plan, with mean Y and variance V. If P(G < y) <= p, where y = l(0) - l_max, then
+by Cantelli's inequality, P(G < y) >= (y - Y)^2 / (V + (y - Y)^2) for Y < y,
+
+    Y >= y - sqrt(V p / (1 - p)).
+
+With V at most the sum of the largest variances of the epochs, that is a linear requirement on the plan. At a
+price mu of gain and lam of time, a plan of the assignment A costs at least
+
+    t(A) + min [sum of psi(lam) - mu mean gain] + mu (least Y) - lam T_max,
+
+a dynamic program over (epoch, model). Where a variance is infinite, nothing is required.
+"""
+
+import math
+
+import numpy as np
+
+from depl.models.choices import Choices
+from depl.models.epochs import LossStep, loss_step
+from depl.models.laws import FloatArray
+from depl.models.risk.discrete import decimal
+from depl.models.scenarios.draws import ATOM_TOLERANCE, switch_step
+from depl.models.search.assignments import Assignment
+from depl.models.search.kernels import Sample, priced_prefixes
+from depl.models.search.prices import Prices
+
+_GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
+
+
+def mean_bounds(
+    problem: Choices, prices: Prices, assignment: Assignment, time_price: float, cost: float
+) -> FloatArray:
+    """Lower bounds of the cost of an assignment's plans by number of epochs, shape (K_max + 1,) [cost].
+
+    Parameters
+    ----------
+    time_price : float
+        lam [cost / time].
+    cost : float
+        Of a good plan, to choose prices of gain [cost].
+    """
+    sample, variances = _mean_sample(problem, assignment)
+    target = problem.instance.target
+    fall = target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
+    budget = float(1 - decimal(target.quantile_level))
+    with np.errstate(invalid="ignore"):
+        required = fall - np.sqrt(variances * (budget / (1 - budget))) * (1 + 1e-9)
+    costs = assignment.cheapest(prices.at(time_price))
+    paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
+    best = np.full(len(costs) + 1, -math.inf)
+    for price in cost / fall * _GAIN_PRICES:
+        best = np.maximum(best, priced_prefixes(sample, costs, float(price))[:, 0] + price * required)
+    return best + (assignment.transfers - paid)
+
+
+def _mean_sample(problem: Choices, assignment: Assignment) -> tuple[Sample, FloatArray]:
+    """Mean gains and losses as one scenario, and the most variance of the first k = 0, ..., K_max epochs."""
+    instance = problem.instance
+    names = [model.name for model in instance.models]
+    kinds = len(assignment.models)
+    gains = np.zeros((problem.epochs, kinds, 1))
+    losses = np.zeros((problem.epochs, len(names), len(names), 1))
+    variances = np.zeros((problem.epochs, 2))
+    for k in range(problem.epochs):
+        for j in range(kinds):
+            name, datasets = names[assignment.models[j]], problem.subsets[assignment.subsets[j]]
+            mean, variance = _moments(loss_step(instance, k + 1, 0, name, name, datasets))
+            gains[k, j, 0] = -mean
+            variances[k, 0] = max(variances[k, 0], variance)
+        for i, j in np.ndindex(len(names), len(names)):
+            change = switch_step(instance, k + 1, names[i], names[j])
+            if change is not None:
+                losses[k, i, j, 0], variance = _moments(change)
+                variances[k, 1] = max(variances[k, 1], variance)
+    first = problem.initial_model
+    sample = Sample(
+        gains=gains,
+        switch_losses=losses,
+        may_follow=problem.may_follow,
+        models=assignment.models,
+        first_model=-1 if first is None else first,
+        needed=0.0,
+        allowed=0,
+    )
+    return sample, np.concatenate([[0.0], np.cumsum(variances.sum(axis=1))])
+
+
+def _moments(step: LossStep) -> tuple[float, float]:
+    mean = step.shift + math.fsum(term.coefficient * term.law.moments().mean for term in step.terms)
+    return mean, math.fsum(term.coefficient**2 * term.law.moments().variance for term in step.terms)

@@ -1,0 +1,99 @@
+"""Verdicts on many final losses one after another, of the same few increments: labels are kept.
+
+The contour is chosen for the first loss. An untruncated Student-t is replaced by its core, at a certified
+price as in `batch`. What the contour does not decide, and what no contour covers, is decided by the evaluator
+made for that loss.
+"""
+
+import math
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+
+import numpy as np
+
+from depl.models.epochs import FinalLoss, Term
+from depl.models.laws import StudentT
+from depl.models.risk.batch import Verdict, certified_verdict
+from depl.models.risk.certify import has_contour
+from depl.models.risk.conditioning import core_term
+from depl.models.risk.contour import Contour, Labels, choose_contour, label_table, violation
+from depl.models.risk.transforms import has_transform
+
+_CORE_SHARE = 0.01
+_ROUNDING = 1e-9
+_UNIT = 2.0**-50
+
+
+@dataclass
+class PreparedVerdicts:
+    """Whether final losses exceed one l_max with more than one budget.
+
+    Attributes
+    ----------
+    maximum_loss : float
+        l_max [loss].
+    budget : Fraction
+        1 - omega.
+    """
+
+    maximum_loss: float
+    budget: Fraction
+    _contour: Contour | None = field(default=None, init=False)
+    _labels: Labels | None = field(default=None, init=False)
+    _rows: dict[Term, int] = field(default_factory=dict, init=False)
+    _cores: dict[tuple[Term, float], Term] = field(default_factory=dict, init=False)
+
+    def verdict(self, loss: FinalLoss) -> Verdict:
+        """What is certified of P(l(K) > l_max) <= budget."""
+        core, kept = self._core(loss)
+        quick = self._quick(core, kept) if has_contour(core) else Verdict.UNDECIDED
+        if quick is not Verdict.UNDECIDED:
+            return quick
+        return certified_verdict(loss, self.maximum_loss, self.budget)
+
+    def _core(self, loss: FinalLoss) -> tuple[FinalLoss, float]:
+        """The loss with untruncated Student-t laws cut, and the probability that none is beyond."""
+        tails = _CORE_SHARE * float(self.budget) / max(1, sum(count for _, count in loss.terms))
+        tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
+        terms, kept = [], 1.0
+        for term, count in loss.terms:
+            if not has_transform(term.law):
+                if (term, tails) not in self._cores:
+                    self._cores[term, tails] = core_term(term, tails)
+                term = self._cores[term, tails]
+                kept *= term.law.interval_mass() ** count if isinstance(term.law, StudentT) else 1.0
+            terms.append((term, count))
+        return FinalLoss(loss.constant, tuple(terms)), kept
+
+    def _quick(self, loss: FinalLoss, kept: float) -> Verdict:
+        if self._contour is None:
+            self._contour = choose_contour(loss.terms, float(self.budget))
+            if self._contour is None:
+                return Verdict.UNDECIDED
+        table = self._table(loss, self._contour)
+        counts = np.zeros((1, len(table)))
+        for term, count in loss.terms:
+            counts[0, self._rows[term]] += count
+        size = abs(loss.constant) + abs(loss.constant - self.maximum_loss)
+        threshold = loss.constant - self.maximum_loss
+        lower, upper = violation(self._contour, table.combine(counts), threshold, size)
+        most = kept * float(upper[0]) + (1 - kept) * (1 + _ROUNDING) + _UNIT if kept < 1 else float(upper[0])
+        if Fraction(most) <= self.budget:
+            return Verdict.MET
+        least = kept * (1 - _ROUNDING) * float(lower[0])
+        return Verdict.VIOLATED if Fraction(least) > self.budget else Verdict.UNDECIDED
+
+    def _table(self, loss: FinalLoss, contour: Contour) -> Labels:
+        """Labels of all increments seen so far."""
+        missing = [term for term, _ in loss.terms if term not in self._rows]
+        if missing or self._labels is None:
+            missing = list(dict.fromkeys(missing))
+            self._rows |= {term: len(self._rows) + index for index, term in enumerate(missing)}
+            rows = label_table(missing, contour)
+            self._labels = rows if self._labels is None else _joined(self._labels, rows)
+        return self._labels
+
+
+def _joined(first: Labels, second: Labels) -> Labels:
+    names = [item.name for item in fields(first)]
+    return Labels(*(np.concatenate([getattr(first, name), getattr(second, name)]) for name in names))
