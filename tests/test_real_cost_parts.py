@@ -16,6 +16,7 @@ from depl.heuristics.real_cost.kernels import (
     undominated,
     weight_and_loss,
 )
+from depl.heuristics.real_cost.layers import Criterion, Incumbent, pass_over_layers
 from depl.heuristics.real_cost.problem import RealCostProblem
 from depl.models.allocation import price
 from depl.models.errors import InvalidInputError, NotCoveredError
@@ -227,6 +228,44 @@ def check_completions(problem, better, worse):
             continue
         assert problem.loss(better + rest) <= highest + 1e-12
         assert problem.cost(better + rest) <= problem.cost(worse + rest) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 99])
+def test_a_pass_of_one_label_per_layer_or_cut_short_keeps_a_valid_bound(layers):
+    missed = narrowed = stopped = 0
+    for problem in problems(20291, 25, epochs=5):
+        every = every_sequence(problem)
+        if problem.maximum_time is None or not every or not every[0][2]:
+            continue
+        bounds = Bounds.of(problem)
+        bounds.ascend()
+        paces = bounds.paces(math.inf)
+        breaks, pieces = bounds.curves.pieces(paces.slowest, paces.quickest)
+        criterion = Criterion(
+            bounds.network,
+            bounds.curves.index,
+            bounds.guides(paces),
+            breaks,
+            pieces,
+            problem.maximum_time,
+        )
+        incumbent, asked = Incumbent(problem.cost), itertools.count()
+        passed = pass_over_layers(
+            criterion,
+            incumbent,
+            gap=0.0,
+            most_labels=0,
+            widest=1,
+            proceed=lambda asked=asked: next(asked) < layers,
+        )
+        least = every[0][0]
+        assert min(passed.lower, incumbent.value) <= least * (1 + 1e-9)
+        assert incumbent.value >= least * (1 - 1e-9)
+        missed += incumbent.value > least * (1 + 1e-6)
+        narrowed += passed.narrowed
+        stopped += passed.stopped
+    assert missed > 3
+    assert stopped > 3 if layers < 3 else narrowed > 3
 
 
 def test_the_reach_is_the_lowest_loss_of_any_completion():

@@ -132,7 +132,8 @@ class _Search:
     def answer(self, termination: Termination) -> RealCostAnswer:
         """What is held and proved now."""
         best, cost = self.bounds.best, self.bounds.best_cost
-        return RealCostAnswer(termination, best, cost, min(self.proved, cost), self.labels)
+        proved = max(self.proved, self.bounds.lower)
+        return RealCostAnswer(termination, best, cost, min(proved, cost), self.labels)
 
     def _termination(self) -> Termination:
         if self.bounds.best is not None and self.proved >= self.bounds.best_cost * (1 - PROOF):
