@@ -104,12 +104,20 @@ def test_the_labels_kept_are_those_that_nothing_matches_or_beats(seed, family):
         np.array([0, 1]),
         np.zeros(1, dtype=np.int32),
     )
-    rows = Rows(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros((1, 2)))
+    rows = Rows(
+        np.ones(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros((1, 2)),
+        np.zeros((1, 2, 3), dtype=np.int64),
+    )
     found = Labels._make(
         [np.empty(count, dtype=column.dtype) for column in labels[:6]] + [np.zeros(3, dtype=np.int64)]
     )
     budgets = Budgets(10**6, 0, math.inf, 1.0, 0.5, 0.25)
-    number = kernels.next_layer(labels, steps, rows, budgets, math.inf, found, np.full(4, -1))
+    number = kernels.next_layer(labels, steps, rows, budgets, math.inf, found, np.full(5, -1))
     kept = set(zip(*(column[:number].tolist() for column in found[:3]), strict=True))
     points = {tuple(point) for point in np.column_stack([weights, times, losses]).tolist()}
     undominated = {

@@ -30,7 +30,8 @@ def test_sums_fall_short_by_less_than_one_unit_per_epoch():
     for seed in range(40):
         problem = small_problem(seed)
         whole = in_whole_numbers(problem)
-        unit = RESOLUTION / problem.epochs
+        unit = 1 / whole.scale
+        assert unit * problem.epochs <= RESOLUTION
         for path in all_paths(problem)[::7]:
             steps = enumerate(zip((problem.start, *path[:-1]), path, strict=True))
             if not all(whole.allowed[k, p, m] for k, (p, m) in steps):

@@ -23,7 +23,7 @@ import numpy as np
 
 from depl.heuristics.labels import kernels
 from depl.heuristics.labels.kernels import Data, Rows
-from depl.heuristics.labels.whole_numbers import WholeProblem
+from depl.heuristics.labels.whole_numbers import IntArray, WholeProblem
 from depl.models.laws import FloatArray
 
 _PRICES = 5
@@ -50,7 +50,10 @@ class CompletionBounds:
     points : tuple of Point
         The prices used, the best first.
     rows : Rows
-        J rows, those without the weight first; its ``completions`` have shape (K + 1, J, M + 1).
+        J rows, those without the weight first; ``completions`` and ``totals`` have a first axis for the
+        epochs, K + 1 long.
+    following : ndarray of int
+        Shape (J, K, M + 1): the next model of the completion that is least at the prices of a row, or -1.
     prefixes, rest : ndarray
         F and H at the first prices, shape (K + 1, M + 1).
     slack : float
@@ -59,6 +62,7 @@ class CompletionBounds:
 
     points: tuple[Point, ...]
     rows: Rows
+    following: kernels.ShortArray
     prefixes: FloatArray
     rest: FloatArray
     slack: float
@@ -70,7 +74,12 @@ class CompletionBounds:
 
     def rows_after(self, epoch: int) -> Rows:
         """The rows for labels of this epoch."""
-        return self.rows._replace(completions=self.rows.completions[epoch])
+        rows = self.rows
+        return rows._replace(completions=rows.completions[epoch], totals=rows.totals[epoch])
+
+    def completion(self, row: int, epoch: int, model: int) -> tuple[int, ...]:
+        """The models that follow a label of this epoch and model at the prices of a row."""
+        return _followed(self.following[row], epoch, model)
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ def least_loss(whole: WholeProblem) -> tuple[int, tuple[int, ...]]:
     data = data_of(whole)
     following = _choices(whole, data, 0.0, 0.0, 1.0)[1]
     _, _, loss, _ = kernels.totals(data, following)
-    return loss, _path(whole, following)
+    return loss, _followed(following, 0, whole.start)
 
 
 def least_time(whole: WholeProblem) -> tuple[float, Dual]:
@@ -117,7 +126,8 @@ def completion_bounds(whole: WholeProblem, dual: Dual, time_dual: Dual | None) -
     if time_dual is not None:
         prices += [(0.0, 1.0, point.loss_price) for point in time_dual.points[:1]]
     prices += [(1.0, point.time_price, point.loss_price) for point in points]
-    tables = [_choices(whole, data, *price)[0] for price in prices]
+    choices = [_choices(whole, data, *price) for price in prices]
+    tables = [least for least, _ in choices]
     counted, time_prices, loss_prices = (np.array(column) for column in zip(*prices, strict=True))
     light = data._replace(weights=np.zeros_like(whole.weights))
     slacks = [0.0 if price[0] else _slack(whole, light, Point(0.0, *price[1:])) for price in prices]
@@ -132,7 +142,9 @@ def completion_bounds(whole: WholeProblem, dual: Dual, time_dual: Dual | None) -
             time_prices * float(whole.maximum_time) + loss_prices * float(whole.loss_budget),
             np.array(slacks),
             np.ascontiguousarray(np.stack(tables, axis=1)),
+            np.ascontiguousarray(np.stack([_totals(whole, data, row) for _, row in choices], axis=1)),
         ),
+        following=np.stack([row for _, row in choices]),
         prefixes=prefixes,
         rest=tables[len(prices) - len(points)],
         slack=slack,
@@ -156,8 +168,8 @@ def _maximise(whole: WholeProblem, data: Data) -> Dual:
         weight, time, loss, _ = kernels.totals(data, following)
         late, high = time - whole.maximum_time if timed else 0, loss - whole.loss_budget
         if late <= 0 and high <= 0 and weight < known:
-            known, path = weight, _path(whole, following)
-        points.append(Point(weight + prices[0] * late + prices[1] * high, *prices))
+            known, path = weight, _followed(following, 0, whole.start)
+        points.append(Point(float(weight + prices[0] * late + prices[1] * high), *prices))
         ceiling, prices = model.cut(weight, late, high)
         best = max(point.bound for point in points)
         if not ceiling > best + _CONVERGED * abs(best):
@@ -205,10 +217,17 @@ def _choices(
     return least, following
 
 
-def _path(whole: WholeProblem, following: kernels.ShortArray) -> tuple[int, ...]:
+def _totals(whole: WholeProblem, data: Data, following: kernels.ShortArray) -> IntArray:
+    """Weight, time and loss of the completions, shape (K + 1, M + 1, 3)."""
+    sums = np.empty((whole.epochs + 1, whole.start + 1, 3), dtype=np.int64)
+    kernels.completion_totals(data, following, sums)
+    return sums
+
+
+def _followed(following: kernels.ShortArray, epoch: int, model: int) -> tuple[int, ...]:
+    """The models after this epoch and model."""
     path: list[int] = []
-    model = whole.start
-    for row in following:
+    for row in following[epoch:]:
         model = int(row[model])
         if model < 0:
             break

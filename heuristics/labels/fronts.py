@@ -15,7 +15,7 @@ import numpy as np
 from depl.heuristics.additive_problem import LOSS_TOLERANCE, AdditiveProblem
 from depl.heuristics.labels.bounds import least_loss
 from depl.heuristics.labels.setting import MOST_LABELS, PathOutcome, least_weight
-from depl.heuristics.labels.whole_numbers import RESOLUTION, in_whole_numbers
+from depl.heuristics.labels.whole_numbers import in_whole_numbers
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.errors import InvalidInputError
 from depl.models.methods import Limits
@@ -142,7 +142,7 @@ def spread_budgets(
         return ()
     if against is Against.LOSS:
         whole = in_whole_numbers(problem)
-        lowest = problem.initial_loss + (least_loss(whole)[0] + whole.epochs) * RESOLUTION / whole.epochs
+        lowest = problem.initial_loss + (least_loss(whole)[0] + whole.epochs) / whole.scale
         return _spread(lowest, max(problem.initial_loss, lowest), count)
     limits = replace(limits or Limits(), progress=None)
     times = np.where(problem.allowed.any(axis=1), problem.times, 0.0)

@@ -54,6 +54,8 @@ class Rows(NamedTuple):
     ----------
     counted, time_prices, loss_prices, limits, slacks : float array (J,)
     completions : float array (J, M + 1)
+    totals : int array (J, M + 1, 3)
+        Weight, time and loss of the completion that is least at the prices of the row.
     """
 
     counted: FloatArray
@@ -62,6 +64,7 @@ class Rows(NamedTuple):
     limits: FloatArray
     slacks: FloatArray
     completions: FloatArray
+    totals: IntArray
 
 
 class Budgets(NamedTuple):
@@ -169,6 +172,27 @@ def totals(data: Data, following: ShortArray) -> tuple[int, int, int, int]:
 
 
 @compiled
+def completion_totals(data: Data, following: ShortArray, sums: IntArray) -> None:
+    """Weight, time and loss of what ``following`` says may follow epoch k on p.
+
+    Parameters
+    ----------
+    following : int32 array (K, M + 1)
+    sums : int array (K + 1, M + 1, 3)
+        Receives them.
+    """
+    epochs, count = data.weights.shape
+    sums[:] = 0
+    for k in range(epochs - 1, -1, -1):
+        for p in range(count + 1):
+            m = following[k, p]
+            if m >= 0:
+                sums[k, p, 0] = data.weights[k, m] + sums[k + 1, m, 0]
+                sums[k, p, 1] = data.times[k, m] + sums[k + 1, m, 1]
+                sums[k, p, 2] = data.losses[k, p, m] + sums[k + 1, m, 2]
+
+
+@compiled
 def surviving_steps(
     data: Data,
     prices: tuple[float, float],
@@ -212,8 +236,8 @@ def next_layer(
 ) -> int:
     """Extend all labels by one epoch and keep those that may lead to a lighter feasible path.
 
-    A label at or below the loss budget has ended: weights are nonnegative. Of the ends only the lightest
-    is kept.
+    A label at or below the loss budget has ended: weights are nonnegative. With the completion of a row,
+    too, a label may be a feasible path. Of these ends only the lightest is kept.
 
     Parameters
     ----------
@@ -221,8 +245,8 @@ def next_layer(
         Weight of the lightest feasible path known.
     found : Labels
         Receives the labels.
-    end : int array (4,)
-        Receives weight, predecessor, parent and model of an end lighter than ``least``.
+    end : int array (5,)
+        Receives weight, predecessor, parent, model and row of an end lighter than ``least``; -1 for no row.
 
     Returns
     -------
@@ -285,12 +309,16 @@ def _arrive(
             loss = labels.losses[i] + steps.losses[p, m]
             if loss <= budgets.loss_budget:
                 least = float(weight)
-                end[0], end[1], end[2], end[3] = weight, p, i, m
+                end[0], end[1], end[2], end[3], end[4] = weight, p, i, m, -1
                 continue
             cutoff = min(budgets.cutoff, budgets.kept_share * least)
             bound = _bound(weight, time, loss, m, rows, cutoff)
             if bound == np.inf:
                 continue
+            row = _feasible_row(weight, time, loss, m, rows, budgets, least)
+            if row >= 0:
+                least = float(weight + rows.totals[row, m, 0])
+                end[0], end[1], end[2], end[3], end[4] = least, p, i, m, row
             arrivals.weights[number] = weight
             arrivals.times[number] = time
             arrivals.losses[number] = loss
@@ -321,6 +349,22 @@ def _bound(weight: int, time: int, loss: int, m: int, rows: Rows, cutoff: float)
         else:
             bound = max(bound, value)
     return bound
+
+
+@compiled
+def _feasible_row(
+    weight: int, time: int, loss: int, m: int, rows: Rows, budgets: Budgets, least: float
+) -> int:
+    """The row whose completion makes a label the lightest feasible path known; -1 if none does."""
+    chosen = -1
+    for j in range(len(rows.counted)):
+        if (
+            weight + rows.totals[j, m, 0] < least
+            and time + rows.totals[j, m, 1] <= budgets.maximum_time
+            and loss + rows.totals[j, m, 2] <= budgets.loss_budget
+        ):
+            chosen, least = j, float(weight + rows.totals[j, m, 0])
+    return chosen
 
 
 @compiled

@@ -143,7 +143,7 @@ class LabelSearch:
         """The labels of an epoch, counted from 0, and a lighter end or -1, see `kernels.next_layer`."""
         rows = self.bounds.rows_after(epoch + 1)
         while True:
-            end = np.full(4, -1, dtype=np.int64)
+            end = np.full(5, -1, dtype=np.int64)
             first = np.zeros(self.whole.start + 2, dtype=np.int64)
             found = self._found._replace(first=first)
             number = kernels.next_layer(labels, steps, rows, budgets, least, found, end)
@@ -191,7 +191,7 @@ class _State:
         self.labels = self.widest = 0
         self.stopped: Termination | None = None
         self.layers: list[tuple[ShortArray, ShortArray]] = []
-        self.end: tuple[int, int, int, int] | None = None  # layers before it, predecessor, parent, model
+        self.end: tuple[int, int, int, int, int] | None = None  # layers before it, predecessor, ..., row
         self.open = _single(search.whole, prefix)
 
     def advance(self) -> None:
@@ -210,7 +210,7 @@ class _State:
             found, end = self.search.extend(epoch, self.open, steps, budgets, self.upper)
             if end[0] >= 0:
                 self.upper = float(end[0])
-                self.end = (len(self.layers), int(end[1]), int(end[2]), int(end[3]))
+                self.end = (len(self.layers), int(end[1]), int(end[2]), int(end[3]), int(end[4]))
             self._take(found)
             if not len(self.open.weights):
                 return
@@ -221,7 +221,7 @@ class _State:
         lower = min(self.upper, self.cutoff, self.dropped, self.share * self.upper)
         if self.stopped is not None:
             lower = min(lower, float(self.open.bounds.min(initial=math.inf)))
-        path = None if self.end is None else self.prefix.models + self._path(*self.end)
+        path = None if self.end is None else self._path(*self.end)
         return Pass(
             path,
             self.upper,
@@ -245,12 +245,26 @@ class _State:
         self.layers.append((found.before, found.parents))
         self.open = found
 
-    def _path(self, layers: int, before: int, parent: int, model: int) -> tuple[int, ...]:
+    def _path(self, layers: int, before: int, parent: int, model: int, row: int) -> tuple[int, ...]:
+        """The path of an end, no longer than it needs to be."""
         path = [model]
         for befores, parents in reversed(self.layers[:layers]):
             path.append(before)
             before, parent = int(befores[parent]), int(parents[parent])
-        return tuple(path[::-1])
+        models = self.prefix.models + tuple(path[::-1])
+        if row >= 0:
+            models = self._cut(models + self.search.bounds.completion(row, len(models), model), len(models))
+        return models
+
+    def _cut(self, models: tuple[int, ...], least: int) -> tuple[int, ...]:
+        """The path up to where it first meets the target, but for these first epochs."""
+        loss, before = 0, self.search.whole.start
+        for k, model in enumerate(models):
+            loss += int(self.search.data.losses[k, before, model])
+            before = model
+            if k >= least and loss <= self.search.whole.loss_budget:
+                return models[: k + 1]
+        return models
 
     def _budgets(self) -> Budgets:
         whole, point = self.search.whole, self.search.bounds.points[0]

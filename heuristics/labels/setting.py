@@ -27,7 +27,7 @@ from depl.heuristics.labels.bounds import (
     least_time,
 )
 from depl.heuristics.labels.search import LabelSearch, Pass, Stops
-from depl.heuristics.labels.whole_numbers import RESOLUTION, WholeProblem, in_whole_numbers
+from depl.heuristics.labels.whole_numbers import WholeProblem, in_whole_numbers
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.errors import DeplError
 from depl.models.methods import Limits
@@ -164,13 +164,13 @@ def prepare(problem: AdditiveProblem, upper: float = math.inf) -> Prepared | str
     whole = in_whole_numbers(problem, upper)
     lowest, lowest_path = least_loss(whole)
     if lowest > whole.loss_budget:
-        reach = problem.initial_loss + lowest * RESOLUTION / whole.epochs
+        reach = problem.initial_loss + lowest / whole.scale
         return f"models: target {problem.maximum_loss:g} unreachable; lowest loss {reach:.6g}"
     time_dual = None
     if whole.times.any():
         needed, time_dual = least_time(whole)
         if needed > whole.maximum_time:
-            return _too_slow(problem, needed * RESOLUTION / whole.epochs * problem.maximum_time)
+            return _too_slow(problem, needed / whole.scale * problem.maximum_time)
     dual = lagrangian_dual(whole)
     met = (lowest_path, dual.path, None if time_dual is None else time_dual.path)
     paths = tuple(path for path in met if path is not None and problem.feasible(path))

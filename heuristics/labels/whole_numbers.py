@@ -1,12 +1,12 @@
 r"""The path problem in whole numbers: sums without rounding, and bounds that no rounding can break.
 
 Sums of floating-point numbers depend on their order, so that two orders of the same epochs seem to differ by
-1e-16 and neither dominates the other: labels that should be one are many. In units of 2.5e-11 of a budget,
-over K, sums are exact. All numbers are rounded down; over at most K steps the sums fall short by less than
-K units, 2.5e-11 of the budget. Therefore
+1e-16 and neither dominates the other: labels that should be one are many. In units of at most 2.5e-11 of a
+budget, over K, sums are exact. All numbers are rounded down; over at most K steps the sums fall short by
+less than K units, 2.5e-11 of the budget. Therefore
 
 - what is too heavy, late or high in whole numbers is so in truth, and lower bounds are lower bounds;
-- the budgets, with the tolerances of `AdditiveProblem.feasible` (1e-9) less a few units per step, hold every
+- the budgets, with the tolerances of `AdditiveProblem.feasible` (1e-9) less a tenth, hold every
   path that keeps the exact budgets, and only paths that `AdditiveProblem.feasible` accepts.
 
 Losses are counted from l(0); a path has to bring them down to ``loss_budget`` < 0 or lower.
@@ -14,6 +14,7 @@ Losses are counted from l(0); a path has to bring them down to ``loss_budget`` <
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,14 @@ from depl.models.laws import FloatArray
 IntArray = NDArray[np.int64]
 
 RESOLUTION = 2.5e-11
-"""Share of a budget [1], or loss [loss], by which whole numbers may fall short over all epochs."""
+"""Share of T_max [1], and loss [loss], by which whole numbers may fall short over all epochs."""
 
+LARGEST_LOSS = 2.0**16
+"""Losses of this size can still be told apart to 1e-9, the tolerance of l_max."""
+
+_MARGIN = 1e-10  # of the tolerances, for numbers rounded down and for rounding in `AdditiveProblem.feasible`
 _WEIGHT_RESOLUTION = 1e-13
-_LARGEST = 2.0**56
-_ROUNDED = 16  # units by which products and sums of numbers up to _LARGEST may be wrong in all
+_LARGEST = 2.0**60
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,8 @@ class WholeProblem:
         Greatest sum of times and of losses of a feasible path.
     weight_unit : float
         Weight of one unit.
+    scale : float
+        Units of time in T_max, and units of loss in 1: a power of 2.
     """
 
     weights: IntArray
@@ -58,6 +64,7 @@ class WholeProblem:
     maximum_time: int
     loss_budget: int
     weight_unit: float
+    scale: float
 
     @property
     def epochs(self) -> int:
@@ -95,10 +102,11 @@ def in_whole_numbers(problem: AdditiveProblem, upper: float = math.inf) -> Whole
     allowed = problem.allowed & light[:, None, :]
     allowed[0, : problem.start] = False
     allowed[1:, problem.start] = False
-    times, maximum_time, on_time = _whole_times(problem)
+    scale = 2.0 ** math.ceil(math.log2(epochs / RESOLUTION))  # multiplies without rounding
+    times, maximum_time, on_time = _whole_times(problem, scale)
     allowed &= on_time[:, None, :]
     weights, unit = _whole_weights(problem.weights, np.any(allowed, axis=1, keepdims=True)[:, 0], upper)
-    losses, loss_budget, falling = _whole_losses(problem, allowed)
+    losses, loss_budget, falling = _whole_losses(problem, allowed, scale)
     return WholeProblem(
         weights=weights,
         times=times,
@@ -108,18 +116,18 @@ def in_whole_numbers(problem: AdditiveProblem, upper: float = math.inf) -> Whole
         maximum_time=maximum_time,
         loss_budget=loss_budget,
         weight_unit=unit / epochs,
+        scale=scale,
     )
 
 
-def _whole_times(problem: AdditiveProblem) -> tuple[IntArray, int, BoolArray]:
+def _whole_times(problem: AdditiveProblem, scale: float) -> tuple[IntArray, int, BoolArray]:
     """Times, T_max, and whether an epoch keeps T_max by itself."""
     limit = problem.maximum_time * (1 + TIME_TOLERANCE)
     on_time = problem.times <= limit
     if math.isinf(limit):
         return np.zeros(problem.times.shape, dtype=np.int64), 0, on_time
-    scale = problem.epochs / RESOLUTION
     shares = np.where(on_time, problem.times, 0.0) / (problem.maximum_time or 1.0)
-    return _down(shares * scale), math.floor((1 + TIME_TOLERANCE) * scale) - 2 * problem.epochs, on_time
+    return _down(shares * scale), math.floor((1 + TIME_TOLERANCE - _MARGIN) * scale), on_time
 
 
 def _whole_weights(weights: FloatArray, used: BoolArray, upper: float) -> tuple[IntArray, float]:
@@ -134,20 +142,21 @@ def _whole_weights(weights: FloatArray, used: BoolArray, upper: float) -> tuple[
     return _down(kept / unit * len(weights)), unit
 
 
-def _whole_losses(problem: AdditiveProblem, allowed: BoolArray) -> tuple[IntArray, int, int]:
+def _whole_losses(problem: AdditiveProblem, allowed: BoolArray, scale: float) -> tuple[IntArray, int, int]:
     """Losses, what they have to come to, and the sum of all greatest falls."""
-    scale = problem.epochs / RESOLUTION
-    falls = np.where(allowed, -problem.losses, 0.0).max(axis=(1, 2), initial=0.0) * scale
-    needed = math.fsum([problem.maximum_loss, LOSS_TOLERANCE, -problem.initial_loss]) * scale
-    falling = math.fsum(falls) + problem.epochs
-    if max(falling, min(-needed, 2 * falling)) > _LARGEST:
+    falls = math.fsum(np.where(allowed, -problem.losses, 0.0).max(axis=(1, 2), initial=0.0))
+    largest = max(falls, abs(problem.initial_loss))
+    if largest > LARGEST_LOSS or falls * scale > _LARGEST:
         raise NotCoveredError(
-            f"losses that fall by {falling / scale:.3g} in all cannot be told apart to {LOSS_TOLERANCE:g} "
-            f"over {problem.epochs} epochs; give the loss in a larger unit"
+            f"losses of {largest:.3g} cannot be told apart to {LOSS_TOLERANCE:g} over {problem.epochs} "
+            "epochs; give the loss in a larger unit"
         )
-    losses = np.clip(problem.losses * scale, -2 * _LARGEST, 2 * _LARGEST)
-    budget = max(math.floor(needed), -math.ceil(2 * falling) - 1) - 2 * problem.epochs - _ROUNDED
-    return _down(losses), budget, math.ceil(falling)
+    target = max(problem.maximum_loss, problem.initial_loss - 2 * falls - 1)  # as hopeless as any lower one
+    needed = Fraction(target) - Fraction(problem.initial_loss)
+    budget = math.floor((needed + Fraction(LOSS_TOLERANCE - _MARGIN)) * Fraction(scale))
+    falling = math.ceil(falls * scale) + problem.epochs
+    losses = np.clip(problem.losses, -2 * LARGEST_LOSS, falling / scale + 1)  # may rise by no more than that
+    return _down(losses * scale), budget, falling
 
 
 def _down(values: FloatArray) -> IntArray:
