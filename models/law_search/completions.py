@@ -16,6 +16,7 @@ V is stored as the transform of its tilted values, so that the search multiplies
 transforms anything.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,15 +71,7 @@ def make_changes(
     clipped = np.zeros_like(transforms)
     rises = np.zeros(shape, dtype=np.int64)
     laws: dict[tuple[int, int, int], tuple[GridLaw | None, GridLaw]] = {}
-    known: dict[tuple[int, float, bool], ComplexArray] = {}
-
-    def transformed(law: GridLaw, share: float, rising: bool) -> ComplexArray:
-        key = (id(law), share, rising)
-        if key not in known:
-            known[key] = _transform(law if rising else law.within(law.first, 0), grid, share)
-        return known[key]
-
-    error = 0.0
+    error, share = 0.0, math.exp(grid.share)
     for k, before, j in np.ndindex(*shape):
         if not allowed[before, j]:
             continue
@@ -87,24 +80,22 @@ def make_changes(
         switch = steps.switch(k + 1, before, model) if before not in (count, model) else None
         laws[k, before, j] = switch, run
         for target, rising in ((transforms, True), (clipped, False)):
-            target[k, before, j] = transformed(run, grid.share, rising)
+            target[k, before, j] = steps.transform(run, grid.size, grid.tilt, rising)
+            target[k, before, j] *= share
             if switch is not None:
-                target[k, before, j] *= transformed(switch, 0.0, rising)
+                target[k, before, j] *= steps.transform(switch, grid.size, grid.tilt, rising)
         rises[k, before, j] = max(0, run.last) + (max(0, switch.last) if switch is not None else 0)
         error = max(error, run.error + (switch.error if switch is not None else 0.0))
     return Changes(laws, transforms, clipped, rises, allowed, error * length)
 
 
-def _transform(law: GridLaw, grid: Grid, share: float) -> ComplexArray:
-    """Transform of the tilted law, wrapped round the grid; changes count from 0."""
-    law = law.within(1 - grid.size, grid.size - 1)
-    wrapped = np.zeros(grid.size)
-    np.add.at(wrapped, np.arange(law.first, law.last + 1) % grid.size, law.tilted(grid, share))
-    return np.asarray(fft.rfft(wrapped))
-
-
 def least_violations(
-    assignment: Assignment, grid: Grid, changes: Changes, steps: Integers, cells: int
+    assignment: Assignment,
+    grid: Grid,
+    changes: Changes,
+    grid_steps: GridSteps,
+    steps: Integers,
+    cells: int,
 ) -> tuple[ComplexArray, FloatArray, Integers]:
     """Transforms of V for k = 1, ..., K, and the Euclidean norms of V.
 
@@ -126,7 +117,7 @@ def least_violations(
     """
     length = len(steps)
     count = changes.allowed.shape[0] - 1
-    paths = _Backward(assignment, grid, changes, steps)
+    paths = _Backward(assignment, grid, changes, steps, grid_steps)
     table = np.zeros((length + 1, count, cells, grid.size // 2 + 1), dtype=np.complex128)
     norms = np.zeros((length + 1, count, cells))
     least = np.zeros((length + 1, count), dtype=np.int64)
@@ -149,6 +140,7 @@ class _Backward:
     grid: Grid
     changes: Changes
     steps: Integers
+    grid_steps: GridSteps
 
     def __post_init__(self) -> None:
         """Choose one size of transforms for all epochs."""
@@ -156,7 +148,6 @@ class _Backward:
         self._low = max([0, *(-(run.first + (switch.first if switch else 0)) for switch, run in pairs)])
         self._high = max([0, *(run.last + (switch.last if switch else 0) for switch, run in pairs)])
         self._padded = fft.next_fast_len(self.grid.size + self._low + self._high, real=True)
-        self._known: dict[tuple[int, float], ComplexArray] = {}
 
     def earlier(self, values: FloatArray, least: Integers, k: int) -> tuple[FloatArray, Integers]:
         """V after k epochs from V after k + 1, shape (M, cells, N), and the cells needed at least."""
@@ -191,19 +182,10 @@ class _Backward:
 
     def _backward(self, switch: GridLaw | None, run: GridLaw) -> ComplexArray:
         """Conjugate transform of the tilted change."""
-        result = self._transform(run, self.grid.share)
+        result = self.grid_steps.transform(run, self._padded, self.grid.tilt) * math.exp(self.grid.share)
         if switch is not None:
-            result = result * self._transform(switch, 0.0)
-        return np.conj(result)
-
-    def _transform(self, law: GridLaw, share: float) -> ComplexArray:
-        if (id(law), share) not in self._known:
-            wrapped = np.zeros(self._padded)
-            np.add.at(
-                wrapped, np.arange(law.first, law.last + 1) % self._padded, law.tilted(self.grid, share)
-            )
-            self._known[id(law), share] = np.asarray(fft.rfft(wrapped))
-        return self._known[id(law), share]
+            result = result * self.grid_steps.transform(switch, self._padded, self.grid.tilt)
+        return np.asarray(np.conj(result))
 
 
 def _stored(values: FloatArray, grid: Grid) -> tuple[ComplexArray, FloatArray]:

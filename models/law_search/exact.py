@@ -23,7 +23,7 @@ from depl.models.choices import Choices
 from depl.models.epochs import FinalLoss
 from depl.models.evaluation import final_loss
 from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
-from depl.models.law_search.mean_bounds import mean_bounds
+from depl.models.law_search.mean_bounds import Moments, mean_bounds
 from depl.models.law_search.subproblem import LawSubproblem
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import Plan
@@ -45,7 +45,7 @@ from depl.models.search.tree import FIRST_ROUND, GROWTH, OPTIMALITY, Task, TreeS
 _SAMPLE = 200
 _DRAWS = 20_000
 _TIGHTENINGS = 8
-_GRIDS = ((256, 64), (1024, 96), (2048, 128), (4096, 256))
+_GRIDS = ((128, 24), (512, 64), (1024, 96), (2048, 128), (4096, 256))
 _NODES_PER_CALL = 2_000
 _NODES_PER_LEAF = 100
 _MOST_MULTIPLIERS = 6
@@ -76,6 +76,7 @@ class LawSearch(TreeSearch):
     """
 
     undecided: float = field(default=math.inf, init=False)
+    _spread: float | None = field(default=None, init=False)
     _steps: dict[float, GridSteps] = field(default_factory=dict, init=False)
 
     def run(self) -> Termination:
@@ -86,6 +87,7 @@ class LawSearch(TreeSearch):
         if self._verdict(Plan()) is Verdict.MET:
             self.best = Clustered((), 0.0, 0.0)
             return Termination.OPTIMAL
+        self._moments = Moments.of(self.problem)
         self._first_plans()
         if self.best is None and not self._feasible():
             return Termination.INFEASIBLE if math.isinf(self.undecided) else Termination.EXHAUSTED
@@ -104,7 +106,7 @@ class LawSearch(TreeSearch):
             instance = self.problem.instance.replace(maximum_loss=self._target.maximum_loss - lowered)
             search = ScenarioSearch(SampledProblem(instance, sample), replace(self.limits, progress=None))
             search.build()
-            search.heuristic()
+            search.first_plans()
             if search.best is None:
                 return
             loss = final_loss(self.problem.instance, self.problem.plan(search.best.choices))
@@ -126,7 +128,7 @@ class LawSearch(TreeSearch):
         incumbent = self._incumbent()
         for factor in _TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
             multiplier = factor * incumbent.multiplier
-            bounds = mean_bounds(self.problem, self._prices, assignment, multiplier, self.cost)
+            bounds = mean_bounds(self.problem, self._moments, self._prices, assignment, multiplier, self.cost)
             tasks = [
                 Task(float(bound) * (1 - OPTIMALITY), assignment, length, multiplier)
                 for length, bound in enumerate(bounds)
@@ -192,11 +194,11 @@ class LawSearch(TreeSearch):
         )
 
     def _deviation(self) -> float:
-        """Standard deviation of the final loss of the incumbent, or what stands for it [loss]."""
-        fall = self._target.initial_loss - self._target.maximum_loss
-        if self.best is None:
-            return 0.1 * fall
-        return self._deviation_of(final_loss(self.problem.instance, self.problem.plan(self.best.choices)))
+        """Standard deviation of the final loss of the first incumbent, or what stands for it [loss]."""
+        if self._spread is None and self.best is not None:
+            plan = self.problem.plan(self.best.choices)
+            self._spread = self._deviation_of(final_loss(self.problem.instance, plan))
+        return self._spread or 0.1 * (self._target.initial_loss - self._target.maximum_loss)
 
     def _deviation_of(self, loss: FinalLoss) -> float:
         fall = self._target.initial_loss - self._target.maximum_loss

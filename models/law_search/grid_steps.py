@@ -12,12 +12,14 @@ length N is then weighed by exp(-s h N), and near the saddle point s the numbers
 nor huge, whatever the quantile level.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
 
 from depl.models.choices import Choices
 from depl.models.epochs import LossStep, loss_step
@@ -103,10 +105,12 @@ class GridLaw:
             masses = np.zeros(1)
         return GridLaw(start, masses, self.error)
 
-    def tilted(self, grid: Grid, share: float) -> FloatArray:
-        """Masses times exp(s h x + share)."""
+    def transform(self, size: int, exponent: float) -> ComplexArray:
+        """Fourier transform of masses times exp(exponent x), the changes x taken modulo ``size``."""
         changes = np.arange(self.first, self.last + 1)
-        return np.asarray(self.masses * np.exp(grid.tilt * grid.step * changes + share))
+        wrapped = np.zeros(size)
+        np.add.at(wrapped, changes % size, self.masses * np.exp(exponent * changes))
+        return np.asarray(fft.rfft(wrapped))
 
 
 def make_grid(instance: Instance, points: int, tilt: float, epochs: int, below: float, above: float) -> Grid:
@@ -128,23 +132,34 @@ class GridSteps:
         self._problem = problem
         self._step = step
         self._most = max(2, math.ceil(reach / step))
-        self._known: dict[LossStep, GridLaw] = {}
+        self._laws: dict[LossStep, GridLaw] = {}
+        self._transforms: dict[tuple[int, int, float, bool], ComplexArray] = {}
 
+    @functools.cache  # noqa: B019 - lives as long as the search
     def run(self, epoch: int, model: int, subset: int) -> GridLaw:
         """An epoch of a model without a switch; epochs count from 1."""
         instance, name = self._problem.instance, self._problem.instance.models[model].name
         return self._law(loss_step(instance, epoch, 0, name, name, self._problem.subsets[subset]))
 
+    @functools.cache  # noqa: B019 - lives as long as the search
     def switch(self, epoch: int, before: int, after: int) -> GridLaw | None:
         """The loss of a switch; None where nothing is lost."""
         names = [model.name for model in self._problem.instance.models]
         change = switch_step(self._problem.instance, epoch, names[before], names[after])
         return None if change is None or change == LossStep(1.0, 0.0, ()) else self._law(change)
 
+    def transform(self, law: GridLaw, size: int, tilt: float, rising: bool = True) -> ComplexArray:
+        """Transform of one of these laws, tilted but for the share of the epoch; rises may be taken for none."""
+        key = id(law), size, tilt, rising
+        if key not in self._transforms:
+            kept = law.within(1 - size, size - 1 if rising else 0)
+            self._transforms[key] = kept.transform(size, tilt * self._step)
+        return self._transforms[key]
+
     def _law(self, change: LossStep) -> GridLaw:
-        if change not in self._known:
-            self._known[change] = self._rounded(change)
-        return self._known[change]
+        if change not in self._laws:
+            self._laws[change] = self._rounded(change)
+        return self._laws[change]
 
     def _rounded(self, change: LossStep) -> GridLaw:
         shift = math.floor(Fraction(change.shift) / Fraction(self._step))

@@ -14,6 +14,7 @@ a dynamic program over (epoch, model). Where a variance is infinite, nothing is 
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,8 +30,45 @@ from depl.models.search.prices import Prices
 _GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
 
 
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means and variances of all epochs and switches.
+
+    Attributes
+    ----------
+    gains, variances : float array (K_max, subsets, M)
+    losses, switch_variances : float array (K_max, M, M)
+    """
+
+    gains: FloatArray
+    variances: FloatArray
+    losses: FloatArray
+    switch_variances: FloatArray
+
+    @classmethod
+    def of(cls, problem: Choices) -> "Moments":
+        """Read them from the laws."""
+        instance = problem.instance
+        names = [model.name for model in instance.models]
+        runs = np.zeros((2, problem.epochs, len(problem.subsets), len(names)))
+        switches = np.zeros((2, problem.epochs, len(names), len(names)))
+        for k, d, m in np.ndindex(*runs.shape[1:]):
+            step = loss_step(instance, k + 1, 0, names[m], names[m], problem.subsets[d])
+            runs[:, k, d, m] = _moments(step)
+        for k, i, j in np.ndindex(*switches.shape[1:]):
+            change = switch_step(instance, k + 1, names[i], names[j])
+            if change is not None:
+                switches[:, k, i, j] = _moments(change)
+        return cls(-runs[0], runs[1], switches[0], switches[1])
+
+
 def mean_bounds(
-    problem: Choices, prices: Prices, assignment: Assignment, time_price: float, cost: float
+    problem: Choices,
+    moments: Moments,
+    prices: Prices,
+    assignment: Assignment,
+    time_price: float,
+    cost: float,
 ) -> FloatArray:
     """Lower bounds of the cost of an assignment's plans by number of epochs, shape (K_max + 1,) [cost].
 
@@ -41,50 +79,30 @@ def mean_bounds(
     cost : float
         Of a good plan, to choose prices of gain [cost].
     """
-    sample, variances = _mean_sample(problem, assignment)
     target = problem.instance.target
     fall = target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
     budget = float(1 - decimal(target.quantile_level))
+    used = moments.variances[:, assignment.subsets, assignment.models].max(axis=1)
+    used += moments.switch_variances.max(axis=(1, 2))
+    variances = np.concatenate([[0.0], np.cumsum(used)])
     with np.errstate(invalid="ignore"):
         required = fall - np.sqrt(variances * (budget / (1 - budget))) * (1 + 1e-9)
-    costs = assignment.cheapest(prices.at(time_price))
-    paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
-    best = np.full(len(costs) + 1, -math.inf)
-    for price in cost / fall * _GAIN_PRICES:
-        best = np.maximum(best, priced_prefixes(sample, costs, float(price))[:, 0] + price * required)
-    return best + (assignment.transfers - paid)
-
-
-def _mean_sample(problem: Choices, assignment: Assignment) -> tuple[Sample, FloatArray]:
-    """Mean gains and losses as one scenario, and the most variance of the first k = 0, ..., K_max epochs."""
-    instance = problem.instance
-    names = [model.name for model in instance.models]
-    kinds = len(assignment.models)
-    gains = np.zeros((problem.epochs, kinds, 1))
-    losses = np.zeros((problem.epochs, len(names), len(names), 1))
-    variances = np.zeros((problem.epochs, 2))
-    for k in range(problem.epochs):
-        for j in range(kinds):
-            name, datasets = names[assignment.models[j]], problem.subsets[assignment.subsets[j]]
-            mean, variance = _moments(loss_step(instance, k + 1, 0, name, name, datasets))
-            gains[k, j, 0] = -mean
-            variances[k, 0] = max(variances[k, 0], variance)
-        for i, j in np.ndindex(len(names), len(names)):
-            change = switch_step(instance, k + 1, names[i], names[j])
-            if change is not None:
-                losses[k, i, j, 0], variance = _moments(change)
-                variances[k, 1] = max(variances[k, 1], variance)
     first = problem.initial_model
     sample = Sample(
-        gains=gains,
-        switch_losses=losses,
+        gains=np.ascontiguousarray(moments.gains[:, assignment.subsets, assignment.models, None]),
+        switch_losses=moments.losses[..., None],
         may_follow=problem.may_follow,
         models=assignment.models,
         first_model=-1 if first is None else first,
         needed=0.0,
         allowed=0,
     )
-    return sample, np.concatenate([[0.0], np.cumsum(variances.sum(axis=1))])
+    costs = assignment.cheapest(prices.at(time_price))
+    paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
+    best = np.full(len(costs) + 1, -math.inf)
+    for price in cost / fall * _GAIN_PRICES:
+        best = np.maximum(best, priced_prefixes(sample, costs, float(price))[:, 0] + price * required)
+    return best + (assignment.transfers - paid)
 
 
 def _moments(step: LossStep) -> tuple[float, float]:

@@ -79,7 +79,9 @@ class LawSubproblem(Charged):
         layer = (self.length + 1) * count * frequencies * 16
         self._make_cells(max(1, min(self.most_cells, _LARGEST_TABLE // layer)))
         changes = make_changes(problem, self.assignment, grid, self.steps, self.length)
-        table, norms, least = least_violations(self.assignment, grid, changes, self._steps, self._cells)
+        table, norms, least = least_violations(
+            self.assignment, grid, changes, self.steps, self._steps, self._cells
+        )
         first = problem.initial_model
         budget = float(1 - decimal(problem.instance.target.quantile_level))
         self._paths = Paths(

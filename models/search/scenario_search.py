@@ -64,7 +64,7 @@ class ScenarioSearch(TreeSearch):
         if self.problem.misses(()) <= self.problem.allowed:
             self.best, self.dual = Clustered((), 0.0, 0.0), DualBound(0.0, 0.0, 0.0)
             return Termination.OPTIMAL
-        self._first_plans()
+        self.first_plans()
         if self.best is None and not self._feasible():
             return Termination.INFEASIBLE
         self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
@@ -74,12 +74,7 @@ class ScenarioSearch(TreeSearch):
             self._ordered_plans()
         return self._proved(tasks)
 
-    def heuristic(self) -> None:
-        """Good plans quickly; nothing is proved."""
-        self._first_plans()
-        self._ordered_plans()
-
-    def _first_plans(self) -> None:
+    def first_plans(self) -> None:
         """Plans with at most one switch under every assignment, improved by exchanges."""
         for assignment in self._assigned:
             if assignment.transfers >= self.cost:
