@@ -6,7 +6,8 @@ the length of q the paths that begin with P and the first j models of q and go o
 paths that continue P q. Parts share the bounds of `depl.heuristics.labels.bounds`. A part is searched only up
 to the bound of the next one, further each time it comes up again, so most are never searched.
 
-Weights may be wrong by 1e-9 of themselves, so paths may change places with others that weigh as much.
+Weights may be wrong by 1e-9 of themselves, or by 1e-13 of the heaviest epochs' sum if that is more, so paths
+may change places with others that weigh as much.
 """
 
 import heapq
