@@ -149,7 +149,7 @@ class GridSteps:
         return None if change is None or change == LossStep(1.0, 0.0, ()) else self._law(change)
 
     def transform(self, law: GridLaw, size: int, tilt: float, rising: bool = True) -> ComplexArray:
-        """Transform of one of these laws, tilted but for the share of the epoch; rises may be taken for none."""
+        """Transform of one of these laws, tilted but for the share of the epoch."""
         key = id(law), size, tilt, rising
         if key not in self._transforms:
             kept = law.within(1 - size, size - 1 if rising else 0)
