@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from depl.benchmarks.cases.search_goals import SIZES
 from depl.benchmarks.comparison import compare
 from depl.benchmarks.registry import all_cases
+from depl.benchmarks.results import RESULTS, read
 from depl.cli import main
 from depl.commands.demo import comparison_table
 
@@ -95,3 +97,17 @@ def test_the_layout_names_the_folders_that_there_are():
     named = set(re.findall(r"^\| `(\w+)/`", README, flags=re.MULTILINE))
     assert named == {"models", "heuristics", "instances", "benchmarks", "depl", "docs"}
     assert all((ROOT / name).is_dir() for name in named)
+
+
+def test_the_reach_of_ground_truth_is_that_of_the_records():
+    ladder, goals = (read(RESULTS / f"{name}.json").values for name in ("ladder", "search-goals"))
+    rows = re.findall(r"^\| `([a-z-]+)`.*?\| (\d+) \| (\d+) \|$", README, flags=re.MULTILINE)
+    roads = ["scenario-search", "milp", "milp-resource", "scip"]
+    shown = {road: (int(one), int(two)) for road, (_, one, two) in zip(roads, rows, strict=True)}
+    assert shown == {road: (ladder["largest_usual"][road], ladder["largest_cheap"][road]) for road in roads}
+    factors = [f"{ladder[f'speed_ratio_{family}']:.0f}" for family in ("usual", "cheap")]
+    assert f"{factors[0]} and {factors[1]} times faster" in README
+    medians = [goals[f"{name}_median_seconds"] for name in SIZES]
+    assert "{:.1f}, {:.1f}, {:.1f} and {:.0f} s (`search-goals`)".format(*medians) in README
+    assert [goals[f"{name}_share_certified"] for name in SIZES] == [0.9, 0.9, 1.0, 1.0]
+    assert max(goals[f"{name}_largest_gap"] for name in SIZES) == pytest.approx(0.24, abs=0.005)
