@@ -32,14 +32,21 @@ def random_real_cut(rng: np.random.Generator, size: int) -> GraphFunction:
     return cut(size, _arcs(rng, size, 4), rng.uniform(0, 1, 4 * size), rng.normal(0, 2, size))
 
 
-def random_grid_cut(rng: np.random.Generator, size: int) -> GraphFunction:
+def random_grid_cut(rng: np.random.Generator, size: int, largest: int = 20) -> GraphFunction:
     """Two arcs between neighbours of a grid, as in images: hard, because news travels far."""
     width = int(np.ceil(np.sqrt(size)))
     right = np.array([(i, i + 1) for i in range(size - 1) if (i + 1) % width], dtype=np.int64).reshape(-1, 2)
     down = np.array([(i, i + width) for i in range(size - width)], dtype=np.int64).reshape(-1, 2)
     edges = np.concatenate([right, down])
     arcs = np.concatenate([edges, edges[:, ::-1]])
-    return cut(size, arcs, np.repeat(rng.integers(1, 10, len(edges)), 2), rng.integers(-20, 21, size))
+    return cut(
+        size, arcs, np.repeat(rng.integers(1, 10, len(edges)), 2), rng.integers(-largest, largest + 1, size)
+    )
+
+
+def hard_grid_cut(rng: np.random.Generator, size: int) -> GraphFunction:
+    """A grid cut whose weights are no larger than its capacities, so that large regions move together."""
+    return random_grid_cut(rng, size, largest=10)
 
 
 def random_coverage(rng: np.random.Generator, size: int) -> GraphFunction:

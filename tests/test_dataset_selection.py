@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_selections import LAWS, communicating_selection, random_selection
+from depl.benchmarks.random_selections import (
+    LAWS,
+    communicating_selection,
+    interior_selection,
+    random_selection,
+)
 from depl.heuristics.datasets.branching import branch_and_bound
 from depl.heuristics.datasets.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.datasets.hardness import partition_selection
@@ -303,26 +308,10 @@ def test_branch_and_bound_equals_dynamic_programming_on_whole_volumes(law: str, 
         assert value == problem.value(subset)
 
 
-def interior_problems_of_1000(count: int) -> list[SelectionProblem]:
-    """Communication about as dear as computing, so that a part of the data is best."""
-    rng = np.random.default_rng(1000)
-    found = []
-    for place in range(count):
-        volumes = rng.uniform(0.2, 1.0, 1000)
-        whole = float(volumes.sum())
-        needed = (
-            NeededEpochs(LogDataLaw(a=math.log(4 * whole), b=1.0, base_volume=5.0)),
-            NeededEpochs(InverseLogDataLaw(base_volume=1.0)),
-            NeededEpochs(PowerDataLaw(p=0.5)),
-        )[place % 3]
-        durations = volumes * rng.uniform(0.3, 1.7, 1000)
-        found.append(selection_of_numbers(needed, volumes, durations, float(rng.uniform(0.1, 0.6) * whole)))
-    return found
-
-
 def test_1000_datasets_are_solved_exactly_within_50_nodes() -> None:
-    inside = 0
-    for problem in interior_problems_of_1000(6):
+    inside, rng = 0, np.random.default_rng(1000)
+    for law in 2 * LAWS:
+        problem = interior_selection(rng, 1000, law)
         found = branch_and_bound(problem)
         assert found.optimal
         assert found.nodes <= 50
@@ -356,8 +345,12 @@ def test_without_prices_the_relaxation_is_tight_at_a_corner() -> None:
 
 
 def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal() -> None:
-    problem = partition_selection([7, 7, 5, 5, 5, 3])
-    stopped = select_datasets(problem, nodes=2)
+    whole_volumes = partition_selection([7, 7, 5, 5, 5, 3])
+    slower = whole_volumes.durations * (1 + 1e-6 * np.arange(6))
+    problem = selection_of_numbers(
+        whole_volumes.needed, whole_volumes.volumes, slower, whole_volumes.fixed_duration
+    )
+    stopped = select_datasets(problem, nodes=3)
     whole = select_datasets(problem)
     assert stopped.rule is Rule.NONE
     assert not stopped.optimal

@@ -1,7 +1,9 @@
 """Best-first branch and bound for stage 1: exact for any data law with volumes, without submodularity.
 
 A node fixes some datasets as used and some as left out; its bound is that of `relaxed`. Where the relaxation
-takes a dataset in part, the two children take it whole and leave it out. Good sets come from rounding the
+takes a dataset in part, the two children take it whole and leave it out; of equal datasets the first are used
+first, so that equal ones cost no search. Where all free datasets have one density, the node is solved at once
+(`depl.heuristics.datasets.sums`). Good sets come from rounding the
 relaxation down and up and from exchanging single datasets and pairs; with a good set at hand, `flip_bounds`
 settles most datasets at once, so that few are ever branched on.
 
@@ -19,6 +21,7 @@ from depl.heuristics.datasets.epochs_needed import NeededEpochs
 from depl.heuristics.datasets.prefix import best_prefix
 from depl.heuristics.datasets.problem import SelectionProblem, training_time
 from depl.heuristics.datasets.relaxation import flip_bounds, relaxed
+from depl.heuristics.datasets.sums import candidates, one_density
 from depl.heuristics.submodular.functions import BoolArray
 from depl.models.errors import InvalidInputError, NotCoveredError
 
@@ -81,15 +84,16 @@ def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: in
     search = _Search(problem, nonempty)
     search.consider(improved(problem, best_prefix(problem, nonempty), nonempty))
     search.add(frozenset(), frozenset())
-    while search.waiting and search.nodes < nodes:
+    while search.waiting and search.nodes + 2 <= nodes:
         bound, _, node = heapq.heappop(search.waiting)
         if bound >= search.cutoff:
             search.closed = min(search.closed, bound)
             search.waiting.clear()
             break
         inside, outside, fractional = node
-        search.add(inside | {fractional}, outside)
-        search.add(inside, outside | {fractional})
+        before, after = search.twins[fractional]
+        search.add(inside | before | {fractional}, outside)
+        search.add(inside, outside | {fractional} | after)
     left = [bound for bound, _, _ in search.waiting]
     lower = min([search.value, search.closed, *left])
     return Searched(search.subset, search.value, lower, search.nodes)
@@ -103,6 +107,7 @@ class _Search:
         self.subset: frozenset[int] = frozenset()
         self.value = self.closed = np.inf
         self.nodes = 0
+        self.twins = _twins(problem)
         self.waiting: list[tuple[float, int, tuple[frozenset[int], frozenset[int], int]]] = []
         self._numbers = itertools.count()
 
@@ -126,6 +131,8 @@ class _Search:
             self.consider(inside)
             return
         part = self.problem.restricted(inside, outside)
+        if self._one_density(part, inside, free.tolist()):
+            return
         found = relaxed(part, self.cutoff, self._least(inside, part))
         order = free[found.order].tolist()
         for count in {found.whole, found.whole + 1}:
@@ -135,6 +142,16 @@ class _Search:
             return
         node = inside, outside, int(order[found.whole])
         heapq.heappush(self.waiting, (found.bound, next(self._numbers), node))
+
+    def _one_density(self, part: SelectionProblem, inside: frozenset[int], free: list[int]) -> bool:
+        """Consider the sets that matter where all free datasets have one density; whether that is all."""
+        density = one_density(part)
+        if density is None:
+            return False
+        sets, certain = candidates(part, density)
+        for chosen in sets:
+            self.consider(inside | frozenset(free[place] for place in chosen))
+        return certain
 
     def _least(self, inside: frozenset[int], part: SelectionProblem) -> float:
         """Volume that every set of a node adds."""
@@ -155,6 +172,26 @@ class _Search:
         both = must & may_not
         may_not &= ~both  # neither can be better: one child is as good as none
         return inside | frozenset(free[must].tolist()), outside | frozenset(free[may_not].tolist())
+
+
+def _twins(problem: SelectionProblem) -> list[tuple[frozenset[int], frozenset[int]]]:
+    """For every dataset the equal ones before and after it.
+
+    Of equal datasets only how many are used matters: the first ones are, in every node.
+    """
+    rows = list(
+        zip(problem.volumes.tolist(), problem.durations.tolist(), problem.transfers.tolist(), strict=True)
+    )
+    groups: dict[tuple[float, float, float], list[int]] = {}
+    for place, row in enumerate(rows):
+        groups.setdefault(row, []).append(place)
+    return [
+        (
+            frozenset(twin for twin in groups[row] if twin < place),
+            frozenset(twin for twin in groups[row] if twin > place),
+        )
+        for place, row in enumerate(rows)
+    ]
 
 
 def improved(problem: SelectionProblem, subset: frozenset[int], nonempty: bool) -> frozenset[int]:

@@ -57,6 +57,11 @@ class NeededEpochs:
             or (isinstance(law, PowerDataLaw) and law.p == 0)
         )
 
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the law is a - b ln Q."""
+        return isinstance(self.law, LogDataLaw)
+
     def at(self, volume: ArrayLike) -> FloatArray:
         """K at added volumes of any shape; infinite at Q = 0 unless K is constant [epochs]."""
         total = self._total(volume)

@@ -21,6 +21,7 @@ from depl.heuristics.submodular.functions import (
     ExactChain,
     FloatArray,
     IntArray,
+    ObjectArray,
     SetFunction,
     exact_chain_of,
 )
@@ -245,15 +246,25 @@ class FacilityLocation(SetFunction):
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; floats are dyadic rationals, so nothing is rounded."""
-        best = np.vstack([np.zeros(self.benefits.shape[1]), self.benefits[order]])
-        grown = np.maximum.accumulate(best, axis=0)
-        found, linear = [], Fraction(0)
-        for row, element in zip(grown, [None, *order.tolist()], strict=True):
-            linear += Fraction(0) if element is None else Fraction(self.modular[element])
-            # fsum would round; integers over one denominator do not
-            total = sum(math.floor(Fraction(value) * self.denominator) for value in row.tolist())
-            found.append(Fraction(total, self.denominator) + linear)
-        return exact_chain_of(found)
+        if not self.rounding:
+            scaled = self.chain(order) * self.denominator
+            return ExactChain(scaled.astype(np.int64).astype(object), self.denominator, Fraction(0))
+        benefits, modular = self._integers
+        best = np.maximum.accumulate(benefits[order], axis=0).sum(axis=1)
+        found = np.array([0] * (len(order) + 1), dtype=object)
+        found[1:] = best + np.cumsum(modular[order])
+        return ExactChain(found, self.denominator, Fraction(0))
+
+    @functools.cached_property
+    def _integers(self) -> tuple[ObjectArray, ObjectArray]:
+        """Benefits and modular part times the denominator, as Python integers."""
+        scaled = [
+            np.array(
+                [int(Fraction(value) * self.denominator) for value in part.ravel().tolist()], dtype=object
+            )
+            for part in (self.benefits, self.modular)
+        ]
+        return scaled[0].reshape(self.benefits.shape), scaled[1]
 
 
 def facility_location(benefits: ArrayLike, modular: ArrayLike = 0.0) -> FacilityLocation:

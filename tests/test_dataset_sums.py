@@ -1,0 +1,135 @@
+"""Datasets of one density: sums next to a volume, exactly, and the usual case in which work is volume."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.benchmarks.random_selections import LAWS, interior_selection, random_selection
+from depl.heuristics.datasets.branching import branch_and_bound
+from depl.heuristics.datasets.epochs_needed import NeededEpochs
+from depl.heuristics.datasets.problem import SelectionProblem, selection_of_numbers
+from depl.heuristics.datasets.subset_sum import subset_sum
+from depl.heuristics.datasets.sums import (
+    by_halves,
+    by_reachable_sums,
+    candidates,
+    inner_minimum,
+    one_density,
+)
+from depl.models.learning import LogDataLaw, PowerDataLaw
+
+
+def neighbours(volumes: list[float], target: float) -> tuple[float, float]:
+    """The sums next to the target, over all subsets."""
+    sums = [math.fsum(part) for k in range(len(volumes) + 1) for part in itertools.combinations(volumes, k)]
+    below = max((total for total in sums if total <= target), default=-math.inf)
+    return below, min((total for total in sums if total >= target), default=math.inf)
+
+
+def with_one_density(problem: SelectionProblem, volumes: np.ndarray, density: float) -> SelectionProblem:
+    return selection_of_numbers(problem.needed, volumes, density * volumes, problem.fixed_duration)
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.floats(0, 1))
+def test_both_ways_find_the_sums_next_to_a_volume(numbers: list[int], share: float) -> None:
+    volumes = [number / 4 for number in numbers]
+    target = share * sum(volumes)
+    expected = neighbours(volumes, target)
+    for found in (by_halves(np.array(volumes), target), by_reachable_sums(volumes, target)):
+        sums = [math.fsum(volumes[place] for place in chosen) for chosen in found]
+        assert max(total for total in sums if total <= target) == expected[0]
+        assert min(total for total in sums if total >= target) == expected[1]
+
+
+def test_volumes_are_read_as_the_decimals_they_print_as() -> None:
+    assert by_reachable_sums([0.1, 0.2, 0.7], 0.3) is not None
+    found = by_reachable_sums([0.1, 0.2, 0.7], 0.8)
+    assert frozenset({0, 2}) in found
+    assert by_reachable_sums(np.random.default_rng(1).random(50).tolist(), 20.0) is None
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str) -> None:
+    rng = np.random.default_rng(LAWS.index(law))
+    inside = 0
+    for trial in range(60):
+        size = int(rng.integers(2, 10))
+        base = interior_selection(rng, size, law) if trial % 2 else random_selection(rng, size, law)
+        problem = with_one_density(base, base.volumes, float(rng.choice([0.1, 0.7, 3.0])))
+        nonempty = bool(rng.integers(2))
+        index = np.arange(1 if nonempty else 0, 1 << size)
+        least = problem.values((index[:, None] >> np.arange(size)) & 1 == 1).min()
+        found = branch_and_bound(problem, nonempty)
+        assert found.optimal
+        assert found.nodes == 1
+        assert found.value == pytest.approx(least, rel=1e-12)
+        inside += 0 < len(found.subset) < size
+    assert inside >= 10
+
+
+def test_all_is_best_beyond_an_inner_minimum_of_the_logarithm() -> None:
+    """g falls, rises and falls again: the inner minimum is kept apart from the end that may be better."""
+    needed = NeededEpochs(LogDataLaw(a=math.log(1000.0) + 0.001, b=1.0, base_volume=1.0))
+    inner = inner_minimum(needed, 13.0, 1.0, 999.0)
+    assert inner is not None
+    assert 0 < inner < 11.0  # before Q = t0 / t1 = 12
+    problem = selection_of_numbers(needed, np.full(9, 111.0), np.full(9, 111.0), 13.0)
+    found = branch_and_bound(problem)
+    assert found.subset == frozenset(range(9))
+    assert found.value == pytest.approx(0.001 * 1012, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [40, 300])
+def test_many_datasets_of_one_density_equal_dynamic_programming(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for law in LAWS:
+        needed = interior_selection(rng, size, law).needed
+        if law == "log":  # with larger volumes the law of the draw would turn negative
+            needed = NeededEpochs(LogDataLaw(a=10.0, b=1.0, base_volume=5.0))
+        volumes = rng.choice([2.0, 3.0, 7.0], size)
+        problem = selection_of_numbers(needed, volumes, volumes / 2, 0.1 * float(volumes.sum()))
+        found, (_, value) = branch_and_bound(problem), subset_sum(problem)
+        assert found.optimal
+        assert found.value == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [50, 1000])
+def test_many_datasets_without_a_common_unit_are_solved_within_50_nodes(size: int) -> None:
+    rng, uncertain = np.random.default_rng(size), 0
+    for law in LAWS:
+        base = interior_selection(rng, size, law)
+        problem = with_one_density(base, base.volumes, 1.0)
+        uncertain += not candidates(problem, 1.0)[1]
+        found = branch_and_bound(problem)
+        assert found.optimal
+        assert found.nodes <= 50
+    assert uncertain
+
+
+def test_equal_datasets_of_two_densities_cost_no_search() -> None:
+    volumes, densities = np.full(120, 0.5), np.repeat([1.0, 1.3], 60)
+    needed = NeededEpochs(PowerDataLaw(p=0.5, base_volume=1.0))
+    problem = selection_of_numbers(needed, volumes, volumes * densities, 20.0)
+    values = [
+        problem.value(frozenset([*range(one), *range(60, 60 + other)]))
+        for one in range(61)
+        for other in range(61)
+        if one + other
+    ]
+    found = branch_and_bound(problem)
+    assert found.optimal
+    assert found.nodes <= 50
+    assert found.value == pytest.approx(min(values), rel=1e-12)
+
+
+def test_density_is_one_only_without_prices_and_for_laws_of_volume() -> None:
+    needed = NeededEpochs(PowerDataLaw(p=0.5))
+    assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.0])) == 2.0
+    assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.1])) is None
+    assert one_density(selection_of_numbers(needed, [1.0, 3.0], [2.0, 6.0], 0.0, 1.0)) is None
+    free = selection_of_numbers(needed, [1.0, 3.0], [0.0, 0.0], 1.0)
+    assert branch_and_bound(free).subset == frozenset({0, 1})

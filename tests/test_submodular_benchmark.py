@@ -1,0 +1,58 @@
+"""The comparison of minimisers: what counts as faster, what the table shows, one command that prints it."""
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.random_set_functions import hard_grid_cut
+from depl.benchmarks.submodular_methods import (
+    FAMILIES,
+    ROADS,
+    Row,
+    main,
+    measured,
+    side_by_side,
+    speed_ratios,
+)
+
+POINT, CUTS = "minimum-norm-point", "stabilised-cutting-planes"
+ROWS = [
+    Row("cut", 200, POINT, 0.5, -3.0, True, True),
+    Row("cut", 200, CUTS, 6.0, -3.0, True, True),
+    Row("cut", 500, POINT, 0.25, -4.0, False, True),
+    Row("cut", 500, CUTS, 9.0, -4.0, True, True),
+    Row("cut", 10, POINT, 1.0, -1.0, True, False),
+    Row("cut", 10, CUTS, 9.0, -1.0, True, False),
+]
+
+
+def test_ratios_count_from_a_size_on_and_only_where_the_faster_one_has_a_proof() -> None:
+    assert speed_ratios(ROWS, 200) == {"cut": [12.0, 0.0]}
+    assert speed_ratios(ROWS, 10) == {"cut": [12.0, 0.0, 9.0]}
+    assert speed_ratios(ROWS[:1], 10) == {}
+
+
+def test_the_table_brackets_what_was_not_proved_and_leaves_a_dash_for_what_was_not_tried() -> None:
+    lines = side_by_side(ROWS).splitlines()
+    assert len(lines) == 4
+    assert lines[2].split() == ["cut", "500", "-", "-", "(0.25)", "9", "-", "-"]
+
+
+def test_all_methods_that_cover_a_family_are_measured_on_the_same_function() -> None:
+    rows = measured(1, (6,), 5.0)
+    assert {row.family for row in rows} == set(FAMILIES)
+    for family in FAMILIES:
+        own = [row for row in rows if row.family == family]
+        assert {"brute-force", POINT, CUTS, "cvxpy-cutting-planes"} <= {row.road for row in own} <= set(ROADS)
+        assert all(row.optimal for row in own)
+        assert max(row.value for row in own) == pytest.approx(min(row.value for row in own), abs=1e-9)
+
+
+def test_one_command_prints_the_table(capsys) -> None:
+    assert main(["--sizes", "5", "--seconds", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 1 + len(FAMILIES)
+    assert "max-flow" in printed
+
+
+def test_hard_grids_have_small_weights() -> None:
+    assert abs(hard_grid_cut(np.random.default_rng(1), 50).modular).max() <= 10
