@@ -12,7 +12,6 @@ length N is then weighed by exp(-s h N), and near the saddle point s the numbers
 nor huge, whatever the quantile level.
 """
 
-import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -132,21 +131,29 @@ class GridSteps:
         self._problem = problem
         self._step = step
         self._most = max(2, math.ceil(reach / step))
+        self._runs: dict[tuple[int, int, int], GridLaw] = {}
+        self._switches: dict[tuple[int, int, int], GridLaw | None] = {}
         self._laws: dict[LossStep, GridLaw] = {}
         self._transforms: dict[tuple[int, int, float, bool], ComplexArray] = {}
 
-    @functools.cache  # noqa: B019 - lives as long as the search
     def run(self, epoch: int, model: int, subset: int) -> GridLaw:
         """An epoch of a model without a switch; epochs count from 1."""
-        instance, name = self._problem.instance, self._problem.instance.models[model].name
-        return self._law(loss_step(instance, epoch, 0, name, name, self._problem.subsets[subset]))
+        key = epoch, model, subset
+        if key not in self._runs:
+            instance, name = self._problem.instance, self._problem.instance.models[model].name
+            step = loss_step(instance, epoch, 0, name, name, self._problem.subsets[subset])
+            self._runs[key] = self._law(step)
+        return self._runs[key]
 
-    @functools.cache  # noqa: B019 - lives as long as the search
     def switch(self, epoch: int, before: int, after: int) -> GridLaw | None:
         """The loss of a switch; None where nothing is lost."""
-        names = [model.name for model in self._problem.instance.models]
-        change = switch_step(self._problem.instance, epoch, names[before], names[after])
-        return None if change is None or change == LossStep(1.0, 0.0, ()) else self._law(change)
+        key = epoch, before, after
+        if key not in self._switches:
+            names = [model.name for model in self._problem.instance.models]
+            change = switch_step(self._problem.instance, epoch, names[before], names[after])
+            lossless = change is None or change == LossStep(1.0, 0.0, ())
+            self._switches[key] = None if lossless or change is None else self._law(change)
+        return self._switches[key]
 
     def transform(self, law: GridLaw, size: int, tilt: float, rising: bool = True) -> ComplexArray:
         """Transform of one of these laws, tilted but for the share of the epoch."""
