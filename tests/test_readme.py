@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from depl.benchmarks.cases.exact_law import FAMILIES
 from depl.benchmarks.cases.search_goals import SIZES
 from depl.benchmarks.comparison import compare
 from depl.benchmarks.registry import all_cases
@@ -97,6 +98,16 @@ def test_the_layout_names_the_folders_that_there_are():
     named = set(re.findall(r"^\| `(\w+)/`", README, flags=re.MULTILINE))
     assert named == {"models", "heuristics", "instances", "benchmarks", "depl", "docs"}
     assert all((ROOT / name).is_dir() for name in named)
+
+
+def test_the_reach_of_exact_is_that_of_its_record():
+    values = read(RESULTS / "exact-law.json").values
+    assert values["one_cluster_proved"] == values["whole_proved"] == 1
+    assert [len(values[f"{family}_rows"]) for family in FAMILIES] == [100, 100]
+    for family in FAMILIES:
+        median = values[f"{family}_median_seconds"]
+        longest = max(row["seconds"] for row in values[f"{family}_rows"])
+        assert f"(median {median:.2f} s, longest {longest:.0f} s)" in README
 
 
 def test_the_reach_of_ground_truth_is_that_of_the_records():
