@@ -58,7 +58,7 @@ def cspy_graph(problem: AdditiveProblem) -> tuple[nx.DiGraph, list[float]]:
         add(node, "Sink", 0.0, 0.0, -raised)
     latest = problem.maximum_time if math.isfinite(problem.maximum_time) else float(problem.times.sum())
     budget = problem.maximum_loss - problem.initial_loss + problem.epochs * raised
-    return graph, [problem.epochs + 1.0, latest, budget + LOSS_TOLERANCE]
+    return graph, [problem.epochs + 1.0, float(latest), float(budget + LOSS_TOLERANCE)]
 
 
 def cspy_optimum(problem: AdditiveProblem, direction: str = "both", time_limit: float = 60.0) -> CspyAnswer:
