@@ -1,6 +1,7 @@
 """One contract for all minimisers: the least value, a certificate that holds, and no false claims."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -281,6 +282,15 @@ def test_unknown_methods_and_uncovered_functions_are_refused() -> None:
             minimise(cut(2, [(0, 1)], -1), method)
     with pytest.raises(NotCoveredError):
         minimise(iwata(21), "brute-force")
+
+
+def test_methods_that_need_cvxpy_say_so_where_it_is_missing(monkeypatch) -> None:
+    monkeypatch.delitem(sys.modules, "depl.heuristics.submodular.convex", raising=False)
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    for method in ("cvxpy-cutting-planes", "cvxpy-disciplined"):
+        with pytest.raises(NotCoveredError, match="needs cvxpy"):
+            minimise(cut(2, [(0, 1)], 1), method)
+    assert minimise(cut(2, [(0, 1)], 1)).optimal
 
 
 def test_large_functions_without_a_proof_get_an_answer_without_a_claim() -> None:

@@ -7,8 +7,9 @@
 - Otherwise the minimum-norm point as a heuristic: its set, no bound, and never the word optimal.
 """
 
+import importlib
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 from depl.heuristics.submodular.answers import Minimum
 from depl.heuristics.submodular.brute_force import brute_force
@@ -17,7 +18,7 @@ from depl.heuristics.submodular.graphs import GraphFunction
 from depl.heuristics.submodular.max_flow import max_flow
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.heuristics.submodular.stabilised import stabilised_cutting_planes
-from depl.models.errors import InvalidInputError
+from depl.models.errors import InvalidInputError, NotCoveredError
 
 
 def minimise(function: SetFunction, method: str = "auto") -> Minimum:
@@ -54,19 +55,38 @@ def automatic(function: SetFunction) -> Minimum:
     return minimum_norm_point(function)
 
 
-def cutting_planes_in_cvxpy(function: SetFunction) -> Minimum:
-    """`depl.heuristics.submodular.convex.convex_cutting_planes` without its problem."""
-    # cvxpy takes a second to import, and no other method needs it
-    from depl.heuristics.submodular.convex import convex_cutting_planes
+def cutting_planes_in_cvxpy(function: SetFunction, *, seconds: float | None = None) -> Minimum:
+    """`depl.heuristics.submodular.convex.convex_cutting_planes` without its problem.
 
-    return convex_cutting_planes(function).minimum
+    Raises
+    ------
+    NotCoveredError
+        If cvxpy is not installed.
+    """
+    found: Minimum = _convex().convex_cutting_planes(function, seconds=seconds).minimum
+    return found
 
 
 def disciplined_in_cvxpy(function: SetFunction) -> Minimum:
-    """`depl.heuristics.submodular.convex.disciplined` without its problem."""
-    from depl.heuristics.submodular.convex import disciplined
+    """`depl.heuristics.submodular.convex.disciplined` without its problem.
 
-    return disciplined(function).minimum
+    Raises
+    ------
+    NotCoveredError
+        If cvxpy is not installed, or the function is no sum of arcs and groups.
+    """
+    found: Minimum = _convex().disciplined(function).minimum
+    return found
+
+
+def _convex() -> ModuleType:
+    """The module that needs cvxpy, which takes a second to import and which no other method needs."""
+    try:
+        return importlib.import_module("depl.heuristics.submodular.convex")
+    except ModuleNotFoundError as error:
+        if error.name != "cvxpy":
+            raise
+        raise NotCoveredError("this method needs cvxpy; install it, or take another method") from error
 
 
 METHODS: Mapping[str, Callable[[SetFunction], Minimum]] = MappingProxyType(
