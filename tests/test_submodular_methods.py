@@ -258,6 +258,26 @@ def test_capacities_that_together_pass_32_bits_do_not_overflow() -> None:
     assert found.optimal
 
 
+def test_data_of_twelve_orders_of_magnitude_end_in_a_proof_or_in_no_claim() -> None:
+    rng = np.random.default_rng(12)
+    unproved = 0
+    for _ in range(12):
+        base = random_real_cut(rng, 8)
+        arcs = np.column_stack([base.tails, base.heads])
+        spread = [part * 10.0 ** rng.uniform(-6, 6, len(part)) for part in (base.capacities, base.modular)]
+        function = cut(8, arcs, *spread)
+        least = all_values(function).min()
+        assert max_flow(function).optimal
+        for method in ("minimum-norm-point", "stabilised-cutting-planes"):
+            found = minimise(function, method)
+            unproved += not found.optimal
+            assert found.lower_bound <= least + 1e-9 * abs(least)
+            if found.optimal:
+                bound = found.certificate.bound(function)
+                assert found.value - least <= 1e-9 * max(abs(least), float(bound.largest))
+    assert unproved < 24
+
+
 # --- limits and refusals ------------------------------------------------------------------------------
 
 

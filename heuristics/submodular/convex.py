@@ -109,7 +109,7 @@ def convex_cutting_planes(
         problem = lovasz_program(function.size, search.empty_value, np.array([found.base for found in cuts]))
         problem.solve(solver=cvxpy.HIGHS)  # type: ignore[no-untyped-call]
         weights = np.maximum(problem.constraints[0].dual_value, 0.0)
-        if search.closed(weights) or (stop is not None and time.perf_counter() >= stop):
+        if search.closed(weights) or search.stalled() or (stop is not None and time.perf_counter() >= stop):
             break
         search.query(_value(problem, "x"))
         refutation = None if status.proved else search.refutation()

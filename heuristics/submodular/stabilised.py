@@ -23,6 +23,7 @@ from depl.heuristics.submodular.status import check_base
 from depl.heuristics.submodular.verdicts import Submodularity
 
 _TOWARDS_NEWEST = 0.3
+_MOST_IDLE = 100
 
 
 def stabilised_cutting_planes(
@@ -48,12 +49,13 @@ def stabilised_cutting_planes(
     stop = None if seconds is None else time.perf_counter() + seconds
     status = function.submodularity()
     search = InOut(function)
-    master = _Master(function.size)
+    # HiGHS measures feasibility absolutely, so the cuts are given in units of a typical entry
+    master = _Master(function.size, float(np.abs(search.newest.base).max()) or 1.0)
     master.add(search.newest)
     weights = np.ones(1)
     for _ in range(iterations):
         outer, weights = master.solve()
-        if search.closed(weights) or (stop is not None and time.perf_counter() >= stop):
+        if search.closed(weights) or search.stalled() or (stop is not None and time.perf_counter() >= stop):
             break
         for found in search.query(outer):
             master.add(found)
@@ -85,6 +87,7 @@ class InOut:
         self.empty_value = float(first.values[0])
         self.inner_value = float(first.base @ self.inner)
         self.best, self.best_value = first.best_prefix, float(first.values.min())
+        self._state, self._idle = (-np.inf, np.inf, np.inf), 0
 
     @property
     def newest(self) -> GreedyBase:
@@ -111,7 +114,12 @@ class InOut:
         base = sum(weight * found.base for weight, found in zip(weights, self.found, strict=False) if weight)
         lower = self.empty_value + float(np.minimum(base, 0).sum())
         scale = max(abs(self.best_value), abs(self.empty_value), float(np.abs(base).max()))
+        self._watch(lower, 1e-12 * scale)
         return self.best_value - lower <= max(0.99 * float(self.function.granularity), 1e-11 * scale)
+
+    def stalled(self) -> bool:
+        """Whether bound, best set and best point have stood still so long that rounding must be the cause."""
+        return self._idle > _MOST_IDLE
 
     def refutation(self) -> Submodularity | None:
         """The free check of the newest base on the prefixes of all others, and the other way round."""
@@ -122,6 +130,12 @@ class InOut:
                 if verdict is not None:
                     return verdict
         return None
+
+    def _watch(self, lower: float, noise: float) -> None:
+        bound, best, inner = self._state
+        moved = lower > bound + noise or self.best_value < best - noise or self.inner_value < inner - noise
+        self._idle = 0 if moved else self._idle + 1
+        self._state = max(lower, bound), self.best_value, min(inner, self.inner_value)
 
     def _ask(self, point: FloatArray) -> GreedyBase:
         new = steepest_base(self.function, point)
@@ -137,8 +151,8 @@ class InOut:
 class _Master:
     """min t subject to s_j . x - t <= 0, 0 <= x <= 1, in HiGHS; cuts are added to the solved program."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self, size: int, unit: float) -> None:
+        self._size, self._unit = size, unit
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
         self._solver.setOptionValue("output_flag", False)
         infinity = self._solver.getInfinity()
@@ -150,7 +164,7 @@ class _Master:
         self._columns = np.arange(size + 1, dtype=np.int32)
 
     def add(self, found: GreedyBase) -> None:
-        row = np.append(found.base, -1.0)
+        row = np.append(found.base / self._unit, -1.0)
         self._solver.addRow(-self._infinity, 0.0, self._size + 1, self._columns, row)
 
     def solve(self) -> tuple[FloatArray, FloatArray]:
