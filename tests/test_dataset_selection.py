@@ -445,6 +445,17 @@ def test_what_is_no_problem_is_refused(numbers, message: str) -> None:
         selection_of_numbers(NeededEpochs(LogDataLaw(a=4.0, b=1.0)), *numbers)
 
 
+def test_a_restriction_keeps_the_values_and_refuses_contradictions() -> None:
+    for problem in drawn(9, 10, largest=6, priced=True):
+        if problem.size < 3:
+            continue
+        part = problem.restricted(frozenset({0}), frozenset({2}))
+        assert part.value(frozenset({0})) == pytest.approx(problem.value(frozenset({0, 1})), rel=1e-14)
+        for inside, outside in (({0}, {0}), ({9}, set()), (set(), {9})):
+            with pytest.raises(InvalidInputError, match="must exist and be different"):
+                problem.restricted(frozenset(inside), frozenset(outside))
+
+
 def test_units_are_given_once(tiny) -> None:
     with pytest.raises(InvalidInputError, match="time_price"):
         select_datasets(selection_problem(tiny), time_price=1.0)

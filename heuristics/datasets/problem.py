@@ -121,10 +121,12 @@ class SelectionProblem:
         Raises
         ------
         InvalidInputError
-            For a table, which lists sets and no volumes.
+            For a table, which lists sets and no volumes, or if a dataset is to be used and not to be.
         """
         if isinstance(self.needed, TabledEpochs):
             raise InvalidInputError("K^ from a table has no volumes; enumerate its sets")
+        if inside & outside or not inside | outside <= set(range(self.size)):
+            raise InvalidInputError("datasets to use and to leave out must exist and be different")
         forced = sorted(inside)
         free = [place for place in range(self.size) if place not in inside | outside]
         return SelectionProblem(
