@@ -21,6 +21,7 @@ from scipy import special
 
 from depl.models.choices import Choices
 from depl.models.epochs import FinalLoss
+from depl.models.errors import NotCoveredError
 from depl.models.evaluation import final_loss
 from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
 from depl.models.law_search.mean_bounds import Moments, mean_bounds
@@ -46,6 +47,7 @@ _SAMPLE = 200
 _DRAWS = 20_000
 _TIGHTENINGS = 8
 _GRIDS = ((128, 24), (512, 64), (1024, 96), (2048, 128), (4096, 256))
+_MOST_BYTES = 1 << 29
 _NODES_PER_CALL = 2_000
 _NODES_PER_LEAF = 100
 _MOST_MULTIPLIERS = 6
@@ -60,7 +62,8 @@ def exact(instance: Instance, limits: Limits) -> Outcome:
     Raises
     ------
     NotCoveredError
-        If there are more than 4096 assignments of data to clusters.
+        If there are more than 4096 assignments of data to clusters, or too many epochs and models for the
+        tables of the coarsest grid.
     """
     return LawSearch(Choices(instance), limits).answer()
 
@@ -88,10 +91,12 @@ class LawSearch(TreeSearch):
             self.best = Clustered((), 0.0, 0.0)
             return Termination.OPTIMAL
         self._moments = Moments.of(self.problem)
+        self._grids = self._manageable_grids()
         self._first_plans()
         if self.best is None and not self._feasible():
-            return Termination.INFEASIBLE if math.isinf(self.undecided) else Termination.EXHAUSTED
-        ending = self._proved(self.tasks())
+            ending = Termination.INFEASIBLE
+        else:
+            ending = self._proved(self.tasks())
         if self.undecided < self.threshold:
             self.lower = self.undecided * (1 - OPTIMALITY)
             return Termination.EXHAUSTED
@@ -118,6 +123,22 @@ class LawSearch(TreeSearch):
             excess = float(np.quantile(drawn, 1 - float(self._budget))) - self._target.maximum_loss
             lowered += max(1.02 * excess, 0.1 * self._deviation_of(loss))
 
+    def _raise_bound(self, bound: float) -> None:
+        """An undecided plan may be the optimum."""
+        super()._raise_bound(min(bound, self.undecided * (1 - OPTIMALITY)))
+
+    def _manageable_grids(self) -> list[tuple[int, int]]:
+        """The grids whose transforms fit into `_MOST_BYTES`."""
+        kinds = max((len(item.models) for item in self._assigned), default=0)
+        per_point = 16 * self.problem.epochs * (len(self.problem.instance.models) + 1) * kinds
+        grids = [grid for grid in _GRIDS if per_point * grid[0] <= _MOST_BYTES]
+        if not grids:
+            raise NotCoveredError(
+                f"the search under the law does not cover {self.problem.epochs} epochs with {kinds} ways to "
+                "train each; lower maximum_epochs or use another method"
+            )
+        return grids
+
     def _accept(self, plan: Clustered) -> None:
         self.best = plan
         self.limits.report(self.cost, min(self.lower, self.cost))
@@ -141,7 +162,7 @@ class LawSearch(TreeSearch):
         """Search a subproblem for a thousandth of ``effort`` nodes, the more they are the finer the grid."""
         self._require_time()
         level = max(0, round(math.log(effort / FIRST_ROUND, GROWTH)))
-        subproblem = self._subproblem(task, *_GRIDS[min(level, len(_GRIDS) - 1)])
+        subproblem = self._subproblem(task, *self._grids[min(level, len(self._grids) - 1)])
         task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - OPTIMALITY)))
         if task.bound >= self.threshold or self._searched(subproblem, task, effort // 1000):
             return None
@@ -225,6 +246,16 @@ class LawSearch(TreeSearch):
     def _verdict(self, plan: Plan) -> Verdict:
         """What is certified of a plan's violation."""
         return self._verdicts.verdict(final_loss(self.problem.instance, plan))
+
+    def _outcome(self, termination: Termination) -> Outcome:
+        found = super()._outcome(termination)
+        if termination is not Termination.EXHAUSTED or found.plan is not None:
+            return found
+        reason = (
+            f"the violation of a plan that costs {self.undecided:.6g} is too close to 1 - omega to be "
+            "decided, and no plan is certain to meet the target; change maximum_loss or omega a little"
+        )
+        return replace(found, reason=reason)
 
     def _why_infeasible(self) -> str:
         first = obstacle(self.problem, self._prices)

@@ -169,15 +169,16 @@ class GridSteps:
         return self._laws[change]
 
     def _rounded(self, change: LossStep) -> GridLaw:
+        """On at most as many points to either side as the grid has: who moves further leaves it anyway."""
         shift = math.floor(Fraction(change.shift) / Fraction(self._step))
         if not change.terms:
-            return GridLaw(shift, np.ones(1), 0.0)
+            return GridLaw(shift, np.ones(1), 0.0).within(-self._most, self._most)
         (term,) = change.terms
         ends = [float(term.coefficient * quantile(term.law, _TAIL, upper=side)) for side in (False, True)]
-        first = max(math.floor(min(ends) / self._step) - 1, -self._most)
+        first = min(max(math.floor(min(ends) / self._step) - 1, -self._most), self._most - 1)
         last = min(max(math.ceil(max(ends) / self._step), first + 1), self._most)
         down = rounded(term, self._step, first, last)[1]
-        return GridLaw(down.first + shift, down.masses, down.error)
+        return GridLaw(down.first + shift, down.masses, down.error).within(-self._most, self._most)
 
 
 def _few_digits(step: float) -> float:

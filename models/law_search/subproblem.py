@@ -18,6 +18,7 @@ from depl.models.search import kernels
 from depl.models.search.charged import Charged
 
 _SLACK = 1e-9
+_CELL_ROUNDING = 1e-6
 _LARGEST_TABLE = 1 << 28
 
 
@@ -122,6 +123,5 @@ class LawSubproblem(Charged):
         if best >= self._cells:
             self.finished, self.root_bound = True, self.cutoff
         elif self._scale > 0 and self.multipliers:
-            self.root_bound = (
-                self.cutoff - float(self._charges.limits[0] - self._charges.rest[0, 0]) + best / self._scale
-            )
+            least = max(0.0, best - _CELL_ROUNDING) / self._scale
+            self.root_bound = self.cutoff - float(self._charges.limits[0] - self._charges.rest[0, 0]) + least

@@ -1,0 +1,208 @@
+"""Tiny problems for the tests of the search under the law, and every plan of theirs written out.
+
+The laws are chosen to be awkward: heavy tails, atoms, certain gains, losses that rise, switches that gain.
+Violations of written-out plans come from `certified_violation`, which knows nothing of the search.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from depl.models.choices import Choices
+from depl.models.epochs import FinalLoss, compose, loss_step
+from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
+from depl.models.law_search.kernels import Paths, _change, _least_violation
+from depl.models.law_search.subproblem import LawSubproblem
+from depl.models.laws import (
+    Deterministic,
+    Empirical,
+    FloatArray,
+    Forbidden,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+    SwitchLaw,
+    Zero,
+)
+from depl.models.learning import ConstantImprovement, Improvement, TabledImprovement
+from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.risk.certify import certified_violation
+from depl.models.risk.interval import Interval
+from depl.models.search.assignments import Assignment, assignments
+from depl.models.search.prices import Prices
+
+ZERO = Zero()
+
+
+def constant(noise, scale: float = 1.0) -> ConstantImprovement:
+    """The same law at every epoch."""
+    return ConstantImprovement(scale=scale, noise=noise)
+
+
+def tabled(*noises) -> TabledImprovement:
+    """A law for every epoch."""
+    return TabledImprovement(epochs=tuple(constant(noise) for noise in noises))
+
+
+def make(
+    improvements: Sequence[Improvement],
+    switch: SwitchLaw = ZERO,
+    switches: tuple[Switch, ...] = (),
+    initial_loss: float = 10.0,
+    **target: object,
+) -> Instance:
+    """One cluster, one dataset, models m0, m1, ... of growing demand; T_max = 20, l_max = 6, omega = .9."""
+    limits = {"maximum_loss": 6.0, "quantile_level": 0.9, "maximum_epochs": 4, "maximum_time": 20.0}
+    return Instance(
+        name="made",
+        clusters=(Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3),),
+        datasets=(Dataset(name="data", volume=1),),
+        models=tuple(
+            Model(name=f"m{index}", size=1, demand=2 + index, improvement=improvement)
+            for index, improvement in enumerate(improvements)
+        ),
+        target=Target(initial_loss=initial_loss, **(limits | target)),
+        switches=switches,
+        other_switches=switch,
+    )
+
+
+HEAVY = constant(InverseGamma(shape=1.6, scale=1.0))
+SKEW = constant(Lognormal(mean=1.6, variance=1.5))
+BELL = constant(Normal(mean=1.5, variance=0.3))
+WILD = constant(Normal(mean=1.0, variance=4.0))
+SURE = constant(Deterministic(value=1.4))
+COIN = constant(Empirical(values=(0.0, 1.0, 2.5), weights=(1.0, 2.0, 3.0)))
+
+AWKWARD = {
+    "normal gains that may be negative": make([BELL, WILD]),
+    "heavy tails": make([HEAVY, SKEW]),
+    "atoms": make([COIN, constant(Empirical(values=(1.0, 1.2, 1.4)))]),
+    "nothing random": make([SURE, constant(Deterministic(value=0.7))]),
+    "switches that lose": make([BELL, COIN], switch=Normal(mean=0.4, variance=0.1)),
+    "switches that gain": make([BELL, SKEW], switch=Deterministic(value=-0.6)),
+    "switches that gain or lose": make([BELL, HEAVY], switch=Normal(mean=-0.5, variance=0.5)),
+    "untruncated switches": make(
+        [BELL, SKEW], switch=StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.1)
+    ),
+    "truncated switches": make(
+        [BELL, COIN],
+        switch=StudentT(degrees_of_freedom=2.0, location=0.2, scale=0.3, lower=-0.5, upper=2.0),
+    ),
+    "an initial model": make([BELL, SKEW], switch=Deterministic(value=0.5), initial_model="m1"),
+    "a switch that is forbidden": make(
+        [BELL, SKEW], switches=(Switch(previous="m0", following="m1", law=Forbidden()),)
+    ),
+    "laws that change": make(
+        [
+            tabled(*(Normal(mean=mean, variance=0.2) for mean in (0.2, 3.0, 0.2, 3.0))),
+            tabled(*(Deterministic(value=value) for value in (2.0, -1.0, 2.0, -1.0))),
+        ]
+    ),
+    "a rise beyond the grid": make(
+        [tabled(*(Deterministic(value=value) for value in (3.0, -40.0, 3.0, 43.0))), BELL]
+    ),
+    "a random rise beyond the grid": make(
+        [tabled(*(Normal(mean=mean, variance=0.3) for mean in (3.0, -30.0, 3.0, 40.0))), BELL]
+    ),
+    "one way only, down and up and down": make(
+        [tabled(*(Normal(mean=mean, variance=0.05) for mean in (9.0, -7.0, -5.0, 8.5)))]
+    ),
+}  # fmt: skip
+
+
+def grid_for(instance: Instance, points: int, tilt: float, length: int, room: float = 1.0) -> Grid:
+    """A grid that goes ``room`` falls above the start and two falls below the target."""
+    fall = instance.target.initial_loss - instance.target.maximum_loss
+    return make_grid(instance, points, tilt, length, 2.0 * fall, room * fall)
+
+
+def subproblem(
+    problem: Choices,
+    length: int,
+    grid: Grid,
+    cells: int = 24,
+    multiplier: float = 1.0,
+    cutoff: float = 60.0,
+    assignment: Assignment | None = None,
+) -> LawSubproblem:
+    """A subproblem with everything on the same grid."""
+    chosen = list(assignments(problem))[-1] if assignment is None else assignment
+    steps = GridSteps(problem, grid.step, grid.step * (grid.size - 1))
+    prices = Prices.of(problem)
+    return LawSubproblem(problem, prices, chosen, length, (multiplier,), cutoff, grid, steps, cells)
+
+
+def extras(search: LawSubproblem) -> FloatArray:
+    """Price of every kind at every epoch above the cheapest kind, from the definition; shape (K, J)."""
+    priced = search.assignment.cheapest(search.prices.at(search.multipliers[0]))[: search.length]
+    return np.asarray(priced - priced.min(axis=1, keepdims=True))
+
+
+def final_loss_of(problem: Choices, assignment: Assignment, kinds: Sequence[int]) -> FinalLoss:
+    """l(K) of a sequence of kinds, by the recursion of Sec. III."""
+    instance, before, steps = problem.instance, problem.instance.target.initial_model, []
+    for epoch, kind in enumerate(kinds, start=1):
+        name = instance.models[int(assignment.models[kind])].name
+        data = problem.subsets[int(assignment.subsets[kind])]
+        steps.append(loss_step(instance, epoch, 0, before, name, data))
+        before = name
+    return compose(instance.target.initial_loss, steps)
+
+
+@functools.cache
+def interval_of(loss: FinalLoss, maximum_loss: float) -> Interval:
+    """Certified interval of P(l(K) > l_max)."""
+    return certified_violation(loss, maximum_loss)
+
+
+def violation_of(loss: FinalLoss, maximum_loss: float) -> float:
+    """Its upper end."""
+    return interval_of(loss, maximum_loss).upper
+
+
+def sequences(problem: Choices, assignment: Assignment, length: int) -> Iterator[tuple[int, ...]]:
+    """Every sequence of kinds with allowed switches."""
+    for kinds in itertools.product(range(len(assignment.models)), repeat=length):
+        models = [problem.initial_model, *(int(assignment.models[kind]) for kind in kinds)]
+        pairs = [pair for pair in itertools.pairwise(models) if pair[0] is not None]
+        if all(problem.may_follow[before, after] for before, after in pairs):
+            yield kinds
+
+
+def prefix_bound(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:
+    """What the search says of the last child of a prefix with ``budget`` of extra charge left after it."""
+    paths = search._paths
+    now = np.ones(paths.table.shape[-1], dtype=np.complex128)
+    top, before = 0, paths.first_model
+    for depth, kind in enumerate(prefix[:-1]):
+        change, rise = _change(paths, top, depth, before, kind)
+        now, top, before = now * change, top + rise, int(paths.models[kind])
+    cell = min(int(budget * search._scale + 1e-6), search._cells - 1)
+    depth = len(prefix) - 1
+    return float(_least_violation(paths, now, top, depth, before, prefix[-1], cell))
+
+
+def doubt(search: LawSubproblem) -> float:
+    """What wraps round and what the laws' distribution functions may be off, as the search reckons it."""
+    paths: Paths = search._paths
+    level = search.problem.instance.target.quantile_level
+    return float(paths.most - (1 - level))
+
+
+def best_completion(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:
+    """Least violation of all plans that continue a prefix within the budget of extra charge; 2 if none."""
+    above, count = extras(search), len(prefix)
+    least = 2.0
+    for kinds in sequences(search.problem, search.assignment, search.length):
+        if kinds[:count] != tuple(prefix):
+            continue
+        spent = math.fsum(above[k, kinds[k]] for k in range(count, search.length))
+        if spent <= budget:
+            loss = final_loss_of(search.problem, search.assignment, kinds)
+            least = min(least, violation_of(loss, search.problem.instance.target.maximum_loss))
+    return least
