@@ -3,6 +3,11 @@
 Values of different methods on one function must agree to 1e-9; whatever is called optimal carries a proof
 that was checked. On functions that are not submodular nothing that rests on submodularity may be called
 optimal, while branch and bound solves K^ T^ exactly.
+
+How much faster the minimum-norm point is than the stabilised linear program depends on the family. On most of
+them both need few steps, and the median over all families is judged by the bar that was set for the method.
+The family of grids with small weights was added after that was seen, because it is where the two differ;
+its ratio is a lower bound where the program is stopped, and sizes beyond the first stop are not tried.
 """
 
 import time
@@ -34,7 +39,8 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         "largest_disagreement": _largest_disagreement(rows),
         "certified_roads_on_the_largest_cut": len(certified),
         "share_inside": float(np.mean([row.inside for row in rows if row.optimal])),
-        "speed_ratio": float(np.min(ratios[_HARD])),
+        "speed_ratio_median": float(np.median([ratio for own in ratios.values() for ratio in own])),
+        "speed_ratio_hard": float(np.min(ratios[_HARD])),
         "speed_ratios": ratios,
         "rows": [asdict(row) for row in rows],
         **_claims(rng, 8 if smoke else 500),
@@ -102,7 +108,8 @@ CASE = Case(
     goals=(
         Goal("largest_disagreement", "relative difference of values proved by two methods", "<=", 1e-9),
         Goal("certified_roads_on_the_largest_cut", "methods that certify a cut on 1000 elements", ">=", 3),
-        Goal("speed_ratio", "speed of minimum-norm point over stabilised LP, hard cut, n >= 200", ">=", 10),
+        Goal("speed_ratio_median", "speed of minimum-norm point over stabilised LP, n >= 200", ">=", 10),
+        Goal("speed_ratio_hard", "the same, least on grids with small weights only", ">=", 10),
         Goal("false_claims", "optima claimed on 500 functions that are not submodular", "==", 0),
         Goal("selections_missed", "of 500 K^ T^ that branch and bound does not solve", "==", 0),
         Goal("most_nodes", "nodes of branch and bound with 1000 datasets", "<=", 50),
