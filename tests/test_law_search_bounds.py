@@ -1,4 +1,4 @@
-"""What prunes under the law is a lower bound: every prefix, grid, tilt and budget against written-out plans."""
+"""What prunes under the law is a lower bound: prefixes, grids and tilts against written-out plans."""
 
 import itertools
 import math
@@ -83,7 +83,7 @@ def test_the_bounds_hold_on_random_instances_with_several_clusters_and_datasets(
 
 
 def test_with_one_kind_the_bound_is_the_violation_but_for_the_grid():
-    """Nothing to choose, so nothing is relaxed: l(3) is normal, and rounding down loses a step an epoch, and the target one."""
+    """Nothing is relaxed: l(3) is normal, and rounding down loses a step an epoch, and one for the target."""
     problem = Choices(make([constant(Normal(mean=1.8, variance=0.3))]))
     grid = grid_for(problem.instance, 4096, 2.5, 3)
     search = subproblem(problem, 3, grid)
@@ -123,7 +123,7 @@ def test_a_switch_that_gains_is_counted_and_a_forbidden_one_is_not():
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.9999, 0.999999])
 @pytest.mark.parametrize("place", [1, 4])
 def test_rounding_in_transforms_stays_below_a_violation_that_meets_the_budget_exactly(level, place):
-    """With 1 - omega an epoch is a disaster, which no tilt makes small: only rounding could say "too much"."""
+    """With 1 - omega an epoch is a disaster, of any size: only rounding could say "too much"."""
     count = round(1 / (1 - level))
     noises = [Deterministic(value=value) for value in (2.0, 1.5, 1.5, 1.5, 1.5)]
     noises[place] = Empirical(values=(-1000.0, 1.5), weights=(1.0, count - 1.0))

@@ -14,8 +14,8 @@ Below the grid V counts 0 and above it the value at its top, both too small. Til
 `_LARGEST`: they belong to losses so far ahead of any plan's schedule that only rounding would remember them.
 What a convolution may be off is taken off: with transforms whose entries err by at most 8 u log2(n) of the
 sum of magnitudes, the 2-norm of the error is below `_ROUNDING` times the mass of the tilted law times the
-2-norm of V, for up to n = 2**20 points. (Where a rise has much tilted mass, that is far more than the rounding
-of the values that are kept: the largest ones were cut off.)
+2-norm of V, for up to n = 2**20 points. (Where a rise has much tilted mass, that is far more than what the
+values that are kept would lose: the largest ones were cut off.)
 V is stored as the transform of its tilted values, so that the search multiplies transforms and never
 transforms anything.
 """
