@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from numbers import Integral
 
 import msgspec
 import numpy as np
@@ -123,7 +124,10 @@ def _sample(
     if isinstance(scenarios, Scenarios):
         require_fitting(instance, scenarios)
         return scenarios
-    return draw_scenarios(instance, DEFAULT_SCENARIOS if scenarios is None else scenarios, seed)
+    size: object = DEFAULT_SCENARIOS if scenarios is None else scenarios
+    if isinstance(size, bool) or not isinstance(size, Integral):
+        raise InvalidInputError(f"must be a whole number or Scenarios, not {size!r:.80}", "scenarios")
+    return draw_scenarios(instance, int(size), seed)
 
 
 def _outcome(returned: object, method: str) -> Outcome:

@@ -232,3 +232,17 @@ def test_a_solver_that_says_nothing_new_ends_the_loop_with_what_is_proved(tiny, 
     assert found.termination is Termination.EXHAUSTED
     assert "what was excluded" in found.reason
     assert 0 < found.lower_bound <= found.cost
+
+
+def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(hard, monkeypatch):
+    right, answers, rows = Session.solve, [], []
+
+    def tired(*arguments):
+        answers.append(Answer(Status.TIME_LIMIT, None, 1e-3) if answers else right(*arguments))
+        return answers[-1]
+
+    monkeypatch.setattr(cutting._Direct, "strengthen", lambda *_: Status.OPTIMAL)
+    monkeypatch.setattr(Session, "solve", tired)
+    found = solve_sampled(hard, limits=Limits(progress=lambda _seconds, _cost, bound: rows.append(bound)))
+    assert (found.termination, len(answers)) == (Termination.TIME_LIMIT, 2)
+    assert found.lower_bound == max(rows) > 0

@@ -228,9 +228,10 @@ def test_a_time_limit_holds_although_the_solver_does_not_listen(monkeypatch):
 
 @pytest.mark.parametrize("ending", ["lp", "mps"])
 @pytest.mark.parametrize("build", [price_space, resource_space])
-def test_a_written_program_is_read_back_with_the_same_optimum(problem, build, ending, tmp_path):
+def test_a_written_program_is_read_back_with_the_same_optimum(problem, build, ending, tmp_path, caplog):
     model = build(problem)
     path = export(model, tmp_path / f"program.{ending}")
+    assert caplog.messages == []  # Pyomo has nothing to warn of
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
     engine = highspy.Highs()
     engine.setOptionValue("output_flag", False)

@@ -259,6 +259,9 @@ def test_impossible_draws_are_refused(bell, options, words):
         (np.zeros((4, 3, 1)), np.zeros((3, 3, 1, 1)), "", r"switch_losses need the shape \(4, 3, 1, 1\)"),
         (np.array([[[0.0], [np.nan], [0.0]]]), None, ".improvements[0, 1, 0]", "is nan"),
         (np.zeros((1, 3, 1)), np.full((1, 3, 1, 1), np.inf), ".switch_losses[0, 0, 0, 0]", "is inf"),
+        ([[[0.0], [1.0]], [[2.0]]], None, ".improvements", "no array of numbers"),
+        ("many", None, ".improvements", "no array of numbers"),
+        (np.zeros((1, 3, 1)), [None, "x"], ".switch_losses", "no array of numbers"),
     ],
 )
 def test_scenarios_that_do_not_fit_are_refused_with_place(bell, improvements, switch_losses, path, words):
@@ -285,6 +288,17 @@ def test_scenarios_of_another_number_of_epochs_or_models_are_refused(tiny, stead
 def test_a_method_that_works_under_the_law_takes_no_scenarios(tiny):
     with pytest.raises(InvalidInputError, match="takes no scenarios"):
         solve(tiny, "enumerate", scenarios=10)
+
+
+@pytest.mark.parametrize("scenarios", [2.5, True, "many", [1, 2], np.ones(3)])
+def test_what_is_neither_a_number_of_scenarios_nor_scenarios_is_refused(tiny, scenarios):
+    with pytest.raises(InvalidInputError, match="must be a whole number or Scenarios") as caught:
+        solve(tiny, "scenario-search", scenarios=scenarios)
+    assert caught.value.path == "scenarios"
+
+
+def test_a_number_of_scenarios_may_be_of_numpy(tiny):
+    assert solve(tiny, "scenario-search", scenarios=np.int64(7)).scenarios.size == 7
 
 
 def test_losses_with_memory_are_refused(bell, monkeypatch):

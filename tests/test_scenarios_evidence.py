@@ -1,5 +1,6 @@
 """What a sample proves: counts, fresh draws against the law, files, and the study of sample sizes."""
 
+import dataclasses
 import io
 import pickle
 import zipfile
@@ -170,6 +171,7 @@ def test_what_is_no_archive_of_numbers_is_refused_and_never_unpickled(tiny, tmp_
     with pytest.raises(InvalidInputError, match="npz file") as caught:
         load_scenarios(path, tiny)
     assert caught.value.path == str(path)
+    assert caught.value.message.count("npz file") == 1
 
 
 def test_a_foreign_archive_lacks_its_format(tiny, tmp_path):
@@ -234,3 +236,24 @@ def test_the_plan_without_training_needs_no_evidence_but_has_it(bell):
     easy = bell.replace(maximum_loss=10)
     evidence = scenario_evidence(easy, draw_scenarios(easy, 5), Plan(), np.random.default_rng(0), 10)
     assert (evidence.misses, evidence.fresh.violations) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({"seed": 2}, "own.npz: seed: is 2 in the file, 1 in the plan"),
+        ({"seed": None}, "own.npz: seed: is none in the file, 1 in the plan"),
+        ({"decimals": 2}, "own.npz: decimals: is 2 in the file, none in the plan"),
+    ],
+)
+def test_a_file_whose_seed_or_rounding_is_not_the_plans_is_refused(ask, tiny, tmp_path, header, message):
+    words = ("--method", "scenario-search", "--scenarios", 5, "--seed", 1)
+    plan, file = tmp_path / "plan.json", tmp_path / "own.npz"
+    assert ask("solve", "tiny", *words, "--out", plan)[0] == 0
+    scenarios = draw_scenarios(tiny, 5, 1)
+    save_scenarios(scenarios, file)
+    assert ask("check", "tiny", plan, "--scenarios", file)[0] == 0
+    save_scenarios(dataclasses.replace(scenarios, **header), file)
+    code, _, err = ask("check", "tiny", plan, "--scenarios", file)
+    assert code == 2
+    assert message in err

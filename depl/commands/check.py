@@ -6,7 +6,10 @@ import math
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_instance, add_json, add_plan, inside, read_instance, read_plan
 from depl.commands.table import fields, table
+from depl.models.errors import InvalidInputError
+from depl.models.plan import Plan
 from depl.models.problem import Instance
+from depl.models.scenarios.draws import Scenarios
 from depl.models.scenarios.files import load_scenarios
 from depl.models.verifier import Report, verify
 from depl.models.verifier_findings import Finding, Kind
@@ -38,10 +41,32 @@ def run(options: argparse.Namespace) -> Answer:
     draws = None
     if options.scenarios is not None:
         scenarios = load_scenarios(options.scenarios, instance)
+        _require_same_origin(plan, scenarios, options.scenarios)
         draws = scenarios.improvements, scenarios.switch_losses
     report = verify(instance, plan, draws)
     code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
     return Answer(_text(instance, report), code, as_json(_content(report, len(plan.epochs))))
+
+
+def _require_same_origin(plan: Plan, scenarios: Scenarios, path: str) -> None:
+    """Refuse a file whose seed or rounding is not the plan's; its arrays are the verifier's affair."""
+    claim = None if plan.claims is None else plan.claims.scenarios
+    if claim is None:
+        return
+    for name, found, wanted in (
+        ("seed", scenarios.seed, claim.seed),
+        ("decimals", scenarios.decimals, claim.decimals),
+    ):
+        if found != wanted:
+            raise InvalidInputError(
+                f"is {_or_none(found)} in the file, {_or_none(wanted)} in the plan; give the scenarios "
+                "that the plan was made for",
+                f"{path}: {name}",
+            )
+
+
+def _or_none(value: int | None) -> str:
+    return "none" if value is None else str(value)
 
 
 def _text(instance: Instance, report: Report) -> str:

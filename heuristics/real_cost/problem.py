@@ -79,8 +79,9 @@ class RealCostProblem:
 
     def __post_init__(self) -> None:
         shape = (len(self.loads), len(self.models) + 1, len(self.kinds))
-        if self.losses.shape != shape or self.allowed.shape != shape:
-            raise InvalidInputError(f"must have the shape {shape}, not {self.losses.shape}", "losses")
+        for name, array in (("losses", self.losses), ("allowed", self.allowed)):
+            if array.shape != shape:
+                raise InvalidInputError(f"must have the shape {shape}, not {array.shape}", name)
         if any(len(row) != len(self.kinds) for row in self.loads):
             raise InvalidInputError(f"must have {len(self.kinds)} entries per epoch", "loads")
         if self.steps is not None and self.steps.shape != shape:
@@ -104,7 +105,7 @@ class RealCostProblem:
 
     @property
     def highest_loss(self) -> float:
-        """Label from which on a sequence misses the target: l_max and the tolerance [loss]."""
+        """Label above which a sequence misses the target: l_max and the tolerance [loss]."""
         return self.maximum_loss + LOSS_TOLERANCE
 
     def loss(self, sequence: Sequence[int]) -> float:

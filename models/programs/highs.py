@@ -334,12 +334,12 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
         For another ending.
     """
     target = Path(path)
-    kinds = {".lp": "lp", ".mps": "mps"}
+    kinds = {".lp": "cpxlp", ".mps": "mps"}  # Pyomo's names; by "lp" it warns that the ending does not match
     if target.suffix.lower() not in kinds:
         raise InvalidInputError(f"the file must end in .lp or .mps, not {target.suffix!r}", "path")
     kind = kinds[target.suffix.lower()]
     with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / f"program.{kind}"
+        draft = Path(folder) / f"program{target.suffix.lower()}"
         model.write(str(draft), format=kind, io_options={"symbolic_solver_labels": True})
         write_bytes(target, draft.read_bytes())
     return target

@@ -136,16 +136,16 @@ def given_scenarios(
     Raises
     ------
     InvalidInputError
-        If a shape does not fit the instance or a number is not finite.
+        If an array is not of numbers, a shape does not fit the instance or a number is not finite.
     """
     _require_decimals(decimals)
-    runs = np.array(improvements, dtype=float)
+    runs = _numbers(improvements, ".improvements")
     models, epochs = len(instance.models), instance.target.maximum_epochs
     if runs.ndim != 3 or len(runs) < 1 or runs.shape[1:] != (epochs, models):
         raise InvalidInputError(f"improvements need the shape (S, {epochs}, {models}), not {runs.shape}")
-    changes = (
-        np.zeros((*runs.shape, models)) if switch_losses is None else np.array(switch_losses, dtype=float)
-    )
+    changes = np.zeros((*runs.shape, models))
+    if switch_losses is not None:
+        changes = _numbers(switch_losses, ".switch_losses")
     if changes.shape != (*runs.shape, models):
         raise InvalidInputError(f"switch_losses need the shape {(*runs.shape, models)}, not {changes.shape}")
     for name, array in (("improvements", runs), ("switch_losses", changes)):
@@ -238,6 +238,13 @@ def _only(step: LossStep) -> Term:
     if len(step.terms) != 1 or step.retention != 1:
         raise NotCoveredError("scenarios need one random part per epoch, without memory")
     return step.terms[0]
+
+
+def _numbers(array: ArrayLike, place: str) -> FloatArray:
+    try:
+        return np.array(array, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"is no array of numbers ({error})", place) from error
 
 
 def _require_decimals(decimals: int | None) -> None:

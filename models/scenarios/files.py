@@ -79,8 +79,12 @@ def load_scenarios(path: str | Path, instance: Instance) -> Scenarios:
 def _content(path: str | Path) -> dict[str, Any]:
     try:
         with Path(path).open("rb") as stream:
-            if not zipfile.is_zipfile(stream):
-                raise InvalidInputError("is no npz file; write it with save_scenarios", str(path))
+            archived = zipfile.is_zipfile(stream)
+    except OSError as error:
+        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
+    if not archived:
+        raise InvalidInputError("is no npz file; write it with save_scenarios", str(path))
+    try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive}
     except OSError as error:
