@@ -1,8 +1,6 @@
-"""The symbol table of the documentation names what exists, all of it, and nothing that has meanwhile come."""
+"""The symbol table of the documentation names what exists, and all of it."""
 
-import ast
 import dataclasses
-import functools
 import importlib
 import re
 from pathlib import Path
@@ -11,7 +9,6 @@ import msgspec
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("depl", "models", "heuristics", "instances", "benchmarks")
 
 # Every symbol that Sec. III, IV and VI-A of the paper introduce for the problem and the method.
 PAPER = [
@@ -105,41 +102,17 @@ def fields(kind: type) -> set[str]:
     return set()
 
 
-@functools.cache
-def identifiers() -> dict[str, str]:
-    """Every module, class, function, parameter and field of depl, with the file that defines it."""
-    found: dict[str, str] = {}
-    for folder in FOLDERS:
-        for path in (ROOT / folder).rglob("*.py"):
-            place = str(path.relative_to(ROOT))
-            found.setdefault(path.stem, place)
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                    found.setdefault(node.name, place)
-                elif isinstance(node, ast.arg):
-                    found.setdefault(node.arg, place)
-                elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    found.setdefault(node.target.id, place)
-    return found
+IN_CODE = [row for table in tables() for row in table]
 
 
-def contains(identifier: str, word: str) -> bool:
-    return f"_{word}_" in f"_{identifier.lower()}_"
-
-
-IN_CODE = [row for table in tables()[:2] for row in table]
-NOT_YET = tables()[2]
-
-
-def test_the_page_has_the_three_tables_with_all_their_columns() -> None:
-    assert len(tables()) == 3
+def test_the_page_has_the_two_tables_with_all_their_columns() -> None:
+    assert len(tables()) == 2
     assert {len(row) for row in IN_CODE} == {5}
-    assert {len(row) for row in NOT_YET} == {4}
-    assert all(cell.strip() for row in IN_CODE + NOT_YET for cell in row)
+    assert all(cell.strip() for row in IN_CODE for cell in row)
 
 
 def test_every_symbol_of_the_model_is_listed_exactly_once() -> None:
-    listed = [symbol(row[0]) for row in IN_CODE + NOT_YET]
+    listed = [symbol(row[0]) for row in IN_CODE]
     assert sorted(listed) == sorted(set(listed))
     assert sorted({*PAPER, *OURS} - {*listed}) == []
     ours = {symbol(row[0]) for row in tables()[1]}
@@ -154,18 +127,3 @@ def test_every_name_in_the_table_exists(row: list[str]) -> None:
 @pytest.mark.parametrize("name", ["depl.models.nothing", "depl.models.problem.Cluster.nothing"])
 def test_a_name_that_does_not_exist_is_noticed(name: str) -> None:
     assert not resolves(name)
-
-
-@pytest.mark.parametrize("row", NOT_YET, ids=lambda row: row[0])
-def test_what_is_said_not_to_be_in_the_code_is_not(row: list[str]) -> None:
-    word = code(row[3])
-    places = {place for name, place in identifiers().items() if contains(name, word)}
-    if "." in word and resolves(word):
-        places.add(word)
-    assert not places, f"{symbol(row[0])} is in the code ({sorted(places)}): move its row in docs/symbols.rst"
-
-
-def test_a_word_inside_an_identifier_is_noticed() -> None:
-    assert contains("build_expanded_graph", "expanded_graph")
-    assert not contains("beta", "eta")
-    assert any(contains(name, "bandwidth") for name in identifiers())

@@ -1,0 +1,254 @@
+r"""The price of time: a lower bound at any price, and its best price (no transfers).
+
+Let psi_gn(lam) be the least of kappa x + lam (c / x + s) over the allowed x. For any placement and lam >= 0
+
+    cost >= cost + lam (time - T_max) >= sum of N_g min over n of psi_gn(lam) - lam T_max =: L(lam),
+
+because time <= T_max, and every epoch of class g costs at least the least psi. So L(lam) is a lower bound at
+*any* lam; it is concave, and each evaluation is O(G N), whatever K. Its supergradient is the time of the
+cheapest clusters less T_max, which falls in lam: bisection finds the best price. There, the best bound is the
+optimum of the relaxation in which epochs may be split (both are convex with a Slater point, and where there
+is none the bound is approached as lam grows).
+
+Around the best price the cheapest clusters change from *slow* ones, which miss T_max at the prices x, to
+*fast* ones, which keep it; `depl.heuristics.placement.rounding` mixes the two.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.heuristics.placement.problem import PlacementProblem
+from depl.models.allocation import TIME_TOLERANCE
+from depl.models.errors import InvalidInputError
+from depl.models.laws import FloatArray
+
+_ROUNDING = 8 * float(np.finfo(float).eps)
+_STEP, _EXPANSIONS, _BISECTIONS = 16.0, 120, 70
+_CLOSE, _CLOSED = 1.3, 2e-15
+
+Choice = NDArray[np.intp]
+"""A cluster for every class, shape (G,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """What every class does at a price of time.
+
+    Attributes
+    ----------
+    multiplier : float
+        lam [cost / time].
+    value : float
+        L(lam), lowered by a bound of its own rounding error [cost].
+    choice : ndarray of int
+        The cheapest cluster of every class, the faster one of equals; shape (G,).
+    times : ndarray
+        Time of an epoch there, shape (G,) [time].
+    """
+
+    multiplier: float
+    value: float
+    choice: Choice
+    times: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """The best price and the two choices around it.
+
+    Attributes
+    ----------
+    multiplier : float
+        lam of the best value found [cost / time].
+    value : float
+        L(lam): no placement costs less [cost]; infinite if there is none.
+    slow, fast : Priced or None
+        Just below and just above the best price; equal if T_max does not bind. None if nothing is feasible.
+    """
+
+    multiplier: float
+    value: float
+    slow: Priced | None
+    fast: Priced | None
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the time limits can be kept at all."""
+        return self.fast is not None
+
+
+def prices(problem: PlacementProblem, multiplier: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """psi and the time of its minimiser, both of shape (G, N).
+
+    Parameters
+    ----------
+    multiplier : float or ndarray
+        lam, one for all clusters or one for each, shape (N,) [cost / time].
+
+    Returns
+    -------
+    psi : ndarray
+        Infinite where the round deadline cannot be kept [cost].
+    times : ndarray
+        c / x + s; infinite where lam = 0 leaves work without resources [time].
+
+    Raises
+    ------
+    InvalidInputError
+        If a multiplier is negative or not finite.
+    """
+    price = np.asarray(multiplier, dtype=float)
+    if not (np.isfinite(price).all() and (price >= 0).all()):
+        raise InvalidInputError(f"must be a finite nonnegative number, not {multiplier}", "multiplier")
+    late, busy = np.isinf(problem.least), problem.work > 0
+    free = np.where(problem.price > 0, np.sqrt(price), 1.0) * problem.slope
+    chosen = np.where(late, problem.capacity, np.clip(free, problem.least, problem.capacity))
+    ready = busy & (chosen > 0)
+    computing = np.divide(problem.work, chosen, out=np.zeros(problem.dimensions), where=ready)
+    psi = np.where(busy, problem.price * chosen, 0.0) + price * (computing + problem.communication)
+    times = np.where(busy & ~ready, math.inf, computing + problem.communication)
+    return np.where(late, math.inf, psi), np.where(late, math.inf, times)
+
+
+def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
+    """L(lam) with the choice that attains it; a lower bound of every placement's cost at any lam.
+
+    Transfers are left out, so the bound holds with them too. It speaks of T_max itself, not of the
+    tolerance beyond (`depl.models.allocation.dual_bound`).
+
+    Raises
+    ------
+    InvalidInputError
+        If ``multiplier`` is negative or not finite, or positive without T_max.
+    """
+    limit = _finite(problem.maximum_time)
+    if limit is None and multiplier != 0:
+        raise InvalidInputError("there is no T_max to be priced; only 0 is a multiplier", "multiplier")
+    psi, times = prices(problem, multiplier)
+    least = psi.min(axis=1)
+    choice = np.argmin(np.where(psi <= least[:, None], times, math.inf), axis=1)
+    total = math.fsum((problem.counts * least).tolist())
+    charge = 0.0 if limit is None else multiplier * limit
+    value = total if math.isinf(total) else total - charge - _ROUNDING * (total + charge)
+    return Priced(multiplier, value, choice, times[np.arange(len(choice)), choice])
+
+
+def best_price(problem: PlacementProblem) -> Dual:
+    """The price of time with the greatest L, by bisection on its supergradient.
+
+    Takes about 70 evaluations of O(G N) at most; epochs of N_g = 0 do not count.
+    """
+    live = problem.counts > 0
+    if not live.all():
+        problem = _only(problem, live)
+        return _padded(best_price(problem), live)
+    limit = _finite(problem.maximum_time)
+    quick = _fastest(problem)
+    if quick is None or (limit is not None and _time(problem, quick.times) > limit * (1 + TIME_TOLERANCE)):
+        return Dual(0.0, math.inf, None, None)
+    start = lagrangian(problem, 0.0)
+    if limit is None or _time(problem, start.times) <= limit:
+        return Dual(0.0, start.value, start, start)
+    return _bisect(problem, limit, start, quick)
+
+
+def _bisect(problem: PlacementProblem, limit: float, slow: Priced, quick: Priced) -> Dual:
+    """Between a price that is too low and one that is high enough (``quick`` stands for an infinite one)."""
+    best = slow
+    trial = _first_guess(problem, limit, quick)
+    fast: Priced | None = None
+    for _ in range(_EXPANSIONS):
+        if not 1e-280 < trial < 1e280:
+            break
+        point = lagrangian(problem, trial)
+        best = max(best, point, key=lambda item: item.value)
+        if _time(problem, point.times) > limit:
+            slow, trial = point, trial * _STEP
+        else:
+            fast, trial = point, trial / _STEP
+        if fast is not None and slow.multiplier > 0:
+            break
+    if fast is None:
+        return Dual(best.multiplier, best.value, slow, quick)
+    for _ in range(_BISECTIONS):
+        if slow.multiplier == 0 or fast.multiplier <= slow.multiplier * (1 + _CLOSED):
+            break
+        trial = math.sqrt(slow.multiplier) * math.sqrt(fast.multiplier)
+        if np.array_equal(slow.choice, fast.choice) and fast.multiplier < _CLOSE * slow.multiplier:
+            trial, exact = _own_price(problem, fast, slow.multiplier, trial)
+            if exact:
+                point = lagrangian(problem, trial)
+                if np.array_equal(point.choice, fast.choice):
+                    return Dual(trial, point.value, point, point)
+        point = lagrangian(problem, trial)
+        best = max(best, point, key=lambda item: item.value)
+        if _time(problem, point.times) > limit:
+            slow = point
+        else:
+            fast = point
+    return Dual(best.multiplier, best.value, slow, fast)
+
+
+def _own_price(
+    problem: PlacementProblem, point: Priced, lowest: float, otherwise: float
+) -> tuple[float, bool]:
+    """The multiplier of the allocation of a choice if it lies between the two prices around it."""
+    assignment = np.zeros(problem.dimensions, dtype=np.int64)
+    assignment[np.arange(len(point.choice)), point.choice] = problem.counts
+    found = float(problem.evaluate([assignment]).multipliers[0])
+    inside = lowest <= found <= point.multiplier
+    return (found, True) if inside else (otherwise, False)
+
+
+def _first_guess(problem: PlacementProblem, limit: float, quick: Priced) -> float:
+    """The multiplier of the fastest clusters without clipping (Sec. III of `depl.models.allocation`)."""
+    rows = np.arange(len(quick.choice))
+    roots = np.sqrt(problem.work[rows, quick.choice]) * np.sqrt(problem.price[quick.choice])
+    room = limit - math.fsum((problem.counts * problem.communication[rows, quick.choice]).tolist())
+    needed = math.fsum((problem.counts * roots).tolist())
+    guess = (needed / room) ** 2 if room > 0 else 0.0
+    return guess if 1e-200 < guess < 1e200 else 1.0
+
+
+def _fastest(problem: PlacementProblem) -> Priced | None:
+    """The fastest cluster of every class, the one with cheaper full resources of equals."""
+    shortest = np.where(np.isinf(problem.least), math.inf, problem.shortest)
+    least = shortest.min(axis=1)
+    if np.isinf(least).any():
+        return None
+    full = np.where(shortest <= least[:, None], problem.price * problem.capacity, math.inf)
+    return Priced(math.inf, -math.inf, np.argmin(full, axis=1), least)
+
+
+def _only(problem: PlacementProblem, live: NDArray[np.bool_]) -> PlacementProblem:
+    return problem.replace(
+        classes=tuple(np.array(problem.classes, dtype=object)[live]),
+        counts=problem.counts[live],
+        work=problem.work[live],
+        communication=problem.communication[live],
+        members=(),
+    )
+
+
+def _padded(dual: Dual, live: NDArray[np.bool_]) -> Dual:
+    """Classes without epochs stay on the first cluster and take no time."""
+
+    def wide(point: Priced | None) -> Priced | None:
+        if point is None:
+            return None
+        choice, times = np.zeros(len(live), dtype=np.intp), np.zeros(len(live))
+        choice[live], times[live] = point.choice, point.times
+        return Priced(point.multiplier, point.value, choice, times)
+
+    return Dual(dual.multiplier, dual.value, wide(dual.slow), wide(dual.fast))
+
+
+def _time(problem: PlacementProblem, times: FloatArray) -> float:
+    return math.fsum((problem.counts * times).tolist())
+
+
+def _finite(limit: float | None) -> float | None:
+    return None if limit == math.inf else limit

@@ -1,0 +1,304 @@
+r"""Epochs grouped into classes, to be placed on clusters (Sec. III, IV-C).
+
+Class g has N_g epochs; one of them asks a `depl.models.epochs.Load` (work c_gn, price kappa_n, capacity r_n,
+communication s_gn) of cluster n. With a_gn epochs of class g on cluster n,
+
+    minimise  sum of F_n over the clusters with a_gn > 0 for some g  +  sum of a_gn kappa_n x_gn
+    subject to  sum over n of a_gn = N_g,  a_gn whole,
+                sum of a_gn (c_gn / x_gn + s_gn) <= T_max,   c_gn / x_gn + s_gn <= tau,   x_gn <= r_n.
+
+Equal epochs on one cluster take equal resources (the cost is convex), so one x per (g, n) loses nothing, and
+the size of the problem is G N whatever K = sum of N_g.
+"""
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.allocation import TIME_TOLERANCE, BatchAllocation, allocate_counts
+from depl.models.epochs import Load, load
+from depl.models.errors import InvalidInputError
+from depl.models.laws import FloatArray
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import Instance
+
+Assignment = NDArray[np.int64]
+"""a_gn: epochs of every class on every cluster, shape (G, N)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementProblem:
+    """What has to be placed; G classes, N clusters.
+
+    Attributes
+    ----------
+    clusters : tuple of str
+    classes : tuple of str
+        A name for every class, here that of its model; names may repeat.
+    counts : ndarray of int
+        N_g >= 0, shape (G,) [epochs].
+    work : ndarray
+        c_gn per node, shape (G, N) [resource x time].
+    price : ndarray
+        nodes kappa, shape (N,) [cost / resource].
+    capacity : ndarray
+        r_n, shape (N,) [resource].
+    communication : ndarray
+        s_gn, shape (G, N) [time].
+    transfers : ndarray
+        F_n, shape (N,), paid once by a cluster that trains [cost].
+    maximum_time, round_deadline : float or None
+        T_max and tau; None for none [time].
+    members : tuple of tuple of int
+        The epochs of every class, counted from 0; empty if they do not matter.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes do not fit together, a number is negative or not finite, a capacity is not positive, or
+        priced work is limited by neither T_max nor tau.
+    """
+
+    clusters: tuple[str, ...]
+    classes: tuple[str, ...]
+    counts: NDArray[np.int64]
+    work: FloatArray
+    price: FloatArray
+    capacity: FloatArray
+    communication: FloatArray
+    transfers: FloatArray
+    maximum_time: float | None
+    round_deadline: float | None = None
+    members: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_shapes(self)
+        _check_values(self)
+
+    @property
+    def dimensions(self) -> tuple[int, int]:
+        """(G, N)."""
+        return len(self.classes), len(self.clusters)
+
+    @property
+    def epochs(self) -> int:
+        """K."""
+        return int(self.counts.sum())
+
+    @functools.cached_property
+    def shortest(self) -> FloatArray:
+        """Time of an epoch with full resources, shape (G, N) [time]."""
+        return np.asarray(self.communication + self.work / self.capacity)
+
+    @functools.cached_property
+    def least(self) -> FloatArray:
+        """x_min of `depl.models.allocation.minimum_resources`, shape (G, N); infinite beyond the deadline."""
+        tau = self.round_deadline
+        if tau is None or tau == math.inf:
+            return np.zeros(self.dimensions)
+        left = tau - self.communication
+        full = left * self.capacity <= self.work
+        needed = np.divide(
+            self.work, left, out=np.broadcast_to(self.capacity, self.dimensions).copy(), where=~full
+        )
+        needed = np.where(self.work > 0, needed, 0.0)
+        late = self.shortest > tau * (1 + TIME_TOLERANCE)
+        return np.asarray(np.where(late, math.inf, needed), dtype=np.float64)
+
+    def load(self, group: int, cluster: int) -> Load:
+        """What an epoch of a class asks of a cluster."""
+        return Load(
+            work=float(self.work[group, cluster]),
+            price=float(self.price[cluster]),
+            capacity=float(self.capacity[cluster]),
+            communication=float(self.communication[group, cluster]),
+        )
+
+    def evaluate(self, assignments: Sequence[Assignment] | NDArray[np.int64]) -> BatchAllocation:
+        """The cheapest resources of P assignments, transfers included in the costs.
+
+        Parameters
+        ----------
+        assignments : sequence of ndarray of int
+            Shape (P, G, N); every row g sums to N_g.
+
+        Raises
+        ------
+        InvalidInputError
+            If an assignment does not place every epoch exactly once.
+        """
+        given = np.asarray(assignments, dtype=np.int64).reshape(-1, *self.dimensions)
+        if given.size and (given.min() < 0 or (given.sum(axis=2) != self.counts).any()):
+            raise InvalidInputError("every epoch of a class has to be placed once", "assignments")
+        used = given.any(axis=0)
+        loads = [self.load(int(g), int(n)) for g, n in np.argwhere(used)]
+        found = allocate_counts(loads, given[:, used], self.maximum_time, self.round_deadline)
+        found.costs[:] += given.any(axis=1) @ self.transfers
+        return found
+
+    def resources(self, multiplier: float) -> FloatArray:
+        """X at a price of time, shape (G, N): clip(sqrt(lam c / kappa), x_min, r), 0 without work."""
+        free = math.sqrt(multiplier) * self.slope
+        bounded = np.minimum(np.maximum(free, np.where(np.isinf(self.least), 0.0, self.least)), self.capacity)
+        return np.where(self.work > 0, bounded, 0.0)
+
+    @functools.cached_property
+    def slope(self) -> FloatArray:
+        """sqrt(c / kappa), shape (G, N); infinite where computing is free."""
+        roots = np.sqrt(np.broadcast_to(self.price, self.dimensions))
+        found = np.full(self.dimensions, math.inf)
+        np.divide(np.sqrt(self.work), roots, out=found, where=roots > 0)
+        return found
+
+    def replace(self, **changes: Any) -> "PlacementProblem":
+        """A checked copy with other fields."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return PlacementProblem(**{**fields, **changes})
+
+
+def placement_problem(
+    instance: Instance, models: Sequence[str], data: Mapping[str, frozenset[str]]
+) -> PlacementProblem:
+    """Group the epochs of a sequence of models by what they ask of the clusters.
+
+    Parameters
+    ----------
+    models : sequence of str
+        The model of every epoch.
+    data : mapping
+        The nonempty datasets of every cluster that may be used, transferred only if it trains.
+
+    Raises
+    ------
+    InvalidInputError
+        If no cluster is named, a name is unknown, or a cluster has no data.
+    """
+    _check_names(instance, models, data)
+    groups: dict[tuple[Load, ...], list[int]] = {}
+    known: dict[str, tuple[Load, ...]] = {}
+    for k, name in enumerate(models):
+        row = known.get(name)
+        if row is None:
+            row = tuple(load(instance, k + 1, name, place, data[place]) for place in data)
+            if math.isinf(instance.model(name).last_epoch):  # no tables: the same work in every epoch
+                known[name] = row
+        groups.setdefault(row, []).append(k)
+    places = [instance.cluster(name) for name in data]
+    shape = (len(groups), len(places))
+    return PlacementProblem(
+        clusters=tuple(data),
+        classes=tuple(models[members[0]] for members in groups.values()),
+        counts=np.array([len(members) for members in groups.values()], dtype=np.int64),
+        work=np.array([[item.work for item in row] for row in groups], dtype=float).reshape(shape),
+        price=np.array([place.nodes * place.unit_cost for place in places], dtype=float),
+        capacity=np.array([place.capacity for place in places], dtype=float),
+        communication=np.array([[item.communication for item in row] for row in groups], dtype=float).reshape(
+            shape
+        ),
+        transfers=np.array(
+            [math.fsum(instance.transfer_cost(item, place) for item in sorted(data[place])) for place in data]
+        ),
+        maximum_time=instance.target.maximum_time,
+        round_deadline=instance.target.round_deadline,
+        members=tuple(tuple(members) for members in groups.values()),
+    )
+
+
+def placement_plan(
+    instance: Instance,
+    models: Sequence[str],
+    data: Mapping[str, frozenset[str]],
+    problem: PlacementProblem,
+    assignment: Assignment,
+    multiplier: float,
+) -> Plan:
+    """The plan of an assignment: the first epochs of a class go to its first cluster, and so on.
+
+    Which epochs of a class train where changes neither cost nor time.
+
+    Raises
+    ------
+    InvalidInputError
+        If the problem does not know which epochs its classes are made of.
+    """
+    if len(problem.members) != len(problem.classes):
+        raise InvalidInputError("knows no epochs; make it by placement_problem", "problem.members")
+    resources = problem.resources(multiplier)
+    places: list[tuple[str, float]] = [("", 0.0)] * len(models)
+    for g, members in enumerate(problem.members):
+        chosen = np.repeat(np.arange(len(problem.clusters)), assignment[g])
+        for k, n in zip(members, chosen.tolist(), strict=True):
+            places[k] = (problem.clusters[n], float(resources[g, n]))
+    used = {name for name, _ in places}
+    order = [item.name for item in instance.datasets]
+    return Plan(
+        instance=instance.fingerprint,
+        data=tuple(
+            ClusterData(cluster=name, datasets=tuple(item for item in order if item in data[name]))
+            for name in problem.clusters
+            if name in used
+        ),
+        epochs=tuple(
+            PlannedEpoch(model=model, cluster=name, resources=x)
+            for model, (name, x) in zip(models, places, strict=True)
+        ),
+    )
+
+
+def _check_names(instance: Instance, models: Sequence[str], data: Mapping[str, frozenset[str]]) -> None:
+    if not data:
+        raise InvalidInputError("must name a cluster", "data")
+    for what, names, items in (
+        ("cluster", data, instance.clusters),
+        ("model", set(models), instance.models),
+        ("dataset", frozenset().union(*data.values()), instance.datasets),
+    ):
+        unknown = sorted(set(names) - {item.name for item in items})
+        if unknown:
+            raise InvalidInputError(f"no {what} {unknown[0]!r}", "models" if what == "model" else "data")
+    for place, chosen in data.items():
+        if not chosen:
+            raise InvalidInputError("needs at least one dataset", f"data[{place!r}]")
+
+
+def _check_shapes(problem: PlacementProblem) -> None:
+    groups, places = problem.dimensions
+    if places == 0:
+        raise InvalidInputError("must name a cluster", "clusters")
+    for name, shape in (
+        ("counts", (groups,)),
+        ("work", (groups, places)),
+        ("price", (places,)),
+        ("capacity", (places,)),
+        ("communication", (groups, places)),
+        ("transfers", (places,)),
+    ):
+        if getattr(problem, name).shape != shape:
+            raise InvalidInputError(f"must have the shape {shape}, not {getattr(problem, name).shape}", name)
+
+
+def _check_values(problem: PlacementProblem) -> None:
+    for name in ("counts", "work", "price", "capacity", "communication", "transfers"):
+        values = getattr(problem, name)
+        if not np.isfinite(values).all() or values.min(initial=0) < 0:
+            raise InvalidInputError("must be nonnegative finite numbers", name)
+    if not np.issubdtype(problem.counts.dtype, np.integer):
+        raise InvalidInputError("must be whole numbers", "counts")
+    if problem.capacity.min() <= 0:
+        raise InvalidInputError("must be positive", "capacity")
+    for name in ("maximum_time", "round_deadline"):
+        limit = getattr(problem, name)
+        if limit is not None and not limit >= 0:
+            raise InvalidInputError(f"must be a nonnegative number or None, not {limit}", name)
+    endless = all(
+        limit is None or limit == math.inf for limit in (problem.maximum_time, problem.round_deadline)
+    )
+    if endless and ((problem.work > 0) & (problem.price > 0)).any():
+        raise InvalidInputError(
+            "computing costs money but nothing limits time; give maximum_time or round_deadline"
+        )

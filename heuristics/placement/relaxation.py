@@ -1,0 +1,93 @@
+"""The relaxation in which epochs may be split: by perspective cuts (HiGHS).
+
+Without transfers its optimum is the best dual bound (`depl.heuristics.placement.dual`), which is far cheaper;
+with transfers the program adds what opening a part of a cluster costs, and its duals certify a bound by
+`depl.heuristics.placement.opening.charged_bound`, whatever the tolerances of the solver.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from depl.heuristics.placement.opening import charged_bound
+from depl.heuristics.placement.problem import PlacementProblem
+from depl.heuristics.placement.programs import PerspectiveProgram
+from depl.models.laws import FloatArray
+
+_ROUNDS, _ENOUGH = 25, 1e-10
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The optimum of the relaxation.
+
+    Attributes
+    ----------
+    shares : ndarray or None
+        a_gn, shape (G, N), not necessarily whole; a vertex of the last program. None if infeasible [epochs].
+    objective : float
+        Of the last program, within the solver's tolerances; infinite if infeasible [cost].
+    lower_bound : float
+        Certified by the duals in closed form: no placement costs less [cost].
+    multiplier : float
+        Dual of the time row [cost / time].
+    cuts : int
+        Tangents in the last program.
+    """
+
+    shares: FloatArray | None
+    objective: float
+    lower_bound: float
+    multiplier: float
+    cuts: int
+
+    def fractional_classes(self, tolerance: float = 1e-6) -> list[int]:
+        """Classes that are split over clusters in parts that are not whole."""
+        if self.shares is None:
+            return []
+        off = np.abs(self.shares - np.round(self.shares)) > tolerance * np.maximum(self.shares, 1.0)
+        return np.flatnonzero(off.any(axis=1)).tolist()
+
+
+def relaxation(problem: PlacementProblem) -> Relaxation:
+    """Solve the relaxation by tangents: on a grid first, then where the solution is too cheap.
+
+    Raises
+    ------
+    RuntimeError
+        If HiGHS neither solves a program nor proves it infeasible.
+    """
+    program = PerspectiveProgram.of(problem)
+    best, columns, multiplier, objective = -math.inf, np.zeros(0), 0.0, 0.0
+    for _ in range(_ROUNDS):
+        rows, sides = program.inequalities()
+        matrix, epochs = program.equalities()
+        if program.hopeless:
+            return Relaxation(None, math.inf, math.inf, 0.0, len(program.pairs))
+        answer = linprog(
+            program.costs,
+            A_ub=rows,
+            b_ub=sides,
+            A_eq=matrix,
+            b_eq=epochs,
+            bounds=(0, None),
+            method="highs-ds",
+            options=_OPTIONS,
+        )
+        if answer.status == 2:
+            return Relaxation(None, math.inf, math.inf, 0.0, len(program.pairs))
+        if answer.status != 0:
+            raise RuntimeError(f"HiGHS ended with: {answer.message}")
+        columns, objective = answer.x, float(answer.fun)
+        timed = problem.maximum_time is not None and problem.maximum_time != math.inf
+        multiplier = max(0.0, -float(answer.ineqlin.marginals[0])) if timed else 0.0
+        values = np.zeros(len(problem.counts))
+        live = problem.counts > 0
+        values[live] = answer.eqlin.marginals * problem.counts[live]
+        best = max(best, charged_bound(problem, multiplier, values))
+        if program.refine(columns) <= _ENOUGH * abs(objective):
+            break
+    return Relaxation(program.assignment(columns), objective, best, multiplier, len(program.pairs))

@@ -1,0 +1,42 @@
+"""Every placement of a small problem, as the oracle for the tests of placement."""
+
+import itertools
+import math
+
+import numpy as np
+
+from depl.heuristics.placement.problem import Assignment, PlacementProblem
+
+
+def all_assignments(problem: PlacementProblem) -> Assignment:
+    """Every assignment, shape (P, G, N)."""
+    places = len(problem.clusters)
+    options = [
+        [row for row in itertools.product(range(int(count) + 1), repeat=places) if sum(row) == count]
+        for count in problem.counts
+    ]
+    return np.array(list(itertools.product(*options)), dtype=np.int64).reshape(-1, *problem.dimensions)
+
+
+def least_cost(problem: PlacementProblem) -> float:
+    """Cost of the cheapest assignment of all; infinite if none is feasible."""
+    return float(problem.evaluate(all_assignments(problem)).costs.min(initial=math.inf))
+
+
+def split_pair(maximum_time: float) -> PlacementProblem:
+    """Two epochs of work 1: slow takes 1 to send and costs 1 per resource, quick sends at once and costs 9.
+
+    Without clipping, T being ``maximum_time``: both slow 4 / (T - 2), one each 16 / (T - 1), both quick
+    36 / T.
+    """
+    return PlacementProblem(
+        clusters=("slow", "quick"),
+        classes=("net",),
+        counts=np.array([2]),
+        work=np.ones((1, 2)),
+        price=np.array([1.0, 9.0]),
+        capacity=np.array([100.0, 10.0]),
+        communication=np.array([[1.0, 0.0]]),
+        transfers=np.zeros(2),
+        maximum_time=maximum_time,
+    )
