@@ -10,7 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pytest
 
+import depl
+from depl.instances.generator import random_instances
 from depl.models.choices import Choices
 from depl.models.epochs import FinalLoss, compose, loss_step
 from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
@@ -30,12 +33,14 @@ from depl.models.laws import (
 )
 from depl.models.learning import ConstantImprovement, Improvement, TabledImprovement
 from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.result import Termination
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.interval import Interval
 from depl.models.search.assignments import Assignment, assignments
 from depl.models.search.prices import Prices
 
 ZERO = Zero()
+SHAPE = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2)}
 
 
 def constant(noise, scale: float = 1.0) -> ConstantImprovement:
@@ -206,3 +211,25 @@ def best_completion(search: LawSubproblem, prefix: Sequence[int], budget: float)
             loss = final_loss_of(search.problem, search.assignment, kinds)
             least = min(least, violation_of(loss, search.problem.instance.target.maximum_loss))
     return least
+
+
+def require_agreement(instance: Instance) -> Termination:
+    """`exact` and `enumerate` prove the same."""
+    known, found = depl.solve(instance, "enumerate"), depl.solve(instance, "exact")
+    assert (found.termination, found.solution) == (known.termination, known.solution), instance.name
+    if found.termination is Termination.OPTIMAL:
+        assert found.cost == pytest.approx(known.cost, rel=1e-9)
+        assert found.cost * (1 - 1e-9) <= found.lower_bound <= found.cost
+        assert depl.check(instance, found.plan).ok
+    elif found.termination is Termination.INFEASIBLE:
+        assert found.lower_bound == math.inf
+        assert found.reason
+    else:
+        assert found.termination is Termination.EXHAUSTED
+        assert found.lower_bound <= known.lower_bound * (1 + 1e-9)
+    return found.termination
+
+
+def drawn(count: int, epochs: tuple[int, int]) -> tuple[Instance, ...]:
+    """Random instances with two or three models, one or two clusters and datasets."""
+    return random_instances(np.random.default_rng(20260501), count, maximum_epochs=epochs, **SHAPE)

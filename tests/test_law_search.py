@@ -7,12 +7,10 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
 import depl
-from depl.instances.generator import random_instances
 from depl.models.choices import Choices
 from depl.models.errors import NotCoveredError
 from depl.models.law_search import exact as module
@@ -22,72 +20,9 @@ from depl.models.methods import Limits
 from depl.models.problem import Cluster, Dataset, Instance, Switch, Transfer
 from depl.models.result import Result, Solution, Termination
 from depl.models.risk.batch import Verdict
-from tests.brute_force import cheapest_by_brute_force
-from tests.law_search_cases import AWKWARD, BELL, SKEW, constant, make, tabled
+from tests.law_search_cases import BELL, SKEW, constant, drawn, make, require_agreement, tabled
 
 TINY = depl.load("tiny")
-SHAPE = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2)}
-
-
-def require_agreement(instance: Instance) -> Termination:
-    """`exact` and `enumerate` prove the same."""
-    known, found = depl.solve(instance, "enumerate"), depl.solve(instance, "exact")
-    assert (found.termination, found.solution) == (known.termination, known.solution), instance.name
-    if found.termination is Termination.OPTIMAL:
-        assert found.cost == pytest.approx(known.cost, rel=1e-9)
-        assert found.cost * (1 - 1e-9) <= found.lower_bound <= found.cost
-        assert depl.check(instance, found.plan).ok
-    elif found.termination is Termination.INFEASIBLE:
-        assert found.lower_bound == math.inf
-        assert found.reason
-    else:
-        assert found.termination is Termination.EXHAUSTED
-        assert found.lower_bound <= known.lower_bound * (1 + 1e-9)
-    return found.termination
-
-
-def drawn(count: int, epochs: tuple[int, int]) -> tuple[Instance, ...]:
-    return random_instances(np.random.default_rng(20260501), count, maximum_epochs=epochs, **SHAPE)
-
-
-def test_exact_agrees_with_all_plans_enumerated():
-    instances = drawn(25, (2, 3))
-    endings = [require_agreement(instance) for instance in instances]
-    assert endings.count(Termination.OPTIMAL) >= 15
-    assert {len(item.clusters) for item in instances} == {1, 2}
-    assert {len(item.datasets) for item in instances} == {1, 2}
-    assert any(item.target.initial_model is not None for item in instances)
-    assert any(item.target.round_deadline is not None for item in instances)
-
-
-def test_exact_agrees_where_few_epochs_are_left_or_none_suffice():
-    endings = []
-    for instance in drawn(10, (2, 3)):
-        fall = instance.target.initial_loss - instance.target.maximum_loss
-        endings.append(require_agreement(instance.replace(maximum_loss=instance.target.maximum_loss - fall)))
-    assert Termination.INFEASIBLE in endings
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_exact_agrees_with_all_plans_enumerated_on_500_instances(part):
-    for instance in drawn(500, (2, 6))[part::10]:
-        require_agreement(instance)
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_exact_agrees_where_the_laws_are_awkward(name):
-    for level in (0.6, 0.95):
-        require_agreement(AWKWARD[name].replace(quantile_level=level, maximum_epochs=3))
-
-
-def test_exact_agrees_with_plans_written_out_by_code_that_shares_nothing_with_it():
-    """Costs by bisection, probabilities by the independent verifier."""
-    for instance in (TINY, *drawn(3, (2, 2))):
-        met, possible = cheapest_by_brute_force(instance)
-        found = depl.solve(instance, "exact")
-        cost = math.inf if found.cost is None else found.cost
-        assert possible * (1 - 1e-8) <= cost <= met * (1 + 1e-8) or cost == met
 
 
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.999, 0.999999])

@@ -1,0 +1,136 @@
+"""Verdicts with kept labels are those of the evaluator made for each loss, one after another."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, special, stats
+
+import depl.models.risk.prepared as module
+from depl.models.epochs import FinalLoss, Term
+from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk.batch import Verdict, certified_verdict
+from depl.models.risk.interval import Interval
+from depl.models.risk.prepared import PreparedVerdicts
+
+BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
+WIDE = Term(-0.7, Normal(mean=1.2, variance=1.5))
+HEAVY = Term(-1.0, InverseGamma(shape=2.5, scale=1.5))
+SKEW = Term(-0.5, Lognormal(mean=2.0, variance=1.0))
+ATOMS = Term(-1.0, Empirical(values=(0.0, 1.0, 3.0), weights=(1.0, 2.0, 1.0)))
+CUT = Term(1.0, StudentT(degrees_of_freedom=2.0, location=0.1, scale=0.2, lower=-1.0, upper=2.0))
+OPEN = Term(1.0, StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.05))
+KINDS = (BELL, WIDE, HEAVY, SKEW, ATOMS, CUT, OPEN)
+BUDGET = Fraction(1, 20)
+
+
+def random_losses(seed: int, count: int, terms: tuple[Term, ...]) -> list[FinalLoss]:
+    """Sums of a few increments whose mean is below 0 by about as much as the target may ask."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        chosen = [item for item in terms if rng.random() < 0.6] or [terms[0]]
+        pairs = tuple((item, int(rng.integers(1, 4))) for item in chosen)
+        draft = FinalLoss(0.0, pairs)
+        spread = math.sqrt(min(draft.variance(), 9.0))
+        found.append(FinalLoss(float(-draft.mean() - rng.uniform(0.0, 3.0) * spread), pairs))
+    return found
+
+
+@pytest.mark.parametrize("budget", [BUDGET, Fraction(1, 1000), Fraction(2, 5)])
+@pytest.mark.parametrize("terms", [KINDS[:5], KINDS[:6], KINDS[3:6], (BELL, WIDE, OPEN), (ATOMS, CUT)])
+def test_kept_labels_decide_as_the_evaluator_for_one_loss_does(terms, budget):
+    prepared = PreparedVerdicts(0.0, budget)
+    seen = set()
+    few = 6 if OPEN in terms else 12
+    for loss in random_losses(1, few, terms):
+        known = certified_verdict(loss, 0.0, budget)
+        assert prepared.verdict(loss) is known
+        seen.add(known)
+    assert Verdict.UNDECIDED not in seen
+    if budget == BUDGET:
+        assert seen == {Verdict.MET, Verdict.VIOLATED}
+
+
+@pytest.mark.parametrize("distance", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_losses_on_both_sides_of_the_budget_are_told_apart_or_left_undecided(distance):
+    """l(K) = c - G, G normal with mean 3 and variance .6, and a contour chosen for something else."""
+    prepared = PreparedVerdicts(0.0, BUDGET)
+    prepared.verdict(FinalLoss(1.0, ((HEAVY, 2), (SKEW, 1))))
+    edge = 3.0 + math.sqrt(0.6) * float(special.ndtri(0.05))
+    for constant, wrong in ((edge - distance, Verdict.VIOLATED), (edge + distance, Verdict.MET)):
+        found = prepared.verdict(FinalLoss(constant, ((BELL, 3),)))
+        assert found is not wrong
+        if distance >= 1e-6:
+            assert found is not Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("share", [0.999, 1.0015])
+def test_an_untruncated_switch_is_weighed_with_its_tails(share):
+    """Its core alone keeps the budget, or breaks it, by less than what is beyond the core."""
+    law = StudentT(degrees_of_freedom=1.5, location=0.0, scale=0.05)
+    base = stats.t(1.5, 0.0, 0.05)
+
+    def violation(constant: float) -> float:
+        """P(constant - G + T > 0), G normal with mean 3 and variance .6."""
+
+        def integrand(t: float) -> float:
+            return float(base.pdf(t) * special.ndtr((constant - 3.0 + t) / math.sqrt(0.6)))
+
+        edges = (-math.inf, -50.0, -2.0, -0.2, 0.0, 0.2, 2.0, 50.0, math.inf)
+        return math.fsum(integrate.quad(integrand, *pair)[0] for pair in itertools.pairwise(edges))
+
+    budget = Fraction(1, 50)
+    constant = optimize.brentq(lambda c: violation(c) - share / 50, 0.5, 2.5, xtol=1e-12)
+    found = PreparedVerdicts(0.0, budget).verdict(FinalLoss(constant, ((BELL, 3), (Term(1.0, law), 1))))
+    assert found is (Verdict.MET if share < 1 else Verdict.VIOLATED)
+
+
+def test_a_loss_without_anything_random_is_compared_exactly():
+    prepared = PreparedVerdicts(1.0, BUDGET)
+    assert prepared.verdict(FinalLoss(1.0 + 5e-10, ())) is Verdict.MET
+    assert prepared.verdict(FinalLoss(1.0 + 2e-9, ())) is Verdict.VIOLATED
+
+
+def test_atoms_that_meet_the_budget_exactly_are_met():
+    coin = Term(1.0, Empirical(values=(0.0, 9.0), weights=(19.0, 1.0)))
+    assert PreparedVerdicts(1.0, BUDGET).verdict(FinalLoss(0.0, ((coin, 1),))) is Verdict.MET
+    assert PreparedVerdicts(1.0, BUDGET).verdict(FinalLoss(0.0, ((coin, 2),))) is Verdict.VIOLATED
+
+
+def test_what_nothing_decides_stays_undecided(monkeypatch):
+    """An atom of exactly 1 - omega that a normal law only smears: the interval contains the budget."""
+    coin = Term(1.0, Empirical(values=(0.0, 900.0), weights=(19.0, 1.0)))
+    loss = FinalLoss(0.0, ((coin, 1), (Term(1.0, Normal(mean=0.0, variance=1e-4)), 1)))
+    assert PreparedVerdicts(1.0, BUDGET).verdict(loss) is Verdict.UNDECIDED
+    wide = Interval(0.0, 1.0, "nobody")
+    monkeypatch.setattr("depl.models.risk.batch.certified_violation", lambda *_: wide)
+    prepared = PreparedVerdicts(1.0, BUDGET)
+    monkeypatch.setattr(PreparedVerdicts, "_quick", lambda *_: Verdict.UNDECIDED)
+    assert prepared.verdict(FinalLoss(0.0, ((BELL, 3),))) is Verdict.UNDECIDED
+
+
+def test_the_order_in_which_losses_come_does_not_matter():
+    losses = random_losses(5, 12, KINDS[:6])
+    forward, backward = PreparedVerdicts(0.0, BUDGET), PreparedVerdicts(0.0, BUDGET)
+    one = [forward.verdict(loss) for loss in losses]
+    two = [backward.verdict(loss) for loss in reversed(losses)]
+    assert one == two[::-1]
+    assert [forward.verdict(loss) for loss in losses] == one
+
+
+def test_labels_are_made_once_for_every_increment(monkeypatch):
+    made: list[Term] = []
+    usual = module.label_table
+
+    def counted(terms, contour):
+        made.extend(terms)
+        return usual(terms, contour)
+
+    monkeypatch.setattr(module, "label_table", counted)
+    prepared = PreparedVerdicts(0.0, BUDGET)
+    for loss in random_losses(6, 15, KINDS[:6]):
+        prepared.verdict(loss)
+    assert len(made) == len(set(made)) <= 6
