@@ -16,7 +16,15 @@ from depl.commands.answer import ExitCode
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
-WITH_EXAMPLES = ("dataset_selection.rst", "index.rst", "model_selection.rst", "placement.rst", "problem.rst", "risk.rst")
+WITH_EXAMPLES = (
+    "dataset_selection.rst",
+    "exact.rst",
+    "index.rst",
+    "model_selection.rst",
+    "placement.rst",
+    "problem.rst",
+    "risk.rst",
+)
 
 
 def modules() -> list[str]:

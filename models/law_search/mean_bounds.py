@@ -36,7 +36,8 @@ class Moments:
 
     Attributes
     ----------
-    gains, variances : float array (K_max, subsets, M)
+    gains, variances : float array (K_max, D, M)
+        By epoch, set of datasets and model.
     losses, switch_variances : float array (K_max, M, M)
     """
 
