@@ -2,17 +2,23 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
+import msgspec
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import depl
 from depl.instances.generator import random_instances
 from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.evaluation import INTENT
 from depl.models.laws import Normal
 from depl.models.methods import Limits
 from depl.models.problem import ConstantImprovement, Model
 from depl.models.programs import cutting
+from depl.models.programs.attainable import attainable
+from depl.models.programs.common import write_choices
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Answer, Session, Status
 from depl.models.programs.price_space import PriceSpace
@@ -186,6 +192,17 @@ def test_programs_that_are_too_large_are_refused_with_the_limit(steady):
         depl.solve(instance, "milp-resource", scenarios=3000)
 
 
+def test_switches_count_among_the_coefficients(tiny, monkeypatch):
+    """Epochs times (configurations and pairs of models) times scenarios."""
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12))
+    terms = 12 * problem.epochs * (len(problem.configurations) + len(tiny.models) ** 2)
+    monkeypatch.setattr(cutting, "MAXIMUM_TERMS", terms - 1)
+    with pytest.raises(NotCoveredError, match=f"up to {terms} coefficients, of at most {terms - 1}"):
+        solve_sampled(problem)
+    monkeypatch.setattr(cutting, "MAXIMUM_TERMS", terms)
+    assert solve_sampled(problem).termination is Termination.OPTIMAL
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_the_methods_answer_through_the_registry(tiny, method):
     result = depl.solve(tiny, method, scenarios=30, seed=3)
@@ -207,7 +224,8 @@ def test_options_reach_the_solver_and_are_recorded(hard, tiny):
     assert found.options["mip_rel_gap"] == found.options["mip_abs_gap"] == 0
     with pytest.raises(InvalidInputError, match="no such option"):
         solve_sampled(problem, options={"mip_heuristics": 0.0})
-    stopped = solve_sampled(hard, options={"mip_max_nodes": 0})
+    stopped = solve_sampled(hard, options={"mip_max_nodes": 0}, limits=Limits(gap=0.02))
+    assert stopped.options["mip_rel_gap"] == 0.01  # the other half is for the cuts
     assert stopped.termination is Termination.EXHAUSTED
     assert "another limit of the solver" in stopped.reason
     assert stopped.lower_bound <= HARD_OPTIMUM <= stopped.cost * (1 + 1e-9)
@@ -246,3 +264,24 @@ def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(hard, mo
     found = solve_sampled(hard, limits=Limits(progress=lambda _seconds, _cost, bound: rows.append(bound)))
     assert (found.termination, len(answers)) == (Termination.TIME_LIMIT, 2)
     assert found.lower_bound == max(rows) > 0
+
+
+@pytest.mark.parametrize(("needed", "time", "shared"), [(5.0, None, True), (3.0, 2.0, False)])
+def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one_alone(
+    steady, needed, time, shared
+):
+    """Two epochs gain 4; each takes 1.3 or more at the site and .4 or more at the annex."""
+    annex = msgspec.structs.replace(steady.clusters[0], name="annex", capacity=40, bandwidth=5)
+    instance = steady.replace(
+        clusters=(*steady.clusters, annex), maximum_epochs=3, maximum_loss=10 - needed, maximum_time=time or 9
+    )
+    problem = SampledProblem(instance, given_scenarios(instance, np.zeros((4, 3, 1))))
+    slow, quick = problem.configurations
+    program = PriceSpace(problem, attainable(problem, meet_target=False, within_time=False), INTENT, 1.0)
+    backend = SimpleNamespace(sequences=lambda _: [[slow, slow]])
+    loop = cutting._Loop(problem, PriceSpace, Limits(), INTENT, "session", {})
+    (row,) = loop._take(program, backend, Answer(Status.OPTIMAL, 1.0, 1.0))
+    assert loop.near_ties == 1
+    for choices, excluded in (([slow, slow], True), ([slow, quick], shared), ([quick, quick], shared)):
+        assert write_choices(program.model, problem, choices)
+        assert (pyo.value(row.body) > pyo.value(row.upper)) == excluded

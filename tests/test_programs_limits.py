@@ -34,14 +34,14 @@ def test_a_wanted_gap_ends_the_search_with_a_certificate(hard, formulation):
 
 
 @every_formulation
-@pytest.mark.parametrize("seconds", [1e-6, 1.0])
+@pytest.mark.parametrize("seconds", [1e-6, 4.0])  # a busy machine needs one to begin
 def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, seconds):
     limits = Limits(time_limit=seconds)
     found = solve_sampled(hard, formulation, limits)
     assert found.termination is Termination.TIME_LIMIT
     assert 0 <= found.lower_bound <= HARD_OPTIMUM * (1 + 1e-9)
     assert found.reason if found.choices is None else found.cost >= HARD_OPTIMUM * (1 - 1e-9)
-    if seconds == 1:
+    if seconds > 1:
         assert meets_all(hard, tuple(found.choices))
         assert found.lower_bound > 0.3 * HARD_OPTIMUM
 

@@ -230,7 +230,7 @@ class _Loop:
         while True:
             if self._proved(0.0 if self.cost == 0 else PROOF):
                 return self.solution(Termination.OPTIMAL)
-            if self.limits.gap > 0 and self._proved(self.limits.gap):
+            if self._proved(self.limits.gap):
                 return self.solution(Termination.GAP_REACHED)
             if self.limits.expired():
                 return self.solution(Termination.TIME_LIMIT)
