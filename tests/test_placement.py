@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.benchmarks.random_placements import random_placement
+from depl.heuristics.placement.charging import program_bound, transfer_bound
 from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.improving import improved
-from depl.heuristics.placement.opening import Openings, ascent, charged_bound, restricted, transfer_bound
+from depl.heuristics.placement.opening import Openings, ascent, charged_bound, restricted
 from depl.heuristics.placement.place import PROOF_TOLERANCE, place
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.pruning import cut_capacities, pruned
+from depl.heuristics.placement.relaxation import relaxation
 from depl.heuristics.placement.rounding import candidates, repaired, rounded
 from depl.models.allocation import allocate
 from depl.models.errors import InvalidInputError
@@ -113,7 +115,9 @@ def test_repair_makes_every_assignment_feasible(seed: int) -> None:
         maximum_time=float(problem.counts @ problem.shortest.min(axis=1)), round_deadline=None
     )
     for case in (problem, tight):
-        wild = np.stack([rng.multinomial(n, np.full(case.dimensions[1], 1 / case.dimensions[1])) for n in case.counts])
+        wild = np.stack(
+            [rng.multinomial(n, np.full(case.dimensions[1], 1 / case.dimensions[1])) for n in case.counts]
+        )
         fixed = repaired(case, wild.astype(np.int64))
         assert math.isfinite(float(case.evaluate([fixed]).costs[0]))
     assert (repaired(problem, fixed) == fixed).all()
@@ -152,6 +156,7 @@ def test_pruning_sees_that_one_epoch_is_dear_where_the_plain_bound_does_not() ->
     assert cut_capacities(problem, 18.0).capacity.tolist() == [18.0, 2.0]
 
 
+@settings(max_examples=30)
 @given(SEEDS, st.floats(-4, 6))
 def test_bounds_with_transfers_are_below_every_placement(seed: int, exponent: float) -> None:
     problem = drawn(seed, transfers=True)
@@ -160,7 +165,10 @@ def test_bounds_with_transfers_are_below_every_placement(seed: int, exponent: fl
     rng = np.random.default_rng(seed)
     charges = rng.normal(0, 1, len(problem.counts)) * least
     assert charged_bound(problem, 10**exponent, charges) <= least * (1 + 1e-9)
-    assert transfer_bound(problem, best_price(problem).multiplier) <= least * (1 + 1e-9)
+    fast = best_price(problem).fast
+    assert fast is not None
+    assert program_bound(problem, 10**exponent, fast.choice.tolist()) <= least * (1 + 1e-9)
+    assert transfer_bound(problem, 10**exponent, fast.choice.tolist()) <= least * (1 + 1e-9)
 
 
 def test_transfers_make_the_bound_better_than_without_them() -> None:
@@ -168,8 +176,32 @@ def test_transfers_make_the_bound_better_than_without_them() -> None:
     for seed in range(20):
         problem = drawn(seed, transfers=True)
         plain = best_price(problem)
-        better.append(transfer_bound(problem, plain.multiplier) > plain.value * 1.01)
+        assert plain.fast is not None
+        bound = transfer_bound(problem, plain.multiplier, plain.fast.choice.tolist())
+        better.append(bound > plain.value * 1.01)
     assert sum(better) >= 15
+
+
+def test_small_programs_at_single_prices_reach_the_whole_relaxation() -> None:
+    rng = np.random.default_rng(12)
+    for i in range(8):
+        problem = random_placement(rng, 4, 12, 60, transfers=True, deadline=i % 2 == 0)
+        whole = relaxation(problem)
+        assert whole.shares is not None
+        answer = place(problem, listed=0)
+        found = program_bound(
+            problem, answer.multiplier, np.flatnonzero(answer.assignment.any(axis=0)).tolist()
+        )
+        assert found == pytest.approx(whole.objective, rel=1e-5)
+        assert ascent(problem, whole.multiplier) <= whole.objective * (1 + 1e-7)
+
+
+def test_too_large_programs_leave_the_bound_to_the_ascent() -> None:
+    problem = random_placement(np.random.default_rng(0), 3001, 2, 3001, transfers=True)
+    assert program_bound(problem, 1.0, [0, 1, 1]) == pytest.approx(-math.inf)
+    found = transfer_bound(problem, 1.0, [0, 1])
+    assert found >= ascent(problem, 1.0)
+    assert math.isfinite(found)
 
 
 @given(SEEDS)
@@ -262,3 +294,21 @@ def test_wrong_parameters_are_refused() -> None:
         pruned(split_pair(2.2), 0)
     with pytest.raises(InvalidInputError, match="no placement keeps"):
         rounded(split_pair(0.15), best_price(split_pair(0.15)))
+
+
+def test_classes_without_epochs_change_nothing() -> None:
+    # the empty class could keep the deadline nowhere
+    problem = split_pair(2.2).replace(round_deadline=5.0, transfers=np.array([0.5, 0.5]))
+    wider = problem.replace(
+        classes=("net", "nothing"),
+        counts=np.array([2, 0]),
+        work=np.repeat(problem.work, 2, axis=0),
+        communication=np.array([[1.0, 0.0], [50.0, 50.0]]),
+    )
+    assert place(wider).cost == place(problem).cost
+    assert place(wider).assignment.tolist() == [[1, 1], [0, 0]]
+    assert place(wider).optimal
+    multiplier = place(problem).multiplier
+    assert program_bound(wider, multiplier, [0, 1]) == pytest.approx(
+        program_bound(problem, multiplier, [0, 1])
+    )

@@ -130,7 +130,7 @@ def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
     psi, times = prices(problem, multiplier)
     least = psi.min(axis=1)
     choice = np.argmin(np.where(psi <= least[:, None], times, math.inf), axis=1)
-    total = math.fsum((problem.counts * least).tolist())
+    total = math.fsum((problem.counts * np.where(problem.counts > 0, least, 0.0)).tolist())
     charge = 0.0 if limit is None else multiplier * limit
     value = total if math.isinf(total) else total - charge - _ROUNDING * (total + charge)
     return Priced(multiplier, value, choice, times[np.arange(len(choice)), choice])
@@ -143,7 +143,7 @@ def best_price(problem: PlacementProblem) -> Dual:
     """
     live = problem.counts > 0
     if not live.all():
-        problem = _only(problem, live)
+        problem = nonempty(problem)
         return _padded(best_price(problem), live)
     limit = _finite(problem.maximum_time)
     quick = _fastest(problem)
@@ -153,6 +153,18 @@ def best_price(problem: PlacementProblem) -> Dual:
     if limit is None or _time(problem, start.times) <= limit:
         return Dual(0.0, start.value, start, start)
     return _bisect(problem, limit, start, quick)
+
+
+def nonempty(problem: PlacementProblem) -> PlacementProblem:
+    """The problem without its classes of no epochs."""
+    live = problem.counts > 0
+    return problem.replace(
+        classes=tuple(np.array(problem.classes, dtype=object)[live]),
+        counts=problem.counts[live],
+        work=problem.work[live],
+        communication=problem.communication[live],
+        members=(),
+    )
 
 
 def _bisect(problem: PlacementProblem, limit: float, slow: Priced, quick: Priced) -> Dual:
@@ -221,16 +233,6 @@ def _fastest(problem: PlacementProblem) -> Priced | None:
         return None
     full = np.where(shortest <= least[:, None], problem.price * problem.capacity, math.inf)
     return Priced(math.inf, -math.inf, np.argmin(full, axis=1), least)
-
-
-def _only(problem: PlacementProblem, live: NDArray[np.bool_]) -> PlacementProblem:
-    return problem.replace(
-        classes=tuple(np.array(problem.classes, dtype=object)[live]),
-        counts=problem.counts[live],
-        work=problem.work[live],
-        communication=problem.communication[live],
-        members=(),
-    )
 
 
 def _padded(dual: Dual, live: NDArray[np.bool_]) -> Dual:

@@ -16,7 +16,6 @@ in turn as long as some cluster has room: it is the dual of the relaxation with 
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from depl.models.laws import FloatArray
 
 _TRIED, _GUESSED, _MOVES = 3, 12, 200
 _ROUNDING = 1e-13
-_PRICES, _SPREAD = 14, 8.0
 
 Opened = tuple[int, ...]
 
@@ -134,47 +132,6 @@ def widened(problem: PlacementProblem, opened: Opened, assignment: Assignment) -
     found = np.zeros(problem.dimensions, dtype=np.int64)
     found[:, list(opened)] = assignment
     return found
-
-
-def transfer_bound(problem: PlacementProblem, around: float) -> float:
-    """A lower bound of every placement that counts transfers [cost].
-
-    Parameters
-    ----------
-    around : float
-        A price of time to begin at, such as that of a good placement [cost / time].
-
-    Returns
-    -------
-    float
-        The best of the dual ascents at some prices around ``around``; at least the cheapest transfer of a
-        single cluster more than the dual without transfers.
-    """
-    if not problem.epochs:
-        return 0.0
-    plain = best_price(problem)
-    if not plain.feasible:
-        return math.inf
-    best = plain.value + float(problem.transfers.min())
-    if not (problem.transfers > 0).any():
-        return best
-    if plain.multiplier == 0 or around == 0:
-        return max(best, ascent(problem, plain.multiplier))
-    return max(best, _best_of_prices(lambda price: ascent(problem, price), plain.multiplier, around))
-
-
-def _best_of_prices(bound: Callable[[float], float], one: float, other: float) -> float:
-    """The largest bound on a grid of prices around two, then halving the step around the best."""
-    low, high = sorted((one, other))
-    trials = [one, other, *np.geomspace(low / _SPREAD, high * _SPREAD, _PRICES).tolist()]
-    values = {price: bound(price) for price in trials}
-    step = (high / low * _SPREAD**2) ** (1 / (_PRICES - 1))
-    for _ in range(_PRICES):
-        centre = max(values, key=lambda price: values[price])
-        step = math.sqrt(step)
-        for price in (centre / step, centre * step):
-            values[price] = bound(price)
-    return max(values.values())
 
 
 def ascent(problem: PlacementProblem, multiplier: float) -> float:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.heuristics.placement.dual import best_price
+from depl.heuristics.placement.charging import transfer_bound
+from depl.heuristics.placement.dual import best_price, nonempty
 from depl.heuristics.placement.improving import improved
-from depl.heuristics.placement.opening import Opened, Openings, restricted, transfer_bound, widened
+from depl.heuristics.placement.opening import Opened, Openings, restricted, widened
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.proof import proved
 from depl.heuristics.placement.rounding import candidates
@@ -87,6 +88,10 @@ def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
         raise InvalidInputError(f"must not be negative, not {listed}", "listed")
     if problem.epochs == 0:
         return _described(problem, np.zeros(problem.dimensions, dtype=np.int64), 0.0)
+    live = problem.counts > 0
+    if not live.all():
+        answer = place(nonempty(problem), listed)
+        return answer if answer.assignment is None else _padded(problem, answer, answer.assignment)
     reason = obstacle(problem)
     if reason:
         return Placement(None, None, math.inf, math.inf, 0.0, reason)
@@ -95,11 +100,15 @@ def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
     sets = openings.search()[:_SETS] if priced else [tuple(range(len(problem.clusters)))]
     best, cost = min((_on(problem, openings, opened) for opened in sets), key=lambda item: item[1])
     multiplier = float(problem.evaluate([best]).multipliers[0])
-    bound = transfer_bound(problem, multiplier) if priced else openings.value(sets[0])
+    if priced:
+        used = np.flatnonzero(best.any(axis=0)).tolist()
+        bound = transfer_bound(problem, multiplier, used, cost * (1 - PROOF_TOLERANCE / 2))
+    else:
+        bound = openings.value(sets[0])
     if listed and cost - bound > PROOF_TOLERANCE * abs(cost):
         best, cost, complete = proved(problem, openings, best, cost, listed)
         bound = cost if complete else bound
-    return _described(problem, best, min(bound, cost))
+    return _described(problem, best, bound)
 
 
 def obstacle(problem: PlacementProblem) -> str:
@@ -131,6 +140,13 @@ def _on(problem: PlacementProblem, openings: Openings, opened: Opened) -> tuple[
 
 def _described(problem: PlacementProblem, assignment: Assignment, bound: float) -> Placement:
     found = problem.evaluate([assignment])
-    multiplier = float(found.multipliers[0])
+    cost, multiplier = float(found.costs[0]), float(found.multipliers[0])
     resources = problem.resources(multiplier)
-    return Placement(assignment, resources, float(found.costs[0]), bound, multiplier)
+    return Placement(assignment, resources, cost, min(bound, cost), multiplier)
+
+
+def _padded(problem: PlacementProblem, answer: Placement, assignment: Assignment) -> Placement:
+    """The answer with the classes of no epochs put back."""
+    wide = np.zeros(problem.dimensions, dtype=np.int64)
+    wide[problem.counts > 0] = assignment
+    return _described(problem, wide, answer.lower_bound)
