@@ -32,6 +32,9 @@ ROADS: Mapping[str, Timed] = MappingProxyType(
         "brute-force": lambda function, seconds: brute_force(function),
         "max-flow": lambda function, seconds: max_flow(function),
         "minimum-norm-point": lambda function, seconds: minimum_norm_point(function, seconds=seconds),
+        "wolfe-undecided": lambda function, seconds: minimum_norm_point(
+            function, seconds=seconds, decide=False
+        ),
         "stabilised-cutting-planes": lambda function, seconds: stabilised_cutting_planes(
             function, seconds=seconds
         ),
@@ -39,7 +42,8 @@ ROADS: Mapping[str, Timed] = MappingProxyType(
         "cvxpy-cutting-planes": lambda function, seconds: cutting_planes_in_cvxpy(function, seconds=seconds),
     }
 )
-"""Methods by name; seconds limit those that take steps. Without cvxpy two of them are left out."""
+"""Methods by name; seconds limit those that take steps. ``wolfe-undecided`` is the minimum-norm point without
+fixing elements by their gains first."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Row:
         Whether it was proved optimal.
     inside : bool
         Whether the set is neither empty nor everything.
+    search_seconds : float or None
+        Wall time of the search alone, where the method tells it apart.
     """
 
     family: str
@@ -67,6 +73,7 @@ class Row:
     value: float
     optimal: bool
     inside: bool
+    search_seconds: float | None = None
 
 
 def measured(seed: int, sizes: Sequence[int], seconds: float) -> list[Row]:
@@ -111,22 +118,35 @@ def side_by_side(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def speed_ratios(rows: Sequence[Row], least_size: int) -> dict[str, list[float]]:
+def speed_ratios(
+    rows: Sequence[Row], least_size: int, road: str = "minimum-norm-point", search: bool = False
+) -> dict[str, list[float]]:
     """Seconds of the stabilised cutting planes over those of the minimum-norm point, by family.
 
     A method that was stopped counts with its time so far, so that the ratio is a lower bound; sizes at
     which the minimum-norm point proved nothing count as 0.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        What was measured.
+    least_size : int
+        Smaller ones do not count.
+    road : str
+        The faster one.
+    search : bool
+        Compare the searches alone. The check of submodularity before them and the rational certificate
+        after them are the same code for both, and the certificate takes longer than most searches.
     """
     found: dict[str, list[float]] = {}
     for row in rows:
         if row.road != "stabilised-cutting-planes" or row.size < least_size:
             continue
-        point = [
-            other
-            for other in rows
-            if (other.family, other.size, other.road) == (row.family, row.size, "minimum-norm-point")
+        same = [
+            other for other in rows if (other.family, other.size, other.road) == (row.family, row.size, road)
         ]
-        ratio = row.seconds / point[0].seconds if point and point[0].optimal else 0.0
+        proved = bool(same) and same[0].optimal
+        ratio = _seconds(row, search) / _seconds(same[0], search) if proved else 0.0
         found.setdefault(row.family, []).append(ratio)
     return found
 
@@ -142,6 +162,10 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _seconds(row: Row, search: bool) -> float:
+    return row.seconds if not search or row.search_seconds is None else row.search_seconds
+
+
 def _attempt(family: str, name: str, function: SetFunction, seconds: float) -> Row | None:
     start = time.perf_counter()
     try:
@@ -150,7 +174,7 @@ def _attempt(family: str, name: str, function: SetFunction, seconds: float) -> R
         return None
     wall = time.perf_counter() - start
     inside = 0 < len(found.subset) < function.size
-    return Row(family, function.size, name, wall, found.value, found.optimal, inside)
+    return Row(family, function.size, name, wall, found.value, found.optimal, inside, found.search_seconds)
 
 
 def _short(road: str) -> str:

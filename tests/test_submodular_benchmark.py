@@ -31,10 +31,20 @@ def test_ratios_count_from_a_size_on_and_only_where_the_faster_one_has_a_proof()
     assert speed_ratios(ROWS[:1], 10) == {}
 
 
+def test_ratios_of_searches_leave_out_what_both_methods_share() -> None:
+    rows = [
+        Row("cut", 200, POINT, 1.0, -3.0, True, True, search_seconds=0.25),
+        Row("cut", 200, CUTS, 3.0, -3.0, True, True, search_seconds=2.0),
+    ]
+    assert speed_ratios(rows, 200) == {"cut": [3.0]}
+    assert speed_ratios(rows, 200, search=True) == {"cut": [8.0]}
+    assert speed_ratios(rows, 200, "wolfe-undecided") == {"cut": [0.0]}
+
+
 def test_the_table_brackets_what_was_not_proved_and_leaves_a_dash_for_what_was_not_tried() -> None:
     lines = side_by_side(ROWS).splitlines()
     assert len(lines) == 4
-    assert lines[2].split() == ["cut", "500", "-", "-", "(0.25)", "9", "-", "-"]
+    assert lines[2].split() == ["cut", "500", "-", "-", "(0.25)", "-", "9", "-", "-"]
 
 
 def test_all_methods_that_cover_a_family_are_measured_on_the_same_function() -> None:

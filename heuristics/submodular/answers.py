@@ -1,7 +1,7 @@
 """What every minimiser returns, and the only place that calls an answer of a submodular method optimal."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from depl.heuristics.submodular.certificate import Certificate, CertifiedBound, proves
@@ -45,6 +45,9 @@ class Minimum:
         Steps of the method; sets tried by enumeration.
     remark : str
         Why there is no proof; empty otherwise.
+    search_seconds : float or None
+        Wall time of the search alone, without the check of submodularity before it and the certificate
+        after it; None where a method does not tell them apart.
     """
 
     subset: frozenset[int]
@@ -55,6 +58,7 @@ class Minimum:
     certificate: Certificate | None = None
     iterations: int = 0
     remark: str = ""
+    search_seconds: float | None = None
 
     @property
     def optimal(self) -> bool:
@@ -68,6 +72,7 @@ def concluded(
     certificate: Certificate,
     iterations: int,
     status: Submodularity | None = None,
+    search_seconds: float | None = None,
 ) -> Minimum:
     """Check a certificate and say what follows from it.
 
@@ -83,7 +88,20 @@ def concluded(
         Steps of the method.
     status : Submodularity, optional
         What is known by now; by default what the construction of the function says.
+    search_seconds : float, optional
+        See `Minimum`.
     """
+    found = _concluded(function, subset, certificate, iterations, status)
+    return replace(found, search_seconds=search_seconds)
+
+
+def _concluded(
+    function: SetFunction,
+    subset: frozenset[int],
+    certificate: Certificate,
+    iterations: int,
+    status: Submodularity | None,
+) -> Minimum:
     status = status or function.submodularity()
     value = function.value(subset)
     if not status.proved:

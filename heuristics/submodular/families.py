@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -23,6 +24,7 @@ from depl.heuristics.submodular.functions import (
     IntArray,
     ObjectArray,
     SetFunction,
+    common_denominator,
     exact_chain_of,
 )
 from depl.heuristics.submodular.verdicts import Submodularity, proved
@@ -141,6 +143,14 @@ class ConcaveOfWeight(SetFunction):
         linear = np.concatenate([[0.0], np.cumsum(self.modular[order])])
         return np.asarray(self.shape.at(weight) + linear, dtype=float)
 
+    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """See `SetFunction`."""
+        base = np.array([self.weights[inside].sum(), self.weights[~outside].sum()])
+        around = np.concatenate([base, base[0] + self.weights, np.maximum(base[1] - self.weights, 0)])
+        values = np.asarray(self.shape.at(around), dtype=float)
+        n = self.size
+        return values[2 : n + 2] - values[0] + self.modular, values[1] - values[n + 2 :] + self.modular
+
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
         return np.asarray(self.shape.at(members @ self.weights) + members @ self.modular, dtype=float)
@@ -216,8 +226,7 @@ class FacilityLocation(SetFunction):
     @functools.cached_property
     def denominator(self) -> int:
         """The least power of two that turns all data into integers."""
-        data = np.concatenate([self.benefits.ravel(), self.modular]).tolist()
-        return max(Fraction(value).denominator for value in data)
+        return common_denominator(np.concatenate([self.benefits.ravel(), self.modular]))
 
     @property
     def granularity(self) -> Fraction:
@@ -234,8 +243,19 @@ class FacilityLocation(SetFunction):
 
     def chain(self, order: IntArray) -> FloatArray:
         """See `SetFunction`."""
-        best = np.maximum.accumulate(self.benefits[order], axis=0).sum(axis=1)
-        return np.concatenate([[0.0], best + np.cumsum(self.modular[order])])
+        order = np.ascontiguousarray(order, dtype=np.int64)
+        found: FloatArray = _facility_values(order, self.benefits, self.modular)
+        return found
+
+    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """See `SetFunction`; the loss of a site is what its customers get more than from the second best."""
+        before = self.benefits[inside].max(axis=0, initial=0.0)
+        greatest = np.maximum(self.benefits - before, 0).sum(axis=1)
+        # the row of zeros is the value without any site, and one for sets of a single site
+        rest = np.vstack([np.zeros((2, self.benefits.shape[1])), self.benefits[~outside]])
+        second = np.partition(rest, len(rest) - 2, axis=0)[-2]
+        least = np.maximum(self.benefits - second, 0).sum(axis=1)
+        return greatest + self.modular, least + self.modular
 
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
@@ -302,3 +322,20 @@ def _nonnegative(scale: float) -> float:
     if not 0 <= scale < math.inf:
         raise InvalidInputError(f"must be nonnegative and finite, not {scale}", "scale")
     return scale
+
+
+@numba.njit(cache=True)
+def _facility_values(order: IntArray, benefits: FloatArray, modular: FloatArray) -> FloatArray:
+    """The values on the prefixes; every site adds what it brings its customers beyond the best one so far."""
+    best = np.zeros(benefits.shape[1])
+    found = np.zeros(len(order) + 1)
+    for place in range(len(order)):
+        site = order[place]
+        gain = modular[site]
+        for customer in range(len(best)):
+            more = benefits[site, customer] - best[customer]
+            if more > 0:
+                gain += more
+                best[customer] = benefits[site, customer]
+        found[place + 1] = found[place] + gain
+    return found

@@ -86,6 +86,22 @@ class SetFunction(abc.ABC):
         """The values on m sets given by their indicators, shape (m, n); returns shape (m,)."""
         return np.array([self.chain(np.flatnonzero(row))[-1] for row in members], dtype=float)
 
+    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray] | None:
+        """The gains of every element on A and on all elements but B and itself, where they are cheap.
+
+        Parameters
+        ----------
+        inside, outside : ndarray
+            Indicators of the disjoint sets A and B, shape (n,).
+
+        Returns
+        -------
+        tuple of ndarray, or None
+            f(A + i) - f(A) and f(V - B) - f(V - B - i), shape (n,) each; entries of elements of A or B mean
+            nothing. None if the function gives only single values.
+        """
+        return None
+
     def submodularity(self) -> Submodularity:
         """What the construction says about submodularity."""
         return UNKNOWN
@@ -252,6 +268,15 @@ def exact_chain_of(values: Sequence[Fraction], error: Fraction = Fraction(0)) ->
     denominator = math.lcm(*(value.denominator for value in values))
     scaled = [value.numerator * (denominator // value.denominator) for value in values]
     return ExactChain(np.array(scaled, dtype=object), denominator, error)
+
+
+def common_denominator(values: FloatArray) -> int:
+    """The least power of two, at least 1, that turns all of these floats into integers."""
+    mantissas, exponents = np.frexp(values[values != 0])
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    # a float is whole * 2**(exponent - 53); its lowest set bit says how many of these places it uses
+    used = np.frexp((whole & -whole).astype(float))[1] - 1
+    return 1 << max(0, int((53 - exponents - used).max(initial=0)))
 
 
 def all_values(function: SetFunction) -> FloatArray:

@@ -46,8 +46,9 @@ def stabilised_cutting_planes(
     Minimum
         With a certificate; ``optimal`` says whether it closes the gap.
     """
-    stop = None if seconds is None else time.perf_counter() + seconds
     status = function.submodularity()
+    begun = time.perf_counter()
+    stop = None if seconds is None else begun + seconds
     search = InOut(function)
     # HiGHS measures feasibility absolutely, so the cuts are given in units of a typical entry
     master = _Master(function.size, float(np.abs(search.newest.base).max()) or 1.0)
@@ -65,7 +66,9 @@ def stabilised_cutting_planes(
         if not status.proved and status.violation is not None:
             break
     orders = [found.order for found in search.found[: len(weights)]]
-    return concluded(function, search.best, greedy_certificate(orders, weights), len(search.found), status)
+    spent = time.perf_counter() - begun
+    certificate = greedy_certificate(orders, weights)
+    return concluded(function, search.best, certificate, len(search.found), status, search_seconds=spent)
 
 
 class InOut:
