@@ -120,6 +120,14 @@ def test_a_switch_that_gains_is_counted_and_a_forbidden_one_is_not():
     assert prefix_bound(search, (0, 0), 0.0) == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.parametrize("noise", [Deterministic(value=-40.0), Normal(mean=-40.0, variance=1.0)])
+def test_a_rise_beyond_the_grid_that_nothing_makes_good_is_a_miss(noise):
+    """Above the grid V counts what it is at the top, and an epoch of gain 1 does not bring that down."""
+    instance = make([tabled(Deterministic(value=5.0), noise, Deterministic(value=1.0))], maximum_epochs=3)
+    search = subproblem(Choices(instance), 3, grid_for(instance, 256, 0.8, 3))
+    assert prefix_bound(search, (0,), 0.0) == pytest.approx(1.0, rel=1e-4)
+
+
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.9999, 0.999999])
 @pytest.mark.parametrize("place", [1, 4])
 def test_rounding_in_transforms_stays_below_a_violation_that_meets_the_budget_exactly(level, place):
@@ -193,6 +201,15 @@ def test_a_grid_has_its_points_and_its_target_above_no_loss_that_meets_it():
         assert grid.aliased == pytest.approx(2 * math.exp(-1.5 * grid.step * points))
         mantissa = math.frexp(grid.step)[0] * 256
         assert mantissa == int(mantissa)
+
+
+def test_an_atom_within_the_tolerance_of_the_target_meets_it_on_the_grid():
+    """With h = 1/32 the target lies on the grid: a fall of 4 meets one of 4 + 5e-10, and not of 4 + 2e-9."""
+    for missing, target in ((5e-10, -128), (2e-9, -129)):
+        instance = make([constant(Deterministic(value=2.0))], maximum_loss=6.0 - missing)
+        grid = make_grid(instance, 260 if missing > 1e-9 else 259, 1.0, 2, 2.0, 2.0)
+        assert grid.step == 1 / 32
+        assert grid.target == target
 
 
 def true_survival(change, point: float) -> float:
