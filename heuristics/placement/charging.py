@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from depl.heuristics.placement.dual import best_price, nonempty, prices
-from depl.heuristics.placement.opening import ascent, charged_bound
+from depl.heuristics.placement.opening import Certificate, ascent, charged_bound
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.models.laws import FloatArray
 
@@ -25,35 +25,36 @@ _OVERFULL, _NARROW, _GAIN, _STEP = 1e-9, 1 + 1e-9, 1e-7, 1.2
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
-def transfer_bound(
+def transfer_certificates(
     problem: PlacementProblem, multiplier: float, clusters: Iterable[int], enough: float = math.inf
-) -> float:
-    """A lower bound of every placement's cost that counts transfers [cost].
+) -> list[Certificate]:
+    """Lower bounds of every placement's cost that count transfers.
 
-    The best of `program_bound`, of dual ascent where the programs would be too large, and of the dual without
-    transfers with the cheapest transfer of one cluster. Infinite if nothing is feasible.
+    The dual without transfers, `program_certificates`, and dual ascent where the programs would be too large.
 
     Parameters
     ----------
     multiplier, clusters, enough
-        As for `program_bound`.
+        As for `program_certificates`.
     """
-    if not problem.epochs:
-        return 0.0
     plain = best_price(problem)
-    if not plain.feasible:
-        return math.inf
-    best = plain.value + float(problem.transfers.min())
-    if best >= enough:
-        return best
-    found = program_bound(problem, multiplier, clusters, enough)
-    return max(best, found if found > -math.inf else ascent(problem, multiplier))
+    found = [Certificate(plain.value, problem.transfers)]
+    if plain.feasible and problem.epochs and plain.value < enough:
+        programs = program_certificates(problem, multiplier, clusters, enough)
+        found += programs if programs else [ascent(problem, multiplier)]
+    return found
 
 
-def program_bound(
+def lower_bound(problem: PlacementProblem, certificates: Iterable[Certificate]) -> float:
+    """The best bound of some certificates: a placement of any epoch opens a cluster [cost]."""
+    opens = problem.epochs > 0
+    return max(item.value + (float(item.slack.min()) if opens else 0.0) for item in certificates)
+
+
+def program_certificates(
     problem: PlacementProblem, multiplier: float, clusters: Iterable[int], enough: float = math.inf
-) -> float:
-    """A lower bound of every placement's cost that counts transfers, close to the relaxation [cost].
+) -> list[Certificate]:
+    """Lower bounds that count transfers, the best one close to the relaxation.
 
     Parameters
     ----------
@@ -66,17 +67,19 @@ def program_bound(
 
     Returns
     -------
-    float
-        Minus infinity if even the first program would have too many shares.
+    list of Certificate
+        One for each price that was tried; none if even the first program would have too many shares.
     """
     problem, places = nonempty(problem), sorted(set(clusters))
+    found: list[Certificate] = []
     best, lower, upper = -math.inf, (0.0, 0.0, -math.inf), (math.inf, 0.0, -math.inf)
     limit = problem.maximum_time
     for _ in range(_PRICES):
         charges, time, places = _charges(problem, multiplier, places)
         if charges is None:
             break
-        value = charged_bound(problem, multiplier, charges)
+        found.append(charged_bound(problem, multiplier, charges))
+        value = found[-1].value
         gain, best = value - best, max(best, value)
         if limit is None or math.isinf(limit) or multiplier == 0 or best >= enough:
             break
@@ -88,7 +91,7 @@ def program_bound(
         if bracketed and (upper[0] <= lower[0] * _NARROW or 0 <= gain < _GAIN * best):
             break
         multiplier = _next_price(lower, upper)
-    return best
+    return found
 
 
 def _next_price(lower: tuple[float, float, float], upper: tuple[float, float, float]) -> float:

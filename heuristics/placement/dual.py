@@ -147,12 +147,19 @@ def best_price(problem: PlacementProblem) -> Dual:
         return _padded(best_price(problem), live)
     limit = _finite(problem.maximum_time)
     quick = _fastest(problem)
-    if quick is None or (limit is not None and _time(problem, quick.times) > limit * (1 + TIME_TOLERANCE)):
+    if quick is None or not _keeps(problem, quick):
         return Dual(0.0, math.inf, None, None)
     start = lagrangian(problem, 0.0)
     if limit is None or _time(problem, start.times) <= limit:
         return Dual(0.0, start.value, start, start)
     return _bisect(problem, limit, start, quick)
+
+
+def feasible(problem: PlacementProblem) -> bool:
+    """Whether the time limits can be kept: iff every epoch on its fastest cluster keeps them."""
+    problem = nonempty(problem)
+    quick = _fastest(problem)
+    return quick is not None and _keeps(problem, quick)
 
 
 def nonempty(problem: PlacementProblem) -> PlacementProblem:
@@ -246,6 +253,11 @@ def _padded(dual: Dual, live: NDArray[np.bool_]) -> Dual:
         return Priced(point.multiplier, point.value, choice, times)
 
     return Dual(dual.multiplier, dual.value, wide(dual.slow), wide(dual.fast))
+
+
+def _keeps(problem: PlacementProblem, quick: Priced) -> bool:
+    limit = _finite(problem.maximum_time)
+    return limit is None or _time(problem, quick.times) <= limit * (1 + TIME_TOLERANCE)
 
 
 def _time(problem: PlacementProblem, times: FloatArray) -> float:

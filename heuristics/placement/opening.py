@@ -16,18 +16,39 @@ in turn as long as some cluster has room: it is the dual of the relaxation with 
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from depl.heuristics.placement.dual import Dual, best_price, prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.models.allocation import TIME_TOLERANCE
+from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 
 _TRIED, _GUESSED, _MOVES = 3, 12, 200
 _ROUNDING = 1e-13
 
 Opened = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A lower bound that says what every opened cluster adds to it.
+
+    A placement that opens the clusters W costs at least ``value`` and the sum of ``slack`` over W: in the
+    proof of this module the transfers of a cluster are counted only as far as it is charged.
+
+    Attributes
+    ----------
+    value : float
+        The lower bound of every placement [cost].
+    slack : ndarray
+        F_n less what the charges take of it, at least 0; shape (N,) [cost].
+    """
+
+    value: float
+    slack: FloatArray
 
 
 class Openings:
@@ -134,8 +155,8 @@ def widened(problem: PlacementProblem, opened: Opened, assignment: Assignment) -
     return found
 
 
-def ascent(problem: PlacementProblem, multiplier: float) -> float:
-    """Dual ascent at one price: a lower bound of every placement, transfers included [cost].
+def ascent(problem: PlacementProblem, multiplier: float) -> Certificate:
+    """Dual ascent at one price: a lower bound of every placement, transfers included.
 
     Every class climbs from level to level of its own N_g psi_gn as long as the clusters that it has passed
     have room in their F_n; rounds over all classes go on until none can climb.
@@ -149,7 +170,7 @@ def ascent(problem: PlacementProblem, multiplier: float) -> float:
     psi, _ = prices(problem, multiplier)
     levels = problem.counts[live, None] * psi[live]
     if np.isinf(levels.min(axis=1, initial=math.inf)).any():
-        return math.inf
+        return Certificate(math.inf, np.zeros(len(problem.clusters)))
     order = np.argsort(levels, axis=1, kind="stable")
     ranked = np.take_along_axis(levels, order, axis=1)
     room = problem.transfers.astype(float).copy()
@@ -162,8 +183,8 @@ def ascent(problem: PlacementProblem, multiplier: float) -> float:
     return charged_bound(problem, multiplier, everything)
 
 
-def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArray) -> float:
-    """The lower bound of a price and of charges v_g, lowered until it holds in spite of rounding [cost].
+def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArray) -> Certificate:
+    """The lower bound of a price and of charges v_g, lowered until it holds in spite of rounding.
 
     Parameters
     ----------
@@ -174,18 +195,22 @@ def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArr
     Raises
     ------
     InvalidInputError
-        If ``multiplier`` is negative or not finite.
+        If ``multiplier`` is negative or not finite, or positive without T_max.
     """
+    limit = problem.maximum_time
+    if multiplier != 0 and (limit is None or limit == math.inf):
+        raise InvalidInputError("there is no T_max to be priced; only 0 is a multiplier", "multiplier")
     live = problem.counts > 0
     psi, _ = prices(problem, multiplier)
     levels = problem.counts[live, None] * psi[live]
     charged = np.maximum(values[live, None] - levels, 0.0).sum(axis=0)
     broken = max(0.0, float(np.max(charged - problem.transfers, initial=0.0)))
-    limit = problem.maximum_time
-    charge = 0.0 if limit is None or multiplier == 0 else multiplier * limit
+    charge = multiplier * limit if multiplier and limit is not None else 0.0
     size = math.fsum(np.abs(values[live]).tolist()) + charge
     lowered = broken * int(live.sum()) + _ROUNDING * size
-    return math.fsum(values[live].tolist()) - charge - lowered
+    # what is lowered charges less: the slack of the given charges is on the safe side
+    slack = np.maximum(problem.transfers - charged, 0.0)
+    return Certificate(math.fsum(values[live].tolist()) - charge - lowered, slack)
 
 
 def _climb(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.heuristics.placement.charging import transfer_bound
-from depl.heuristics.placement.dual import best_price, nonempty
+from depl.heuristics.placement.charging import lower_bound, transfer_certificates
+from depl.heuristics.placement.dual import feasible, nonempty
 from depl.heuristics.placement.improving import improved
-from depl.heuristics.placement.opening import Opened, Openings, restricted, widened
+from depl.heuristics.placement.opening import Certificate, Opened, Openings, restricted, widened
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.proof import proved
 from depl.heuristics.placement.rounding import candidates
@@ -102,18 +102,19 @@ def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
     multiplier = float(problem.evaluate([best]).multipliers[0])
     if priced:
         used = np.flatnonzero(best.any(axis=0)).tolist()
-        bound = transfer_bound(problem, multiplier, used, cost * (1 - PROOF_TOLERANCE / 2))
+        known = transfer_certificates(problem, multiplier, used, cost * (1 - PROOF_TOLERANCE / 2))
     else:
-        bound = openings.value(sets[0])
+        known = [Certificate(openings.value(sets[0]), problem.transfers)]
+    bound = lower_bound(problem, known)
     if listed and cost - bound > PROOF_TOLERANCE * abs(cost):
-        best, cost, complete = proved(problem, openings, best, cost, listed)
-        bound = cost if complete else bound
+        best, cost, other = proved(problem, openings, best, cost, known, listed)
+        bound = max(bound, other)
     return _described(problem, best, bound)
 
 
 def obstacle(problem: PlacementProblem) -> str:
     """Which time limit cannot be kept on any clusters, and the nearest value that could; or nothing."""
-    if best_price(problem).feasible:
+    if feasible(problem):
         return ""
     live = problem.counts > 0
     quick = problem.shortest[live].min(axis=1)

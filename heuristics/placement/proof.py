@@ -1,66 +1,102 @@
 """Optimal placements of small problems, proved: sets of clusters, then everything within the gap.
 
-A placement that costs less than the best known one opens some set W of clusters with V(W) below it
-(`depl.heuristics.placement.opening`). For such a W and any price lam, the placement's extra price, sum of
-psi(its clusters) - least psi over W, is at most the gap between the best known cost and F(W) + L_W(lam). All
+A placement that costs less than the best known one opens some set W of clusters. Every certificate
+(`depl.heuristics.placement.opening.Certificate`) bounds its cost by a sum over W: most sets drop out, and for
+the others V(W) is computed. Where V(W) is below the best cost, the placement's extra price, sum of psi(its
+clusters) - least psi over W, is at most the gap between that cost and F(W) + L_W(lam), for any price lam. All
 assignments whose extra stays within the gap at each of several prices are listed, class by class, and
-allocated exactly. If the lists stay within their allowance, the cheapest is optimal.
+allocated exactly. If no list is too long, the cheapest is optimal; else the least V(W) of an unlisted set is
+a lower bound.
 """
 
-import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from depl.heuristics.placement.dual import lagrangian, prices
-from depl.heuristics.placement.opening import Opened, Openings, restricted, widened
+from depl.heuristics.placement.opening import Certificate, Opened, Openings, restricted, widened
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.models.laws import FloatArray
 
 _RATIOS = (1.0, 0.5, 0.8, 0.95, 1.05, 1.25, 2.0)
 _SLACK = 1e-11
-_LARGEST_CHOICE = 10
+_MOST_SETS, _SET_WORK = 1500, 5_000_000
 _NUMBERS = 2_000_000
 
 
 def proved(
-    problem: PlacementProblem, openings: Openings, best: Assignment, cost: float, allowed: int
-) -> tuple[Assignment, float, bool]:
-    """The cheapest placement and its cost, and whether it is proved to be the cheapest.
+    problem: PlacementProblem,
+    openings: Openings,
+    best: Assignment,
+    cost: float,
+    certificates: Sequence[Certificate],
+    allowed: int,
+) -> tuple[Assignment, float, float]:
+    """The cheapest placement that was found and its cost, and a lower bound of all.
 
     Parameters
     ----------
     best, cost : ndarray of int, float
         A placement and its exact cost.
+    certificates : sequence of Certificate
+        Lower bounds of all placements.
     allowed : int
         Assignments that may be listed in all.
 
     Returns
     -------
-    tuple of (ndarray of int, float, bool)
-        At most the given cost; False if the allowance did not suffice.
+    tuple of (ndarray of int, float, float)
+        At most the given cost; the bound equals the cost if the listing is complete, and is minus infinity
+        if too many sets of clusters are left.
     """
-    paid = np.flatnonzero(problem.transfers > 0)
-    if len(paid) > _LARGEST_CHOICE:
-        return best, cost, False
+    sets = _sets(problem, certificates, cost)
+    if sets is None:
+        return best, cost, -math.inf
+    bound = math.inf
+    for opened in sets:
+        value = openings.value(opened)
+        if value >= cost:
+            continue
+        listed = _within(problem, opened, openings.dual(opened).multiplier, cost, allowed)
+        if listed is None:
+            bound = min(bound, value)
+            continue
+        allowed -= len(listed)
+        if len(listed):
+            found = problem.evaluate(listed)
+            index = int(np.argmin(found.costs))
+            if found.costs[index] < cost:
+                best, cost = listed[index], float(found.costs[index])
+    return best, cost, min(bound, cost)
+
+
+def _sets(problem: PlacementProblem, certificates: Sequence[Certificate], cost: float) -> list[Opened] | None:
+    """The sets of clusters whose placements may cost less by every certificate; None if too many.
+
+    Clusters without transfers are in every set.
+    """
+    groups, places = problem.dimensions
+    values = np.array([item.value for item in certificates])
+    slack = np.array([item.slack for item in certificates])
+    rooms = cost * (1 + _SLACK) - values
+    paid = np.flatnonzero((problem.transfers > 0) & (slack <= rooms[:, None]).all(axis=0))
+    paid = paid[np.argsort(slack[:, paid].max(axis=0), kind="stable")]
     free = np.flatnonzero(problem.transfers <= 0).tolist()
-    complete = True
-    for size in range(len(paid) + 1):
-        for extra in itertools.combinations(paid.tolist(), size):
-            opened = tuple(sorted([*free, *extra]))
-            if not opened or not openings.value(opened) < cost:
-                continue
-            listed = _within(problem, opened, openings.dual(opened).multiplier, cost, allowed)
-            if listed is None:
-                complete = False
-                continue
-            allowed -= len(listed)
-            if len(listed):
-                found = problem.evaluate(listed)
-                index = int(np.argmin(found.costs))
-                if found.costs[index] < cost:
-                    best, cost = listed[index], float(found.costs[index])
-    return best, cost, complete
+    most = max(8, min(_MOST_SETS, _SET_WORK // (groups * places)))
+    found: list[Opened] = []
+    stack: list[tuple[Opened, FloatArray, int]] = [((), rooms, 0)] if (rooms >= 0).all() else []
+    while stack:
+        extra, room, start = stack.pop()
+        if extra or free:
+            found.append(tuple(sorted([*free, *extra])))
+        for position in range(start, len(paid)):
+            left = room - slack[:, paid[position]]
+            if (left >= 0).all():
+                stack.append(((*extra, int(paid[position])), left, position + 1))
+        if len(found) + len(stack) > most:
+            return None
+    return found
 
 
 def _within(

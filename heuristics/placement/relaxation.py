@@ -87,7 +87,7 @@ def relaxation(problem: PlacementProblem) -> Relaxation:
         values = np.zeros(len(problem.counts))
         live = problem.counts > 0
         values[live] = answer.eqlin.marginals * problem.counts[live]
-        best = max(best, charged_bound(problem, multiplier, values))
+        best = max(best, charged_bound(problem, multiplier, values).value)
         if program.refine(columns) <= _ENOUGH * abs(objective):
             break
     return Relaxation(program.assignment(columns), objective, best, multiplier, len(program.pairs))
