@@ -118,3 +118,51 @@ def test_flows_of_groups_bound_like_greedy_bases() -> None:
     function = random_coverage(np.random.default_rng(10), 30)
     flow, point = max_flow(function), minimum_norm_point(function)
     assert flow.certificate.bound(function).lower == function.exact_value(point.subset)
+
+
+@pytest.mark.parametrize("family", SUBMODULAR)
+def test_bounds_by_integers_are_those_of_sums_of_fractions(family: str) -> None:
+    rng = np.random.default_rng(31)
+    for size in (2, 6, 25):
+        function = SUBMODULAR[family](rng, size)
+        orders = [rng.permutation(size) for _ in range(4)]
+        for weights in (rng.uniform(0, 1, 4), np.array([0.0, 1e-14, 1.0, 0.3])):
+            certificate = greedy_certificate(orders, weights)
+            base, error = [Fraction(0)] * size, Fraction(0)
+            for order, weight in zip(certificate.orders, certificate.weights, strict=True):
+                chain = function.exact_chain(order)
+                error = max(error, chain.error)
+                for place, element in enumerate(order.tolist()):
+                    step = int(chain.numerators[place + 1]) - int(chain.numerators[place])
+                    base[element] += weight * Fraction(step, chain.denominator)
+            least = function.exact_value(frozenset()) + sum(min(entry, Fraction(0)) for entry in base)
+            bound = certificate.bound(function)
+            assert bound.lower == least - 2 * (size + 1) * error
+            assert bound.largest == max(abs(entry) for entry in base)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40])
+def test_exact_chains_of_real_data_are_sums_of_fractions(scale: float) -> None:
+    rng = np.random.default_rng(32)
+    ends = [(0, 1), (1, 2), (3, 2), (2, 0), (4, 1)]
+    function = cut(5, ends, scale * rng.uniform(0, 1, 5), scale * rng.normal(0, 1, 5) / 3)
+    for _ in range(5):
+        order = rng.permutation(5)[:4]
+        chain = function.exact_chain(order)
+        for count in range(5):
+            inside = set(order[:count].tolist())
+            truth = sum((Fraction(function.modular[element]) for element in inside), Fraction(0))
+            for (tail, head), capacity in zip(ends, function.capacities.tolist(), strict=True):
+                truth += Fraction(capacity) if tail in inside and head not in inside else 0
+            assert Fraction(int(chain.numerators[count]), chain.denominator) == truth
+        ends_alone = function.exact_ends(order)
+        assert ends_alone.last == chain.last
+        assert ends_alone.numerators[0] == 0
+
+
+def test_a_half_beside_two_to_the_51_is_not_lost() -> None:
+    # entry 1 is -2**50 - 1/2 in the first order and -2**50 in the second; the other entries are positive
+    function = cut(3, [(0, 1)], [0.5], [2.0**51, -(2.0**50), 0.5])
+    orders = [np.array([0, 1, 2]), np.array([2, 1, 0])]
+    certificate = greedy_certificate(orders, np.array([1.0, 2.0]))
+    assert certificate.bound(function).lower == -(2**50) - certificate.weights[0] * HALF

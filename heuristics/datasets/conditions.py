@@ -17,6 +17,7 @@ nonempty sets is at an end: the smallest single dataset, or everything.
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +30,8 @@ from depl.heuristics.submodular.functions import (
     FloatArray,
     IntArray,
     SetFunction,
-    exact_chain_of,
+    exact_sum,
+    rounded_chain,
 )
 from depl.heuristics.submodular.verdicts import UNKNOWN, Submodularity, proved
 from depl.models.errors import InvalidInputError
@@ -144,16 +146,24 @@ class SelectionFunction(SetFunction):
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; logarithms and powers to 55 digits."""
-        volume, found = Fraction(0), []
-        length, transfer = Fraction(self.problem.fixed_duration), Fraction(self.problem.constant)
-        for element in [None, *order.tolist()]:
-            if element is not None:
-                volume += Fraction(self.problem.volumes[element])
-                length += Fraction(self.problem.durations[element])
-                transfer += Fraction(self.problem.transfers[element])
+        return self._exact([order[place : place + 1] for place in range(len(order))])
+
+    def exact_ends(self, order: IntArray) -> ExactChain:
+        """See `SetFunction`; two logarithms."""
+        return self._exact([order])
+
+    def _exact(self, parts: Sequence[IntArray]) -> ExactChain:
+        """Values on the empty set and after every part."""
+        volume, length = Fraction(0), Fraction(self.problem.fixed_duration)
+        transfer = Fraction(self.problem.constant)
+        found = [self.needed.exact(volume) * length + transfer]
+        for part in parts:
+            volume += exact_sum(self.problem.volumes[part])
+            length += exact_sum(self.problem.durations[part])
+            transfer += exact_sum(self.problem.transfers[part])
             found.append(self.needed.exact(volume) * length + transfer)
         size = 1 + Fraction(float(self.needed.at(0.0))) + abs(self._parameters())
-        return exact_chain_of(found, size * (length + 1) / 10**50)
+        return rounded_chain(found, size * (length + 1) / 10**50)
 
     def _parameters(self) -> Fraction:
         """How much larger than K its parts can be: a and b ln Q of the logarithmic law."""

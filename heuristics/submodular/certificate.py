@@ -14,6 +14,7 @@ of a single arc (i, j) of capacity c is {y (e_i - e_j) : 0 <= y <= c}, that of a
 Both rest on submodularity: an optimum is claimed only where that is PROVED.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ from typing import Protocol
 
 import numpy as np
 
-from depl.heuristics.submodular.functions import FloatArray, IntArray, ObjectArray, SetFunction
+from depl.heuristics.submodular.functions import ExactChain, FloatArray, IntArray, ObjectArray, SetFunction
 from depl.heuristics.submodular.graphs import GraphFunction
 from depl.models.errors import InvalidInputError
 
@@ -79,16 +80,16 @@ class GreedyCertificate:
     def bound(self, function: SetFunction) -> CertifiedBound:
         """See `Certificate`; O(k) exact chains."""
         _require_convex(self.orders, self.weights, function.size)
-        common = max((weight.denominator for weight in self.weights), default=1)
-        base = np.array([Fraction(0)] * function.size, dtype=object)
-        error = Fraction(0)
-        for order, weight in zip(self.orders, self.weights, strict=True):
-            chain = function.exact_chain(order)
-            share = weight * common / chain.denominator
-            step = np.diff(chain.numerators)
-            base[order] = base[order] + (step * share.numerator if share.denominator == 1 else step * share)
-            error = max(error, chain.error)
-        return _bound(function, [Fraction(value) / common for value in base.tolist()], error)
+        units = math.lcm(*(weight.denominator for weight in self.weights))
+        chains = [function.exact_chain(order) for order in self.orders]
+        common = math.lcm(*(chain.denominator for chain in chains))
+        base = np.array([0] * function.size, dtype=object)
+        for denominator in {chain.denominator for chain in chains}:
+            places = [place for place, chain in enumerate(chains) if chain.denominator == denominator]
+            steps = [_by_element(self.orders[place], chains[place]) for place in places]
+            shares = [int(self.weights[place] * units) for place in places]
+            base = base + _combined(steps, shares) * (common // denominator)
+        return _bound(function, base.tolist(), common * units, max(chain.error for chain in chains))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ class FlowCertificate:
             base[head] -= flow
         for element, share in zip(function.groups.tolist(), shares, strict=True):
             base[element] += share
-        return _bound(function, [value / self.denominator for value in base], Fraction(0))
+        return _bound(function, base, self.denominator, Fraction(0))
 
 
 def greedy_certificate(orders: Sequence[IntArray], weights: FloatArray) -> GreedyCertificate:
@@ -136,10 +137,13 @@ def greedy_certificate(orders: Sequence[IntArray], weights: FloatArray) -> Greed
     Weights below 1e-15 of the sum are left out.
     """
     positive = np.flatnonzero(weights > 1e-15 * weights.sum())
-    units = [
-        round(Fraction(value) * 2**_WEIGHT_BITS / Fraction(float(weights.sum())))
-        for value in weights[positive].tolist()
-    ]
+    whole = Fraction(float(weights.sum()))
+    # round to the nearest multiple of 2**-80: (2 a 2**80 + b) // (2 b) for every fraction a / b
+    units = []
+    for value in weights[positive].tolist():
+        above, below = value.as_integer_ratio()
+        above, below = above * whole.denominator << _WEIGHT_BITS, below * whole.numerator
+        units.append((2 * above + below) // (2 * below))
     largest = int(np.argmax(weights[positive]))
     units[largest] += 2**_WEIGHT_BITS - sum(units)
     return GreedyCertificate(
@@ -154,7 +158,7 @@ def proves(function: SetFunction, subset: frozenset[int], bound: CertifiedBound)
     Exactly no set is better if the gap is 0, or below the granularity of a function without rounding. A bound
     above the value proves nothing but that f is not submodular.
     """
-    chain = function.exact_chain(np.array(sorted(subset), dtype=np.int64))
+    chain = function.exact_ends(np.array(sorted(subset), dtype=np.int64))
     gap = chain.last + chain.error - bound.lower
     if gap == 0 or (chain.error == 0 and 0 < gap < function.granularity):
         return True
@@ -162,15 +166,50 @@ def proves(function: SetFunction, subset: frozenset[int], bound: CertifiedBound)
     return 0 <= gap <= TOLERANCE * max(abs(chain.last), abs(empty), bound.largest)
 
 
-def _bound(function: SetFunction, base: list[Fraction], error: Fraction) -> CertifiedBound:
-    """f(0) + sum of min(0, s_i), less 2 (n + 1) times the error of a value.
+def _by_element(order: IntArray, chain: ExactChain) -> ObjectArray:
+    steps = np.diff(chain.numerators)
+    found = np.empty_like(steps)
+    found[order] = steps
+    return found
+
+
+def _combined(steps: Sequence[ObjectArray], shares: Sequence[int]) -> ObjectArray:
+    """Sum of nonnegative integers times integer vectors, as Python integers.
+
+    Where the vectors are of int64, the factors are cut into places so small that no sum leaves 63 bits.
+    """
+    if all(step.dtype == np.int64 for step in steps):
+        table = np.array(steps)
+        largest = int(np.abs(table).max(initial=0))
+        bits = 62 - largest.bit_length() - len(steps).bit_length()
+        if bits > 0:
+            return _combined_by_places(table, list(shares), bits)
+    total = np.array([0] * len(steps[0]), dtype=object)
+    for step, share in zip(steps, shares, strict=True):
+        total = total + step.astype(object) * share
+    return total
+
+
+def _combined_by_places(table: IntArray, shares: list[int], bits: int) -> ObjectArray:
+    total, unit = np.array([0] * table.shape[1], dtype=object), 1
+    while any(shares):
+        digits = np.array([share & ((1 << bits) - 1) for share in shares], dtype=np.int64)
+        total = total + (digits @ table).astype(object) * unit
+        shares, unit = [share >> bits for share in shares], unit << bits
+    return total
+
+
+def _bound(
+    function: SetFunction, base: Sequence[Fraction], denominator: int, error: Fraction
+) -> CertifiedBound:
+    """f(0) + sum of min(0, s_i), less 2 (n + 1) times the error of a value; s = base / denominator.
 
     s_i is off by at most 2 errors, f(0) by one.
     """
-    start = function.exact_chain(np.array([], dtype=np.int64))
-    negative = sum((value for value in base if value < 0), Fraction(0))
+    start = function.exact_ends(np.array([], dtype=np.int64))
+    negative = Fraction(sum(value for value in base if value < 0), denominator)
     slack = 2 * (function.size + 1) * max(error, start.error)
-    largest = max((abs(value) for value in base), default=Fraction(0))
+    largest = Fraction(max((abs(value) for value in base), default=0), denominator)
     return CertifiedBound(start.last + negative - slack, largest)
 
 

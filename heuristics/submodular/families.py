@@ -8,7 +8,7 @@ Iwata's function |S| |V - S| - sum of (5 i - 2 n), a hard case for many methods,
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -26,6 +26,8 @@ from depl.heuristics.submodular.functions import (
     SetFunction,
     common_denominator,
     exact_chain_of,
+    exact_sum,
+    rounded_chain,
 )
 from depl.heuristics.submodular.verdicts import Submodularity, proved
 from depl.models.errors import InvalidInputError
@@ -157,13 +159,25 @@ class ConcaveOfWeight(SetFunction):
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`."""
+        if not self.rounding:
+            return ExactChain(self.chain(order).astype(np.int64), 1, Fraction(0))
+        return self._exact([order[place : place + 1] for place in range(len(order))])
+
+    def exact_ends(self, order: IntArray) -> ExactChain:
+        """See `SetFunction`; g is evaluated twice only."""
+        return self._exact([order])
+
+    def _exact(self, parts: Sequence[IntArray]) -> ExactChain:
+        """Values on the empty set and after every part."""
         weight, linear, found = Fraction(0), Fraction(0), [self.shape.exact(Fraction(0))]
-        for element in order.tolist():
-            weight += Fraction(self.weights[element])
-            linear += Fraction(self.modular[element])
+        for part in parts:
+            weight += exact_sum(self.weights[part])
+            linear += exact_sum(self.modular[part])
             found.append(self.shape.exact(weight) + linear)
-        greatest = 1 + max(abs(self.shape.exact(weight)), Fraction(self._top))
-        return exact_chain_of(found, greatest * _RELATIVE_ERROR if self.shape.irrational else Fraction(0))
+        if not self.shape.irrational:
+            return exact_chain_of(found)
+        greatest = 1 + max(abs(found[-1] - linear), Fraction(self._top))
+        return rounded_chain(found, greatest * _RELATIVE_ERROR)
 
 
 def concave_of_weight(weights: ArrayLike, shape: Shape, modular: ArrayLike = 0.0) -> ConcaveOfWeight:
@@ -268,7 +282,7 @@ class FacilityLocation(SetFunction):
         """See `SetFunction`; floats are dyadic rationals, so nothing is rounded."""
         if not self.rounding:
             scaled = self.chain(order) * self.denominator
-            return ExactChain(scaled.astype(np.int64).astype(object), self.denominator, Fraction(0))
+            return ExactChain(scaled.astype(np.int64), self.denominator, Fraction(0))
         benefits, modular = self._integers
         best = np.maximum.accumulate(benefits[order], axis=0).sum(axis=1)
         found = np.array([0] * (len(order) + 1), dtype=object)

@@ -30,6 +30,7 @@ from depl.heuristics.submodular.verdicts import Submodularity, Violation, proved
 from depl.models.errors import InvalidInputError
 
 _EXACT_INTEGERS = 1 << 53
+_LIMB = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,24 +102,27 @@ class GraphFunction(SetFunction):
     def chain(self, order: IntArray) -> FloatArray:
         """See `SetFunction`."""
         order = np.ascontiguousarray(order, dtype=np.int64)
-        found: FloatArray = _prefix_values(order, self.constant, self.modular, self._arcs, self._groups)
+        arcs, groups = (*self._ends, self.capacities), (*self._members, self.weights)
+        found: FloatArray = _prefix_values(order, self.constant, self.modular, arcs, groups)
         return found
 
     def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
         """See `SetFunction`."""
-        found: tuple[FloatArray, FloatArray] = _extreme_gains(
-            inside, outside, self.modular, self._arcs, self._groups
-        )
+        arcs, groups = (*self._ends, self.capacities), (*self._members, self.weights)
+        found: tuple[FloatArray, FloatArray] = _extreme_gains(inside, outside, self.modular, arcs, groups)
         return found
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; floats are dyadic rationals, so nothing is rounded."""
-        if self._exact_in_floats:
-            scaled = self.chain(order) * self.denominator
-            return ExactChain(scaled.astype(np.int64).astype(object), self.denominator, Fraction(0))
-        empty = np.array([0] * (len(order) + 2), dtype=object)
-        changes = self._changes(order, empty, self.integer_parts)
-        return ExactChain(np.cumsum(changes[: len(order) + 1]), self.denominator, Fraction(0))
+        order = np.ascontiguousarray(order, dtype=np.int64)
+        chains: list[ObjectArray] = [
+            _prefix_values(order, constant[0], modular, (*self._ends, capacities), (*self._members, weights))
+            for constant, modular, capacities, weights in self._limbs
+        ]
+        found = chains[-1]
+        for lower in chains[-2::-1]:
+            found = found.astype(object) * (1 << _LIMB) + lower
+        return ExactChain(found, self.denominator, Fraction(0))
 
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
@@ -141,34 +145,34 @@ class GraphFunction(SetFunction):
         # the float sum is off by far less than a factor of 2
         return 2 * Fraction(float(np.abs(self._data()).sum())) * self.denominator < _EXACT_INTEGERS
 
-    @property
-    def _arcs(self) -> tuple[IntArray, IntArray, FloatArray]:
-        return self.tails, self.heads, self.capacities
+    @functools.cached_property
+    def _limbs(self) -> list[tuple[IntArray, ...]]:
+        """`integer_parts` in places of 2**31, the lowest first, so that sums of a place fit 64 bits.
+
+        Where floats hold all sums of the integers, a single place does.
+        """
+        if self._exact_in_floats:
+            return [tuple((part * self.denominator).astype(np.int64) for part in self._parts())]
+        rest: tuple[ObjectArray, ...] = self.integer_parts
+        found: list[tuple[IntArray, ...]] = []
+        while any(np.right_shift(np.abs(part), _LIMB).any() for part in rest):
+            found.append(tuple((part & ((1 << _LIMB) - 1)).astype(np.int64) for part in rest))
+            rest = tuple(np.right_shift(part, _LIMB) for part in rest)
+        return [*found, tuple(part.astype(np.int64) for part in rest)]
 
     @property
-    def _groups(self) -> tuple[IntArray, IntArray, FloatArray]:
-        return self.groups, self.starts, self.weights
+    def _ends(self) -> tuple[IntArray, IntArray]:
+        return self.tails, self.heads
+
+    @property
+    def _members(self) -> tuple[IntArray, IntArray]:
+        return self.groups, self.starts
 
     def _parts(self) -> tuple[FloatArray, ...]:
         return np.array([self.constant]), self.modular, self.capacities, self.weights
 
     def _data(self) -> FloatArray:
         return np.concatenate(self._parts())
-
-    def _changes(self, order: IntArray, changes: ObjectArray, parts: tuple[ObjectArray, ...]) -> ObjectArray:
-        """What every prefix adds to the one before; the last entry collects what no prefix reaches."""
-        constant, modular, capacities, weights = parts
-        count = len(order)
-        place = np.full(self.size, count, dtype=np.int64)
-        place[order] = np.arange(count)
-        changes[0] = constant[0]
-        changes[1 : count + 1] += modular[order]
-        leaving = place[self.tails] < place[self.heads]
-        np.add.at(changes, place[self.tails[leaving]] + 1, capacities[leaving])
-        np.subtract.at(changes, place[self.heads[leaving]] + 1, capacities[leaving])
-        if len(weights):
-            np.add.at(changes, np.minimum.reduceat(place[self.groups], self.starts) + 1, weights)
-        return changes
 
     def _pair_sums(self) -> dict[tuple[int, int], Fraction]:
         """Capacities of both arcs of a pair and weights of groups of exactly that pair, where one is < 0."""
@@ -322,17 +326,17 @@ def _as_integers(values: FloatArray, denominator: int) -> ObjectArray:
 @numba.njit(cache=True)
 def _prefix_values(
     order: IntArray,
-    constant: float,
-    modular: FloatArray,
-    arcs: tuple[IntArray, IntArray, FloatArray],
-    groups: tuple[IntArray, IntArray, FloatArray],
-) -> FloatArray:
-    """f on the prefixes of an order: what every place adds to the one before, summed."""
+    constant: float | np.int64,
+    modular: ObjectArray,
+    arcs: tuple[IntArray, IntArray, ObjectArray],
+    groups: tuple[IntArray, IntArray, ObjectArray],
+) -> ObjectArray:
+    """f on the prefixes of an order: what every place adds to the one before, summed, in floats or int64."""
     tails, heads, capacities = arcs
     members, starts, weights = groups
     count = len(order)
     place = np.full(len(modular), count)
-    found = np.empty(count + 1)
+    found: ObjectArray = np.empty(count + 1, modular.dtype)
     found[0] = constant
     for i in range(count):
         place[order[i]] = i
