@@ -91,6 +91,8 @@ AWKWARD = {
     "switches that lose": make([BELL, COIN], switch=Normal(mean=0.4, variance=0.1)),
     "switches that gain": make([BELL, SKEW], switch=Deterministic(value=-0.6)),
     "switches that gain or lose": make([BELL, HEAVY], switch=Normal(mean=-0.5, variance=0.5)),
+    "switches that rise beyond the grid": make([SURE, BELL], switch=Deterministic(value=5.0)),
+    "switches that rise at random": make([SKEW, BELL], switch=Normal(mean=3.0, variance=1.0)),
     "untruncated switches": make(
         [BELL, SKEW], switch=StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.1)
     ),
