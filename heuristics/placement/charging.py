@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from depl.heuristics.placement.dual import best_price, nonempty, prices
-from depl.heuristics.placement.opening import Certificate, ascent, charged_bound
+from depl.heuristics.placement.opening import OpeningBound, ascent, charged_bound
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.models.laws import FloatArray
 
@@ -27,7 +27,7 @@ _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance":
 
 def transfer_certificates(
     problem: PlacementProblem, multiplier: float, clusters: Iterable[int], enough: float = math.inf
-) -> list[Certificate]:
+) -> list[OpeningBound]:
     """Lower bounds of every placement's cost that count transfers.
 
     The dual without transfers, `program_certificates`, and dual ascent where the programs would be too large.
@@ -38,14 +38,14 @@ def transfer_certificates(
         As for `program_certificates`.
     """
     plain = best_price(problem)
-    found = [Certificate(plain.value, problem.transfers)]
+    found = [OpeningBound(plain.value, problem.transfers)]
     if plain.feasible and problem.epochs and plain.value < enough:
         programs = program_certificates(problem, multiplier, clusters, enough)
         found += programs if programs else [ascent(problem, multiplier)]
     return found
 
 
-def lower_bound(problem: PlacementProblem, certificates: Iterable[Certificate]) -> float:
+def lower_bound(problem: PlacementProblem, certificates: Iterable[OpeningBound]) -> float:
     """The best bound of some certificates: a placement of any epoch opens a cluster [cost]."""
     opens = problem.epochs > 0
     return max(item.value + (float(item.slack.min()) if opens else 0.0) for item in certificates)
@@ -53,7 +53,7 @@ def lower_bound(problem: PlacementProblem, certificates: Iterable[Certificate]) 
 
 def program_certificates(
     problem: PlacementProblem, multiplier: float, clusters: Iterable[int], enough: float = math.inf
-) -> list[Certificate]:
+) -> list[OpeningBound]:
     """Lower bounds that count transfers, the best one close to the relaxation.
 
     Parameters
@@ -67,11 +67,11 @@ def program_certificates(
 
     Returns
     -------
-    list of Certificate
+    list of OpeningBound
         One for each price that was tried; none if even the first program would have too many shares.
     """
     problem, places = nonempty(problem), sorted(set(clusters))
-    found: list[Certificate] = []
+    found: list[OpeningBound] = []
     best, lower, upper = -math.inf, (0.0, 0.0, -math.inf), (math.inf, 0.0, -math.inf)
     limit = problem.maximum_time
     for _ in range(_PRICES):

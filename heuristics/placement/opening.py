@@ -33,7 +33,7 @@ Opened = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class OpeningBound:
     """A lower bound that says what every opened cluster adds to it.
 
     A placement that opens the clusters W costs at least ``value`` and the sum of ``slack`` over W: in the
@@ -155,7 +155,7 @@ def widened(problem: PlacementProblem, opened: Opened, assignment: Assignment) -
     return found
 
 
-def ascent(problem: PlacementProblem, multiplier: float) -> Certificate:
+def ascent(problem: PlacementProblem, multiplier: float) -> OpeningBound:
     """Dual ascent at one price: a lower bound of every placement, transfers included.
 
     Every class climbs from level to level of its own N_g psi_gn as long as the clusters that it has passed
@@ -170,7 +170,7 @@ def ascent(problem: PlacementProblem, multiplier: float) -> Certificate:
     psi, _ = prices(problem, multiplier)
     levels = problem.counts[live, None] * psi[live]
     if np.isinf(levels.min(axis=1, initial=math.inf)).any():
-        return Certificate(math.inf, np.zeros(len(problem.clusters)))
+        return OpeningBound(math.inf, np.zeros(len(problem.clusters)))
     order = np.argsort(levels, axis=1, kind="stable")
     ranked = np.take_along_axis(levels, order, axis=1)
     room = problem.transfers.astype(float).copy()
@@ -183,7 +183,7 @@ def ascent(problem: PlacementProblem, multiplier: float) -> Certificate:
     return charged_bound(problem, multiplier, everything)
 
 
-def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArray) -> Certificate:
+def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArray) -> OpeningBound:
     """The lower bound of a price and of charges v_g, lowered until it holds in spite of rounding.
 
     Parameters
@@ -210,7 +210,7 @@ def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArr
     lowered = broken * int(live.sum()) + _ROUNDING * size
     # what is lowered charges less: the slack of the given charges is on the safe side
     slack = np.maximum(problem.transfers - charged, 0.0)
-    return Certificate(math.fsum(values[live].tolist()) - charge - lowered, slack)
+    return OpeningBound(math.fsum(values[live].tolist()) - charge - lowered, slack)
 
 
 def _climb(

@@ -16,7 +16,7 @@ import numpy as np
 from depl.heuristics.placement.charging import lower_bound, transfer_certificates
 from depl.heuristics.placement.dual import feasible, nonempty
 from depl.heuristics.placement.improving import improved
-from depl.heuristics.placement.opening import Certificate, Opened, Openings, restricted, widened
+from depl.heuristics.placement.opening import Opened, OpeningBound, Openings, restricted, widened
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.proof import proved
 from depl.heuristics.placement.rounding import candidates
@@ -104,7 +104,7 @@ def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
         used = np.flatnonzero(best.any(axis=0)).tolist()
         known = transfer_certificates(problem, multiplier, used, cost * (1 - PROOF_TOLERANCE / 2))
     else:
-        known = [Certificate(openings.value(sets[0]), problem.transfers)]
+        known = [OpeningBound(openings.value(sets[0]), problem.transfers)]
     bound = lower_bound(problem, known)
     if listed and cost - bound > PROOF_TOLERANCE * abs(cost):
         best, cost, other = proved(problem, openings, best, cost, known, listed)

@@ -1,8 +1,8 @@
 """Optimal placements of small problems, proved: sets of clusters, then everything within the gap.
 
 A placement that costs less than the best known one opens some set W of clusters. Every certificate
-(`depl.heuristics.placement.opening.Certificate`) bounds its cost by a sum over W: most sets drop out, and for
-the others V(W) is computed. Where V(W) is below the best cost, the placement's extra price, sum of psi(its
+(`depl.heuristics.placement.opening.OpeningBound`) bounds its cost by a sum over W: most sets drop out, and
+for the others V(W) is computed. Where V(W) is below the best cost, the placement's extra price, sum of psi(its
 clusters) - least psi over W, is at most the gap between that cost and F(W) + L_W(lam), for any price lam. All
 assignments whose extra stays within the gap at each of several prices are listed, class by class, and
 allocated exactly. If no list is too long, the cheapest is optimal; else the least V(W) of an unlisted set is
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from depl.heuristics.placement.dual import lagrangian, prices
-from depl.heuristics.placement.opening import Certificate, Opened, Openings, restricted, widened
+from depl.heuristics.placement.opening import Opened, OpeningBound, Openings, restricted, widened
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.models.laws import FloatArray
 
@@ -30,7 +30,7 @@ def proved(
     openings: Openings,
     best: Assignment,
     cost: float,
-    certificates: Sequence[Certificate],
+    certificates: Sequence[OpeningBound],
     allowed: int,
 ) -> tuple[Assignment, float, float]:
     """The cheapest placement that was found and its cost, and a lower bound of all.
@@ -39,7 +39,7 @@ def proved(
     ----------
     best, cost : ndarray of int, float
         A placement and its exact cost.
-    certificates : sequence of Certificate
+    certificates : sequence of OpeningBound
         Lower bounds of all placements.
     allowed : int
         Assignments that may be listed in all.
@@ -71,7 +71,9 @@ def proved(
     return best, cost, min(bound, cost)
 
 
-def _sets(problem: PlacementProblem, certificates: Sequence[Certificate], cost: float) -> list[Opened] | None:
+def _sets(
+    problem: PlacementProblem, certificates: Sequence[OpeningBound], cost: float
+) -> list[Opened] | None:
     """The sets of clusters whose placements may cost less by every certificate; None if too many.
 
     Clusters without transfers are in every set.
