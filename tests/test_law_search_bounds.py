@@ -340,6 +340,15 @@ def test_what_wraps_round_adds_less_than_is_allowed_for(size):
     assert known < found <= known + grid.aliased
 
 
+def test_a_plan_that_wraps_round_and_meets_the_budget_exactly_is_kept():
+    """A tenth is a disaster, the rest falls below the grid and returns at its top, where it counts as missed."""
+    noise = Empirical(values=(-1000.0, 5.2), weights=(1.0, 9.0))
+    instance = make([constant(noise)], maximum_epochs=1)
+    search = subproblem(Choices(instance), 1, make_grid(instance, 128, 1.4, 1, 0.5, 1.0))
+    assert 0.1 * (1 + 1e-6) < prefix_bound(search, (0,), 0.0) <= search._paths.most
+    assert search.proceed(10) == [0]
+
+
 # Bounds from mean gains.
 
 
