@@ -139,7 +139,7 @@ def speed_ratios(
         The faster one.
     search : bool
         Compare the searches alone. The check of submodularity before them and the rational certificate
-        after them are the same code for both, and the certificate takes longer than most searches.
+        after them are the same code for both.
     """
     found: dict[str, list[float]] = {}
     for row in rows:

@@ -5,11 +5,12 @@ that was checked. On functions that are not submodular nothing that rests on sub
 optimal, while branch and bound solves K^ T^ exactly.
 
 How much faster the minimum-norm point is than the stabilised linear program depends on the family. The median
-over all families and sizes is judged by the bar that was set for the method. It compares the searches: the
-check of submodularity before them and the rational certificate after them are the same code for both roads,
-and the certificate takes longer than most searches. The ratio of the whole times is recorded beside it, and
-so is that of Wolfe's algorithm without fixing elements by their gains first, which the program does not do
-either. Every road solves a small function first, so that no row pays for compiling.
+over all families and sizes is judged by the bar that was set for the method, twice: for the searches alone,
+because the check of submodularity before them and the rational certificate after them are the same code for
+both roads (and most of the time where every value costs a logarithm or a root), and for the whole times.
+The program does not fix elements by their gains before it starts, so the ratios of Wolfe's algorithm without
+that step are recorded too. Every road solves a small function first, and the least of up to three short
+attempts counts, so that no row pays for compiling or for what a function computes once.
 The family of grids with small weights was added after that was seen, because it is where the two differ;
 its ratio is a lower bound where the program is stopped, and sizes beyond the first stop are not tried.
 """
@@ -32,6 +33,7 @@ from depl.heuristics.submodular.verdicts import Verdict
 
 _SECONDS = 10.0
 _HARD, _FAST_FROM = "hard grid cut", 200
+_VARIANT = "wolfe-undecided"
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -39,16 +41,19 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     least = SIZES[0] if smoke else _FAST_FROM
     ratios = speed_ratios(rows, least, search=True)
     whole = speed_ratios(rows, least)
-    undecided = speed_ratios(rows, least, "wolfe-undecided", search=True)
+    undecided = speed_ratios(rows, least, _VARIANT, search=True)
+    undecided_whole = speed_ratios(rows, least, _VARIANT)
     largest = max(row.size for row in rows)
-    certified = [row for row in rows if (row.family, row.size) == ("cut", largest) and row.optimal]
+    methods = [row for row in rows if row.road != _VARIANT]
+    certified = [row for row in methods if (row.family, row.size) == ("cut", largest) and row.optimal]
     return {
         "largest_disagreement": _largest_disagreement(rows),
         "certified_roads_on_the_largest_cut": len(certified),
-        "share_inside": float(np.mean([row.inside for row in rows if row.optimal])),
+        "share_inside": float(np.mean([row.inside for row in methods if row.optimal])),
         "speed_ratio_median": _median(ratios),
         "speed_ratio_median_with_certificates": _median(whole),
         "speed_ratio_median_undecided": _median(undecided),
+        "speed_ratio_median_undecided_with_certificates": _median(undecided_whole),
         "speed_ratio_hard": float(np.min(ratios[_HARD])),
         "speed_ratios": ratios,
         "speed_ratios_with_certificates": whole,
@@ -124,7 +129,8 @@ CASE = Case(
         Goal("largest_disagreement", "relative difference of values proved by two methods", "<=", 1e-9),
         Goal("certified_roads_on_the_largest_cut", "methods that certify a cut on 1000 elements", ">=", 3),
         Goal("speed_ratio_median", "speed of minimum-norm search over stabilised LP, n >= 200", ">=", 10),
-        Goal("speed_ratio_hard", "the same, least on grids with small weights only", ">=", 10),
+        Goal("speed_ratio_median_with_certificates", "the same of whole times, proofs included", ">=", 10),
+        Goal("speed_ratio_hard", "of searches, least on grids with small weights only", ">=", 10),
         Goal("false_claims", "optima claimed on 500 functions that are not submodular", "==", 0),
         Goal("selections_missed", "of 500 K^ T^ that branch and bound does not solve", "==", 0),
         Goal("most_nodes", "nodes of branch and bound with 1000 datasets", "<=", 50),
