@@ -13,7 +13,7 @@ from depl.models.choices import Choices
 from depl.models.epochs import loss_step
 from depl.models.law_search.grid_steps import Grid, GridLaw, GridSteps, make_grid
 from depl.models.law_search.mean_bounds import Moments, mean_bounds
-from depl.models.laws import Deterministic, Empirical, Normal
+from depl.models.laws import Deterministic, Empirical, Normal, Zero
 from depl.models.risk.certify import certified_violation
 from depl.models.search.assignments import assignments
 from depl.models.search.prices import Prices
@@ -341,7 +341,7 @@ def test_what_wraps_round_adds_less_than_is_allowed_for(size):
 
 
 def test_a_plan_that_wraps_round_and_meets_the_budget_exactly_is_kept():
-    """A tenth is a disaster, the rest falls below the grid and returns at its top, where it counts as missed."""
+    """A tenth is a disaster, the rest falls below the grid and returns at its top, where it misses."""
     noise = Empirical(values=(-1000.0, 5.2), weights=(1.0, 9.0))
     instance = make([constant(noise)], maximum_epochs=1)
     search = subproblem(Choices(instance), 1, make_grid(instance, 128, 1.4, 1, 0.5, 1.0))
@@ -372,15 +372,18 @@ def test_bounds_from_mean_gains_hold_for_every_plan_that_meets_the_target(name):
     assert checked
 
 
-def test_bounds_from_mean_gains_are_what_cantelli_says():
-    """One model, G normal: Y = K mean must be at least y - sqrt(K v p / (1 - p)), at the best price."""
+@pytest.mark.parametrize("switching", [0.0, 0.5])
+def test_bounds_from_mean_gains_are_what_cantelli_says(switching):
+    """Of two models that learn alike one is cheaper, and only the variance of switches makes up for means."""
     mean, variance, fall = 1.0, 0.09, 4.0 - 1e-9
-    problem = Choices(make([constant(Normal(mean=mean, variance=variance))], quantile_level=0.8))
+    learning = [constant(Normal(mean=mean, variance=variance))] * (2 if switching else 1)
+    switch = Normal(mean=0.0, variance=switching) if switching else Zero()
+    problem = Choices(make(learning, switch=switch, quantile_level=0.8))
     prices, assignment = Prices.of(problem), next(assignments(problem))
     bounds = mean_bounds(problem, Moments.of(problem), prices, assignment, 1.0, 8.0)
     psi = float(assignment.cheapest(prices.at(1.0))[0, 0])
     for length in (1, 2, 3, 4):
-        missing = fall - math.sqrt(length * variance * 0.25) - length * mean
+        missing = fall - math.sqrt(length * (variance + switching) * 0.25) - length * mean
         prices_of_gain = 8.0 / fall * 2.0 ** np.arange(-2.0, 3.1, 0.5)
         known = length * psi - 20.0 + max(float(price) * missing for price in prices_of_gain)
         assert bounds[length] == pytest.approx(known, rel=1e-6)
