@@ -14,9 +14,10 @@ from depl.heuristics.placement.charging import (
     program_certificates,
     transfer_certificates,
 )
-from depl.heuristics.placement.dual import best_price
+from depl.heuristics.placement.dual import best_price, prices
 from depl.heuristics.placement.improving import improved
 from depl.heuristics.placement.opening import Openings, ascent, charged_bound, restricted
+from depl.heuristics.placement.peers import fastest_cluster
 from depl.heuristics.placement.place import PROOF_TOLERANCE, place
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.pruning import cut_capacities, pruned
@@ -101,12 +102,16 @@ def test_most_optimal_placements_of_the_family_use_two_clusters() -> None:
 def test_rounding_keeps_the_limits_and_costs_at_most_one_epoch_more_than_the_bound(seed: int) -> None:
     problem = drawn(seed, epochs=40)
     dual = best_price(problem)
-    cost = float(problem.evaluate([rounded(problem, dual)]).costs[0])
+    whole = rounded(problem, dual)
+    cost = float(problem.evaluate([whole]).costs[0])
     assert cost < math.inf
     rows = np.arange(len(problem.counts))
     assert dual.fast is not None
     epoch = (problem.price * problem.resources(dual.fast.multiplier))[rows, dual.fast.choice]
     split = dual.slow.choice != dual.fast.choice
+    if math.isfinite(dual.fast.multiplier):  # T_max is kept even at the resources of the price
+        times = prices(problem, dual.fast.multiplier)[1]
+        assert (whole[whole > 0] * times[whole > 0]).sum() <= problem.maximum_time * (1 + 1e-9)
     assert cost <= (dual.value + float(epoch[split].max(initial=0.0))) * (1 + 1e-7)
     assert min(problem.evaluate(candidates(problem, dual)).costs) <= cost * (1 + 1e-13)
 
@@ -135,6 +140,16 @@ def test_moves_never_make_a_placement_dearer(seed: int, transfers: bool) -> None
     exact = float(problem.evaluate([better]).costs[0])
     assert cost == pytest.approx(exact, rel=1e-13)
     assert exact <= float(problem.evaluate([start]).costs[0])
+
+
+def test_moves_find_cheaper_clusters_for_epochs_on_the_fastest_ones() -> None:
+    reached = 0
+    for seed in range(30):
+        problem = drawn(seed, epochs=12)
+        start = fastest_cluster(problem)
+        _, cost = improved(problem, start)
+        reached += cost <= place(problem).cost * (1 + 1e-9)
+    assert reached >= 24
 
 
 @settings(max_examples=40)

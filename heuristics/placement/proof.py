@@ -2,9 +2,9 @@
 
 A placement that costs less than the best known one opens some set W of clusters. Every certificate
 (`depl.heuristics.placement.opening.OpeningBound`) bounds its cost by a sum over W: most sets drop out, and
-for the others V(W) is computed. Where V(W) is below the best cost, the placement's extra price, sum of psi(its
-clusters) - least psi over W, is at most the gap between that cost and F(W) + L_W(lam), for any price lam. All
-assignments whose extra stays within the gap at each of several prices are listed, class by class, and
+for the others V(W) is computed. Where V(W) is below the best cost, the placement's extra price, sum of psi(
+its clusters) - least psi over W, is at most the gap between that cost and F(W) + L_W(lam), for any price lam.
+All assignments whose extra stays within the gap at each of several prices are listed, class by class, and
 allocated exactly. If no list is too long, the cheapest is optimal; else the least V(W) of an unlisted set is
 a lower bound.
 """
