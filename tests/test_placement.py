@@ -119,7 +119,7 @@ def test_rounding_keeps_the_limits_and_costs_at_most_one_epoch_more_than_the_bou
 @given(SEEDS)
 def test_repair_makes_every_assignment_feasible(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    problem = drawn(seed, epochs=30).replace()
+    problem = drawn(seed, epochs=30)
     tight = problem.replace(
         maximum_time=float(problem.counts @ problem.shortest.min(axis=1)), round_deadline=None
     )
