@@ -141,7 +141,7 @@ def test_bounds_by_integers_are_those_of_sums_of_fractions(family: str) -> None:
             assert bound.largest == max(abs(entry) for entry in base)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40])
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40, 1e-321])
 def test_exact_chains_of_real_data_are_sums_of_fractions(scale: float) -> None:
     rng = np.random.default_rng(32)
     ends = [(0, 1), (1, 2), (3, 2), (2, 0), (4, 1)]

@@ -152,7 +152,8 @@ class GraphFunction(SetFunction):
         Where floats hold all sums of the integers, a single place does.
         """
         if self._exact_in_floats:
-            return [tuple((part * self.denominator).astype(np.int64) for part in self._parts())]
+            places = self.denominator.bit_length() - 1  # the denominator itself may be too large for a float
+            return [tuple(np.ldexp(part, places).astype(np.int64) for part in self._parts())]
         rest: tuple[ObjectArray, ...] = self.integer_parts
         found: list[tuple[IntArray, ...]] = []
         while any(np.right_shift(np.abs(part), _LIMB).any() for part in rest):
