@@ -82,6 +82,12 @@ BELL = constant(Normal(mean=1.5, variance=0.3))
 WILD = constant(Normal(mean=1.0, variance=4.0))
 SURE = constant(Deterministic(value=1.4))
 COIN = constant(Empirical(values=(0.0, 1.0, 2.5), weights=(1.0, 2.0, 3.0)))
+MENDED = (
+    Deterministic(value=2.0),
+    Deterministic(value=2.0),
+    Empirical(values=(-1000.0, 14.0), weights=(1.0, 9.0)),
+    Deterministic(value=1.0),
+)
 
 AWKWARD = {
     "normal gains that may be negative": make([BELL, WILD]),
@@ -93,6 +99,9 @@ AWKWARD = {
     "switches that gain or lose": make([BELL, HEAVY], switch=Normal(mean=-0.5, variance=0.5)),
     "switches that rise beyond the grid": make([SURE, BELL], switch=Deterministic(value=5.0)),
     "switches that rise at random": make([SKEW, BELL], switch=Normal(mean=3.0, variance=1.0)),
+    "switches that rise beyond the grid, and disasters": make(
+        [tabled(*MENDED), tabled(*MENDED)], switch=Deterministic(value=9.0)
+    ),
     "untruncated switches": make(
         [BELL, SKEW], switch=StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.1)
     ),
