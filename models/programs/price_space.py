@@ -219,7 +219,7 @@ class PriceSpace:
             self._known.add((multiplier, time))
             charge = 0.0 if multiplier == 0 else multiplier * time / self.cost_unit
             psi = self.curves.psi(multiplier) / self.cost_unit
-            if max(charge, psi.max()) <= LARGEST_COEFFICIENT:
+            if max(charge, psi.max(initial=0.0)) <= LARGEST_COEFFICIENT:
                 total = linear([*psi, -1.0], [*self._variables, self.model.theta])
                 added.append(self.model.eq2_price_cuts.add(total <= charge))
         return added

@@ -222,7 +222,7 @@ class ResourceSpace:
         multiplier = allocation.multiplier
         latest = 0.0 if maximum is None else max(maximum, allocation.fastest_time)
         charge, psi = multiplier * latest / self.cost_unit, self._every.psi(multiplier) / self.cost_unit
-        if (multiplier, charge) in self._summed or max(charge, psi.max()) > LARGEST_COEFFICIENT:
+        if (multiplier, charge) in self._summed or max(charge, psi.max(initial=0.0)) > LARGEST_COEFFICIENT:
             return []
         self._summed.add((multiplier, charge))
         least = linear(psi, [self.model.w[key] for key in self._loads])
