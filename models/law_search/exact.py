@@ -47,7 +47,7 @@ _SAMPLE = 200
 _DRAWS = 20_000
 _TIGHTENINGS = 8
 _GRIDS = ((128, 24), (512, 64), (1024, 96), (2048, 128), (4096, 256))
-_MOST_BYTES = 1 << 29
+_MOST_BYTES = 1 << 30
 _NODES_PER_CALL = 2_000
 _NODES_PER_LEAF = 100
 _MOST_MULTIPLIERS = 6
@@ -128,9 +128,9 @@ class LawSearch(TreeSearch):
         super()._raise_bound(min(bound, self.undecided * (1 - OPTIMALITY)))
 
     def _manageable_grids(self) -> list[tuple[int, int]]:
-        """The grids whose transforms fit into `_MOST_BYTES`."""
+        """The grids whose transforms, clipped and not, fit into `_MOST_BYTES`."""
         kinds = max((len(item.models) for item in self._assigned), default=0)
-        per_point = 16 * self.problem.epochs * (len(self.problem.instance.models) + 1) * kinds
+        per_point = 32 * self.problem.epochs * (len(self.problem.instance.models) + 1) * kinds
         grids = [grid for grid in _GRIDS if per_point * grid[0] <= _MOST_BYTES]
         if not grids:
             raise NotCoveredError(
