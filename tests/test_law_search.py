@@ -210,10 +210,10 @@ def test_too_many_assignments_are_refused_in_words():
 
 
 def test_tables_that_do_not_fit_are_refused_or_done_without(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_BYTES", 30_000)
+    monkeypatch.setattr(module, "_MOST_BYTES", 60_000)
     with pytest.raises(NotCoveredError, match="does not cover 3 epochs with"):
         exact(TINY, Limits())
-    monkeypatch.setattr(module, "_MOST_BYTES", 80_000)  # the coarsest grid alone
+    monkeypatch.setattr(module, "_MOST_BYTES", 160_000)  # the coarsest grid alone
     assert depl.solve(TINY, "exact").cost == pytest.approx(28.0)
 
 
