@@ -19,12 +19,19 @@ _POINTS = 9
 
 
 class Gallery:
-    """Draws the entries of one family; bands are computed once for equal sequences of models."""
+    """Draws the entries of one family; bands are computed once for equal sequences of models.
 
-    def __init__(self, family: str, entries: Sequence[Entry]) -> None:
+    Parameters
+    ----------
+    against : str, optional
+        Method whose loss the overview shows beside that of the first one; the last by default.
+    """
+
+    def __init__(self, family: str, entries: Sequence[Entry], against: str | None = None) -> None:
         self.family = family
         self.entries = [entry for entry in entries if entry.plan is not None]
         self.methods = list(dict.fromkeys(entry.method for entry in self.entries))
+        self.against = against if against in self.methods else (self.methods or [""])[-1]
         self.targets = list(dict.fromkeys(entry.target for entry in entries))
         self._curves: dict[tuple[str, tuple[tuple[str, str], ...]], LossCurve] = {}
 
@@ -60,12 +67,12 @@ class Gallery:
         return figure
 
     def overview(self) -> Figure:
-        """Cost, epochs of the first method, and the loss of the first and the last at the middle target."""
+        """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
         figure, axes = panels(3)
         self._draw_costs(axes[0])
         if self.methods:
             self._draw_epochs(self.methods[0], axes[1])
-        self._draw_losses(self.targets[len(self.targets) // 2], self.methods[:1] + self.methods[-1:], axes[2])
+        self._draw_losses(self.targets[len(self.targets) // 2], [*self.methods[:1], self.against], axes[2])
         return figure
 
     def _draw_costs(self, axes: Axes) -> None:

@@ -1,11 +1,14 @@
 """Cost against the guaranteed loss, one line per method (Figs. 5 and 6, left)."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
+
+_ROOM = 0.1
 
 
 class CostCurve(NamedTuple):
@@ -46,8 +49,10 @@ def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -
         )
     axes.set_xlabel("guaranteed loss $\\ell_{\\max}$")
     axes.set_ylabel("cost")
-    axes.set_ylim(bottom=0)
     if curves:
         axes.set_xticks(sorted({x for curve in curves for x in curve.targets}))
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="upper right", fontsize="small", ncols=2)
+    rows = math.ceil(len(curves) / 2)
+    highest = max((y for curve in curves for y in curve.costs if y is not None), default=1.0)
+    axes.set_ylim(0, highest * (1.05 + _ROOM * rows))  # the legend stands above the lines
     return axes
