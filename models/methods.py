@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from depl.models.decisions import Decision
 from depl.models.errors import InvalidInputError
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -73,7 +74,7 @@ class Outcome:
     """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing.
 
     ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
-    only repeat.
+    only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
     """
 
     termination: Termination
@@ -82,6 +83,7 @@ class Outcome:
     reason: str | None = None
     dual: DualBound | None = None
     build_seconds: float = 0.0
+    decisions: tuple[Decision, ...] = ()
 
 
 class Method(Protocol):

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from depl.models.decisions import Decision
 from depl.models.plan import Plan
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.structure import document
@@ -92,6 +93,8 @@ class Result:
         those of the law all the same, and need not meet the target.
     dual : DualBound or None
         A weaker lower bound that `depl check` can prove again.
+    decisions : tuple of Decision
+        What the method decided, stage by stage, and where it went back; empty if it keeps no record.
     wall_seconds, cpu_seconds, build_seconds : float
         Of the solve, and of the part that built tables.
     """
@@ -110,6 +113,7 @@ class Result:
     scenarios: ScenarioEvidence | None = None
     dual: DualBound | None = None
     reason: str | None = None
+    decisions: tuple[Decision, ...] = ()
     instance: str = ""
     seed: int = 0
     versions: dict[str, str] = field(default_factory=dict)
@@ -138,6 +142,7 @@ class Result:
         for name in ("scenarios", "dual"):
             evidence: ScenarioEvidence | DualBound | None = getattr(self, name)
             known[name] = None if evidence is None else asdict(evidence)
+        known["decisions"] = [{**asdict(item), "stage": item.stage.value} for item in self.decisions]
         for name in (
             "method",
             "instance",
@@ -161,4 +166,6 @@ def _finite(value: Any) -> Any:
         return None
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
     return value

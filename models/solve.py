@@ -164,6 +164,7 @@ def _result(
         lower_bound=math.inf if outcome.termination is Termination.INFEASIBLE else outcome.lower_bound,
         dual=outcome.dual,
         reason=outcome.reason,
+        decisions=outcome.decisions,
         instance=instance.fingerprint,
         seed=seed,
         versions=_versions(),

@@ -103,6 +103,7 @@ KEYS = [
     "quantile_means",
     "scenarios",
     "dual",
+    "decisions",
     "method",
     "instance",
     "seed",

@@ -15,6 +15,7 @@ from depl.commands.options import (
 )
 from depl.commands.progress import progress_rows
 from depl.commands.table import fields
+from depl.models.decisions import told
 from depl.models.errors import InvalidInputError
 from depl.models.explain import explain
 from depl.models.methods import DEFAULT_SCENARIOS, Meaning, find
@@ -66,7 +67,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=levels,
         help="for graph: levels of time and of loss, or auto, which derives them from --gap",
     )
-    parser.add_argument("--explain", action="store_true", help="put the numbers into the equations")
+    parser.add_argument(
+        "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
+    )
     parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
     add_json(parser, "the result")
     parser.set_defaults(run=run)
@@ -86,7 +89,7 @@ def run(options: argparse.Namespace) -> Answer:
         progress=progress_rows(),
         options={} if options.eta is None else {"eta": options.eta},
     )
-    explanation = explain(instance, result.plan) if options.explain and result.plan else ""
+    explanation = _explanation(instance, result) if options.explain else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))
     code, aside = exit_code(result), [explanation] if options.json and explanation else []
     if options.out:
@@ -96,6 +99,14 @@ def run(options: argparse.Namespace) -> Answer:
         except InvalidInputError as error:
             code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
     return Answer(text, code, result.to_json(), "\n\n".join(aside))
+
+
+def _explanation(instance: Instance, result: Result) -> str:
+    """How the plan came about, and its numbers in the equations."""
+    parts = [f"Decisions of {result.method}\n{told(result.decisions)}"] if result.decisions else []
+    if result.plan is not None:
+        parts.append(explain(instance, result.plan))
+    return "\n\n".join(parts)
 
 
 def summary(instance: Instance, result: Result) -> str:

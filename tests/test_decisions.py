@@ -1,0 +1,43 @@
+"""What a method tells of its decisions, from the method to the command line."""
+
+import json
+import math
+
+import depl
+from depl.commands.answer import ExitCode
+from depl.models.decisions import Decision, Stage, told
+from depl.models.methods import Limits, Outcome
+from depl.models.result import Termination
+
+WENT_BACK = Decision(Stage.DATA, "d1 on far", "no models reach the target", False, lower_bound=math.inf)
+KEPT = Decision(Stage.RESOURCES, "2 epochs on near", "kept", cost=3.5, lower_bound=3.25)
+
+
+def test_every_decision_is_a_line_that_says_its_stage_and_where_the_method_went_back():
+    assert told([WENT_BACK, KEPT]).splitlines() == [
+        "  1. data: d1 on far: no models reach the target; went back",
+        "  2. resources: 2 epochs on near: kept (cost 3.5, at least 3.25)",
+    ]
+
+
+def test_decisions_travel_with_the_result_and_into_json():
+    def tells(instance: depl.Instance, limits: Limits) -> Outcome:
+        """Give up, but say why."""
+        return Outcome(Termination.EXHAUSTED, None, decisions=(WENT_BACK, KEPT))
+
+    depl.register("tells", tells)
+    result = depl.solve(depl.load("tiny"), "tells")
+    assert result.decisions == (WENT_BACK, KEPT)
+    first, second = json.loads(result.to_json())["decisions"]
+    assert (first["stage"], first["kept"], first["lower_bound"]) == ("data", False, None)
+    assert (second["cost"], second["choice"]) == (3.5, "2 epochs on near")
+
+
+def test_explain_on_the_command_line_prints_them_even_without_a_plan(capsys):
+    from depl.cli import main
+
+    depl.register(
+        "tells-again", lambda instance, limits: Outcome(Termination.EXHAUSTED, None, decisions=(KEPT,))
+    )
+    assert main(["solve", "tiny", "--method", "tells-again", "--explain"]) == ExitCode.NOTHING
+    assert "Decisions of tells-again\n  1. resources: 2 epochs on near" in capsys.readouterr().out
