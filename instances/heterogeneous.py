@@ -1,0 +1,371 @@
+"""Random instances of any size where capability, bandwidth, cost, transfers and data trade off at once.
+
+Everything is drawn before anything is solved. What makes the choices real:
+
+- **Clusters** lie on a price surface (`depl.instances.price_surface`) around the cluster that suits the
+  middle model, half of them with a markup on top. Those without one are dominated by no other cluster (as
+  good in capacity, bandwidth and unit cost, and better in one); the higher the price of time, the larger
+  and faster is the best cluster.
+- **Models** go from fast, unsteady and large to slow, steady and small. With psi the weight of an epoch on
+  its best cluster, the gain of a model is a multiple of psi**(1 - delta): small models gain more per cost,
+  large ones more per epoch, and K_max limits the epochs. Under eq. (8) the gains per cost of all models
+  touch one envelope: 1 / (A / sqrt(k + B))**2 is linear in k, so A and B are taken from the tangent of the
+  concave function phi(k) = (k + k_0)**theta at the epoch at which the model is to be best,
+  A = phi'**(-1/2) and B = (phi - k phi') / phi'. Early epochs belong to the fast models, late ones to the
+  slow.
+- **Datasets** differ in volume by a lognormal factor and in quality (volume per work) by another one, and
+  K^ is logarithmic or a power: less data mean cheaper epochs and more of them, and the dense ones go first.
+- **Transfers**: clusters and datasets belong to regions. In its own region a dataset is free; elsewhere it
+  costs in proportion to its volume and the distance. Only the `CHARGED_DATASETS` largest ones are charged,
+  so that N clusters need a few N entries and not D N: what the others would cost is left out.
+- **Switches** lose the gain of half an epoch to two epochs; those between neighbouring models less.
+
+T_max and l_max are those of a drawn reference plan: up to three phases, each with a model that is to be
+best in it, on a cluster near the best of the surface at a drawn price of time, with the densest data and a
+drawn fraction of the capacities; l_max is the certified omega-quantile of its final loss, rounded up. So
+every instance has a plan, which `heterogeneous_instance_with_plan` returns, and T_max binds whenever there
+is no round deadline.
+
+Where clusters are many, some lie close to the best of the surface, which is used in full: resources then
+are mostly at the capacity, and the choice is which cluster. Few clusters leave a choice of both.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.instances.price_surface import PriceSurface
+from depl.models.epochs import Load, compose, load
+from depl.models.errors import InvalidInputError
+from depl.models.evaluation import plan_steps
+from depl.models.laws import ImprovementLaw, InverseGamma, Lognormal, StudentT
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import (
+    Cluster,
+    DataLaw,
+    Dataset,
+    Instance,
+    InverseSqrtImprovement,
+    LogDataLaw,
+    Model,
+    PowerDataLaw,
+    Switch,
+    Target,
+    Transfer,
+)
+from depl.models.risk.certify import certified_quantile
+
+CHARGED_DATASETS = 16
+"""How many datasets, the largest ones, cost something where they do not belong."""
+
+_SPREAD_OF_CLUSTERS = 1.25  # of log capacity and log bandwidth, to either side
+_SPREAD_OF_MODELS = 1.5  # of log demand and log size, to either side
+_DEVIATIONS = (1.5, 0.15)  # standard deviation over mean of the fastest and the slowest model
+_EPOCHS_OF_A_PHASE = 10
+
+
+def heterogeneous_instance(
+    rng: np.random.Generator,
+    *,
+    clusters: int = 10,
+    datasets: int = 10,
+    models: int = 5,
+    maximum_epochs: int = 100,
+) -> Instance:
+    """Draw one instance of exactly this size; it has a plan.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        The only source of chance: equal states give equal instances.
+    clusters, datasets, models, maximum_epochs : int
+        |N|, |D|, |M| and K_max, from 1 on.
+
+    Returns
+    -------
+    Instance
+        Named after its fingerprint.
+
+    Raises
+    ------
+    InvalidInputError
+        If a size is below 1.
+    """
+    sizes = {"clusters": clusters, "datasets": datasets, "models": models, "maximum_epochs": maximum_epochs}
+    return heterogeneous_instance_with_plan(rng, **sizes)[0]
+
+
+def heterogeneous_instance_with_plan(
+    rng: np.random.Generator,
+    *,
+    clusters: int = 10,
+    datasets: int = 10,
+    models: int = 5,
+    maximum_epochs: int = 100,
+) -> tuple[Instance, Plan]:
+    """The instance that `heterogeneous_instance` draws, and the plan that gave it its limits.
+
+    The plan is feasible under the law. It is a draw and no more: its cost is usually far from the least.
+
+    Raises
+    ------
+    InvalidInputError
+        If a size is below 1.
+    """
+    for name, size in (
+        ("clusters", clusters),
+        ("datasets", datasets),
+        ("models", models),
+        ("maximum_epochs", maximum_epochs),
+    ):
+        if size < 1:
+            raise InvalidInputError(f"must be at least 1, not {size}", name)
+    market = _market(rng)
+    stored = tuple(_dataset(rng, index) for index in range(datasets))
+    offered = tuple(_models(rng, market, models, maximum_epochs, stored))
+    places = tuple(_clusters(rng, market.surface, clusters))
+    others, switches = _switches(rng, offered, maximum_epochs)
+    draft = Instance(
+        name="heterogeneous",
+        clusters=places,
+        datasets=stored,
+        models=offered,
+        other_switches=others,
+        switches=switches,
+        data_law=_data_law(rng, stored),
+        target=Target(
+            initial_loss=0,
+            maximum_loss=0,
+            quantile_level=_rounded(rng.uniform(0.9, 0.99), 2),
+            maximum_epochs=maximum_epochs,
+            maximum_time=1,
+        ),
+    )
+    return _with_limits(rng, draft, market)
+
+
+@dataclass(frozen=True)
+class _Market:
+    """The price surface, the price of time at which its reference cluster suits the middle model, and that.
+
+    ``work`` and ``size`` are c and s of an epoch of the middle model on half of all data.
+    """
+
+    surface: PriceSurface
+    multiplier: float
+    work: float
+    size: float
+
+    def weight(self, work: float, size: float) -> float:
+        """Psi of an epoch on its best cluster over psi of the middle model's; the same at every lam."""
+        surface = self.surface
+        return surface.best(self.multiplier, work, size).cost / (surface.unit_cost * surface.capacity)
+
+
+def _market(rng: np.random.Generator) -> _Market:
+    """The reference cluster computes an epoch of the middle model in one unit of time, by stationarity."""
+    rho, sigma = rng.uniform(0.1, 0.7), rng.uniform(0.3, 0.7)
+    work, size, unit_cost = rng.uniform(2, 20), rng.uniform(0.5, 5), rng.uniform(0.5, 2)
+    surface = PriceSurface(
+        capacity=work,
+        bandwidth=size * (1 + rho) / sigma,
+        unit_cost=unit_cost,
+        capacity_exponent=rho,
+        bandwidth_exponent=sigma,
+    )
+    return _Market(surface, (1 + rho) * unit_cost * work, work, size)
+
+
+def _dataset(rng: np.random.Generator, index: int) -> Dataset:
+    volume = _rounded(math.exp(rng.normal(0, 1)))
+    work = _rounded(volume * math.exp(rng.normal(0, 0.35)))
+    return Dataset(name=f"d{index + 1}", volume=volume, work=work)
+
+
+def _models(
+    rng: np.random.Generator, market: _Market, count: int, longest: int, datasets: Sequence[Dataset]
+) -> Iterator[Model]:
+    """From fast, unsteady and large to slow, steady and small, with some scatter."""
+    half = math.fsum(item.workload for item in datasets) / 2
+    theta, start, delta = rng.uniform(0.5, 0.8), longest / rng.uniform(5, 20), rng.uniform(0.05, 0.25)
+    loss_unit = rng.uniform(2, 10) / longest
+    for index in range(count):
+        place = (index + 0.5) / count
+        scale = math.exp(_SPREAD_OF_MODELS * (1 - 2 * place))
+        work = market.work * scale * math.exp(rng.normal(0, 0.2))
+        size = market.size * scale * math.exp(rng.normal(0, 0.4))
+        epoch = longest * (index + rng.random()) / count
+        value, slope = (epoch + start) ** theta, theta * (epoch + start) ** (theta - 1)
+        gain = loss_unit * market.weight(work, size) ** (1 - delta) * math.exp(rng.normal(0, 0.04))
+        yield Model(
+            name=f"m{index + 1}",
+            size=_rounded(size),
+            demand=_rounded(work / half),
+            improvement=InverseSqrtImprovement(
+                scale=_rounded(gain * math.sqrt((longest / 2 + start) ** theta / slope), 4),
+                offset=_rounded((value - epoch * slope) / slope),
+                noise=_noise(rng, place),
+            ),
+        )
+
+
+def _noise(rng: np.random.Generator, place: float) -> ImprovementLaw:
+    """Of mean 1 and positive, so that a plan of one model never raises the loss."""
+    first, last = (math.log(deviation) for deviation in _DEVIATIONS)
+    variance = _rounded(math.exp(2 * (first + place * (last - first) + rng.normal(0, 0.2))))
+    if rng.random() < 0.75:
+        return InverseGamma(mean=1, variance=variance)
+    return Lognormal(mean=1, variance=variance)
+
+
+def _clusters(rng: np.random.Generator, surface: PriceSurface, count: int) -> Iterator[Cluster]:
+    """Around the reference cluster, in log-uniform distance; a markup of about 10 % on half of them."""
+    for index in range(count):
+        nodes = int(rng.integers(2, 9)) if rng.random() < 0.2 else 1
+        larger, faster = np.exp(rng.uniform(-_SPREAD_OF_CLUSTERS, _SPREAD_OF_CLUSTERS, 2))
+        capacity = _rounded(surface.capacity * larger / nodes)
+        bandwidth = _rounded(surface.bandwidth * faster)
+        markup = 1 + rng.exponential(0.1) if rng.random() < 0.5 else 1.0
+        yield Cluster(
+            name=f"c{index + 1}",
+            capacity=capacity,
+            bandwidth=bandwidth,
+            # of the rounded values, and finer than they differ: rounding must not make one dominate another
+            unit_cost=_rounded(markup * surface.unit_cost_of(nodes * capacity, bandwidth), 8),
+            nodes=nodes,
+        )
+
+
+def _switches(
+    rng: np.random.Generator, models: Sequence[Model], longest: int
+) -> tuple[StudentT, tuple[Switch, ...]]:
+    """A law for all pairs, and milder ones between neighbours."""
+    middle = (longest + 1) // 2
+    typical = float(np.median([model.improvement.at(middle)[0] for model in models]))
+
+    def law(least: float, most: float) -> StudentT:
+        location = _rounded(typical * rng.uniform(least, most))
+        return StudentT(
+            degrees_of_freedom=int(rng.integers(3, 9)),
+            location=location,
+            scale=_rounded(location * rng.uniform(0.1, 0.4)),
+            lower=0,
+            upper=_rounded(3 * location),
+        )
+
+    names = [model.name for model in models]
+    others = law(0.5, 2)
+    pairs = [pair for i in range(1, len(names)) for pair in ((i - 1, i), (i, i - 1))]
+    listed = tuple(
+        Switch(previous=names[first], following=names[second], law=law(0.1, 0.5)) for first, second in pairs
+    )
+    return others, listed
+
+
+def _data_law(rng: np.random.Generator, datasets: Sequence[Dataset]) -> DataLaw:
+    """Half of the volume needs 1.2 to 1.7 times the epochs of all; fewer where some data are always there."""
+    volume = math.fsum(item.volume for item in datasets)
+    base = _rounded(volume * rng.uniform(0.01, 0.1)) if rng.random() < 0.3 else 0.0
+    if rng.random() < 0.5:
+        return PowerDataLaw(p=_rounded(rng.uniform(0.35, 0.8)), base_volume=base)
+    slope = _rounded(rng.uniform(0.25, 0.9))
+    return LogDataLaw(a=_rounded(1 + slope * math.log(base + volume), 6), b=slope, base_volume=base)
+
+
+def _with_limits(rng: np.random.Generator, draft: Instance, market: _Market) -> tuple[Instance, Plan]:
+    """Put the limits where a drawn plan just keeps them, and price transfers by what that plan costs."""
+    plan = _reference_plan(rng, draft, market)
+    loads = [
+        load(draft, number, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
+        for number, epoch in enumerate(plan.epochs, start=1)
+    ]
+    times = [_duration(item, epoch) for item, epoch in zip(loads, plan.epochs, strict=True)]
+    cost = math.fsum(item.price * epoch.resources for item, epoch in zip(loads, plan.epochs, strict=True))
+    loss = compose(0.0, plan_steps(draft, plan))
+    quantile = certified_quantile(loss, draft.target.violation_budget).upper
+    initial = _rounded(abs(quantile) * rng.uniform(1.2, 3))
+    instance = draft.replace(
+        transfers=tuple(_transfers(rng, draft, cost * rng.uniform(0.01, 0.08))),
+        initial_loss=initial,
+        maximum_loss=_rounded_up(initial + quantile),
+        maximum_time=_rounded_up(math.fsum(times)),
+        round_deadline=_rounded_up(max(times) * rng.uniform(1, 1.4)) if rng.random() < 0.25 else None,
+    )
+    instance = instance.replace(name=f"heterogeneous-{instance.fingerprint[:8]}")
+    return instance, Plan(instance=instance.fingerprint, data=plan.data, epochs=plan.epochs)
+
+
+def _duration(item: Load, epoch: PlannedEpoch) -> float:
+    return item.work / epoch.resources + item.communication
+
+
+def _reference_plan(rng: np.random.Generator, draft: Instance, market: _Market) -> Plan:
+    """Phases from larger to smaller models, each on a cluster near its best at a drawn price of time."""
+    longest, count = draft.target.maximum_epochs, len(draft.models)
+    length = max(1, round(longest * rng.uniform(0.75, 1)))
+    phases = int(rng.integers(1, min(3, count, 1 + length // _EPOCHS_OF_A_PHASE) + 1))
+    ends = [*sorted(rng.choice(np.arange(1, length), phases - 1, replace=False)), length]
+    chosen = [
+        int(count * rng.uniform(first, end) / longest)
+        for first, end in itertools.pairwise([0, *(int(end) for end in ends)])
+    ]
+    names, work = _densest(draft.datasets, rng.uniform(0.3, 0.9))
+    fraction, multiplier = rng.uniform(0.7, 1), market.multiplier * math.exp(rng.normal(0, 0.5))
+    epochs: list[PlannedEpoch] = []
+    for index, end in zip(chosen, ends, strict=True):
+        model = draft.models[index]
+        offer = market.surface.best(multiplier, model.demand * work, model.size)
+        place = min(
+            draft.clusters,
+            key=lambda item: math.hypot(
+                math.log(item.nodes * item.capacity / offer.capacity),
+                math.log(item.bandwidth / offer.bandwidth),
+            ),
+        )
+        epoch = PlannedEpoch(model=model.name, cluster=place.name, resources=fraction * place.capacity)
+        epochs += [epoch] * (int(end) - len(epochs))
+    used = {epoch.cluster for epoch in epochs}
+    data = (ClusterData(cluster=item.name, datasets=names) for item in draft.clusters if item.name in used)
+    return Plan(data=tuple(data), epochs=tuple(epochs))
+
+
+def _densest(datasets: Sequence[Dataset], share: float) -> tuple[tuple[str, ...], float]:
+    """The datasets of most volume per work that make up this share of all work, one at least; their work."""
+    ordered = sorted(datasets, key=lambda item: (item.workload / item.volume, item.name))
+    summed = np.cumsum([item.workload for item in ordered])
+    count = max(1, int(np.searchsorted(summed, share * summed[-1])))
+    chosen = {item.name for item in ordered[:count]}
+    return tuple(item.name for item in datasets if item.name in chosen), float(summed[count - 1])
+
+
+def _transfers(rng: np.random.Generator, draft: Instance, whole: float) -> Iterator[Transfer]:
+    """All charged datasets together cost ``whole`` per unit of distance; regions lie 0.3 to 1 apart."""
+    regions = max(2, round(math.sqrt(len(draft.clusters)) / 3))
+    distances = rng.uniform(0.3, 1, (regions, regions))
+    distances = np.triu(distances, 1) + np.triu(distances, 1).T
+    places = rng.integers(regions, size=len(draft.clusters))
+    charged = sorted(draft.datasets, key=lambda item: (-item.volume, item.name))[:CHARGED_DATASETS]
+    homes = rng.integers(regions, size=len(charged))
+    unit = whole / math.fsum(item.volume for item in charged)
+    for item, home in zip(charged, homes, strict=True):
+        for cluster, place in zip(draft.clusters, places, strict=True):
+            if place != home:
+                cost = unit * item.volume * float(distances[home, place])
+                yield Transfer(dataset=item.name, cluster=cluster.name, cost=_rounded(cost))
+
+
+def _rounded(value: float, figures: int = 3) -> float:
+    """``value`` to a few significant figures, as a person would write it."""
+    return float(f"{value:.{figures}g}")
+
+
+def _rounded_up(value: float, figures: int = 5) -> float:
+    """The least number of that many significant figures that is at least ``value``."""
+    nearest = _rounded(value, figures)
+    if nearest >= value:
+        return nearest
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - figures + 1)
+    return _rounded(nearest + step, figures)
