@@ -160,6 +160,6 @@ def compute(instance: Instance, epoch: int, model: str, datasets: frozenset[str]
     """c(k, m, D): demand times work of the data, or the instance's own table [resource x time]."""
     trained = instance.model(model)
     if trained.compute is None:
-        return trained.demand * math.fsum(instance.dataset(name).workload for name in datasets)
+        return trained.demand * instance.workload(datasets)
     used = [table for table in trained.compute if table.dataset is None or table.dataset in datasets]
     return math.fsum(table.epochs[epoch - 1] for table in used)

@@ -1,5 +1,6 @@
 """A plan as data: which data each used cluster gets, and for every epoch its model, cluster and resources."""
 
+import functools
 import math
 from typing import Annotated, ClassVar, Literal
 
@@ -84,7 +85,7 @@ class Plan(Checked, frozen=True, kw_only=True):
 
     def datasets(self, cluster: str) -> frozenset[str]:
         """D_n of a used cluster."""
-        return frozenset(name for row in self.data if row.cluster == cluster for name in row.datasets)
+        return self._datasets_by_cluster.get(cluster, frozenset())
 
     def check_names(self, instance: Instance) -> None:
         """Refuse a plan that does not speak of ``instance``.
@@ -109,10 +110,12 @@ class Plan(Checked, frozen=True, kw_only=True):
             _require(row.cluster in clusters, f"no cluster {row.cluster!r}", f"$.data[{index}].cluster")
             _require(row.cluster not in seen, f"{row.cluster!r} is listed twice", f"$.data[{index}].cluster")
             seen.add(row.cluster)
+            given: set[str] = set()
             for position, name in enumerate(row.datasets):
                 path = f"$.data[{index}].datasets[{position}]"
                 _require(name in datasets, f"no dataset {name!r}", path)
-                _require(name not in row.datasets[:position], f"{name!r} is listed twice", path)
+                _require(name not in given, f"{name!r} is listed twice", path)
+                given.add(name)
         for index, epoch in enumerate(self.epochs):
             _require(epoch.model in models, f"no model {epoch.model!r}", f"$.epochs[{index}].model")
             _require(epoch.cluster in clusters, f"no cluster {epoch.cluster!r}", f"$.epochs[{index}].cluster")
@@ -132,6 +135,13 @@ class Plan(Checked, frozen=True, kw_only=True):
     def from_json(cls, text: str | bytes) -> "Plan":
         """Read a plan; names are checked against an instance by `check_names`."""
         return decode_document(text, cls)
+
+    @functools.cached_property
+    def _datasets_by_cluster(self) -> dict[str, frozenset[str]]:
+        found: dict[str, frozenset[str]] = {}
+        for row in self.data:
+            found[row.cluster] = found.get(row.cluster, frozenset()).union(row.datasets)
+        return found
 
 
 def _require(condition: bool, message: str, path: str) -> None:

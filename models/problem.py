@@ -10,9 +10,9 @@ import functools
 import hashlib
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -192,13 +192,15 @@ class Instance(Checked, frozen=True, kw_only=True):
         self._validate_models()
         self._validate_data_law()
         if self.target.initial_model is not None:
-            _require_known(self.target.initial_model, self.models, ".target.initial_model")
+            _require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
         self._refuse_free_time()
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the mathematical content: everything but its own name, description, provenance."""
-        bare = msgspec.structs.replace(self, name="-", description="", provenance=())
+        bare = {**msgspec.to_builtins(self), "name": "-"}
+        for field in ("description", "provenance"):
+            bare.pop(field, None)
         return hashlib.sha256(msgspec.json.encode(bare, order="sorted")).hexdigest()
 
     def cluster(self, name: str) -> Cluster:
@@ -234,6 +236,12 @@ class Instance(Checked, frozen=True, kw_only=True):
                 datasets
             )
         return self._learning_factors[datasets]
+
+    def workload(self, datasets: frozenset[str]) -> float:
+        """Data to compute on per epoch, summed over ``datasets`` [data]."""
+        if datasets not in self._workloads:
+            self._workloads[datasets] = math.fsum(self.dataset(name).workload for name in datasets)
+        return self._workloads[datasets]
 
     def replace(self, **changes: Any) -> "Instance":
         """A validated copy with other fields; ``target`` fields may be given directly by their names."""
@@ -280,6 +288,10 @@ class Instance(Checked, frozen=True, kw_only=True):
         return {}
 
     @functools.cached_property
+    def _workloads(self) -> dict[frozenset[str], float]:
+        return {}
+
+    @functools.cached_property
     def _all_datasets(self) -> frozenset[str]:
         return frozenset(item.name for item in self.datasets)
 
@@ -292,14 +304,14 @@ class Instance(Checked, frozen=True, kw_only=True):
 
     def _validate_transfers(self) -> None:
         for index, row in enumerate(self.transfers):
-            _require_known(row.dataset, self.datasets, f".transfers[{index}].dataset")
-            _require_known(row.cluster, self.clusters, f".transfers[{index}].cluster")
+            _require_known(row.dataset, self._datasets_by_name, f".transfers[{index}].dataset")
+            _require_known(row.cluster, self._clusters_by_name, f".transfers[{index}].cluster")
         require_unique([(row.dataset, row.cluster) for row in self.transfers], ".transfers")
 
     def _validate_switches(self) -> None:
         for index, row in enumerate(self.switches):
-            _require_known(row.previous, self.models, f".switches[{index}].from")
-            _require_known(row.following, self.models, f".switches[{index}].to")
+            _require_known(row.previous, self._models_by_name, f".switches[{index}].from")
+            _require_known(row.following, self._models_by_name, f".switches[{index}].to")
             if row.previous == row.following:
                 raise InvalidInputError(
                     "a model does not switch to itself; remove the row", f".switches[{index}]"
@@ -314,7 +326,8 @@ class Instance(Checked, frozen=True, kw_only=True):
             for row, table in enumerate(model.compute or ()):
                 _require_length(table.epochs, longest, f".models[{index}].compute[{row}].epochs")
                 if table.dataset is not None:
-                    _require_known(table.dataset, self.datasets, f".models[{index}].compute[{row}].dataset")
+                    path = f".models[{index}].compute[{row}].dataset"
+                    _require_known(table.dataset, self._datasets_by_name, path)
             tabled = {table.dataset for table in model.compute or ()} - {None}
             if tabled and tabled != self._all_datasets:
                 missing = sorted(self._all_datasets - tabled)
@@ -351,7 +364,8 @@ class Instance(Checked, frozen=True, kw_only=True):
             )
         for index, row in enumerate(law.subsets):
             for position, name in enumerate(row.datasets):
-                _require_known(name, self.datasets, f".data_law.subsets[{index}].datasets[{position}]")
+                path = f".data_law.subsets[{index}].datasets[{position}]"
+                _require_known(name, self._datasets_by_name, path)
         known = {frozenset(row.datasets): row.epochs for row in law.subsets}
         require_unique([frozenset(row.datasets) for row in law.subsets], ".data_law.subsets")
         for subset in _nonempty_subsets(self._all_datasets):
@@ -394,13 +408,9 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-_Item = TypeVar("_Item", Cluster, Dataset, Model)
-
-
-def _require_known(name: str, items: tuple[_Item, ...], path: str) -> None:
-    names = [item.name for item in items]
-    if name not in names:
-        raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, names))}", path)
+def _require_known(name: str, known: Mapping[str, object], path: str) -> None:
+    if name not in known:
+        raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, known))}", path)
 
 
 def _require_length(table: tuple[object, ...], longest: int, path: str) -> None:

@@ -6,7 +6,7 @@ neither, so that a formula that is wrong there is not wrong here in the same way
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from depl.models.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Zero
@@ -87,17 +87,14 @@ def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
     clusters = {item.name: item for item in instance.clusters}
     models = {item.name: item for item in instance.models}
     given = given_data(plan)
-    return tuple(
-        facts_of(
-            instance,
-            number,
-            models[epoch.model],
-            clusters[epoch.cluster],
-            given[epoch.cluster],
-            epoch.resources,
-        )
-        for number, epoch in enumerate(plan.epochs, start=1)
-    )
+    known: dict[tuple[str, str], EpochFacts] = {}
+    facts = []
+    for number, epoch in enumerate(plan.epochs, start=1):
+        kind, model = (epoch.model, epoch.cluster), models[epoch.model]
+        if kind not in known or model.compute is not None:  # without tables all epochs of a kind are equal
+            known[kind] = facts_of(instance, number, model, clusters[epoch.cluster], given[epoch.cluster])
+        facts.append(replace(known[kind], resources=epoch.resources))
+    return tuple(facts)
 
 
 def facts_of(
@@ -126,11 +123,10 @@ def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
     random: list[Increment] = []
     forbidden: list[tuple[int, str, str]] = []
     before = instance.target.initial_model
+    shares = {name: data_share(instance, given[name]) for name in {epoch.cluster for epoch in plan.epochs}}
     for number, epoch in enumerate(plan.epochs, start=1):
         amount, noise = improvement_of(models[epoch.model], number)
-        parts: list[tuple[Fraction, ImprovementLaw | SwitchLaw]] = [
-            (-data_share(instance, given[epoch.cluster]) * amount, noise)
-        ]
+        parts: list[tuple[Fraction, ImprovementLaw | SwitchLaw]] = [(-shares[epoch.cluster] * amount, noise)]
         if before is not None and before != epoch.model:
             parts.append((Fraction(1), law_of_switch(instance, before, epoch.model)))
         for coefficient, law in parts:

@@ -4,6 +4,7 @@ What it refuses is tabled in test_problem_refusals.
 """
 
 import functools
+import hashlib
 import json
 import math
 import re
@@ -158,6 +159,13 @@ def test_every_name_and_law_of_the_problem_changes_its_fingerprint(path: str, va
     assert read(put(RICH, path, value)).fingerprint != read(RICH).fingerprint
 
 
+def test_the_fingerprint_is_the_hash_of_the_sorted_document_without_name_and_notes() -> None:
+    instance = read(RICH)
+    bare = msgspec.structs.replace(instance, name="-", description="", provenance=())
+    written = msgspec.json.encode(bare, order="sorted")
+    assert instance.fingerprint == hashlib.sha256(written).hexdigest()
+
+
 def test_an_instance_is_frozen_and_can_be_a_key(tiny: Instance) -> None:
     with pytest.raises(AttributeError):
         tiny.name = "other"  # type: ignore[misc]
@@ -186,10 +194,13 @@ def test_replace_reaches_the_target_and_leaves_the_original_alone(tiny: Instance
 def test_replace_forgets_what_was_derived_from_the_original() -> None:
     first = read(RICH)
     assert first.learning_factor(frozenset({"sensors"})) == pytest.approx(math.sqrt(2 / 5))
+    assert first.workload(frozenset({"archive", "sensors"})) == 3
     assert first.cluster("edge").capacity == 4
     second = first.replace(
         data_law=None, clusters=[Cluster(name="edge", capacity=5, bandwidth=1, unit_cost=1)]
     )
+    doubled = first.replace(datasets=[Dataset(name=item.name, volume=5, work=6) for item in first.datasets])
+    assert doubled.workload(frozenset({"archive", "sensors"})) == 12
     assert second.learning_factor(frozenset({"sensors"})) == 1
     assert second.cluster("edge").capacity == 5
 
@@ -235,6 +246,8 @@ def test_pairs_that_are_not_listed_take_the_default() -> None:
     assert instance.may_follow("pruned", "pruned")
     assert instance.dataset("archive").workload == 2
     assert instance.dataset("sensors").workload == 1
+    assert instance.workload(frozenset({"archive", "sensors"})) == 3
+    assert instance.workload(frozenset({"sensors"})) == 1
     assert [instance.model(name).last_epoch for name in ("full", "pruned", "tabled")] == [math.inf, 5, 5]
 
 
