@@ -15,6 +15,8 @@ True
 from importlib.metadata import PackageNotFoundError, version
 
 from depl.heuristics.best_expected import expected_cost, expected_greedy
+from depl.heuristics.depl_paper.method import OPTIONS as PAPER_OPTIONS
+from depl.heuristics.depl_paper.method import depl_paper
 from depl.heuristics.graph_method import OPTIONS, graph
 from depl.instances.library import load
 from depl.models.enumeration import enumerate_plans
@@ -42,6 +44,7 @@ register("enumerate", enumerate_plans)
 register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
 register("graph", graph, options=OPTIONS)
+register("depl-paper", depl_paper, options=PAPER_OPTIONS)
 register("exact", exact)
 register("milp", milp, meaning=Meaning.SCENARIOS)
 register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)

@@ -1,0 +1,291 @@
+r"""The method ``depl-paper``: the loop of Fig. 3 by the letter, in one stated reading of what it leaves open.
+
+1. *Data* (`depl.heuristics.depl_paper.data`): the best set of eq. (7) that is not blacklisted.
+2. *Models* (`depl.heuristics.depl_paper.models`): the lightest path of the expanded graph that is not
+   blacklisted. If there is none, the data are blacklisted: back to 1.
+3. *Resources* (`depl.heuristics.depl_paper.resources`): a fractional placement, rounded. If the rounded one
+   misses a limit, the path is blacklisted: back to 2.
+
+The first plan that passes all three is the answer. It is certified before it is returned: a path whose
+certified violation exceeds 1 - omega has failed stage 2, whatever its label said. Stage 3 cannot tell two
+paths apart whose epochs ask the same of the clusters; after one of them has failed, the others are passed
+over. Nothing is repaired, no cost is compared, and nothing is proved.
+
+The options are
+
+- ``eta``: levels of time and of loss, 200 as in the paper;
+- ``epsilon``: of the fractional placement, .01 (the paper gives no number);
+- ``weight``: the reading of an edge's weight, a value of `depl.heuristics.additive_problem.Weight`,
+  "full-resources" as in the paper;
+- ``label``: "entropic", "normal" or "expected"; entropic where the laws allow it;
+- ``backtracks``: how often the loop may go back before it gives up, 1000.
+"""
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
+
+from depl.heuristics.additive_labels import AdditiveLabel
+from depl.heuristics.additive_problem import Weight, most_capable_cluster
+from depl.heuristics.depl_paper import record
+from depl.heuristics.depl_paper.data import DataChoice, data_choices
+from depl.heuristics.depl_paper.graph import GraphPath, ModelGraph, StoppedError
+from depl.heuristics.depl_paper.models import PaperLabel, Selector
+from depl.heuristics.depl_paper.resources import place_by_rounding
+from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
+from depl.models.decisions import Decision, Stage
+from depl.models.epochs import FinalLoss, load
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.methods import Limits, Outcome
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Termination
+from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.wording import counted, number
+
+OPTIONS = ("eta", "epsilon", "weight", "label", "backtracks")
+PAPER_LEVELS = 200
+"""eta of the paper's evaluation."""
+DEFAULT_EPSILON = 0.01
+DEFAULT_BACKTRACKS = 1000
+
+Choice = TypeVar("Choice", bound=Enum)
+_Kinds = frozenset[tuple[bytes, bytes, int]]
+
+
+@dataclass(frozen=True)
+class _Options:
+    levels: int
+    epsilon: float
+    weight: Weight
+    label: PaperLabel | None
+    backtracks: int
+
+
+def depl_paper(instance: Instance, limits: Limits) -> Outcome:
+    """DepL as printed: data, models and resources one after the other, with blacklists and ways back.
+
+    Covers every instance with l(0) > 0; it proves nothing about cost, and finding nothing proves nothing.
+
+    Raises
+    ------
+    NotCoveredError
+        If l(0) is not positive (the levels of the graph are fractions of it), the graph is too large, or a
+        label that was asked for does not cover a law.
+    InvalidInputError
+        If an option has a value it cannot have.
+    """
+    options = _read_options(limits)
+    target = instance.target
+    if certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss).at_most(
+        target.violation_budget
+    ):
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0, decisions=(record.nothing_to_train(instance),))
+    if not target.initial_loss > 0:
+        raise NotCoveredError(
+            f"levels of loss are fractions of l(0), which is {target.initial_loss:g}; shift the loss scale"
+        )
+    loop = _Loop(instance, limits, options)
+    try:
+        plan = loop.run()
+    except KeyboardInterrupt:
+        return loop.outcome(Termination.INTERRUPTED)
+    except StoppedError:
+        return loop.outcome(Termination.TIME_LIMIT)
+    return loop.outcome(Termination.EXHAUSTED, plan)
+
+
+@dataclass
+class _Loop:
+    """One run: its record, how often it went back, and what came nearest."""
+
+    instance: Instance
+    limits: Limits
+    options: _Options
+    decisions: list[Decision] = field(default_factory=list)
+    backtracks: int = 0
+    choices: int = 0
+    lowest: tuple[float, float, frozenset[str]] | None = None
+    fastest: tuple[float, str] | None = None
+
+    def run(self) -> Plan | None:
+        """The first plan that passes all stages."""
+        for choice in data_choices(self.instance):
+            if self.limits.expired():
+                raise StoppedError
+            self.choices += 1
+            plan = self._with_data(choice)
+            if plan is not None or self._spent():
+                return plan
+        return None
+
+    def outcome(self, termination: Termination, plan: Plan | None = None) -> Outcome:
+        """What the method returns."""
+        reason = None
+        if plan is None and termination is Termination.EXHAUSTED:
+            reason = self._reason()
+        return Outcome(termination, plan, 0.0, reason, decisions=tuple(self.decisions))
+
+    def _with_data(self, choice: DataChoice) -> Plan | None:
+        """Stages 2 and 3 for one choice of data; its own decision stands before theirs."""
+        position = len(self.decisions)
+        plan, outcome = self._with_graph(choice.datasets)
+        self.decisions.insert(position, record.data(choice, outcome, plan is not None))
+        self.backtracks += plan is None
+        return plan
+
+    def _with_graph(self, datasets: frozenset[str]) -> tuple[Plan | None, str]:
+        """A plan with these data, or why there is none."""
+        options, proceed = self.options, lambda: not self.limits.expired()
+        selector = Selector(self.instance, options.levels, options.weight, options.label, proceed)
+        graph, label = selector.graph(datasets)
+        insufficient: set[_Kinds] = set()
+        tried = repeated = 0
+        for path in graph.paths():
+            if self.limits.expired():
+                raise StoppedError
+            names, loss = selector.names(path), selector.final_loss(datasets, path)
+            problem = placement_problem(
+                self.instance, names, {place.name: datasets for place in self.instance.clusters}
+            )
+            if _kinds(problem) in insufficient:
+                repeated += 1
+                continue
+            tried += 1
+            if self._certified(names, path, label, loss):
+                plan = self._placed(names, datasets, problem)
+                if plan is not None:
+                    return plan, "kept"
+                insufficient.add(_kinds(problem))
+            self.backtracks += 1
+            if self._spent():
+                break
+        if not insufficient:
+            return None, self._unreached(selector, graph, label, datasets)
+        more = f", {repeated} more ask the same of the clusters" if repeated else ""
+        return None, f"none of {counted(tried, 'path')} can be placed{more}"
+
+    def _certified(
+        self, names: tuple[str, ...], path: GraphPath, label: AdditiveLabel, loss: FinalLoss
+    ) -> bool:
+        """Whether a path meets the target under the law; recorded either way."""
+        target = self.instance.target
+        violation = certified_violation(loss, target.maximum_loss)
+        met = violation.at_most(target.violation_budget)
+        budget = float(target.violation_budget)
+        self.decisions.append(record.models(names, path, label.name, violation, budget, met))
+        return met
+
+    def _placed(
+        self, names: tuple[str, ...], datasets: frozenset[str], problem: PlacementProblem
+    ) -> Plan | None:
+        """The plan of stage 3; recorded either way."""
+        placed = place_by_rounding(problem, self.options.epsilon)
+        if placed is None:
+            told, outcome = record.epochs(names), "not even split epochs keep the time limits"
+            self.decisions.append(Decision(Stage.RESOURCES, told, outcome, False))
+            return None
+        if placed.feasible:
+            data = dict.fromkeys(problem.clusters, datasets)
+            chosen, price = placed.assignment, placed.multiplier
+            self.decisions.append(record.resources(problem, placed, "kept", True))
+            return placement_plan(self.instance, names, data, problem, chosen, price)
+        needed = placed.fastest_time
+        outcome = f"rounded, it takes {number(needed)} even with all resources"
+        self.decisions.append(record.resources(problem, placed, outcome, False))
+        if self.fastest is None or needed < self.fastest[0]:
+            self.fastest = needed, record.epochs(names)
+        return None
+
+    def _unreached(
+        self, selector: Selector, graph: ModelGraph, label: AdditiveLabel, datasets: frozenset[str]
+    ) -> str:
+        """Why no path meets the target, with the nearest value that the graph reaches."""
+        path = graph.nearest()
+        if path is None:
+            return self._no_epoch(datasets)
+        target, names = self.instance.target, record.epochs(selector.names(path))
+        certified = certified_quantile(selector.final_loss(datasets, path), target.violation_budget).upper
+        lowest = graph.loss(path) + label.surcharge
+        if self.lowest is None or lowest < self.lowest[0]:
+            self.lowest = lowest, certified, datasets
+        return (
+            f"no path of the graph with eta = {self.options.levels} meets {number(target.maximum_loss)}; the "
+            f"lowest, {names}, ends at {number(lowest)} (label {label.name}; certified quantile "
+            f"{number(certified)})"
+        )
+
+    def _no_epoch(self, datasets: frozenset[str]) -> str:
+        """Why no path has a single epoch."""
+        target = self.instance.target
+        if target.maximum_epochs == 0:
+            return "no epoch is allowed"
+        place = most_capable_cluster(self.instance)
+        loads = [
+            load(self.instance, 1, model.name, place, datasets)
+            for model in self.instance.models
+            if self.instance.may_follow(target.initial_model, model.name)
+        ]
+        quickest = min(item.communication + item.work / item.capacity for item in loads)
+        told = f"no epoch keeps the time limits on {place} with all resources"
+        return f"{told}; the quickest takes {number(quickest)}"
+
+    def _spent(self) -> bool:
+        """Whether the loop may not go back once more."""
+        return self.backtracks > self.options.backtracks
+
+    def _reason(self) -> str:
+        """The stage that failed, and the nearest value that was reached."""
+        target = self.instance.target
+        ended = (
+            f"gave up after {self.options.backtracks} ways back" if self._spent() else "all options exhausted"
+        )
+        if self.fastest is not None:
+            needed, names = self.fastest
+            limit = number(target.maximum_time)
+            nearest = f"the nearest total time is {number(needed)} ({names})"
+            return f"resources: no rounded placement keeps T_max {limit}; {nearest}; {ended}"
+        tried = counted(self.choices, "choice") + " of data"
+        if self.lowest is not None:
+            lowest, certified, datasets = self.lowest
+            wanted = f"target {number(target.maximum_loss)} at omega {number(target.quantile_level)}"
+            graph = f"lowest loss in the graph {number(lowest)} (eta = {self.options.levels})"
+            best = f"{graph} with {record.listed(sorted(datasets))} (certified quantile {number(certified)})"
+            return f"models: {wanted} is met by no path on {tried}; {best}; {ended}"
+        return f"models: {self.decisions[-1].outcome} (last of {tried}); {ended}"
+
+
+def _kinds(problem: PlacementProblem) -> _Kinds:
+    """What stage 3 sees of a path: how many epochs ask what of the clusters."""
+    return frozenset(
+        (problem.work[g].tobytes(), problem.communication[g].tobytes(), int(problem.counts[g]))
+        for g in range(len(problem.classes))
+    )
+
+
+def _read_options(limits: Limits) -> _Options:
+    given = limits.options
+    label, epsilon = given.get("label"), given.get("epsilon", DEFAULT_EPSILON)
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
+        raise InvalidInputError(f"must be a positive number, not {epsilon!r}", "epsilon")
+    return _Options(
+        levels=_whole(given.get("eta", PAPER_LEVELS), 1, "eta"),
+        epsilon=float(epsilon),
+        weight=_member(Weight, given.get("weight", Weight.FULL_RESOURCES), "weight"),
+        label=None if label is None else _member(PaperLabel, label, "label"),
+        backtracks=_whole(given.get("backtracks", DEFAULT_BACKTRACKS), 0, "backtracks"),
+    )
+
+
+def _whole(value: object, least: int, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInputError(f"must be a whole number from {least} on, not {value!r}", name)
+    return value
+
+
+def _member(kinds: type[Choice], value: object, name: str) -> Choice:
+    for member in kinds:
+        if value in (member, member.value):
+            return member
+    raise InvalidInputError(f"must be one of {[member.value for member in kinds]}, not {value!r}", name)

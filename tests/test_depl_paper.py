@@ -1,0 +1,352 @@
+"""The literal loop of Fig. 3: its ways back, its record, and what it does on instances solved by hand."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import depl
+from depl.heuristics.depl_paper import method as module
+from depl.heuristics.depl_paper import record
+from depl.heuristics.depl_paper.method import OPTIONS, depl_paper
+from depl.instances.generator import random_instances
+from depl.models.decisions import Decision, Stage
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.laws import Deterministic, Forbidden, InverseGamma, StudentT
+from depl.models.learning import ConstantImprovement, SubsetEpochs, TableDataLaw
+from depl.models.methods import Limits, find
+from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
+from depl.models.result import Result, Solution, Termination
+
+Ask = Callable[..., tuple[int, str, str]]
+
+
+def gaining(name: str, gain: float, work: float = 1.0, size: float = 0.0) -> Model:
+    improvement = ConstantImprovement(noise=Deterministic(value=gain))
+    return Model(name=name, size=size, demand=work, improvement=improvement)
+
+
+def kept(result: Result) -> list[tuple[str, bool]]:
+    return [(item.stage.value, item.kept) for item in result.decisions]
+
+
+@pytest.fixture(scope="module")
+def two_sets(steady: Instance) -> Instance:
+    """T^ = .5 + .2 Q, so K^ T^ is 1.5 * .7 for small, 1 * 1.5 for both, 1.4 * 1.3 for large."""
+    table = (
+        SubsetEpochs(datasets=("small",), epochs=1.5),
+        SubsetEpochs(datasets=("large",), epochs=1.4),
+        SubsetEpochs(datasets=("small", "large"), epochs=1.0),
+    )
+    return steady.replace(
+        datasets=(Dataset(name="small", volume=1), Dataset(name="large", volume=4)),
+        data_law=TableDataLaw(subsets=table),
+        maximum_epochs=2,
+    )
+
+
+@pytest.fixture(scope="module")
+def split_sites() -> Instance:
+    """Sending *wide* takes 1 on slow, more than T_max = .9; quick sends at once and costs 100 times more."""
+    return Instance(
+        name="split-sites",
+        clusters=(
+            Cluster(name="slow", capacity=1000, bandwidth=1, unit_cost=1),
+            Cluster(name="quick", capacity=2000, bandwidth=1e9, unit_cost=100),
+        ),
+        datasets=(Dataset(name="data", volume=1),),
+        models=(gaining("wide", 3, size=1),),
+        target=Target(
+            initial_loss=10, maximum_loss=8, quantile_level=0.9, maximum_epochs=4, maximum_time=0.9
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def optima() -> dict[Instance, Result]:
+    drawn = random_instances(
+        np.random.default_rng([7, 11]), 20, models=(2, 3), datasets=(1, 3), maximum_epochs=(2, 4)
+    )
+    return {instance: depl.solve(instance, "enumerate") for instance in drawn}
+
+
+def test_with_one_choice_at_every_stage_the_closed_form_comes_out(steady: Instance) -> None:
+    result = depl.solve(steady, "depl-paper")
+    # 10 - 2 * 2 = 6; two epochs of c = 8 in 5 - 2 / 2 time: (2 sqrt(3 * 8))**2 / 4
+    assert result.cost == pytest.approx(24)
+    assert (result.termination, result.solution) == (Termination.EXHAUSTED, Solution.FEASIBLE)
+    assert result.lower_bound == 0
+    assert kept(result) == [("data", True), ("models", True), ("resources", True)]
+    assert result.decisions[-1].cost == pytest.approx(24)
+
+
+def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_sets: Instance) -> None:
+    # small gains 2 / 1.5 in each of two epochs, too little for 4; both gain 2
+    result = depl.solve(two_sets, "depl-paper")
+    assert result.cost == pytest.approx((2 * math.sqrt(3 * 10)) ** 2 / 4)
+    assert kept(result) == [("data", False), ("data", True), ("models", True), ("resources", True)]
+    assert result.decisions[0].choice == "small (K^ T^ = 1.05)"
+    assert "ends at 7.4 " in result.decisions[0].outcome  # 26 levels of .05 each, 26.67 in truth
+    assert result.decisions[1].choice == "large, small (K^ T^ = 1.5)"
+
+
+def test_where_all_data_fail_the_nearest_loss_is_told(two_sets: Instance) -> None:
+    result = depl.solve(two_sets.replace(maximum_loss=5.0), "depl-paper")
+    assert (result.plan, result.termination) == (None, Termination.EXHAUSTED)
+    assert result.reason == (
+        "models: target 5 at omega 0.9 is met by no path on 3 choices of data; lowest loss in the graph 6 "
+        "(eta = 200) with large, small (certified quantile 6); all options exhausted"
+    )
+    assert kept(result) == [("data", False)] * 3
+
+
+def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_sites: Instance) -> None:
+    # wide ends lower and comes first; its one epoch is split, rounded to slow, and takes 1.001 there.
+    # lean has nothing to send: slow alone, x = 1 / .9.
+    lean = split_sites.replace(models=(gaining("wide", 3, size=1), gaining("lean", 2)))
+    result = depl.solve(lean, "depl-paper")
+    assert kept(result) == [
+        ("data", True),
+        ("models", True),
+        ("resources", False),
+        ("models", True),
+        ("resources", True),
+    ]
+    assert "takes 1.001 even with all resources" in result.decisions[2].outcome
+    assert [epoch.model for epoch in result.plan.epochs] == ["lean"]
+    assert result.cost == pytest.approx(1 / 0.9)
+
+
+def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(split_sites: Instance) -> None:
+    # on quick the epoch costs 100 / .9; most of it is put on slow, where it is late
+    split_sites = split_sites.replace(maximum_epochs=1)
+    result = depl.solve(split_sites, "depl-paper")
+    assert result.plan is None
+    assert result.reason == (
+        "resources: no rounded placement keeps T_max 0.9; the nearest total time is 1.001 "
+        "(1 epoch: 1 wide); all options exhausted"
+    )
+    assert depl.solve(split_sites, "enumerate").cost == pytest.approx(100 / 0.9)
+
+
+def test_paths_that_ask_the_same_of_the_clusters_are_passed_over(split_sites: Instance) -> None:
+    # the twin asks the same and gains less, so that its path has an end of its own
+    twins = split_sites.replace(
+        models=(gaining("wide", 3, size=1), gaining("twin", 2.5, size=1)), maximum_epochs=1
+    )
+    result = depl.solve(twins, "depl-paper")
+    assert kept(result) == [("data", False), ("models", True), ("resources", False)]
+    assert result.decisions[0].outcome == "none of 1 path can be placed, 1 more ask the same of the clusters"
+
+
+def test_the_loop_goes_back_no_more_often_than_it_may(two_sets: Instance) -> None:
+    given = {count: depl.solve(two_sets, "depl-paper", options={"backtracks": count}) for count in (0, 1)}
+    assert given[0].plan is None
+    assert given[0].reason.endswith("gave up after 0 ways back")
+    assert given[1].plan is not None
+
+
+def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(tiny: Instance) -> None:
+    # tiny by hand: pruned twice has probability 1/2 of missing, once 1/4; omega = .7
+    result = depl.solve(tiny, "depl-paper", options={"label": "expected", "weight": "root"})
+    first, second = (item for item in result.decisions if item.stage is Stage.MODELS)
+    assert (first.kept, second.kept) == (False, True)
+    assert first.outcome == "certified violation 0.5, allowed 0.3"
+    assert result.cost == pytest.approx((4 + 4 + 8**0.5) ** 2 / 3.75 + 1)
+
+
+def test_on_tiny_the_literal_loop_finds_nothing_or_pays_half_more(tiny: Instance) -> None:
+    # E5: Chernoff's bound of three fulls at omega = .7 is 7.97, the true quantile 5; the optimum is 28
+    assert depl.solve(tiny, "depl-paper").plan is None
+    result = depl.solve(tiny, "depl-paper", options={"label": "normal"})
+    assert result.cost == pytest.approx(12**2 / 3.5 + 1)  # three fulls on the cloud, E12
+
+
+def test_e12_counting_epochs_costs_2_40_times_the_optimum() -> None:
+    instance = Instance(
+        name="site",
+        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
+        datasets=(Dataset(name="data", volume=1),),
+        models=(gaining("fast", 1.02, 2.6), gaining("slow", 0.98, 1.0)),
+        other_switches=Forbidden(),
+        target=Target(
+            initial_loss=40, maximum_loss=14.6, quantile_level=0.9, maximum_epochs=30, maximum_time=1.0
+        ),
+    )
+    cost = {
+        weight: depl.solve(instance, "depl-paper", options={"eta": 2000, "weight": weight}).cost
+        for weight in ("full-resources", "root")
+    }
+    assert cost["full-resources"] == pytest.approx(25**2 * 2.6)
+    assert cost["root"] == pytest.approx(26**2)
+
+
+def test_transfers_are_paid_for_the_clusters_that_train(split_sites: Instance) -> None:
+    lean = split_sites.replace(
+        models=(gaining("lean", 2),),
+        transfers=(
+            Transfer(dataset="data", cluster="slow", cost=5),
+            Transfer(dataset="data", cluster="quick", cost=7),
+        ),
+    )
+    result = depl.solve(lean, "depl-paper")
+    assert result.cost == pytest.approx(5 + 1 / 0.9)
+    assert [row.cluster for row in result.plan.data] == ["slow"]
+
+
+def test_nothing_is_trained_for_a_target_that_is_met_already(steady: Instance) -> None:
+    result = depl.solve(steady.replace(maximum_loss=10.0), "depl-paper")
+    assert (result.cost, result.plan.epochs) == (0, ())
+    assert "nothing has to be trained" in result.decisions[0].outcome
+    assert depl.solve(steady.replace(initial_loss=-1.0, maximum_loss=0.0), "depl-paper").cost == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"maximum_epochs": 0}, "models: no epoch is allowed"),
+        ({"maximum_time": 1.0}, "no epoch keeps the time limits on site with all resources"),
+        ({"round_deadline": 1.0}, "the quickest takes 1.3 "),
+    ],
+)
+def test_where_not_one_epoch_is_possible_the_reason_says_why(
+    steady: Instance, changes: dict[str, float], message: str
+) -> None:
+    result = depl.solve(steady.replace(**changes), "depl-paper")
+    assert result.plan is None
+    assert message in result.reason
+
+
+def test_a_round_deadline_alone_is_kept(steady: Instance) -> None:
+    # x = 8 / (2 - .5) in both epochs
+    result = depl.solve(steady.replace(maximum_time=None, round_deadline=2.0), "depl-paper")
+    assert result.cost == pytest.approx(2 * 3 * 8 / 1.5)
+
+
+def test_levels_need_a_positive_initial_loss(steady: Instance) -> None:
+    with pytest.raises(NotCoveredError, match="fractions of l"):
+        depl.solve(steady.replace(initial_loss=-1.0, maximum_loss=-3.0), "depl-paper")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"eta": 0}, "eta: must be a whole number from 1 on"),
+        ({"eta": "auto"}, "eta: must be a whole number from 1 on"),
+        ({"epsilon": 0}, "epsilon: must be a positive number"),
+        ({"epsilon": True}, "epsilon: must be a positive number"),
+        ({"epsilon": "small"}, "epsilon: must be a positive number"),
+        ({"epsilon": math.inf}, "epsilon: must be a positive number"),
+        ({"weight": "gold"}, "weight: must be one of"),
+        ({"label": "certified"}, "label: must be one of"),
+        ({"backtracks": -1}, "backtracks: must be a whole number from 0 on"),
+        ({"zeta": 3}, "takes no option 'zeta'"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(tiny: Instance, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        depl.solve(tiny, "depl-paper", options=options)
+    assert find("depl-paper").options == OPTIONS
+
+
+def heavy_switches(degrees_of_freedom: float) -> Instance:
+    """Two models and a switch law without exponential moments; the target takes a switch."""
+    models = tuple(
+        Model(name=name, size=0, demand=work, improvement=ConstantImprovement(noise=noise))
+        for name, work, noise in (
+            ("fast", 3.0, InverseGamma(mean=1.5, variance=0.05)),
+            ("slow", 1.0, InverseGamma(mean=1.0, variance=0.01)),
+        )
+    )
+    law = StudentT(degrees_of_freedom=degrees_of_freedom, location=0.1, scale=0.1)
+    return Instance(
+        name="heavy",
+        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
+        datasets=(Dataset(name="data", volume=1),),
+        models=models,
+        switches=(Switch(previous="fast", following="slow", law=law),),
+        other_switches=Forbidden(),
+        target=Target(
+            initial_loss=12, maximum_loss=4.5, quantile_level=0.95, maximum_epochs=8, round_deadline=1.0
+        ),
+    )
+
+
+@pytest.mark.parametrize(("degrees", "label"), [(3.0, "label normal"), (1.5, "label expected")])
+def test_without_exponential_moments_the_next_label_takes_over(degrees: float, label: str) -> None:
+    result = depl.solve(heavy_switches(degrees), "depl-paper")
+    assert result.plan is not None
+    chosen = next(item for item in result.decisions if item.stage is Stage.MODELS)
+    assert label in chosen.choice
+
+
+def test_a_label_that_was_asked_for_is_refused_where_it_does_not_cover_a_law() -> None:
+    with pytest.raises(NotCoveredError, match="no exponential moments"):
+        depl.solve(heavy_switches(3.0), "depl-paper", options={"label": "entropic"})
+    with pytest.raises(NotCoveredError, match="needs variances"):
+        depl.solve(heavy_switches(1.5), "depl-paper", options={"label": "normal"})
+
+
+def test_an_initial_model_counts_as_the_one_before(tiny: Instance) -> None:
+    # from pruned, full may not follow: pruned alone gains at most 9 in three epochs
+    started = tiny.replace(initial_model="pruned", maximum_loss=12.0)
+    result = depl.solve(started, "depl-paper", options={"label": "expected"})
+    assert {epoch.model for epoch in result.plan.epochs} == {"pruned"}
+
+
+def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(
+    steady: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = depl_paper(steady, Limits(time_limit=1e-9))
+    assert (outcome.termination, outcome.plan) == (Termination.TIME_LIMIT, None)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "place_by_rounding", stop)
+    outcome = depl_paper(steady, Limits())
+    assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
+    assert [item.stage for item in outcome.decisions] == [Stage.MODELS]
+
+
+@pytest.mark.parametrize("label", [None, "normal"])
+def test_plans_on_random_instances_are_verified_and_cost_no_less_than_the_optimum(
+    label: str | None, optima: dict[Instance, Result]
+) -> None:
+    options = {} if label is None else {"label": label}
+    found = 0
+    for instance, best in optima.items():
+        result = depl.solve(instance, "depl-paper", options=options)  # verifies
+        if result.plan is None:
+            assert result.reason.split(":")[0] in ("models", "resources")
+            continue
+        found += 1
+        assert result.cost >= best.cost * (1 - 1e-9)
+        assert len({frozenset(row.datasets) for row in result.plan.data}) <= 1
+        if result.plan.epochs:
+            last = result.decisions[-1]
+            assert (last.stage, last.kept, last.cost) == (Stage.RESOURCES, True, pytest.approx(result.cost))
+            assert last.lower_bound <= last.cost
+    assert found >= len(optima) / 2
+
+
+def test_the_same_call_gives_the_same_plan(split_sites: Instance) -> None:
+    lean = split_sites.replace(models=(gaining("wide", 3, size=1), gaining("lean", 2)))
+    first, second = (depl.solve(lean, "depl-paper") for _ in range(2))
+    assert (first.plan, first.decisions) == (second.plan, second.decisions)
+
+
+def test_the_command_line_tells_the_decisions_and_takes_eta(ask: Ask) -> None:
+    code, shown, _ = ask("solve", "paper-alexnet-13", "--method", "depl-paper", "--explain")
+    assert code == 0
+    assert "Decisions of depl-paper\n  1. data: training-data (K^ T^ = " in shown
+    assert "2. models: 9 epochs: 9 fast-unsteady" in shown
+    code, shown, _ = ask("solve", "paper-alexnet-13", "--method", "depl-paper", "--eta", 20)
+    assert (code, "eta = 20" in shown) == (5, True)
+
+
+def test_long_lists_are_shortened() -> None:
+    assert record.listed(["a", "b"]) == "a, b"
+    assert record.listed([str(index) for index in range(9)]) == "0, 1, 2, 3, 4, 4 more"
+    assert isinstance(record.nothing_to_train(depl.load("tiny")), Decision)

@@ -1,0 +1,60 @@
+"""Stage 1 of the literal loop: all sets of data in the order of eq. (7)."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from depl.heuristics.datasets.problem import selection_problem
+from depl.heuristics.depl_paper.data import data_choices
+from depl.instances.generator import random_instances
+from depl.models.learning import PowerDataLaw
+from depl.models.problem import Dataset, Instance
+
+DRAWN = random_instances(np.random.default_rng([7, 3]), 40, datasets=(1, 4), maximum_epochs=(1, 2))
+
+
+@pytest.mark.parametrize("instance", DRAWN, ids=lambda instance: instance.name)
+def test_every_set_comes_once_and_in_order(instance: Instance) -> None:
+    problem = selection_problem(instance)
+    choices = list(data_choices(instance))
+    values = {
+        frozenset(problem.names[place] for place in subset): problem.value(frozenset(subset))
+        for size in range(1, problem.size + 1)
+        for subset in itertools.combinations(range(problem.size), size)
+    }
+    assert len(choices) == len(values)
+    assert {choice.datasets for choice in choices} == values.keys()
+    for choice in choices:
+        assert choice.value == pytest.approx(values[choice.datasets], rel=1e-9)
+    ranked = [choice.value for choice in choices]
+    assert ranked == pytest.approx(sorted(ranked), rel=1e-9)
+    assert all(choice.proved for choice in choices)
+
+
+def test_tables_and_formulas_are_both_drawn() -> None:
+    kinds = {type(instance.data_law).__name__ for instance in DRAWN}
+    assert {"TableDataLaw", "NoneType"} < kinds
+    assert len(kinds) >= 4
+
+
+def test_without_a_data_law_the_quickest_dataset_comes_first(tiny: Instance) -> None:
+    # K^ = 1: nothing but the duration of an epoch counts, and data only make it longer
+    sets = (
+        Dataset(name="large", volume=3),
+        Dataset(name="small", volume=1),
+        Dataset(name="middle", volume=2),
+    )
+    instance = tiny.replace(datasets=sets, data_law=None, transfers=())
+    order = [sorted(choice.datasets) for choice in data_choices(instance)]
+    assert order[:2] == [["small"], ["middle"]]
+    assert order[-1] == ["large", "middle", "small"]
+
+
+def test_choices_are_worked_out_one_at_a_time(tiny: Instance) -> None:
+    # 2**60 - 1 sets
+    sets = tuple(Dataset(name=f"d{index}", volume=1 + index / 7) for index in range(60))
+    instance = tiny.replace(datasets=sets, data_law=PowerDataLaw(a=5, p=0.4, base_volume=1), transfers=())
+    first = list(itertools.islice(data_choices(instance), 6))
+    assert len({choice.datasets for choice in first}) == 6
+    assert [choice.value for choice in first] == sorted(choice.value for choice in first)
