@@ -185,3 +185,21 @@ def test_an_improvement_that_hardly_has_a_mean_is_certified_within_the_grids_int
     assert grid.lower <= interval.upper
     assert interval.lower <= grid.upper
     assert interval.width < 1e-6
+
+
+NARROW = StudentT(degrees_of_freedom=8, location=0.01, scale=0.003, lower=0, upper=0.03)
+
+
+@pytest.mark.parametrize(
+    ("maximum_loss", "violation"), [(20.031, 0), (25.0, 0), (16.9, None), (20.0299, None)]
+)
+def test_a_target_outside_the_support_is_met_or_missed_for_sure(maximum_loss, violation):
+    """Just outside and just inside: rates that grow without end would ask for gigabytes of the narrow law."""
+    loss = loss_of((-1.0, PAPER, 3), (1.0, NARROW, 1))
+    interval = certified_violation(loss, maximum_loss)
+    if violation is None:
+        assert 0 <= interval.lower <= interval.upper <= 1
+        assert interval.evaluator == "contour"
+    else:
+        assert interval.exact == interval.lower == interval.upper == violation
+        assert interval.evaluator == "support"

@@ -59,6 +59,8 @@ def certified_violation(loss: FinalLoss, maximum_loss: float) -> Interval:
         exact = exact_violation(loss, maximum_loss)
         return exact if exact is not None else grid_violation(loss, maximum_loss)
     if _smooth(loss):
+        if _always_met(loss, maximum_loss):
+            return Interval(0.0, 0.0, "support", Fraction(0))
         interval = contour_violation(loss, maximum_loss)
         if interval is not None and interval.width <= _USELESS:
             return interval
@@ -199,6 +201,16 @@ def _discrete(loss: FinalLoss) -> bool:
 
 def _smooth(loss: FinalLoss) -> bool:
     return any(decays(term.law) for term, _ in loss.terms)
+
+
+def _always_met(loss: FinalLoss, maximum_loss: float) -> bool:
+    """Whether l_max is above the support of the loss: there Chernoff's bound has no best rate."""
+    greatest, scale = loss.constant, abs(loss.constant) + abs(maximum_loss)
+    for term, count in loss.terms:
+        highest = count * max(term.coefficient * end for end in term.law.support())
+        greatest += highest
+        scale += abs(highest)
+    return greatest + 4 * (len(loss.terms) + 2) * EPSILON * scale < maximum_loss
 
 
 def _check_budget(budget: Fraction) -> None:

@@ -258,7 +258,8 @@ def chernoff_probability(terms: Iterable[tuple[Term, int]], deviation: float) ->
     grid = _abscissa_grid(pairs)
     for _ in range(3):
         exponent = cumulant(pairs, grid) + grid * deviation
-        if np.argmin(exponent) < len(grid) - 1:
+        # Higher rates say nothing about so small a probability, and near the end of a support never cease to.
+        if np.argmin(exponent) < len(grid) - 1 or exponent.min() <= math.log(_SMALLEST_PROBABILITY):
             break
         grid = grid * (grid[-1] / grid[0]) ** 0.9
     return math.exp(max(min(float(exponent.min()), 0.0), math.log(_SMALLEST_PROBABILITY)))
