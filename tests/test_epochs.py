@@ -290,6 +290,9 @@ READERS = {
     "models/verifier_reading.py": EVERYTHING,  # reads them a second time, on purpose
     # stage 1 weighs K^ itself, over all volumes, and not what an epoch of a plan gains
     "heuristics/datasets/epochs_needed.py": {"data_law", "epochs_needed"} | DATA_LAWS,
+    # the rest of a run is an instance again, so its laws have to be written, not only read
+    "models/observed_state.py": {"improvement", "InverseSqrtImprovement", "ConstantImprovement"}
+    | {"Improvement", "TabledImprovement"},
     "models/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
 }
 

@@ -1,0 +1,289 @@
+r"""Plan again from an observed state; and the rule by which that keeps the promise made at the start.
+
+What a re-plan promises holds *given the state*: the rest of the run meets the target with probability omega.
+A policy that re-plans with the same omega whenever it likes does not deliver omega over all runs: in lucky
+states the old rest would do better than omega, and exactly that surplus is spent (`docs/replanning`,
+`depl.instances.spent_promise`).
+
+The rule that keeps the promise. Let V(s) be the conditional probability of missing the target in state s if
+the plan in force is followed, and change plans in s only if the new V(s) is not above the old one. Between
+two changes V is a martingale (tower property), at a change it does not rise; so over the whole run E V does
+not rise. It starts at 1 - omega or below and ends as the probability of missing the target.
+
+"Not above" is decided by certified intervals: the *upper* end of the new one against the *lower* end of the
+old one. The old rest itself may always be kept, certificate or not.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+import msgspec
+
+from depl.models.allocation import allocate
+from depl.models.evaluation import Evaluation, epoch_loads, evaluate, final_loss
+from depl.models.methods import Progress, find
+from depl.models.observed_state import (
+    State,
+    check_state,
+    remaining_instance,
+    remaining_plan,
+    sunk_cost,
+    time_is_up,
+)
+from depl.models.plan import Plan
+from depl.models.problem import SMALLEST_VIOLATION_BUDGET, Instance
+from depl.models.result import Result, Solution, Termination
+from depl.models.risk.certify import certified_violation
+from depl.models.risk.discrete import ATOM_TOLERANCE
+from depl.models.risk.interval import Interval
+from depl.models.scenarios.draws import Scenarios
+from depl.models.solve import solve
+
+_LEAST_LEVEL = 1e-3
+_SAME_COST = 1e-9
+
+
+class Choice(Enum):
+    """Which rest to follow."""
+
+    NEW = "new"
+    """The new rest."""
+    OLD = "old"
+    """The old rest as it was planned: it is allowed, and nothing that is allowed is known to be cheaper."""
+    RETIMED = "retimed"
+    """The epochs of the old rest with other resources, the cheapest for the time that is left."""
+    STOP = "stop"
+    """Neither: the old rest cannot meet the target any more and no other does, so stopping loses nothing."""
+    NONE = "none"
+    """Nothing is known that is allowed."""
+
+
+@dataclass(frozen=True)
+class OldRest:
+    """The epochs of the old plan that are still to come, seen from the state.
+
+    Attributes
+    ----------
+    plan : Plan
+        For the remaining instance.
+    evaluation : Evaluation
+        Its cost to go, time and conditional violation.
+    broken : tuple of str
+        The limits that it does not keep, the loss target apart; T_max may be one if training was slow.
+    keeps_omega : bool
+        Whether it certainly meets the target with probability omega, given the state.
+    retimed : Plan or None
+        The same epochs with the cheapest resources for the time that is left, and so with the same law of the
+        final loss; None if no resources keep the limits.
+    """
+
+    plan: Plan
+    evaluation: Evaluation
+    broken: tuple[str, ...]
+    keeps_omega: bool
+    retimed: Plan | None
+
+
+@dataclass(frozen=True)
+class Replanning:
+    """What became of a plan, and what may take its place.
+
+    Attributes
+    ----------
+    state : State
+    remaining : Instance or None
+        The instance that was solved; None if the time is up.
+    met : bool
+        Whether the observed loss meets the target, so that stopping now costs nothing.
+    old : OldRest
+    result : Result
+        The new rest, with its certificates conditional on the state.
+    sunk_cost : float
+        What was paid before, as planned [cost].
+    level : float
+        What was asked of the new rest: omega, or with ``keep_promise`` the conditional probability of the old
+        rest, rounded up.
+    choice : Choice
+    plan : Plan or None
+        The rest to follow, for ``remaining``; None if there is none.
+    cost_to_go : float or None
+        What that costs [cost].
+    """
+
+    state: State
+    remaining: Instance | None
+    met: bool
+    old: OldRest
+    result: Result
+    sunk_cost: float
+    level: float
+    choice: Choice
+    plan: Plan | None
+    cost_to_go: float | None
+
+    @property
+    def total_cost(self) -> float | None:
+        """Cost of the whole run, what is paid and what is to go [cost]."""
+        return None if self.cost_to_go is None else self.sunk_cost + self.cost_to_go
+
+
+def replan(
+    instance: Instance,
+    plan: Plan,
+    state: State,
+    method: str = "enumerate",
+    *,
+    keep_promise: bool = False,
+    gap: float = 0.0,
+    time_limit: float | None = None,
+    seed: int = 0,
+    scenarios: int | Scenarios | None = None,
+    progress: Progress | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Replanning:
+    """Plan the rest of a run again, seen from an observed state.
+
+    Parameters
+    ----------
+    instance : Instance
+        The whole problem.
+    plan : Plan
+        The plan that the run followed.
+    state : State
+        Where it stands.
+    method : str
+        A registered method; it and all that follows as in `depl.models.solve.solve`.
+    keep_promise : bool
+        Ask of the new rest what the old rest would deliver given the state, instead of omega: then the
+        promise made at the start holds over all runs, however often it is planned again.
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan does not speak of the instance, the state is impossible (`check_state`), or as
+        `depl.models.solve.solve`.
+    VerificationError
+        As `depl.models.solve.solve`.
+    """
+    check_state(instance, state, plan)
+    find(method)
+    old = _old_rest(instance, plan, state)
+    level = _level(instance, old) if keep_promise else instance.target.quantile_level
+    reason = time_is_up(instance, state)
+    remaining = None if reason else remaining_instance(instance, state).replace(quantile_level=level)
+    if remaining is None:
+        result = _too_late(method, seed, reason)
+    else:
+        result = solve(
+            remaining,
+            method,
+            gap=gap,
+            time_limit=time_limit,
+            seed=seed,
+            scenarios=scenarios,
+            progress=progress,
+            options=options,
+        )
+    allowed = [] if remaining is None else list(_allowed(remaining, old, result, keep_promise))
+    choice, chosen, cost = _cheapest(allowed)
+    met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + ATOM_TOLERANCE
+    sunk = sunk_cost(instance, plan, state)
+    return Replanning(state, remaining, met, old, result, sunk, level, choice, chosen, cost)
+
+
+def not_above(new: Interval, old: Interval) -> bool:
+    """Whether one probability is certified not to exceed another."""
+    return new.at_most(Fraction(old.lower) if old.exact is None else old.exact)
+
+
+def promising_level(violation: Interval) -> float:
+    """The least quantile level we can write that asks for no more violation than a certified one.
+
+    A plan that keeps this level misses the target at most as often as the lower end of ``violation``, which a
+    budget below the smallest one cannot say: there, `not_above` has to decide.
+    """
+    budget = Fraction(violation.lower) if violation.exact is None else violation.exact
+    budget = max(budget, SMALLEST_VIOLATION_BUDGET)
+    level = max(float(1 - budget), _LEAST_LEVEL)
+    while 1 - Fraction(repr(level)) > budget:
+        level = math.nextafter(level, 1.0)
+    return min(level, float(1 - SMALLEST_VIOLATION_BUDGET))
+
+
+def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
+    late = time_is_up(instance, state) is not None
+    # Late or not, the loss and the cost to go are what they are; only the limit of time has no value then.
+    frame = instance.replace(maximum_time=2 * state.elapsed_time) if late else instance
+    rest = remaining_plan(plan, state)
+    seen = remaining_instance(frame, msgspec.structs.replace(state, instance=None))
+    evaluation = evaluate(seen, rest, quantile=False)
+    broken = [item.name for item in evaluation.constraints if not item.satisfied and item.equation != "(3)"]
+    return OldRest(
+        plan=rest,
+        evaluation=evaluation,
+        broken=tuple(dict.fromkeys(broken + (["training time"] if late else []))),
+        keeps_omega=evaluation.violation.at_most(instance.target.violation_budget),
+        retimed=None if late else _retimed(seen, rest),
+    )
+
+
+def _retimed(seen: Instance, rest: Plan) -> Plan | None:
+    target = seen.target
+    if len(rest.epochs) > target.maximum_epochs:
+        return None
+    allocation = allocate(epoch_loads(seen, rest), target.maximum_time, target.round_deadline)
+    if not allocation.feasible:
+        return None
+    epochs = zip(rest.epochs, allocation.resources.tolist(), strict=True)
+    changed = tuple(msgspec.structs.replace(item, resources=value) for item, value in epochs)
+    return msgspec.structs.replace(rest, epochs=changed)
+
+
+def _level(instance: Instance, old: OldRest) -> float:
+    """What the rule asks of the new rest; omega where the old rest is lost and the rule asks nothing."""
+    violation = old.evaluation.violation
+    return instance.target.quantile_level if _lost(violation) else promising_level(violation)
+
+
+def _lost(violation: Interval) -> bool:
+    return violation.lower >= 1
+
+
+def _too_late(method: str, seed: int, reason: str | None) -> Result:
+    nothing = (None, None, math.inf)
+    return Result(Termination.INFEASIBLE, Solution.NONE, method, *nothing, reason=reason, seed=seed)
+
+
+def _allowed(
+    remaining: Instance, old: OldRest, result: Result, keep_promise: bool
+) -> Iterator[tuple[Choice, Plan, float]]:
+    """What may be followed, with its cost to go."""
+    violation = old.evaluation.violation
+    if keep_promise and _lost(violation):
+        # The rule would allow everything; but what reaches omega is worth more than what reaches nothing.
+        if result.plan is None:
+            yield Choice.STOP, Plan(), 0.0
+    elif keep_promise or old.keeps_omega:
+        if not old.broken:
+            yield Choice.OLD, old.plan, old.evaluation.cost
+        if old.retimed is not None:
+            yield Choice.RETIMED, old.retimed, evaluate(remaining, old.retimed, quantile=False).cost
+    if result.plan is not None and result.cost is not None:
+        loss = final_loss(remaining, result.plan)
+        found = certified_violation(loss, remaining.target.maximum_loss)
+        if not keep_promise or not_above(found, violation):
+            yield Choice.NEW, result.plan, result.cost
+
+
+def _cheapest(
+    allowed: Sequence[tuple[Choice, Plan, float]],
+) -> tuple[Choice, Plan | None, float | None]:
+    """The first of those that cost the same."""
+    best: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
+    for choice, plan, cost in allowed:
+        if best[2] is None or cost < best[2] * (1 - _SAME_COST):
+            best = choice, plan, cost
+    return best

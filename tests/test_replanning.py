@@ -1,0 +1,318 @@
+"""Re-planning: the promise given the state, what the old rest does, and the rule for keeping a promise."""
+
+import math
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import depl
+from depl.instances.spent_promise import promised_plan, spent_promise
+from depl.models.errors import InvalidInputError
+from depl.models.evaluation import evaluate, plan_steps
+from depl.models.laws import Deterministic, Empirical
+from depl.models.methods import register
+from depl.models.observed_state import State, planned_state
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import (
+    SMALLEST_VIOLATION_BUDGET,
+    ConstantImprovement,
+    Dataset,
+    Model,
+    PowerDataLaw,
+    Transfer,
+)
+from depl.models.replanning import Choice, not_above, promising_level, replan
+from depl.models.risk.interval import Interval
+
+UNLUCKY = State(epoch=1, loss=2, model="full")
+LUCKY = State(epoch=1, loss=1, model="full")
+
+
+def models_of(plan):
+    return [epoch.model for epoch in plan.epochs]
+
+
+# --- the rest, old and new -----------------------------------------------------------------------------
+
+
+def test_nothing_changes_where_the_run_went_as_planned(steady, steady_plan):
+    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 8.0))
+    assert found.choice is Choice.OLD
+    assert found.old.keeps_omega
+    assert found.result.termination is depl.Termination.OPTIMAL
+    assert found.result.cost == pytest.approx(12)
+    assert (found.sunk_cost, found.cost_to_go, found.total_cost) == pytest.approx((12, 12, 24))
+    assert not found.met
+
+
+def test_a_run_that_lags_gets_another_epoch(steady, steady_plan):
+    """8.5 left to 6 needs two more epochs in 2.5: 2 * 8 / x + 1 = 2.5, that is x = 32 / 3 > r = 10."""
+    state = planned_state(steady, steady_plan, 1, 8.5)
+    found = replan(steady, steady_plan, state)
+    assert (found.choice, found.plan) == (Choice.NONE, None)
+    assert found.result.termination is depl.Termination.INFEASIBLE
+    assert found.old.evaluation.violation.exact == 1
+    roomier = steady.replace(maximum_time=6)
+    found = replan(roomier, steady_plan, msgspec.structs.replace(state, instance=None))
+    assert found.choice is Choice.NEW
+    assert len(found.plan.epochs) == 2
+    assert found.cost_to_go == pytest.approx(3 * (2 * 8) * 2 / 2.5)
+    assert found.total_cost == pytest.approx(12 + 38.4)
+    assert depl.check(found.remaining, found.plan).ok
+
+
+def test_a_run_that_is_ahead_stops_now_at_no_cost(steady, steady_plan):
+    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6.0))
+    assert found.met
+    assert (found.choice, found.plan.epochs, found.cost_to_go, found.total_cost) == (Choice.NEW, (), 0, 12)
+
+
+def test_a_target_met_within_the_tolerance_of_atoms_is_met(steady, steady_plan):
+    assert replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 0.9e-9)).met
+    assert not replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 1.1e-9)).met
+
+
+def test_other_data_may_be_used_and_what_is_there_is_free(steady):
+    """Half of the data gains 1 per epoch; 4 are missing in two epochs, so all data are needed."""
+    instance = steady.replace(
+        datasets=(Dataset(name="left", volume=2), Dataset(name="right", volume=2)),
+        transfers=(
+            Transfer(dataset="left", cluster="site", cost=5),
+            Transfer(dataset="right", cluster="site", cost=7),
+        ),
+        data_law=PowerDataLaw(p=1),
+        maximum_time=20,
+    )
+    plan = Plan(
+        data=(ClusterData(cluster="site", datasets=("left",)),),
+        epochs=(PlannedEpoch(model="net", cluster="site", resources=4),) * 3,
+    )
+    assert evaluate(instance, plan, quantile=False).expected_loss == 7
+    found = replan(instance, plan, planned_state(instance, plan, 1, 10.0))
+    assert found.result.plan.datasets("site") == {"left", "right"}
+    new = evaluate(found.remaining, found.result.plan)
+    assert new.transfer_cost == 7
+    assert found.sunk_cost == 5 + 3 * 4
+    assert found.total_cost == pytest.approx(found.sunk_cost + 7 + new.resource_cost)
+
+
+def test_time_that_is_up_is_infeasible_and_the_old_rest_is_still_judged(steady, steady_plan):
+    late = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=5.5)
+    found = replan(steady, steady_plan, late)
+    assert (found.choice, found.remaining, found.plan) == (Choice.NONE, None, None)
+    assert found.result.termination is depl.Termination.INFEASIBLE
+    assert found.result.lower_bound == math.inf
+    assert found.result.reason.startswith("resources: T_max = 5 was passed")
+    assert found.old.evaluation.violation.exact == 0
+    assert found.old.evaluation.cost == pytest.approx(12)
+    assert found.old.broken == ("training time",)
+    assert found.total_cost is None
+
+
+def test_an_old_rest_that_slow_training_has_made_too_long_is_not_kept(steady, steady_plan):
+    slow = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=3.0)
+    found = replan(steady, steady_plan, slow)
+    assert found.old.broken == ("training time",)
+    assert found.choice is Choice.RETIMED
+    assert found.plan.epochs[0].resources == pytest.approx(8 / 1.5)
+    assert found.cost_to_go == pytest.approx(found.result.cost) == pytest.approx(16)
+    assert depl.check(found.remaining, found.plan).ok
+
+
+def test_a_run_that_was_quick_may_go_on_with_fewer_resources_under_the_rule(bell, steady_plan):
+    """The same epochs have the same law, so this keeps the promise without any certificate."""
+    quick = State(epoch=1, loss=8, model="net", elapsed_time=1)
+    found = replan(bell, steady_plan, quick, keep_promise=True)
+    assert found.choice is Choice.RETIMED
+    assert found.plan.epochs[0].resources == pytest.approx(8 / 3.5)
+    assert found.cost_to_go == pytest.approx(3 * 8 / 3.5)
+    assert found.old.evaluation.cost == pytest.approx(12)
+
+
+def test_the_plan_may_have_been_made_by_a_re_plan(tiny):
+    """From the rest as an instance, with its plan and a state of its own, one can go on."""
+    first = depl.solve(tiny).plan
+    once = replan(tiny, first, planned_state(tiny, first, 1, 13.0))
+    assert once.choice is Choice.NEW or once.choice is Choice.NONE
+    lucky = replan(tiny, first, planned_state(tiny, first, 1, 9.0))
+    rest, plan = lucky.remaining, msgspec.structs.replace(lucky.plan, instance=None)
+    state = planned_state(rest, plan, 1, 7.0)
+    again = replan(rest, plan, state)
+    assert again.remaining.target.maximum_epochs == 1
+    assert lucky.sunk_cost + again.sunk_cost + again.old.evaluation.cost == pytest.approx(lucky.total_cost)
+
+
+def test_every_method_works_on_the_rest(tiny):
+    plan = depl.solve(tiny).plan
+    state = planned_state(tiny, plan, 1, 13.0)
+    wanted = replan(tiny, plan, state).result
+    for method in ("exact", "milp"):
+        options = {"scenarios": 40} if method == "milp" else {}
+        found = replan(tiny, plan, state, method, **options)
+        if method == "exact":
+            assert found.result.cost == pytest.approx(wanted.cost)
+        assert found.result.method == method
+        assert found.result.instance == found.remaining.fingerprint
+
+
+def test_a_method_that_does_not_exist_is_refused_even_when_time_is_up(steady, steady_plan):
+    late = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=5.5)
+    with pytest.raises(InvalidInputError, match="no method 'magic'"):
+        replan(steady, steady_plan, late, "magic")
+
+
+# --- the rule that keeps the promise -------------------------------------------------------------------
+
+
+def test_without_the_rule_omega_is_asked_again_and_with_it_what_the_old_rest_delivers():
+    instance, plan = spent_promise(), promised_plan()
+    assert replan(instance, plan, UNLUCKY).level == 0.95
+    assert replan(instance, plan, UNLUCKY, keep_promise=True).level == 0.81
+    assert replan(instance, plan, LUCKY, keep_promise=True).level == float(1 - SMALLEST_VIOLATION_BUDGET)
+
+
+def test_a_new_rest_that_misses_a_little_more_often_is_not_taken_under_the_rule():
+    """A method that returns what omega allows, whatever was asked, is overruled by the certificates."""
+    instance, plan = spent_promise(), promised_plan()
+    cheap = replan(instance, plan, LUCKY).plan
+
+    def careless(rest, limits):
+        """Return the cheap plan if the verifier would let it pass."""
+        return cheap_for(rest, cheap) if rest.target.quantile_level <= 0.95 else None
+
+    register("replanning-careless", careless)
+    assert replan(instance, plan, LUCKY, "replanning-careless").choice is Choice.NEW
+    kept = replan(instance, plan, LUCKY, "replanning-careless", keep_promise=True)
+    assert kept.choice is Choice.OLD
+    assert models_of(kept.plan) == ["distilled"]
+
+
+def cheap_for(rest, plan):
+    return msgspec.structs.replace(plan, instance=rest.fingerprint, claims=None)
+
+
+def test_a_count_of_scenarios_does_not_count_as_a_promise():
+    """On few scenarios the cheap rest looks good enough for any level; the law decides."""
+    found = replan(spent_promise(), promised_plan(), LUCKY, "milp", scenarios=3, seed=1, keep_promise=True)
+    assert models_of(found.result.plan) == ["pruned"]
+    assert found.choice is Choice.OLD
+
+
+def lost_instance(steady):
+    """The epoch of ``net`` gains 2 for sure, that of ``leap`` 6; from 9.5 ``net`` cannot reach 4 any more."""
+    leap = Model(name="leap", size=1, demand=4, improvement=ConstantImprovement(noise=Deterministic(value=6)))
+    return steady.replace(models=(*steady.models, leap), maximum_loss=4, maximum_time=20)
+
+
+def test_an_old_rest_that_is_lost_asks_for_omega_again(steady, steady_plan):
+    found = replan(
+        lost_instance(steady), steady_plan, State(epoch=1, loss=9.5, model="net"), keep_promise=True
+    )
+    assert found.old.evaluation.violation.exact == 1
+    assert found.level == 0.9
+    assert found.choice is Choice.NEW
+    assert models_of(found.plan) == ["leap"]
+
+
+def test_with_nothing_to_win_stopping_loses_nothing(steady, steady_plan):
+    state = State(epoch=1, loss=40, model="net", elapsed_time=2)
+    found = replan(lost_instance(steady), steady_plan, state, keep_promise=True)
+    assert (found.choice, found.plan, found.cost_to_go) == (Choice.STOP, Plan(), 0)
+    assert replan(lost_instance(steady), steady_plan, state).choice is Choice.NONE
+
+
+def test_stopping_on_the_target_is_allowed_by_the_rule(bell, steady_plan):
+    """Losses may rise: the old rest may leave the target again, stopping may not."""
+    found = replan(bell, steady_plan, State(epoch=1, loss=5.9, model="net"), keep_promise=True)
+    assert found.old.evaluation.violation.lower > 0
+    assert (found.choice, found.plan) == (Choice.NEW, msgspec.structs.replace(found.plan, epochs=()))
+    assert found.cost_to_go == 0
+
+
+def test_over_all_runs_the_rule_delivers_at_least_what_was_promised(tiny):
+    """Every sequence of outcomes of a discrete instance, planned again after every epoch."""
+    first = depl.solve(tiny).plan
+    promised = 1 - evaluate(tiny, first, quantile=False).violation.exact
+    assert promised == Fraction(3, 4)
+    kept = delivered(tiny, first, keep_promise=True)
+    assert kept >= promised
+
+
+def delivered(instance, plan, *, keep_promise):
+    """Probability of ending at the target if the rest is planned again after every epoch."""
+    plan = msgspec.structs.replace(plan, instance=None)
+    if not plan.epochs:
+        return Fraction(instance.target.initial_loss <= instance.target.maximum_loss + 1e-9)
+    total = Fraction(0)
+    for loss, share in outcomes_of_first_epoch(instance, plan):
+        state = planned_state(instance, plan, 1, loss)
+        found = replan(instance, plan, state, keep_promise=keep_promise)
+        if found.plan is not None:
+            total += share * delivered(found.remaining, found.plan, keep_promise=keep_promise)
+    return total
+
+
+def outcomes_of_first_epoch(instance, plan):
+    """Loss after epoch 1 and its probability."""
+    step = plan_steps(instance, plan)[0]
+    outcomes = [(instance.target.initial_loss + step.shift, Fraction(1))]
+    for term in step.terms:
+        assert isinstance(term.law, Empirical)
+        size = len(term.law.values)
+        outcomes = [
+            (loss + term.coefficient * value, share / size)
+            for loss, share in outcomes
+            for value in term.law.values
+        ]
+    return outcomes
+
+
+@given(st.fractions(0, 1))
+def test_the_level_of_a_promise_asks_for_no_more_violation_than_the_old_rest_has(violation):
+    exact = Interval(float(violation), float(violation), "given", violation)
+    level = promising_level(exact)
+    assert 0 < level < 1
+    budget = 1 - Fraction(repr(level))
+    assert budget >= SMALLEST_VIOLATION_BUDGET
+    assert budget <= max(violation, SMALLEST_VIOLATION_BUDGET)
+    if SMALLEST_VIOLATION_BUDGET <= violation <= Fraction(999, 1000):
+        assert budget >= violation - Fraction(1, 10**15)
+
+
+@pytest.mark.parametrize("value", ["0.05", "0.19", "0.25", "0.3", "0.999"])
+def test_the_level_of_a_written_decimal_is_exact(value):
+    violation = Fraction(value)
+    level = promising_level(Interval(float(value), float(value), "given", violation))
+    assert 1 - Fraction(repr(level)) == violation
+
+
+def test_intervals_are_compared_end_against_end():
+    old = Interval(0.1, 0.2, "given")
+    assert not_above(Interval(0.05, 0.1, "given"), old)
+    assert not not_above(Interval(0.05, 0.11, "given"), old)
+    third = Interval(0.33, 0.34, "given", Fraction(1, 3))
+    assert not_above(third, third)
+    assert not not_above(old, old)
+
+
+def test_whatever_is_chosen_misses_at_most_as_often_as_the_old_rest(bell, steady_plan):
+    """By the closed form of normal increments, in states from lucky to hopeless."""
+    instance = bell.replace(maximum_epochs=4, maximum_time=20)
+    chosen = set()
+    for loss in np.linspace(5.5, 14, 18).tolist():
+        state = State(epoch=1, loss=loss, model="net", elapsed_time=2.5)
+        found = replan(instance, steady_plan, state, keep_promise=True)
+        length = len(found.plan.epochs)
+        assert missed(loss, length) <= missed(loss, 1) * (1 + 1e-12)
+        chosen.add((found.choice, length))
+    assert {(Choice.NEW, 0), (Choice.RETIMED, 1)} <= chosen
+
+
+def missed(loss, epochs):
+    """P(loss - 2 K - sqrt(K) Z > 6)."""
+    return stats.norm.sf((6 - loss + 2 * epochs) / math.sqrt(epochs)) if epochs else float(loss > 6)
