@@ -1,0 +1,115 @@
+"""Cost over the proven optimum of ``depl``, the paper's method and its benchmarks, on 1000 random instances.
+
+The instances (`depl.benchmarks.random_family`) are drawn before anything is solved. ``exact`` gives each its
+proven optimum, a proof that it has no plan, or a certified lower bound when its time is up; the latter stay
+in the table with their ratio to that bound, apart from the others. What the paper's methods refuse is
+counted.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from depl.benchmarks.random_family import competitive_family
+from depl.benchmarks.ratios import Row, answer, compared, figures_of
+from depl.benchmarks.registry import Case, Goal
+from depl.instances.library import load
+from depl.models.errors import NotCoveredError
+from depl.models.methods import registered
+from depl.models.problem import Instance
+from depl.models.solve import solve
+
+METHODS: tuple[tuple[str, float, float], ...] = (
+    ("depl", 10.0, 0.0),
+    ("depl-paper", 10.0, 0.0),
+    ("expected-greedy", 10.0, 0.0),
+    ("expected-cost", 10.0, 0.0),
+)
+"""Name, time limit [s] and gap of what is compared."""
+
+_COUNT, _REFERENCE_SECONDS = 1000, 10.0
+_GOALS = (
+    Goal("depl_compared", "plans of `depl` compared with proven optima", ">=", 900),
+    Goal("depl_mean_ratio", "mean cost of `depl` over the optimum", "<=", 1.005),
+    Goal("depl_largest_ratio", "largest cost of `depl` over the optimum", "<=", 1.05),
+    Goal("depl_false_infeasible", "feasible instances that `depl` calls infeasible", "==", 0),
+    Goal("depl_missed", "feasible instances without a plan of `depl`", "==", 0),
+    Goal("depl_rejected", "plans of `depl` that the verifier rejects", "==", 0),
+    Goal("depl_wrong_bounds", "lower bounds of `depl` above the optimum", "==", 0),
+    Goal("depl_below_optimum", "plans of `depl` cheaper than a proven optimum", "==", 0),
+    Goal("optima_that_switch_share", "share of optima that switch the model", ">=", 0.3),
+    Goal(
+        "optima_with_less_data_or_more_clusters_share",
+        "share of optima with less than all data or several clusters",
+        ">=",
+        0.3,
+    ),
+)
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    instances = competitive_family(rng, 2 if smoke else _COUNT)
+    known = {method.name for method in registered()}
+    methods = [row for row in METHODS if row[0] in known]
+    for method in ("exact", *(name for name, _, _ in methods)):
+        _warm_up(method)
+    rows = [_row(instance, methods, smoke) for instance in instances]
+    values: dict[str, object] = {
+        **dict.fromkeys(goal.name for goal in _GOALS),  # a goal of an absent method is not met
+        "instances": len(rows),
+        "absent_methods": [name for name, _, _ in METHODS if name not in known],
+        "reference_seconds_allowed": _REFERENCE_SECONDS,
+        "seconds_allowed": {name: limit for name, limit, _ in METHODS},
+        **_reference(instances, rows),
+    }
+    for method, _, _ in methods:
+        values |= figures_of(method, rows)
+    return values
+
+
+def _warm_up(method: str) -> None:
+    """Compile, or read from the cache, whatever a method compiles."""
+    try:
+        solve(load("tiny"), method, time_limit=60)
+    except NotCoveredError:
+        return
+
+
+def _row(instance: Instance, methods: Sequence[tuple[str, float, float]], smoke: bool) -> Row:
+    seconds = 2.0 if smoke else _REFERENCE_SECONDS
+    limited = [(name, min(limit, seconds), gap) for name, limit, gap in methods]
+    return compared(instance, answer(instance, "exact", seconds), limited)
+
+
+def _reference(instances: tuple[Instance, ...], rows: list[Row]) -> dict[str, object]:
+    """What ``exact`` proved, and how varied its optima are."""
+    seconds = [row.reference.seconds for row in rows]
+    optima = [
+        (instance, row.reference.result)
+        for instance, row in zip(instances, rows, strict=True)
+        if row.reference.optimal and row.reference.result is not None
+    ]
+    plans = [(instance, result.plan) for instance, result in optima if result.plan is not None]
+    switching = [len({epoch.model for epoch in plan.epochs}) > 1 for _, plan in plans]
+    chosen = [
+        len(plan.data) > 1 or any(len(item.datasets) < len(instance.datasets) for item in plan.data)
+        for instance, plan in plans
+    ]
+    return {
+        "proved_optimal": sum(row.reference.optimal for row in rows),
+        "proved_infeasible": sum(row.reference.infeasible for row in rows),
+        "unproved": sum(not (row.reference.optimal or row.reference.infeasible) for row in rows),
+        "optima_that_switch_share": float(np.mean(switching)) if plans else None,
+        "optima_with_less_data_or_more_clusters_share": float(np.mean(chosen)) if plans else None,
+        "reference_median_seconds": float(np.median(seconds)),
+        "reference_mean_seconds": float(np.mean(seconds)),
+    }
+
+
+CASE = Case(
+    name="competitive-ratio",
+    summary="Cost over the proven optimum of four methods on 1000 random instances drawn beforehand.",
+    goals=_GOALS,
+    run=_run,
+    seed=240214346,
+)

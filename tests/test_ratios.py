@@ -1,0 +1,143 @@
+"""Ratios to proven optima are formed where there is an optimum, and every failure of a method is counted."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.random_family import SIZES, competitive_family
+from depl.benchmarks.ratios import Answer, Row, answer, compared, figures_of, ratio
+from depl.models import methods
+from depl.models.errors import NotCoveredError
+from depl.models.methods import Limits, Outcome, register
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import Instance
+from depl.models.result import Termination
+
+NONE = Answer("exhausted", math.inf, -math.inf, 0.1)
+INFEASIBLE = Answer("infeasible", math.inf, math.inf, 0.1)
+
+
+def proved(cost: float) -> Answer:
+    return Answer("optimal", cost, cost, 0.1)
+
+
+def held(cost: float, bound: float = -math.inf, seconds: float = 0.1) -> Answer:
+    return Answer("exhausted", cost, bound, seconds)
+
+
+def rows(*pairs: tuple[Answer, Answer]) -> list[Row]:
+    return [Row(f"r{index}", reference, {"m": given}) for index, (reference, given) in enumerate(pairs)]
+
+
+def test_ratios_are_formed_with_proven_optima_only():
+    found = figures_of("m", rows((proved(10), held(12)), (proved(4), held(4)), (held(9, 5), held(7, 6))))
+    assert found["m_compared"] == 2
+    assert found["m_mean_ratio"] == pytest.approx(1.1)
+    assert found["m_largest_ratio"] == 1.2
+    assert found["m_optimal_share"] == 0.5
+    assert found["m_found"] == 3
+
+
+def test_unproved_instances_are_compared_with_the_best_certified_bound():
+    found = figures_of("m", rows((held(9, 5), held(7, 6)), (held(9, 5), held(8, 4)), (NONE, held(3, 0))))
+    assert found["m_unproved_compared"] == 3
+    assert found["m_unproved_without_bound"] == 1
+    assert found["m_unproved_largest_ratio_to_bound"] == pytest.approx(8 / 5)
+    assert found["m_unproved_mean_ratio_to_bound"] == pytest.approx((7 / 6 + 8 / 5) / 2)
+    assert found["m_mean_ratio"] is None
+
+
+def test_a_bit_above_the_optimum_counts_as_optimal_and_more_does_not():
+    found = figures_of("m", rows((proved(1), held(1 + 9e-7)), (proved(1), held(1 + 2e-6))))
+    assert found["m_optimal_share"] == 0.5
+
+
+def test_quantiles_are_ratios_that_occur():
+    ratios = [1 + index / 100 for index in range(100)]
+    found = figures_of("m", rows(*((proved(1), held(value)) for value in ratios)))
+    assert found["m_quantile_90_ratio"] in ratios
+    assert found["m_quantile_90_ratio"] == pytest.approx(1.9)
+    assert found["m_quantile_99_ratio"] == ratios[-1]
+
+
+def test_a_feasible_instance_without_a_plan_is_missed_and_called_infeasible_it_is_worse():
+    refused = Answer("refused", math.inf, -math.inf, 0.0)
+    found = figures_of(
+        "m",
+        rows((proved(1), NONE), (held(1), INFEASIBLE), (INFEASIBLE, INFEASIBLE), (proved(1), refused)),
+    )
+    assert found["m_missed"] == 2
+    assert found["m_false_infeasible"] == 1
+    assert found["m_refused"] == 1
+    assert found["m_compared"] == 0
+    assert found["m_proved_share"] == 0.5
+
+
+def test_a_plan_of_any_method_shows_that_an_instance_is_feasible():
+    row = Row("r", NONE, {"m": INFEASIBLE, "other": held(3, 1)})
+    assert figures_of("m", [row])["m_false_infeasible"] == 1
+    assert row.best_bound == 1
+
+
+def test_bounds_above_the_optimum_and_costs_below_it_are_counted():
+    found = figures_of(
+        "m", rows((proved(10), held(11, 10.1)), (proved(10), held(9)), (proved(10), held(10, 10)))
+    )
+    assert found["m_wrong_bounds"] == 1
+    assert found["m_below_optimum"] == 1
+
+
+def test_the_worst_instances_are_named():
+    found = figures_of("m", rows(*((proved(1), held(1 + index)) for index in range(8))))
+    assert [item["instance"] for item in found["m_worst"]] == ["r7", "r6", "r5", "r4", "r3"]
+
+
+def test_refusals_do_not_count_as_fast_answers():
+    refused = Answer("refused", math.inf, -math.inf, 0.0)
+    found = figures_of("m", rows((proved(1), held(1, seconds=2.0)), (proved(1), refused)))
+    assert found["m_median_seconds"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "expected"), [(3, 2, 1.5), (0, 0, 1), (1, 0, math.inf), (2, -1, math.inf)]
+)
+def test_the_ratio_of_zero_costs_is_one(cost, bound, expected):
+    assert ratio(cost, bound) == expected
+
+
+def test_an_answer_holds_what_solve_returns(tiny: Instance):
+    found = answer(tiny, "enumerate", 60.0)
+    assert found.optimal
+    assert found.cost == found.lower_bound == pytest.approx(28)
+    row = compared(tiny, found, [("enumerate", 60.0, 0.0), ("expected-cost", 60.0, 0.0)])
+    assert row.answers["enumerate"].optimal
+    assert row.answers["expected-cost"].ending in ("exhausted", "refused")
+    assert row.feasible
+    assert row.best_bound == found.cost
+
+
+def test_a_refusal_and_a_rejected_plan_are_answers(tiny: Instance, monkeypatch):
+    monkeypatch.setattr(methods, "_REGISTRY", {})
+
+    def refuses(instance: Instance, limits: Limits) -> Outcome:
+        raise NotCoveredError("no")
+
+    def wrong(instance: Instance, limits: Limits) -> Outcome:
+        epoch = PlannedEpoch(model="full", cluster="edge", resources=1e-3)
+        data = ClusterData(cluster="edge", datasets=("sensors",))
+        return Outcome(Termination.EXHAUSTED, Plan(data=(data,), epochs=(epoch,)))
+
+    register("refuses", refuses)
+    register("wrong", wrong)
+    assert answer(tiny, "refuses", 1.0).ending == "refused"
+    assert answer(tiny, "wrong", 1.0).ending == "rejected"
+
+
+def test_the_family_keeps_its_sizes_and_does_not_depend_on_the_count():
+    drawn = competitive_family(np.random.default_rng(1), 20)
+    assert competitive_family(np.random.default_rng(1), 5) == drawn[:5]
+    for name in ("models", "clusters", "datasets"):
+        numbers = {len(getattr(instance, name)) for instance in drawn}
+        assert numbers == set(range(SIZES[name][0], SIZES[name][1] + 1))
+    assert all(3 <= instance.target.maximum_epochs <= 10 for instance in drawn)
