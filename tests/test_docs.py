@@ -18,6 +18,7 @@ DOCS = ROOT / "docs"
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
 WITH_EXAMPLES = (
     "dataset_selection.rst",
+    "depl_paper.rst",
     "exact.rst",
     "index.rst",
     "model_selection.rst",
