@@ -70,8 +70,9 @@ def answer(instance: Instance, method: str, time_limit: float, gap: float = 0.0)
         return Answer("refused", math.inf, -math.inf, time.perf_counter() - started)
     except VerificationError:
         return Answer("rejected", math.inf, -math.inf, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
     cost = math.inf if result.cost is None else result.cost
-    return Answer(result.termination.value, cost, result.lower_bound, result.wall_seconds, result)
+    return Answer(result.termination.value, cost, result.lower_bound, seconds, result)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,171 @@
+"""One solve of a heterogeneous instance in a process of its own: seconds, gap and peak memory.
+
+``python -m depl.benchmarks.lone_solve`` reads a `Task` from standard input and writes a `Measured` to
+standard output, both as JSON. Only a process of its own has a peak memory of its own, and numerical
+libraries read how many threads they may use (one, here) when they start.
+"""
+
+import contextlib
+import math
+import os
+import subprocess
+import sys
+import time
+
+import msgspec
+import numpy as np
+
+from depl.instances.heterogeneous import heterogeneous_instance_with_plan
+from depl.instances.library import load
+from depl.models.errors import DeplError, NotCoveredError
+from depl.models.evaluation import evaluate
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.solve import solve
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_KIBIBYTES = 1 if sys.platform != "darwin" else 1024  # ru_maxrss counts kibibytes, on macOS bytes
+
+
+class LoneSolveError(DeplError):
+    """The process of a solve failed."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What to draw and how to solve it; time limit in seconds."""
+
+    clusters: int
+    datasets: int
+    models: int
+    maximum_epochs: int
+    seed: tuple[int, ...]
+    method: str
+    time_limit: float
+    gap: float
+
+
+class PlanSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan trains: K, kinds of models, used clusters, and the largest share of all volume in one."""
+
+    epochs: int
+    models: int
+    clusters: int
+    data_share: float
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it.
+
+    Attributes
+    ----------
+    termination : str
+    cost, lower_bound, gap : float or None
+        None without a plan, or without a bound [cost; cost; 1].
+    reference_cost : float
+        Of the drawn plan that gave the instance its limits [cost].
+    seconds : float
+        Wall time of `depl.solve`, verification included [s].
+    planning_seconds, cpu_seconds, draw_seconds : float
+        Wall and CPU time of the method alone, and wall time of the draw [s].
+    peak_gibibytes : float
+        Greatest resident memory of the process.
+    plan : PlanSize or None
+    """
+
+    termination: str
+    cost: float | None
+    lower_bound: float | None
+    gap: float | None
+    reference_cost: float
+    seconds: float
+    planning_seconds: float
+    cpu_seconds: float
+    draw_seconds: float
+    peak_gibibytes: float
+    plan: PlanSize | None
+
+
+def lone_solve(task: Task) -> Measured:
+    """Solve in a fresh process, one thread for numerical libraries.
+
+    Raises
+    ------
+    LoneSolveError
+        If the process fails; the message holds the last lines that it wrote.
+    """
+    settings = dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-m", "depl.benchmarks.lone_solve"],
+        input=msgspec.json.encode(task),
+        env={**os.environ, **settings},
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise LoneSolveError(f"the solve of {task} failed: {done.stderr.decode(errors='replace')[-2000:]}")
+    return msgspec.json.decode(done.stdout, type=Measured)
+
+
+def measure(task: Task) -> Measured:
+    """Draw and solve in this process."""
+    _warm_up(task.method)
+    started = time.perf_counter()
+    instance, reference = heterogeneous_instance_with_plan(
+        np.random.default_rng(task.seed),
+        clusters=task.clusters,
+        datasets=task.datasets,
+        models=task.models,
+        maximum_epochs=task.maximum_epochs,
+    )
+    drawn = time.perf_counter()
+    result = solve(instance, task.method, time_limit=task.time_limit, gap=task.gap)
+    done = time.perf_counter()
+    return Measured(
+        termination=result.termination.value,
+        cost=result.cost,
+        lower_bound=_finite(result.lower_bound),
+        gap=_finite(result.gap),
+        reference_cost=evaluate(instance, reference, quantile=False).cost,
+        seconds=done - drawn,
+        planning_seconds=result.wall_seconds,
+        cpu_seconds=result.cpu_seconds,
+        draw_seconds=drawn - started,
+        peak_gibibytes=_peak_gibibytes(),
+        plan=None if result.plan is None else _size(instance, result.plan),
+    )
+
+
+def _size(instance: Instance, plan: Plan) -> PlanSize:
+    whole = math.fsum(item.volume for item in instance.datasets)
+    volumes = [math.fsum(instance.dataset(name).volume for name in row.datasets) for row in plan.data]
+    return PlanSize(
+        epochs=len(plan.epochs),
+        models=len({epoch.model for epoch in plan.epochs}),
+        clusters=len(plan.data),
+        data_share=max(volumes, default=0.0) / whole,
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _warm_up(method: str) -> None:
+    """Compile, or read from the cache, whatever a method compiles."""
+    with contextlib.suppress(NotCoveredError):
+        solve(load("tiny"), method, time_limit=60)
+
+
+def _peak_gibibytes() -> float:
+    import resource  # of Unix alone
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _KIBIBYTES / 2**20
+
+
+def _main() -> None:
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
+    sys.stdout.buffer.write(msgspec.json.encode(measure(task)))
+
+
+if __name__ == "__main__":
+    _main()
