@@ -16,7 +16,7 @@ from depl.heuristics.datasets.problem import SelectionProblem, selection_problem
 from depl.heuristics.datasets.select import ranked_selections, select_datasets
 from depl.models.problem import Instance
 
-_FIRST = 4
+_FIRST = 2
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ weighs kappa r by default, "the cost associated with the switch" (E12: that coun
 argument s for the whole graph (E5): the *entropic* label, Chernoff's bound of the quantile. The paper names
 no s. Here it is the best one for the path that the graph leads to: start from the path for the mean, take the
 s at which its bound is least, search, and repeat with the path found (or, where no path is feasible, with the
-one that ends lowest) until s changes by less than 2 %, `_MOST_SEARCHES` times at most. Of the graphs tried
-the one with the lightest path is kept, and stays while its paths are blacklisted.
+one that ends lowest) until s changes by less than 2 %, five times at most. Of the graphs tried the one with
+the lightest path is kept (of equals the one where it ends lowest), and stays while its paths are blacklisted.
 
 An untruncated Student-t has no Laplace transform at any real s > 0. Unless the label is given, the *normal*
 label takes over then, and the *expected* one where there is no variance either; a label that is given is
@@ -84,7 +84,7 @@ class Selector:
         """
         expected = expected_label()
         graph = self._built(datasets, expected)
-        path = _led_to(graph)
+        path = next(graph.paths(), None) or graph.nearest()
         kind = self._kind(datasets)
         if path is None or kind is PaperLabel.EXPECTED:
             return graph, expected
@@ -92,7 +92,7 @@ class Selector:
         if parameter is None:  # nothing is random: every label is the loss itself
             return graph, expected
         tried: list[float] = []
-        found: list[tuple[float, ModelGraph, AdditiveLabel]] = []
+        found: list[tuple[float, float, ModelGraph, AdditiveLabel]] = []
         while parameter is not None and len(tried) < _MOST_SEARCHES:
             if any(math.isclose(parameter, other, rel_tol=_SAME) for other in tried):
                 break
@@ -100,10 +100,11 @@ class Selector:
             label = self._label(kind, parameter)
             graph = self._built(datasets, label)
             lightest = next(graph.paths(), None)
-            found.append((math.inf if lightest is None else lightest.weight, graph, label))
-            path = _led_to(graph)
-            parameter = None if path is None else self._own(kind, self.final_loss(datasets, path))
-        _, graph, label = min(found, key=lambda item: item[0])
+            path = lightest or graph.nearest() or path
+            weight = math.inf if lightest is None else lightest.weight
+            found.append((weight, graph.loss(path) + label.surcharge, graph, label))
+            parameter = self._own(kind, self.final_loss(datasets, path))
+        _, _, graph, label = min(found, key=lambda item: item[:2])
         return graph, label
 
     def names(self, path: GraphPath) -> tuple[str, ...]:
@@ -150,8 +151,3 @@ class Selector:
         if kind is PaperLabel.ENTROPIC:
             return best_rate(loss, self.instance.target.violation_budget)
         return math.sqrt(loss.variance()) or None
-
-
-def _led_to(graph: ModelGraph) -> GraphPath | None:
-    """The lightest feasible path, or the one that ends lowest."""
-    return next(graph.paths(), None) or graph.nearest()

@@ -1,0 +1,94 @@
+"""Stage 2 of the literal loop: one real argument for all log-transforms, and which (E5)."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.additive_problem import Weight
+from depl.heuristics.depl_paper.graph import StoppedError
+from depl.heuristics.depl_paper.models import PaperLabel, Selector
+from depl.instances.generator import random_instances
+from depl.models.enumeration import build_plan
+from depl.models.evaluation import final_loss
+from depl.models.plan_classes import Configuration
+from depl.models.problem import Instance
+from depl.models.risk.certify import certified_violation
+
+DATA = frozenset({"data"})
+
+
+def selector(instance: Instance, label: PaperLabel | None = None, levels: int = 200) -> Selector:
+    return Selector(instance, levels, Weight.FULL_RESOURCES, label, lambda: True)
+
+
+@pytest.fixture(scope="module")
+def long_bell(bell: Instance) -> Instance:
+    """l(K) is normal, mean 10 - 2 K, variance K; omega = .9: Chernoff's margin is sqrt(2 K ln 10)."""
+    return bell.replace(maximum_epochs=20, maximum_time=50.0, maximum_loss=7.0)
+
+
+def test_chernoffs_bound_asks_for_an_epoch_more_than_the_quantile(long_bell: Instance) -> None:
+    # 10 - 2 K + sqrt(2 K ln 10) is 7.72 at K = 3 and 6.29 at K = 4; 10 - 2 K + 1.28 sqrt(K) is 6.22 at K = 3
+    graph, label = selector(long_bell).graph(DATA)
+    path = next(graph.paths())
+    assert len(path.models) == 4
+    assert label.safe
+    plan = build_plan(long_bell, {"site": DATA}, [Configuration("site", "net")] * 3)
+    loss = final_loss(long_bell, plan)
+    assert certified_violation(loss, 7.0).at_most(long_bell.target.violation_budget)
+
+
+def test_the_argument_moves_to_the_path_that_the_graph_leads_to(long_bell: Instance) -> None:
+    # The mean needs 2 epochs: s = sqrt(ln 10). With it 4 epochs have the bound 2 + 2 s + ln 10 / s = 6.55;
+    # at their own s = sqrt(ln 10 / 2) it is 6.29.
+    tight = long_bell.replace(maximum_epochs=4, maximum_loss=6.4)
+    graph, label = selector(tight).graph(DATA)
+    assert len(next(graph.paths()).models) == 4
+    assert label.name == f"entropic, s = {math.sqrt(math.log(10) / 2):.6g}"
+
+
+def test_the_lowest_path_is_kept_in_mind_where_none_is_feasible(long_bell: Instance) -> None:
+    graph, label = selector(long_bell.replace(maximum_epochs=3)).graph(DATA)
+    assert next(graph.paths(), None) is None
+    nearest = graph.nearest()
+    assert len(nearest.models) == 3
+    bound = 4 + math.sqrt(6 * math.log(10))
+    # each of the three steps is rounded by less than a level of .05
+    assert bound * (1 - 1e-6) <= graph.loss(nearest) + label.surcharge <= bound + 0.15
+
+
+def test_the_normal_label_is_the_quantile_of_a_normal_law(long_bell: Instance) -> None:
+    graph, label = selector(long_bell, PaperLabel.NORMAL).graph(DATA)
+    path = next(graph.paths())
+    assert len(path.models) == 3
+    assert label.name == f"normal, sigma = {math.sqrt(3):.6g}"
+    assert len(next(selector(long_bell, PaperLabel.EXPECTED).graph(DATA)[0].paths()).models) == 2
+
+
+def test_without_randomness_the_loss_is_its_own_label(steady: Instance) -> None:
+    graph, label = selector(steady).graph(DATA)
+    assert label.name == "expected"
+    assert len(next(graph.paths()).models) == 2
+
+
+def test_paths_have_the_law_of_the_plan_that_trains_them() -> None:
+    compared = 0
+    for instance in random_instances(np.random.default_rng([7, 13]), 20, maximum_epochs=(2, 4)):
+        everything = frozenset(item.name for item in instance.datasets)
+        chosen = selector(instance, PaperLabel.EXPECTED, 30)
+        graph, _ = chosen.graph(everything)
+        path = graph.nearest()
+        if path is None:
+            continue
+        place = instance.clusters[0].name
+        sequence = [Configuration(place, name) for name in chosen.names(path)]
+        plan = build_plan(instance, {place: everything}, sequence)
+        assert chosen.final_loss(everything, path) == final_loss(instance, plan)
+        compared += 1
+    assert compared >= 10
+
+
+def test_a_stop_reaches_the_caller(steady: Instance) -> None:
+    with pytest.raises(StoppedError):
+        Selector(steady, 200, Weight.ROOT, None, lambda: False).graph(DATA)
