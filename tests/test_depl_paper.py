@@ -66,7 +66,7 @@ def split_sites() -> Instance:
 @pytest.fixture(scope="module")
 def optima() -> dict[Instance, Result]:
     drawn = random_instances(
-        np.random.default_rng([7, 11]), 20, models=(2, 3), datasets=(1, 3), maximum_epochs=(2, 4)
+        np.random.default_rng([7, 11]), 14, models=(2, 3), datasets=(1, 3), maximum_epochs=(2, 4)
     )
     return {instance: depl.solve(instance, "enumerate") for instance in drawn}
 
@@ -130,14 +130,19 @@ def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(spli
     assert depl.solve(split_sites, "enumerate").cost == pytest.approx(100 / 0.9)
 
 
-def test_paths_that_ask_the_same_of_the_clusters_are_passed_over(split_sites: Instance) -> None:
-    # the twin asks the same and gains less, so that its path has an end of its own
+def test_paths_that_train_the_same_in_another_order_are_passed_over(split_sites: Instance) -> None:
+    # wide twice ends at 4, wide then twin at 5, twin then wide at 5.5; all are rounded to slow, which takes 2
     twins = split_sites.replace(
-        models=(gaining("wide", 3, size=1), gaining("twin", 2.5, size=1)), maximum_epochs=1
+        models=(gaining("wide", 3, size=1), gaining("twin", 2.5, size=1, work=1.1)),
+        switches=(Switch(previous="wide", following="twin", law=Deterministic(value=0.5)),),
+        other_switches=Deterministic(value=1.0),
+        maximum_loss=5.6,
+        maximum_epochs=2,
+        maximum_time=1.9,
     )
     result = depl.solve(twins, "depl-paper")
-    assert kept(result) == [("data", False), ("models", True), ("resources", False)]
-    assert result.decisions[0].outcome == "none of 1 path can be placed, 1 more ask the same of the clusters"
+    assert kept(result) == [("data", False), *[("models", True), ("resources", False)] * 2]
+    assert result.decisions[0].outcome == "none of 2 paths can be placed, nor 1 more in another order"
 
 
 def test_the_loop_goes_back_no_more_often_than_it_may(two_sets: Instance) -> None:
@@ -344,6 +349,21 @@ def test_the_command_line_tells_the_decisions_and_takes_eta(ask: Ask) -> None:
     assert "2. models: 9 epochs: 9 fast-unsteady" in shown
     code, shown, _ = ask("solve", "paper-alexnet-13", "--method", "depl-paper", "--eta", 20)
     assert (code, "eta = 20" in shown) == (5, True)
+
+
+def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(
+    steady: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("HiGHS ended with: trouble")
+
+    monkeypatch.setattr(module, "place_by_rounding", fail)
+    result = depl.solve(steady, "depl-paper")
+    assert result.plan is None
+    assert result.reason.startswith("resources: HiGHS ended with: trouble")
+    monkeypatch.setattr(module, "place_by_rounding", lambda *_: None)
+    result = depl.solve(steady, "depl-paper")
+    assert "nearest total time is 2.6 (2 epochs: 2 net)" in result.reason  # 2 (8 / 10 + 1 / 2)
 
 
 def test_long_lists_are_shortened() -> None:

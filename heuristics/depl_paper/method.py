@@ -8,8 +8,8 @@ r"""The method ``depl-paper``: the loop of Fig. 3 by the letter, in one stated r
 
 The first plan that passes all three is the answer. It is certified before it is returned: a path whose
 certified violation exceeds 1 - omega has failed stage 2, whatever its label said. Stage 3 cannot tell two
-paths apart whose epochs ask the same of the clusters; after one of them has failed, the others are passed
-over. Nothing is repaired, no cost is compared, and nothing is proved.
+paths apart that train the same in another order; after one of them has failed, the others are passed over.
+Nothing is repaired, no cost is compared, and nothing is proved.
 
 The options are
 
@@ -22,6 +22,7 @@ The options are
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
@@ -33,7 +34,7 @@ from depl.heuristics.depl_paper.data import DataChoice, data_choices
 from depl.heuristics.depl_paper.graph import GraphPath, ModelGraph, StoppedError
 from depl.heuristics.depl_paper.models import PaperLabel, Selector
 from depl.heuristics.depl_paper.resources import place_by_rounding
-from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
+from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.decisions import Decision, Stage
 from depl.models.epochs import FinalLoss, load
 from depl.models.errors import InvalidInputError, NotCoveredError
@@ -51,7 +52,7 @@ DEFAULT_EPSILON = 0.01
 DEFAULT_BACKTRACKS = 1000
 
 Choice = TypeVar("Choice", bound=Enum)
-_Kinds = frozenset[tuple[bytes, bytes, int]]
+_Asked = frozenset[tuple[tuple[str, int], int]]
 
 
 @dataclass(frozen=True)
@@ -140,31 +141,30 @@ class _Loop:
         options, proceed = self.options, lambda: not self.limits.expired()
         selector = Selector(self.instance, options.levels, options.weight, options.label, proceed)
         graph, label = selector.graph(datasets)
-        insufficient: set[_Kinds] = set()
+        insufficient: set[_Asked] = set()
         tried = repeated = 0
         for path in graph.paths():
             if self.limits.expired():
                 raise StoppedError
-            names, loss = selector.names(path), selector.final_loss(datasets, path)
-            problem = placement_problem(
-                self.instance, names, {place.name: datasets for place in self.instance.clusters}
-            )
-            if _kinds(problem) in insufficient:
+            names = selector.names(path)
+            asked = _asked(self.instance, names)
+            if asked in insufficient:
                 repeated += 1
                 continue
             tried += 1
-            if self._certified(names, path, label, loss):
-                plan = self._placed(names, datasets, problem)
+            if self._certified(names, path, label, selector.final_loss(datasets, path)):
+                plan = self._placed(names, datasets)
                 if plan is not None:
                     return plan, "kept"
-                insufficient.add(_kinds(problem))
+                insufficient.add(asked)
             self.backtracks += 1
             if self._spent():
                 break
-        if not insufficient:
-            return None, self._unreached(selector, graph, label, datasets)
-        more = f", {repeated} more ask the same of the clusters" if repeated else ""
-        return None, f"none of {counted(tried, 'path')} can be placed{more}"
+        if insufficient:
+            more = f", nor {repeated} more in another order" if repeated else ""
+            return None, f"none of {counted(tried, 'path')} can be placed{more}"
+        missed = f"{counted(tried, 'path')} missed the quantile under the law; " if tried else ""
+        return None, missed + self._unreached(selector, graph, label, datasets)
 
     def _certified(
         self, names: tuple[str, ...], path: GraphPath, label: AdditiveLabel, loss: FinalLoss
@@ -177,23 +177,28 @@ class _Loop:
         self.decisions.append(record.models(names, path, label.name, violation, budget, met))
         return met
 
-    def _placed(
-        self, names: tuple[str, ...], datasets: frozenset[str], problem: PlacementProblem
-    ) -> Plan | None:
+    def _placed(self, names: tuple[str, ...], datasets: frozenset[str]) -> Plan | None:
         """The plan of stage 3; recorded either way."""
-        placed = place_by_rounding(problem, self.options.epsilon)
-        if placed is None:
-            told, outcome = record.epochs(names), "not even split epochs keep the time limits"
-            self.decisions.append(Decision(Stage.RESOURCES, told, outcome, False))
+        data = {place.name: datasets for place in self.instance.clusters}
+        problem = placement_problem(self.instance, names, data)
+        try:
+            placed = place_by_rounding(problem, self.options.epsilon)
+        except RuntimeError as error:  # HiGHS, on the relaxation with transfers
+            self.decisions.append(Decision(Stage.RESOURCES, record.epochs(names), str(error), False))
             return None
-        if placed.feasible:
-            data = dict.fromkeys(problem.clusters, datasets)
-            chosen, price = placed.assignment, placed.multiplier
+        if placed is None:
+            needed = math.fsum((problem.counts * problem.shortest.min(axis=1)).tolist())
+            outcome = f"split over all clusters, it takes {number(needed)} with all resources"
+            self.decisions.append(Decision(Stage.RESOURCES, record.epochs(names), outcome, False))
+        elif placed.feasible:
             self.decisions.append(record.resources(problem, placed, "kept", True))
+            self.limits.report(placed.cost, 0.0)
+            chosen, price = placed.assignment, placed.multiplier
             return placement_plan(self.instance, names, data, problem, chosen, price)
-        needed = placed.fastest_time
-        outcome = f"rounded, it takes {number(needed)} even with all resources"
-        self.decisions.append(record.resources(problem, placed, outcome, False))
+        else:
+            needed = placed.fastest_time
+            outcome = f"rounded, it takes {number(needed)} even with all resources"
+            self.decisions.append(record.resources(problem, placed, outcome, False))
         if self.fastest is None or needed < self.fastest[0]:
             self.fastest = needed, record.epochs(names)
         return None
@@ -253,15 +258,15 @@ class _Loop:
             graph = f"lowest loss in the graph {number(lowest)} (eta = {self.options.levels})"
             best = f"{graph} with {record.listed(sorted(datasets))} (certified quantile {number(certified)})"
             return f"models: {wanted} is met by no path on {tried}; {best}; {ended}"
-        return f"models: {self.decisions[-1].outcome} (last of {tried}); {ended}"
+        last = self.decisions[-1]
+        stage = Stage.RESOURCES if last.stage is Stage.RESOURCES else Stage.MODELS
+        return f"{stage.value}: {last.outcome} (last of {tried}); {ended}"
 
 
-def _kinds(problem: PlacementProblem) -> _Kinds:
-    """What stage 3 sees of a path: how many epochs ask what of the clusters."""
-    return frozenset(
-        (problem.work[g].tobytes(), problem.communication[g].tobytes(), int(problem.counts[g]))
-        for g in range(len(problem.classes))
-    )
+def _asked(instance: Instance, names: tuple[str, ...]) -> _Asked:
+    """What stage 3 sees of a path: how often each model trains, and when where tables tell epochs apart."""
+    epochs = ((name, k if instance.model(name).compute else 0) for k, name in enumerate(names, start=1))
+    return frozenset(Counter(epochs).items())
 
 
 def _read_options(limits: Limits) -> _Options:
