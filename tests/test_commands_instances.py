@@ -70,6 +70,29 @@ def test_random_instances_are_written_whole_and_again_the_same(ask, tmp_path):
     assert len(list(first.iterdir())) == 4
 
 
+def test_heterogeneous_instances_are_written_in_the_size_asked_for(ask, tmp_path):
+    sizes = ("--clusters", 4, "--datasets", 3, "--models", 2, "--epochs", 6)
+    family = ("--family", "heterogeneous", "--seed", 3)
+    code, out, err = ask("instances", "make", *family, *sizes, "--count", 2, "--out", tmp_path)
+    assert (code, err) == (0, "2 instances written\n")
+    for line in out.splitlines():
+        instance = load(Path(line))
+        assert (len(instance.clusters), len(instance.datasets), len(instance.models)) == (4, 3, 2)
+        assert instance.target.maximum_epochs == 6
+        assert instance.name.startswith("heterogeneous-")
+    code, first, _ = ask("instances", "make", *family, *sizes, "--out", tmp_path / "one")
+    assert Path(first.strip()).name == Path(out.splitlines()[0]).name
+    code, out, _ = ask("instances", "make", *family, "--out", tmp_path / "default")
+    assert len(load(Path(out.strip())).clusters) == 10
+
+
+def test_sizes_of_small_instances_are_refused(ask, tmp_path):
+    code, out, err = ask("instances", "make", "--models", 3, "--out", tmp_path / "none")
+    assert (code, out) == (2, "")
+    assert "--models: sizes are those of heterogeneous instances" in err
+    assert not (tmp_path / "none").exists()
+
+
 def test_the_schema_accepts_what_is_shipped_and_refuses_what_is_not(ask):
     code, out, err = ask("instances", "schema")
     assert (code, err) == (0, "")

@@ -18,13 +18,21 @@ from depl.commands.options import (
 )
 from depl.commands.table import table
 from depl.instances.generator import random_instances
+from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.library import describe
 from depl.instances.template import template
 from depl.models.errors import InvalidInputError
-from depl.models.problem import json_schema
+from depl.models.problem import Instance, json_schema
 from depl.models.structure import write_text
 from depl.models.wording import counted
 
+_FAMILIES = ("small", "heterogeneous")
+_SIZES = {
+    "clusters": (10, "clusters"),
+    "datasets": (10, "datasets"),
+    "models": (5, "models"),
+    "epochs": (100, "epochs at most"),
+}
 HELP = "list, show, make or describe instances"
 
 
@@ -40,6 +48,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--count", metavar="N", type=positive_count, default=1, help="how many; default: 1")
     make.add_argument("--seed", metavar="S", type=seed, default=0, help="of the generator; default: 0")
     make.add_argument("--out", metavar="DIR", required=True, help="the folder for the files")
+    make.add_argument(
+        "--family",
+        choices=_FAMILIES,
+        default=_FAMILIES[0],
+        help="small: every feature, at most 10 epochs; heterogeneous: any size; default: small",
+    )
+    for name, (default, what) in _SIZES.items():
+        text = f"how many {what}, of heterogeneous instances alone; default: {default}"
+        make.add_argument(f"--{name}", metavar="N", type=positive_count, help=text)
     make.set_defaults(run=run_make)
     actions.add_parser("schema", help="print the JSON Schema of instance files").set_defaults(run=run_schema)
     new = actions.add_parser("new", help="print a commented instance to start from")
@@ -66,7 +83,7 @@ def run_show(options: argparse.Namespace) -> Answer:
 
 def run_make(options: argparse.Namespace) -> Answer:
     """Draw everything first, so that an error leaves no part of the set behind."""
-    drawn = random_instances(np.random.default_rng(options.seed), options.count)
+    drawn = _drawn(options)
     folder = make_folder(options.out)
     paths = [folder / f"{instance.name}.json" for instance in drawn]
     for path, instance in zip(paths, drawn, strict=True):
@@ -88,6 +105,27 @@ def run_new(options: argparse.Namespace) -> Answer:
         raise InvalidInputError("exists already; choose another name, or remove it first", options.out)
     write_text(options.out, template())
     return Answer("", aside=f"template written to {options.out}")
+
+
+def _drawn(options: argparse.Namespace) -> tuple[Instance, ...]:
+    """The instances of the family asked for; the first ones do not depend on how many follow."""
+    rng = np.random.default_rng(options.seed)
+    given = {name: getattr(options, name) for name in _SIZES if getattr(options, name) is not None}
+    if options.family == _FAMILIES[0]:
+        if given:
+            raise InvalidInputError(f"sizes are those of {_FAMILIES[1]} instances", f"--{next(iter(given))}")
+        return random_instances(rng, options.count)
+    sizes = {name: given.get(name, default) for name, (default, _) in _SIZES.items()}
+    return tuple(
+        heterogeneous_instance(
+            rng,
+            clusters=sizes["clusters"],
+            datasets=sizes["datasets"],
+            models=sizes["models"],
+            maximum_epochs=sizes["epochs"],
+        )
+        for _ in range(options.count)
+    )
 
 
 def _indented(text: str) -> str:
