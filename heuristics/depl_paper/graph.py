@@ -30,7 +30,7 @@ from depl.models.errors import NotCoveredError
 from depl.models.laws import FloatArray
 from depl.models.risk.rounded import Rounding
 
-LARGEST_VERTICES = 20_000_000
+LARGEST_VERTICES = 10_000_000
 """Most vertices of one graph; each takes 34 bytes."""
 
 
@@ -129,12 +129,6 @@ class ModelGraph:
         if not self.proceed():
             raise StoppedError
         layer = self._extended(epochs - 1, self._layers[-1])
-        self._vertices += len(layer.model)
-        if self._vertices > LARGEST_VERTICES:
-            raise NotCoveredError(
-                f"the expanded graph has more than {LARGEST_VERTICES} vertices; take eta below "
-                f"{self.steps.levels}"
-            )
         if not len(layer.model):
             return False
         self._layers.append(layer)
@@ -153,16 +147,21 @@ class ModelGraph:
             time = before.time + int(self.steps.times[k, m])
             usable = self.problem.allowed[k, before.model, m] & (time <= self.steps.last_time)
             parent = np.flatnonzero(usable)
-            pieces.append(
-                _Layer(
-                    model=np.full(len(parent), m, dtype=np.int16),
-                    time=time[parent],
-                    loss=before.loss[parent] + self.steps.losses[k, before.model[parent], m],
-                    weight=before.weight[parent] + self.problem.weights[k, m],
-                    parent=parent,
-                )
+            heads = _Layer(
+                model=np.full(len(parent), m, dtype=np.int16),
+                time=time[parent],
+                loss=before.loss[parent] + self.steps.losses[k, before.model[parent], m],
+                weight=before.weight[parent] + self.problem.weights[k, m],
+                parent=parent,
             )
-        return _lightest(_Layer.joined(pieces))
+            pieces.append(_lightest(heads))
+            self._vertices += len(pieces[-1].model)
+            if self._vertices > LARGEST_VERTICES:
+                levels = f"take eta below {self.steps.levels}"
+                raise NotCoveredError(
+                    f"the expanded graph has more than {LARGEST_VERTICES} vertices; {levels}"
+                )
+        return _Layer.joined(pieces)
 
     def _ends(self, epochs: int) -> IntArray:
         """Feasible vertices of a layer in their order."""
@@ -215,13 +214,10 @@ def _start(start: int) -> _Layer:
     return _Layer(np.array([start], dtype=np.int16), nothing, nothing, np.zeros(1), np.array([-1]))
 
 
-def _lightest(layer: _Layer) -> _Layer:
-    """One entry for every vertex: the first of the lightest."""
-    if not len(layer.model):
-        return layer
-    loss = layer.loss - layer.loss.min()
-    times, losses = int(layer.time.max()) + 1, int(loss.max()) + 1
-    key = (layer.model.astype(np.int64) * times + layer.time) * losses + loss
-    order = np.lexsort((layer.weight, key))
-    first = np.concatenate([[True], np.diff(key[order]) != 0])
-    return layer.select(order[first])
+def _lightest(heads: _Layer) -> _Layer:
+    """One entry for every vertex of one model: the first of the lightest."""
+    if not len(heads.model):
+        return heads
+    order = np.lexsort((heads.weight, heads.loss, heads.time))
+    changed = (np.diff(heads.time[order]) != 0) | (np.diff(heads.loss[order]) != 0)
+    return heads.select(order[np.concatenate([[True], changed])])
