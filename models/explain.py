@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from depl.models import wording
 from depl.models.allocation import allocate
+from depl.models.early_stopping import early_stopping
 from depl.models.epochs import Load, LossStep, compose, load, loss_step
 from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate, plan_steps
 from depl.models.laws import Zero
@@ -63,6 +64,7 @@ def explain(instance: Instance, plan: Plan) -> str:
         _time_lines(groups),
         _cost_lines(instance, plan, groups, evaluation),
         _target_lines(instance, plan, evaluation),
+        _stopping_lines(instance, plan, evaluation),
         _horizon_lines(instance, groups, evaluation),
         _resource_lines(instance, groups),
         _data_lines(instance, plan),
@@ -225,6 +227,19 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
             f"  its margin over the mean {number(evaluation.expected_loss)} is {number(margin)}{scaled}",
         ]
     return lines
+
+
+def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
+    last, level = evaluation.epochs, number(instance.target.maximum_loss)
+    found = early_stopping(instance, plan, evaluation.violation)
+    return [
+        f"With early stopping  train until l(k) <= {level} is observed, at most {counted(last, 'epoch')}",
+        f"  reached: P(l(k) <= {level} for some k <= {last}) {_certified(found.reached)}",
+        f"  final: P(l({last}) <= {level}), all epochs trained, {_certified(found.final)}",
+        f"  expected cost {_certified(found.cost)}, in place of {number(evaluation.cost)}; a cluster's data "
+        "are paid right before it first trains",
+        f"  expected number of epochs {_certified(found.epochs)}",
+    ]
 
 
 def _horizon_lines(instance: Instance, groups: Sequence[_Group], evaluation: Evaluation) -> list[str]:

@@ -1,0 +1,363 @@
+r"""Bounds of the probability that a loss has stayed above its target, by one grid and two barriers.
+
+Every random term is rounded to the *nearest* multiple of the step h; shifts are kept as they are. Let L'(k)
+be the loss made of the rounded terms. The rounding errors e_j of n terms are independent and lie in an
+interval of length h_j <= h each, so by Hoeffding's inequality in its maximal form
+
+    P(max over k of |sum of (e_j - E e_j), j <= k|  >  t)  <=  2 exp(-2 t^2 / sum of h_j^2),
+
+and t grows with the square root of n, where rounding in one direction costs n h / 2 (which serves for small
+n). The means are small: for a density f of total variation at most 2 sup f (all laws here are unimodal)
+|E e| <= h^2 sup f / 4, because f times the odd error of a cell integrates to at most (oscillation of f)
+h^2 / 8. For atoms E e is known and L' is corrected by it; an atom on the grid has no error at all. With
+d = t + sum of |E e_j| and eps the probability above,
+
+    P(L' > l_max + d until k) - eps  <=  S(k)  <=  P(L' > l_max - d until k) + eps.
+
+Both probabilities come from moving the masses above the barrier from epoch to epoch, by FFT. What rises
+above the top of the grid counts as staying above forever in the upper bound and as stopped in the lower one,
+so an untruncated Student-t costs width, never validity. S increases with every loss, so an error of at most a
+in the distribution function of a term changes it by at most a: move a mass a to infinity, and the rest
+dominates.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from depl.models.epochs import LossStep, Term
+from depl.models.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk.densities import RELATIVE_ERROR, density, quantile, survival, survival_slack
+from depl.models.risk.discrete import ATOM_TOLERANCE
+from depl.models.risk.reach import reaches
+
+Integers = NDArray[np.int64]
+
+_MISJUDGED = 1e-9
+_CUT = 1e-14
+_LIFT = 1e-10
+_TAILS = (1e-3, 1e-5, 1e-7, 1e-10)
+_ALIKE = 1.2
+_COARSER = 16
+_LEAST_POINTS = 256
+_MOST_WORK = 2**24
+_DIRECT = 24
+_UNIT = 2.0**-53
+_NOTHING = 1e-13
+
+
+def grid_survival(
+    initial_loss: float, steps: Sequence[LossStep], maximum_loss: float, points: int
+) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds of S(0), ..., S(K), shapes (K + 1,).
+
+    Parameters
+    ----------
+    steps : sequence of LossStep
+        With retention 1.
+    points : int
+        Grid points between the target and the top; fewer for plans so long that it would take more than
+        seconds.
+    """
+    path = _path(initial_loss, steps, maximum_loss)
+    points = max(_LEAST_POINTS, min(points, _MOST_WORK // max(len(steps), 1)))
+    tops = [path.top(tail) for tail in _TAILS] if path.rises else [float(path.base.max())]
+    spans = [top - float(path.threshold.min()) for top in tops]
+    if max(spans) <= _ALIKE * min(spans):
+        top = max(tops)
+    else:  # heavy rises: whether to follow them or to have a finer grid shows only by trying
+        coarse = max(_LEAST_POINTS, points // _COARSER)
+        top = min(tops, key=lambda item: _width(_Grid(path, item, coarse).bounds()))
+    return _Grid(path, top, points).bounds()
+
+
+def _width(bounds: tuple[FloatArray, FloatArray]) -> float:
+    return float((bounds[1] - bounds[0]).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """A sequence of steps and where it starts.
+
+    Attributes
+    ----------
+    base : ndarray, shape (K + 1,)
+        l(0) and the shifts so far: the loss without its random terms.
+    threshold : ndarray, shape (K + 1,)
+        What l(k) has to exceed: l_max, and a little more while it takes finitely many values.
+    rises : bool
+        Whether a random term may raise the loss.
+    """
+
+    steps: Sequence[LossStep]
+    base: FloatArray
+    threshold: FloatArray
+    rises: bool
+
+    @property
+    def terms(self) -> list[Term]:
+        """All random terms, in their order."""
+        return [term for step in self.steps for term in step.terms]
+
+    def top(self, tail: float) -> float:
+        """A loss that is exceeded with about the probability ``tail``, or less, at each epoch."""
+        found = reaches([(term, 1) for term in self.terms], tail / max(len(self.terms), 1))
+        ends = np.cumsum([0, *(len(step.terms) for step in self.steps)])
+        upward = np.vstack([np.zeros_like(found[0].rates), np.cumsum([r.upward for r in found], axis=0)])
+        greatest = np.concatenate([[0.0], np.cumsum([r.greatest for r in found])])
+        high = ((upward - math.log(tail)) / found[0].rates).min(axis=1)
+        return float((self.base + np.minimum(high, greatest)[ends]).max())
+
+
+def _path(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> _Path:
+    exact, base = Fraction(initial), [initial]
+    limit = Fraction(maximum_loss)
+    atoms_only, threshold = True, [float(limit + ATOM_TOLERANCE)]
+    for step in steps:
+        exact += Fraction(step.shift)
+        base.append(float(exact))
+        atoms_only &= all(isinstance(term.law, Empirical) for term in step.terms)
+        threshold.append(float(limit + ATOM_TOLERANCE) if atoms_only else maximum_loss)
+    rises = any(
+        max(term.coefficient * end for end in term.law.support()) > 0 for step in steps for term in step.terms
+    )
+    return _Path(steps, np.array(base), np.array(threshold), rises)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rounded:
+    """Terms of one step, rounded to the nearest grid points.
+
+    Attributes
+    ----------
+    first : int
+        Change of the first mass, in steps.
+    masses : ndarray, shape (n,)
+    above : float
+        Probability of a rise beyond the grid.
+    error : float
+        Bound on the error of the distribution function.
+    drift : float
+        E e where it is known, to be taken off [loss].
+    bias : float
+        Bound on |E e| of the rest [loss].
+    spread : float
+        Sum of h_j^2 [loss^2].
+    worst : float
+        Bound on what the rounding errors add up to, without drift [loss].
+    """
+
+    first: int
+    masses: FloatArray
+    above: float
+    error: float
+    drift: float
+    bias: float
+    spread: float
+    worst: float
+
+    def plus(self, other: "_Rounded") -> "_Rounded":
+        """Both terms in one step."""
+        masses, doubt = _convolved(self.masses, other.masses)
+        return _Rounded(
+            self.first + other.first,
+            masses,
+            self.above + other.above,
+            self.error + other.error + doubt,
+            self.drift + other.drift,
+            self.bias + other.bias,
+            self.spread + other.spread,
+            self.worst + other.worst,
+        )
+
+
+class _Grid:
+    """One grid, its two barriers, and what has stayed above each."""
+
+    def __init__(self, path: _Path, top: float, points: int) -> None:
+        self._path, self._points = path, points
+        self._step = max(top - float(path.threshold.min()), 1e-12 * abs(top), 1e-90) / points
+        if all(isinstance(term.law, Empirical) for term in path.terms):  # so that whole numbers fit
+            self._step = 2.0 ** math.ceil(math.log2(self._step))
+        self._top = top
+        self._known: dict[LossStep, _Rounded] = {}
+        self._laws = [self._law(step) for step in path.steps]
+        self._margin = self._rounding()
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of S(k), shapes (K + 1,)."""
+        path, h = self._path, self._step
+        drift = np.concatenate([[0.0], np.cumsum([law.drift for law in self._laws])])
+        base = path.base - drift
+        size = float(np.abs(path.base).max() + np.abs(path.threshold).max())
+        margin = self._margin + 1e-9 * h + 64 * _UNIT * size
+        barriers = [np.floor((path.threshold + sign * margin - base) / h) for sign in (1, -1)]
+        ceiling = np.floor((self._top + margin - base) / h)
+        results = []
+        for barrier, staying in zip(barriers, (False, True), strict=True):
+            results.append(
+                self._followed(barrier.astype(np.int64), ceiling.astype(np.int64), staying=staying)
+            )
+        lower, upper = results
+        # At the start nothing was rounded.
+        lower[0] = upper[0] = float(path.base[0] > path.threshold[0])
+        return lower, upper
+
+    def _followed(self, barrier: Integers, ceiling: Integers, *, staying: bool) -> FloatArray:
+        """Mass above the barrier after every epoch, corrected by all errors in one direction."""
+        first, masses, escaped = 0, np.ones(1), 0.0
+        error = _MISJUDGED
+        found = np.zeros(len(barrier))
+        for k in range(len(barrier)):
+            if k > 0:
+                law = self._laws[k - 1]
+                alive = float(masses.sum())
+                escaped += law.above * alive
+                masses, doubt = _convolved(masses, law.masses)
+                first += law.first
+                error += law.error * alive + doubt
+            low = min(max(int(barrier[k]) + 1 - first, 0), len(masses))
+            high = min(max(int(ceiling[k]) + 1 - first, low), len(masses))
+            escaped += float(masses[high:].sum())
+            masses, first = masses[low:high], first + low
+            total = float(masses.sum())
+            found[k] = total + escaped + error if staying else total - error
+            if not len(masses) or total < _NOTHING:
+                found[k + 1 :] = total + escaped + error if staying else 0.0
+                break
+        return found
+
+    def _rounding(self) -> float:
+        """d of the module's docstring [loss]."""
+        spread = math.fsum(law.spread for law in self._laws)
+        typical = math.sqrt(spread * math.log(2 / _MISJUDGED) / 2) + math.fsum(law.bias for law in self._laws)
+        return min(typical, math.fsum(law.worst for law in self._laws))
+
+    def _law(self, step: LossStep) -> _Rounded:
+        if step not in self._known:
+            lifts = [self._lift(term) if len(step.terms) > 1 else (0.0, 0.0) for term in step.terms]
+            total = _Rounded(0, np.ones(1), 0.0, math.fsum(doubt for _, doubt in lifts), 0.0, 0.0, 0.0, 0.0)
+            for index, term in enumerate(step.terms):
+                others = math.fsum(rise for place, (rise, _) in enumerate(lifts) if place != index)
+                total = total.plus(self._term(term, others))
+            self._known[step] = total
+        return self._known[step]
+
+    def _lift(self, term: Term) -> tuple[float, float]:
+        """A rise of one term [loss], and the probability that it rises more."""
+        greatest = max(term.coefficient * end for end in term.law.support())
+        if math.isinf(greatest):
+            ends = (float(quantile(term.law, _LIFT, upper=side)) for side in (False, True))
+            greatest = max(term.coefficient * end for end in ends)
+        rise = min(max(greatest, 0.0), 2 * self._points * self._step)
+        return rise, _beyond(term, rise)
+
+    def _term(self, term: Term, others: float) -> _Rounded:
+        """One term; by more than ``most`` steps every loss on the grid falls below it, or rises above it.
+
+        Below it for good only if the other terms of the epoch do not lift it back, by ``others``.
+        """
+        path = self._path
+        shift = max((step.shift for step in path.steps), default=0.0)
+        most = self._points + 2 * len(path.terms) + math.ceil((max(shift, 0.0) + others) / self._step) + 8
+        if isinstance(term.law, Empirical):
+            return _atoms(term, self._step, most)
+        return _cells(term, self._step, most)
+
+
+def _cells(term: Term, h: float, most: int) -> _Rounded:
+    """A continuous term: the mass of every cell of width h around a grid point."""
+    law = term.law
+    ends = [float(term.coefficient * quantile(law, _CUT, upper=side)) for side in (False, True)]
+    first = min(max(math.floor(min(ends) / h) - 1, -most), most - 1)
+    last = min(max(math.ceil(max(ends) / h) + 1, first + 1), most)
+    edges = (np.arange(first, last + 2) - 0.5) * h / term.coefficient
+    above = survival(law, edges) if term.coefficient > 0 else np.asarray(law.cdf(edges))
+    above = np.minimum.accumulate(np.clip(above, 0.0, 1.0))
+    error = RELATIVE_ERROR + survival_slack(law, float(np.abs(edges).max()))
+    # Below the grid everything is stopped; short of it, what is cut off is an error.
+    error += float(1 - above[0]) if first > -most else 0.0
+    greatest = _greatest_density(term)
+    bias = h * min(0.5, h * greatest / 4)
+    return _Rounded(first, above[:-1] - above[1:], float(above[-1]), error, 0.0, bias, h * h, h / 2)
+
+
+def _beyond(term: Term, rise: float) -> float:
+    """At least P(coefficient * X > rise)."""
+    law, place = term.law, rise / term.coefficient
+    if max(term.coefficient * end for end in law.support()) <= rise:
+        return 0.0
+    if isinstance(law, Empirical):
+        values, weights = law.atoms()
+        return float(weights[term.coefficient * values > rise].sum()) * (1 + 1e-9)
+    found = survival(law, place) if term.coefficient > 0 else law.cdf(place)
+    return float(found) * (1 + RELATIVE_ERROR) + survival_slack(law, abs(place))
+
+
+def _greatest_density(term: Term) -> float:
+    """sup f of coefficient * X, whose law is unimodal."""
+    law = term.law
+    match law:
+        case InverseGamma():
+            shape, scale = law.shape_scale()
+            mode = scale / (shape + 1)
+        case Lognormal():
+            mu, sigma = law.log_parameters()
+            mode = math.exp(mu - sigma**2)
+        case Normal():
+            mode = law.mean
+        case StudentT():
+            mode = float(np.clip(law.location, *law.support()))
+        case Empirical():
+            return math.inf
+    return float(density(law, mode)) / abs(term.coefficient) * (1 + 1e-6)
+
+
+def _atoms(term: Term, h: float, most: int) -> _Rounded:
+    if not isinstance(term.law, Empirical):  # pragma: no cover - callers ask first
+        raise TypeError(f"{type(term.law).__name__} has no atoms")
+    values, weights = term.law.atoms()
+    changes = term.coefficient * values
+    indices = np.clip(np.rint(changes / h), -most, most + 1).astype(int)
+    # Atoms that leave the grid are misplaced without harm: their errors count as none.
+    errors = np.where(np.abs(indices) < most, indices * h - changes, 0.0)
+    spread = float(np.ptp(errors))
+    inside = indices <= most
+    masses = np.bincount(indices[inside] - indices.min(), weights[inside], minlength=1)
+    return _Rounded(
+        first=int(indices.min()),
+        masses=np.asarray(masses, dtype=float),
+        above=float(weights[~inside].sum()),
+        error=(len(weights) + 64) * _UNIT,
+        drift=float(weights @ errors),
+        bias=0.0,
+        spread=spread**2,
+        worst=spread,
+    )
+
+
+def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
+    """Linear convolution and a bound on the sum of the absolute errors of its entries.
+
+    Directly for short factors; otherwise by FFT, with the bounds of `depl.models.risk.rounded`.
+    """
+    if not len(first):
+        return np.zeros(0), 0.0
+    total = float(first.sum()) * float(second.sum())
+    shortest = min(len(first), len(second))
+    if shortest <= _DIRECT:
+        return np.convolve(first, second), 2 * (shortest + 1) * _UNIT * total
+    length = len(first) + len(second) - 1
+    padded = fft.next_fast_len(length, real=True)
+    masses = np.maximum(fft.irfft(fft.rfft(first, padded) * fft.rfft(second, padded), padded)[:length], 0.0)
+    left, right = (
+        math.sqrt(float(np.square(one).sum())) * float(other.sum())
+        for one, other in ((first, second), (second, first))
+    )
+    relative = (8 * (math.log2(padded) + 1) + 3) * _UNIT
+    return masses, 1.01 * relative * (left + right + min(left, right)) * math.sqrt(padded)

@@ -1,0 +1,154 @@
+"""What early stopping saves, and what it reaches: closed forms, fractions, draws; reached is not final."""
+
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+from scipy import stats
+
+from depl.instances.generator import random_instances, random_plan
+from depl.models.early_stopping import early_stopping
+from depl.models.errors import InvalidInputError
+from depl.models.evaluation import epoch_loads, evaluate, plan_steps
+from depl.models.laws import Deterministic, Empirical, Normal, StudentT
+from depl.models.plan import Plan
+from depl.models.problem import ConstantImprovement, Model
+
+
+def test_the_tiny_optimum_saves_its_third_epoch_in_a_quarter_of_the_runs(tiny, tiny_optimum):
+    """Both epochs of full gain 6 with probability 1/4; then the last epoch and its 3 are saved."""
+    found = early_stopping(tiny, tiny_optimum)
+    assert found.survival.exact == (1, 1, Fraction(3, 4), Fraction(1, 4))
+    assert found.cost.exact == 13 + 12 + Fraction(3, 4) * 3
+    assert found.epochs.exact == 2 + Fraction(3, 4)
+    assert found.reached.exact == found.final.exact == Fraction(3, 4)
+
+
+def test_a_transfer_is_paid_only_by_runs_that_get_to_it(tiny, tiny_optimum):
+    """Archive on the edge costs 2, before epoch 3 only."""
+    edge = msgspec.structs.replace(tiny_optimum.data[1], datasets=("archive",))
+    plan = msgspec.structs.replace(tiny_optimum, data=(tiny_optimum.data[0], edge))
+    assert evaluate(tiny, plan).transfer_cost == 3
+    assert early_stopping(tiny, plan).cost.exact == 13 + 12 + Fraction(3, 4) * (3 + 2)
+
+
+def test_one_epoch_saves_nothing(bell, steady_plan):
+    plan = msgspec.structs.replace(steady_plan, epochs=steady_plan.epochs[:1])
+    found = early_stopping(bell, plan)
+    reached = stats.norm.sf(4, 2, 1)
+    assert found.cost.lower <= 12 <= found.cost.upper
+    assert found.cost.width < 1e-9
+    assert found.reached.lower - 1e-12 <= reached <= found.reached.upper + 1e-12
+    assert found.final.lower - 1e-12 <= reached <= found.final.upper + 1e-12
+
+
+def test_two_normal_epochs_cost_one_and_the_share_that_needs_the_second(bell, steady_plan):
+    found = early_stopping(bell, steady_plan)
+    second = stats.norm.cdf(4, 2, 1)
+    assert found.epochs.lower <= 1 + second <= found.epochs.upper
+    assert found.cost.lower <= 12 * (1 + second) <= found.cost.upper
+    assert found.cost.width < 1e-2
+    final = stats.norm.sf(4, 4, 2**0.5)
+    assert found.final.lower - 1e-12 <= final <= found.final.upper + 1e-12
+    assert found.reached.lower > final
+
+
+def test_a_certain_plan_costs_what_it_costs(steady, steady_plan):
+    found = early_stopping(steady, steady_plan)
+    assert (found.cost.exact, found.epochs.exact, found.reached.exact) == (24, 2, 1)
+    assert early_stopping(steady.replace(maximum_loss=8), steady_plan).cost.exact == 12
+    assert early_stopping(steady.replace(maximum_loss=10), steady_plan).cost.exact == 0
+    never = early_stopping(steady.replace(maximum_loss=1), steady_plan)
+    assert (never.cost.exact, never.reached.exact, never.final.exact) == (24, 0, 0)
+
+
+def test_a_plan_without_epochs_is_there_or_never(steady):
+    assert early_stopping(steady, Plan()).reached.exact == 0
+    assert early_stopping(steady.replace(maximum_loss=10), Plan()).reached.exact == 1
+    assert early_stopping(steady, Plan()).cost.exact == 0
+
+
+def test_a_target_that_is_left_again_was_reached_and_is_not_final(steady, steady_plan):
+    """Gain 4, then lose 1 or gain 1: every run reaches 6, half of them do not end there."""
+    law = Empirical(values=(-1, 1))
+    net = Model(
+        name="net",
+        size=1,
+        demand=2,
+        improvement={
+            "shape": "table",
+            "epochs": ({"noise": Deterministic(value=4)}, {"noise": law}, {"noise": law}),
+        },
+    )
+    found = early_stopping(steady.replace(models=(net,)), steady_plan)
+    assert (found.reached.exact, found.final.exact, found.epochs.exact) == (1, Fraction(1, 2), 1)
+
+
+def test_an_untruncated_jump_is_enclosed(bell, steady_plan):
+    jump = StudentT(degrees_of_freedom=1.5, location=0.3, scale=0.5)
+    other = Model(
+        name="other", size=1, demand=2, improvement=ConstantImprovement(noise=Normal(mean=2, variance=1))
+    )
+    instance = bell.replace(models=(*bell.models, other), other_switches=jump)
+    second = msgspec.structs.replace(steady_plan.epochs[1], model="other")
+    plan = msgspec.structs.replace(steady_plan, epochs=(steady_plan.epochs[0], second))
+    found = early_stopping(instance, plan)
+    rng = np.random.default_rng(0)
+    first = 10 - rng.normal(2, 1, 200_000)
+    last = first - rng.normal(2, 1, 200_000) + jump.sample(rng, 200_000)
+    share = float(((first <= 6) | (last <= 6)).mean())
+    assert found.reached.lower - 5e-3 <= share <= found.reached.upper + 5e-3
+    assert found.reached.width < 1e-2
+    assert found.reached.lower >= found.final.lower
+
+
+def test_on_random_plans_draws_lie_within_and_reached_is_never_below_final():
+    rng = np.random.default_rng(3)
+    alike = 0
+    for instance in random_instances(rng, 25, maximum_epochs=(3, 8)):
+        plan = random_plan(rng, instance)
+        if not plan.epochs:
+            continue
+        found = early_stopping(instance, plan, points=2**12)
+        cost, reached, final = sampled(rng, instance, plan)
+        assert found.reached.lower - 0.03 <= reached <= found.reached.upper + 0.03
+        assert found.final.lower - 0.03 <= final <= found.final.upper + 0.03
+        whole = evaluate(instance, plan, quantile=False).cost
+        assert found.cost.lower - 0.03 * whole <= cost <= found.cost.upper + 0.03 * whole
+        assert found.cost.upper <= whole * (1 + 1e-9)
+        if found.reached.exact is not None:
+            assert found.reached.exact >= found.final.exact
+        else:
+            assert found.reached.lower >= found.final.lower
+        if not any(may_rise(step) for step in plan_steps(instance, plan)):
+            alike += 1
+            assert found.final.lower <= found.reached.upper
+            assert found.reached.lower <= found.final.upper
+    assert alike >= 5
+
+
+def may_rise(step):
+    return step.shift + sum(max(t.coefficient * end for end in t.law.support()) for t in step.terms) > 0
+
+
+def sampled(rng, instance, plan, size=4000):
+    """Mean cost with early stopping, share of runs that reach the target, share that end there."""
+    target, steps = instance.target, plan_steps(instance, plan)
+    loss = np.full(size, target.initial_loss)
+    active = loss > target.maximum_loss
+    cost, seen = np.zeros(size), set()
+    for step, demand, epoch in zip(steps, epoch_loads(instance, plan), plan.epochs, strict=True):
+        price = demand.price * epoch.resources
+        if epoch.cluster not in seen:
+            seen.add(epoch.cluster)
+            price += sum(instance.transfer_cost(d, epoch.cluster) for d in plan.datasets(epoch.cluster))
+        cost += price * active
+        loss = loss + step.shift + sum(t.coefficient * t.law.sample(rng, size) for t in step.terms)
+        active &= loss > target.maximum_loss + 1e-9
+    return cost.mean(), 1 - active.mean(), (loss <= target.maximum_loss + 1e-9).mean()
+
+
+def test_a_plan_of_something_else_is_refused(steady, tiny_optimum):
+    with pytest.raises(InvalidInputError):
+        early_stopping(steady, tiny_optimum)

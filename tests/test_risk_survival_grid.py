@@ -1,0 +1,121 @@
+"""The two barriers of the survival grid: both bounds, every rounding, every kind of tail, many epochs."""
+
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from depl.models.epochs import LossStep, Term, compose
+from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk.certify import certified_violation
+from depl.models.risk.survival import survival
+from depl.models.risk.survival_grid import grid_survival
+
+NORMAL = Normal(mean=1, variance=0.5)
+GAMMA = InverseGamma(mean=1, variance=0.3)
+
+
+def epoch(*terms, shift=0.0):
+    return LossStep(1.0, shift, tuple(Term(weight, law) for weight, law in terms))
+
+
+LAWS = {
+    "inverse gamma": [(-1.0, GAMMA)],
+    "infinite variance": [(-1.0, InverseGamma(shape=1.5, scale=0.5))],
+    "lognormal": [(-1.0, Lognormal(mean=1, variance=2))],
+    "truncated": [(1.0, StudentT(degrees_of_freedom=3, location=-1, scale=1, lower=-4, upper=1))],
+    "far truncated": [(1.0, StudentT(degrees_of_freedom=3, location=5, scale=1, lower=-4, upper=-1))],
+    "untruncated": [(1.0, StudentT(degrees_of_freedom=1.5, location=-1, scale=0.5))],
+    "narrow": [(-1.0, Normal(mean=1, variance=1e-8))],
+    "wide": [(-1.0, Normal(mean=1, variance=1e4))],
+    "gain and jump": [(-3.0, GAMMA), (1.0, StudentT(degrees_of_freedom=3, location=0.3, scale=0.2))],
+    "two jumps": [(1.0, NORMAL), (-2.0, NORMAL)],
+    "atoms off the grid": [(-1.0, Empirical(values=(0.1, 0.7310001, 3.9)))],
+    "atoms and normal": [(-1.0, Empirical(values=(0.1, 2.0), weights=(1, 3))), (0.3, NORMAL)],
+}
+
+
+@pytest.mark.parametrize("points", [256, 4096])
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("maximum_loss", [3.9, 1.0, -20.0])
+def test_one_epoch_is_the_violation(name, maximum_loss, points):
+    """All rounding, cutting and lifting at once, against the evaluators of a single loss."""
+    step = epoch(*LAWS[name], shift=0.125)
+    lower, upper = grid_survival(4.0, [step], maximum_loss, points)
+    exact = certified_violation(compose(4.0, [step]), maximum_loss)
+    assert lower[1] <= exact.upper
+    assert exact.lower <= upper[1]
+    assert (lower[0], upper[0]) == (1, 1)
+
+
+@pytest.mark.parametrize("law", [GAMMA, Lognormal(mean=1, variance=0.3)])
+def test_where_losses_only_fall_the_bounds_hold_the_violation_of_every_prefix(law):
+    steps = [epoch((-4 / (k + 1) ** 0.5, law)) for k in range(1, 13)]
+    lower, upper = grid_survival(18.0, steps, 2.0, 2**13)
+    for k in range(1, 13):
+        exact = certified_violation(compose(18.0, steps[:k]), 2.0)
+        assert lower[k] <= exact.upper
+        assert exact.lower <= upper[k]
+    assert (upper - lower).max() < 5e-3
+
+
+def test_more_points_give_narrower_bounds_inside_each_other_up_to_their_width():
+    steps = [epoch((-1, NORMAL))] * 10
+    widths = []
+    for points in (2**9, 2**11, 2**13, 2**15):
+        lower, upper = grid_survival(9.0, steps, 1.0, points)
+        widths.append((upper - lower).max())
+        fine = grid_survival(9.0, steps, 1.0, 2**14)
+        assert (lower <= fine[1]).all()
+        assert (fine[0] <= upper).all()
+    assert widths[0] > 3 * widths[1] > 9 * widths[2] > 27 * widths[3]
+
+
+def test_atoms_on_the_grid_are_not_blurred():
+    """A walk in whole steps on a grid of whole steps: only the probability of Hoeffding's bound is left."""
+    walk = [epoch((-1.0, Empirical(values=(1.0, -1.0))))] * 20
+    lower, upper = grid_survival(8.0, walk, 0.0, 2**10)
+    exact = survival(8.0, walk, 0.0).exact
+    assert (upper - lower).max() < 1e-8
+    for k, value in enumerate(exact):
+        assert lower[k] <= value <= upper[k]
+
+
+def test_the_walk_has_the_reflection_formula():
+    """P(max of n fair steps < a) = P(-a < S_n <= a), a whole number away from the start."""
+    walk = [epoch((-1.0, Empirical(values=(1.0, -1.0))))] * 20
+    exact = survival(8.0, walk, 0.0).exact
+    tails = stats.binom(20, 0.5)
+    heads = [k for k in range(21) if -8 < 2 * k - 20 < 8 or 2 * k - 20 == 8]
+    assert float(exact[20]) == pytest.approx(sum(tails.pmf(k) for k in heads), rel=1e-12)
+    assert exact[8] == 1 - Fraction(1, 2**8)
+
+
+@pytest.mark.parametrize("rise", [0.0, 3.0, 50.0])
+def test_a_sure_rise_is_followed_above_the_start(rise):
+    """What left by the bottom may not come back, what a rise lifts up is not lost."""
+    steps = [epoch((-1, NORMAL)), epoch((-1, NORMAL), shift=rise), epoch((-1, NORMAL), shift=-rise)]
+    lower, upper = grid_survival(4.0, steps, 1.0, 2**13)
+    rng = np.random.default_rng(1)
+    losses = 4 - np.cumsum(NORMAL.sample(rng, 3 * 200_000).reshape(3, -1), axis=0)
+    losses[1] += rise
+    share = np.cumprod(losses > 1.0, axis=0).mean(axis=1)
+    assert (lower[1:] <= share + 5e-3).all()
+    assert (share - 5e-3 <= upper[1:]).all()
+    assert (upper - lower).max() < 0.01
+
+
+@pytest.mark.parametrize("variance", [0.3, 3.0])
+def test_a_thousand_epochs_take_seconds(variance):
+    law = InverseGamma(mean=1, variance=variance)
+    steps = [epoch((-10 / (k + 5) ** 0.5, law)) for k in range(1, 1001)]
+    total = sum(-step.terms[0].coefficient for step in steps)
+    start = time.process_time()
+    lower, upper = grid_survival(total, steps, 0.1 * total, 2**16)
+    assert time.process_time() - start < 12  # two to three on a quiet core
+    assert (lower <= upper).all()
+    # the expected number of epochs, of about 800
+    assert lower.sum() > 700
+    assert upper.sum() - lower.sum() < 0.03 * lower.sum()
