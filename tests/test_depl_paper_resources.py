@@ -14,7 +14,7 @@ from depl.heuristics.depl_paper.resources import (
     nearest_whole,
     place_by_rounding,
 )
-from depl.heuristics.placement.dual import best_price
+from depl.heuristics.placement.dual import best_price, prices
 from depl.heuristics.placement.peers import rounded_to_nearest
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.relaxation import relaxation
@@ -49,6 +49,12 @@ def test_the_split_placement_keeps_its_promise(seed: int, epsilon: float) -> Non
     assert best * (1 - 1e-9) <= found.cost <= (1 + epsilon) * found.lower_bound
     assert found.shares.sum(axis=1) == pytest.approx(problem.counts)
     assert found.shares.min() >= 0
+    # by weak duality no resources that keep T_max make these very shares cheaper, at any price
+    used = found.shares > 0
+    for price in np.geomspace(1e-3, 1e3, 40):
+        psi = prices(problem, float(price))[0]
+        least = float(found.shares[used] @ psi[used]) - price * problem.maximum_time
+        assert least <= found.cost * (1 + 1e-9)
 
 
 def test_a_larger_epsilon_stops_earlier_and_dearer() -> None:

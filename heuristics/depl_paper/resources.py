@@ -147,7 +147,7 @@ def _by_price(problem: PlacementProblem, epsilon: float) -> Fractional | None:
     free = lagrangian(problem, 0.0)
     if limit is None or limit == math.inf or _time(problem, free) <= limit:
         ends = best_price(problem)  # no price is needed, so this is exact at once
-        return None if ends.slow is None else _mixed(problem, ends)
+        return _exact(problem, ends)
     slow = fast = None
     trial, bound = 1.0, free.value
     for _ in range(_HALVINGS):
@@ -162,25 +162,28 @@ def _by_price(problem: PlacementProblem, epsilon: float) -> Fractional | None:
             if not 1e-280 < trial < 1e280:
                 break
             continue
-        found = _mixed(problem, Dual(trial, bound, slow, fast))
+        found = _mixed(problem, slow, fast, bound)
         if found.cost <= (1 + epsilon) * found.lower_bound:
             return found
         trial = math.sqrt(slow.multiplier) * math.sqrt(fast.multiplier)
     # No finite price keeps T_max (it is the fastest time), or the limits cannot be kept at all.
-    exact = best_price(problem)
-    return _mixed(problem, exact) if exact.feasible else None
+    return _exact(problem, best_price(problem))
 
 
-def _mixed(problem: PlacementProblem, ends: Dual) -> Fractional:
-    """The mixture of two choices that takes T_max, each at its own resources."""
-    shares, _ = fractional(problem, ends)
-    if ends.slow is None or ends.fast is None:
-        raise InvalidInputError("no placement keeps the time limits", "ends")
+def _exact(problem: PlacementProblem, ends: Dual) -> Fractional | None:
+    return (
+        None if ends.slow is None or ends.fast is None else _mixed(problem, ends.slow, ends.fast, ends.value)
+    )
+
+
+def _mixed(problem: PlacementProblem, slow: Priced, fast: Priced, bound: float) -> Fractional:
+    """Two choices mixed to keep T_max, each at its own resources; where they agree, at those of ``fast``."""
+    shares, _ = fractional(problem, Dual(fast.multiplier, bound, slow, fast))
     rows = np.arange(len(problem.counts))
-    slow, fast = _costs(problem, ends.slow), _costs(problem, ends.fast)
-    moved = np.where(ends.slow.choice == ends.fast.choice, problem.counts, shares[rows, ends.fast.choice])
-    cost = math.fsum((moved * fast + (problem.counts - moved) * slow).tolist())
-    return Fractional(shares, cost, min(ends.value, cost))
+    moved = np.where(slow.choice == fast.choice, problem.counts, shares[rows, fast.choice])
+    costs = moved * _costs(problem, fast) + (problem.counts - moved) * _costs(problem, slow)
+    cost = math.fsum(costs.tolist())
+    return Fractional(shares, cost, min(bound, cost))
 
 
 def _costs(problem: PlacementProblem, point: Priced) -> FloatArray:
