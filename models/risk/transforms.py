@@ -40,7 +40,7 @@ EPSILON = float(np.finfo(float).eps)
 DEBYE_FROM = 35.0
 _DEBYE_TERMS = 20
 _REMAINDER_BELOW = 1.0
-_CHUNK = 400_000
+_CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
 
 
 def has_transform(law: NoiseLaw) -> bool:
