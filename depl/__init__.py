@@ -26,9 +26,11 @@ from depl.models.explain import explain
 from depl.models.law_search.exact import exact
 from depl.models.methods import Limits, Meaning, Outcome, register
 from depl.models.methods import registered as methods
+from depl.models.observed_state import State
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.programs.methods import milp, milp_resource
+from depl.models.replanning import Replanning, replan
 from depl.models.result import Result, Solution, Termination
 from depl.models.search.scenario_search import scenario_search
 from depl.models.solve import VerificationError, solve
@@ -59,9 +61,11 @@ __all__ = [
     "NotCoveredError",
     "Outcome",
     "Plan",
+    "Replanning",
     "Report",
     "Result",
     "Solution",
+    "State",
     "Termination",
     "VerificationError",
     "__version__",
@@ -71,5 +75,6 @@ __all__ = [
     "load",
     "methods",
     "register",
+    "replan",
     "solve",
 ]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import depl
-from depl.commands import check, demo, explain, front, instances, solve
+from depl.commands import check, demo, explain, front, instances, replan, solve
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.models.errors import DeplError
 
@@ -23,6 +23,7 @@ _COMMANDS = {
     "check": check,
     "explain": explain,
     "front": front,
+    "replan": replan,
     "instances": instances,
 }
 _EPILOG = """\

@@ -24,6 +24,7 @@ WITH_EXAMPLES = (
     "model_selection.rst",
     "placement.rst",
     "problem.rst",
+    "replanning.rst",
     "risk.rst",
 )
 

@@ -1,0 +1,205 @@
+"""``depl replan``: what the rest of a plan still delivers from an observed state, and a better rest."""
+
+import argparse
+import math
+
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import (
+    add_instance,
+    add_json,
+    add_plan,
+    inside,
+    positive_count,
+    read_instance,
+    read_plan,
+    require_writable,
+    seed,
+)
+from depl.commands.progress import progress_rows
+from depl.commands.solve import epochs_by_model, exit_code, summary
+from depl.commands.table import fields
+from depl.models.decisions import told
+from depl.models.errors import InvalidInputError
+from depl.models.explain import explain
+from depl.models.methods import DEFAULT_SCENARIOS
+from depl.models.observed_state import State, check_state
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.replanning import Choice, Replanning, replan
+from depl.models.result import Termination
+from depl.models.structure import document, read_text, write_text
+from depl.models.wording import counted, number, rounded_down
+
+HELP = "plan the rest of a run again, seen from an observed state"
+
+_CHOICES = {
+    Choice.NEW: "the new rest",
+    Choice.OLD: "the old rest, as planned",
+    Choice.RETIMED: "the epochs of the old rest, with the cheapest resources for the time that is left",
+    Choice.STOP: "stop: the old rest cannot meet the target any more, and no other is known to",
+    Choice.NONE: "nothing: no rest is known that is allowed",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_instance(parser)
+    add_plan(parser)
+    parser.add_argument("state", metavar="STATE", help="the path of an observed state, see docs/replanning")
+    parser.add_argument("--method", metavar="M", default="enumerate", help="default: enumerate")
+    parser.add_argument(
+        "--keep-promise",
+        action="store_true",
+        help="ask for what the old rest would deliver from here instead of omega, so that the promise made "
+        "at the start holds over all runs, however often they are planned again",
+    )
+    parser.add_argument(
+        "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
+    )
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
+    parser.add_argument(
+        "--scenarios",
+        metavar="S",
+        type=positive_count,
+        help=f"for methods that count scenarios: how many to draw; default: {DEFAULT_SCENARIOS}",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="tell the decisions and put the rest to follow into the equations",
+    )
+    parser.add_argument("--out", metavar="PLAN.json", help="write the rest to follow to this file")
+    parser.add_argument("--rest", metavar="REST.json", help="write the instance of the rest to this file")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Plan the rest, and write what is to be followed where that is asked for."""
+    for path in (options.out, options.rest):
+        require_writable(path)
+    instance, plan = read_instance(options), read_plan(options.plan)
+    with inside(options.state):
+        state = State.from_json(read_text(options.state))
+    with inside(options.plan):
+        plan.check_names(instance)
+    with inside(options.state):
+        check_state(instance, state, plan)
+    found = replan(
+        instance,
+        plan,
+        state,
+        options.method,
+        keep_promise=options.keep_promise,
+        gap=options.gap,
+        time_limit=options.time_limit,
+        seed=options.seed,
+        scenarios=options.scenarios,
+        progress=progress_rows(),
+    )
+    return _answer(options, instance, found)
+
+
+def _answer(options: argparse.Namespace, instance: Instance, found: Replanning) -> Answer:
+    explanation = _explanation(found) if options.explain else ""
+    text = "\n\n".join(filter(None, [_text(instance, found), explanation]))
+    code, aside = _code(found), [explanation] if options.json and explanation else []
+    files = (
+        (options.out, "plan", None if found.plan is None else found.plan.to_json()),
+        (options.rest, "instance", None if found.remaining is None else found.remaining.to_json()),
+    )
+    for path, what, content in files:
+        if path is None:
+            continue
+        if content is None:
+            aside.append(f"{path} not written: there is no {what}")
+            continue
+        try:  # the answer is worth showing even if a file cannot be written after all
+            write_text(path, content)
+            aside.append(f"{what} of the rest written to {path}")
+        except InvalidInputError as error:
+            code = ExitCode.INVALID
+            aside.append(f"depl: {error}")
+    return Answer(text, code, as_json(_content(found)), "\n\n".join(aside))
+
+
+def _code(found: Replanning) -> ExitCode:
+    """As for ``solve``; but an old rest that may go on is an answer, whatever was proved of new ones."""
+    code = exit_code(found.result)
+    if found.choice in (Choice.NEW, Choice.NONE) or code is ExitCode.INTERNAL:
+        return code
+    stopped = found.result.termination in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+    return ExitCode.STOPPED if stopped else ExitCode.ANSWERED
+
+
+def _text(instance: Instance, found: Replanning) -> str:
+    target, state, old = instance.target, found.state, found.old
+    limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
+    level = number(target.maximum_loss)
+    violation = old.evaluation.violation
+    if violation.exact is None:
+        reached = f"at least {rounded_down(max(1 - violation.upper, 0.0))}"
+    else:
+        reached = f"is {number(float(1 - violation.exact))}"
+    met = "met: to stop now costs nothing more" if found.met else "not met yet"
+    pairs = [
+        ("state", f"after epoch {state.epoch} of at most {target.maximum_epochs}, loss {number(state.loss)}"),
+        ("target", f"{level}, {met}"),
+        ("time used", f"{number(state.elapsed_time)}{limit}"),
+        ("paid so far", f"{number(found.sunk_cost)}, as planned"),
+        ("old rest", f"{_epochs(instance, old.plan)}; cost to go {number(old.evaluation.cost)}"),
+        (f"P(l(K) <= {level} | state)", f"{reached}, certified; omega is {number(target.quantile_level)}"),
+    ]
+    if old.broken:
+        pairs.append(("does not keep", ", ".join(old.broken)))
+    new = summary(instance if found.remaining is None else found.remaining, found.result)
+    follow = [("follow", _CHOICES[found.choice])]
+    if found.plan is not None:
+        follow += [
+            ("cost to go", f"{number(found.cost_to_go)} for {_epochs(instance, found.plan)}"),
+            ("cost in all", number(found.total_cost)),
+        ]
+    return "\n\n".join([fields(pairs), f"New rest, given the state\n{new}", fields(follow)])
+
+
+def _epochs(instance: Instance, plan: Plan) -> str:
+    models = ", ".join(f"{count} {name}" for name, count in epochs_by_model(instance, plan).items() if count)
+    return counted(len(plan.epochs), "epoch") + (f" ({models})" if models else "")
+
+
+def _explanation(found: Replanning) -> str:
+    result = found.result
+    parts = [f"Decisions of {result.method}\n{told(result.decisions)}"] if result.decisions else []
+    if found.plan is not None and found.remaining is not None:
+        parts.append(explain(found.remaining, found.plan))
+    return "\n\n".join(parts)
+
+
+def _content(found: Replanning) -> dict[str, object]:
+    """The new rest with the keys that results have, and under "replan" what is to be done with it."""
+    evaluation = found.old.evaluation
+    violation = evaluation.violation
+    return {
+        **found.result.to_dict(),
+        "replan": {
+            "choice": found.choice.value,
+            "met": found.met,
+            "level": found.level,
+            "sunk_cost": found.sunk_cost,
+            "cost_to_go": found.cost_to_go,
+            "total_cost": found.total_cost,
+            "plan": None if found.plan is None else document(found.plan),
+            "remaining": None if found.remaining is None else found.remaining.fingerprint,
+            "old": {
+                "epochs": evaluation.epochs,
+                "cost": evaluation.cost,
+                "violation": {"lower": violation.lower, "upper": violation.upper},
+                "training_time": evaluation.training_time
+                if math.isfinite(evaluation.training_time)
+                else None,
+                "keeps_omega": found.old.keeps_omega,
+                "broken": list(found.old.broken),
+            },
+        },
+    }
