@@ -370,3 +370,22 @@ def test_long_lists_are_shortened() -> None:
     assert record.listed(["a", "b"]) == "a, b"
     assert record.listed([str(index) for index in range(9)]) == "0, 1, 2, 3, 4, 4 more"
     assert isinstance(record.nothing_to_train(depl.load("tiny")), Decision)
+
+
+@pytest.mark.slow
+def test_on_two_hundred_random_instances_nothing_breaks_and_most_get_a_plan() -> None:
+    drawn = random_instances(
+        np.random.default_rng([7, 1]),
+        200,
+        models=(2, 4),
+        clusters=(1, 3),
+        datasets=(1, 4),
+        maximum_epochs=(3, 10),
+    )
+    results = [depl.solve(instance, "depl-paper") for instance in drawn]  # verifies
+    assert all(result.termination is Termination.EXHAUSTED for result in results)
+    without = [result for result in results if result.plan is None]
+    assert all(result.reason.split(":")[0] in ("models", "resources") for result in without)
+    assert len(without) <= 20
+    went_back = {item.stage for result in results for item in result.decisions if not item.kept}
+    assert went_back >= {Stage.DATA, Stage.RESOURCES}
