@@ -12,6 +12,7 @@ from scipy import integrate, stats
 
 from depl.models import verifier_distribution
 from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.verifier_convolution import TiltableSum
 from depl.models.verifier_distribution import tail_probability
 from depl.models.verifier_laws import Bracket, Increment, decimal
 
@@ -54,6 +55,22 @@ def test_a_sum_of_normal_increments_is_normal(quantile):
     mean = sum(item.count * item.factor for item in increments)
     deviation = 0.2 * math.sqrt(sum(item.count * item.factor**2 for item in increments))
     assert_tight(tail(increments, mean + quantile * deviation), stats.norm.sf(quantile), 1e-9)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.3, 2.0])
+def test_many_increments_of_one_law_are_tilted_as_each_of_them_alone(tilt):
+    """More than are tilted at a time; a normal law has log E exp(t Y) = t mean + t^2 variance / 2."""
+    for law in (UNIT, HEAVY, STEADY):
+        increments = decreasing(law, 75)
+        together = TiltableSum(increments).cumulants(tilt)
+        alone = [TiltableSum([item]).cumulants(tilt) for item in increments]
+        for found, single in zip(together, np.transpose(alone, (1, 0, 2)), strict=True):
+            assert found == pytest.approx(single.ravel(), rel=1e-9, abs=1e-12)
+    factors = np.array([item.factor for item in decreasing(UNIT, 75)])
+    logarithm, mean, variance = TiltableSum(decreasing(UNIT, 75)).cumulants(tilt)
+    assert logarithm == pytest.approx(tilt * factors + 0.02 * (tilt * factors) ** 2, abs=1e-9)
+    assert mean == pytest.approx(factors + 0.04 * tilt * factors**2, rel=1e-9)
+    assert variance == pytest.approx(0.04 * factors**2, rel=1e-8)
 
 
 @pytest.mark.parametrize(
