@@ -309,7 +309,7 @@ def _reference_plan(rng: np.random.Generator, draft: Instance, market: _Market) 
     phases = int(rng.integers(1, min(3, count, 1 + length // _EPOCHS_OF_A_PHASE) + 1))
     ends = [*sorted(rng.choice(np.arange(1, length), phases - 1, replace=False)), length]
     chosen = [
-        int(count * rng.uniform(first, end) / longest)
+        min(count - 1, int(count * rng.uniform(first, end) / longest))
         for first, end in itertools.pairwise([0, *(int(end) for end in ends)])
     ]
     names, work = _densest(draft.datasets, rng.uniform(0.3, 0.9))
