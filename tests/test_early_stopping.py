@@ -93,7 +93,7 @@ def test_an_untruncated_jump_is_enclosed(bell, steady_plan):
     instance = bell.replace(models=(*bell.models, other), other_switches=jump)
     second = msgspec.structs.replace(steady_plan.epochs[1], model="other")
     plan = msgspec.structs.replace(steady_plan, epochs=(steady_plan.epochs[0], second))
-    found = early_stopping(instance, plan)
+    found = early_stopping(instance, plan, points=2**13)
     rng = np.random.default_rng(0)
     first = 10 - rng.normal(2, 1, 200_000)
     last = first - rng.normal(2, 1, 200_000) + jump.sample(rng, 200_000)

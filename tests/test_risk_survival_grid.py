@@ -37,17 +37,18 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("points", [256, 4096])
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("maximum_loss", [3.9, 1.0, -20.0])
-def test_one_epoch_is_the_violation(name, maximum_loss, points):
+@pytest.mark.parametrize("maximum_loss", [3.9, 1.0, -7.0])
+def test_one_epoch_is_the_violation(name, maximum_loss):
     """All rounding, cutting and lifting at once, against the evaluators of a single loss."""
     step = epoch(*LAWS[name], shift=0.125)
-    lower, upper = grid_survival(4.0, [step], maximum_loss, points)
     exact = certified_violation(compose(4.0, [step]), maximum_loss)
-    assert lower[1] <= exact.upper
-    assert exact.lower <= upper[1]
-    assert (lower[0], upper[0]) == (1, 1)
+    for points in (256, 4096):
+        lower, upper = grid_survival(4.0, [step], maximum_loss, points)
+        assert lower[1] <= exact.upper
+        assert exact.lower <= upper[1]
+        assert (lower[0], upper[0]) == (1, 1)
+        assert upper[1] - lower[1] < (0.2 if points == 256 else 0.02)
 
 
 @pytest.mark.parametrize("law", [GAMMA, Lognormal(mean=1, variance=0.3)])
@@ -118,4 +119,4 @@ def test_a_thousand_epochs_take_seconds(variance):
     assert (lower <= upper).all()
     # the expected number of epochs, of about 800
     assert lower.sum() > 700
-    assert upper.sum() - lower.sum() < 0.03 * lower.sum()
+    assert upper.sum() - lower.sum() < 0.02 * lower.sum()

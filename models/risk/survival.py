@@ -99,13 +99,18 @@ def survival(
         return Survival(np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0), exact, "exact sum")
     bounds = _by_runs(initial_loss, steps, maximum_loss)
     evaluator = "contour"
+    bounds = _monotone(*bounds)
     if float((bounds[1] - bounds[0]).max()) > _SHARP:
         found = grid_survival(initial_loss, steps, maximum_loss, points)
-        bounds = np.maximum(bounds[0], found[0]), np.minimum(bounds[1], found[1])
+        bounds = _monotone(np.maximum(bounds[0], found[0]), np.minimum(bounds[1], found[1]))
         evaluator = "contour and grid"
-    lower = np.clip(np.maximum.accumulate(bounds[0][::-1])[::-1], 0.0, 1.0)
-    upper = np.clip(np.minimum.accumulate(bounds[1]), 0.0, 1.0)
-    return Survival(lower, np.maximum(lower, upper), None, evaluator)
+    return Survival(*bounds, None, evaluator)
+
+
+def _monotone(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What a bound at one epoch says of the others: S falls in k."""
+    low = np.clip(np.maximum.accumulate(lower[::-1])[::-1], 0.0, 1.0)
+    return low, np.maximum(low, np.clip(np.minimum.accumulate(upper), 0.0, 1.0))
 
 
 def _exact(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> tuple[Fraction, ...] | None:

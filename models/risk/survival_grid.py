@@ -39,13 +39,14 @@ from depl.models.risk.reach import reaches
 Integers = NDArray[np.int64]
 
 _MISJUDGED = 1e-9
-_CUT = 1e-14
+_CUT = 1e-12
+_TRIMMED = 1e-13
 _LIFT = 1e-10
 _TAILS = (1e-3, 1e-5, 1e-7, 1e-10)
 _ALIKE = 1.2
 _COARSER = 16
 _LEAST_POINTS = 256
-_MOST_WORK = 2**24
+_MOST_WORK = 2**25
 _DIRECT = 24
 _UNIT = 2.0**-53
 _NOTHING = 1e-13
@@ -54,10 +55,12 @@ _NOTHING = 1e-13
 def grid_survival(
     initial_loss: float, steps: Sequence[LossStep], maximum_loss: float, points: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bounds of S(0), ..., S(K), shapes (K + 1,).
+    """Lower and upper bounds of S(0), ..., S(K), shapes (K + 1,); S(0) = 1.
 
     Parameters
     ----------
+    initial_loss : float
+        Above the target, or nothing is left to survive.
     steps : sequence of LossStep
         With retention 1.
     points : int
@@ -203,27 +206,26 @@ class _Grid:
             results.append(
                 self._followed(barrier.astype(np.int64), ceiling.astype(np.int64), staying=staying)
             )
-        lower, upper = results
-        # At the start nothing was rounded.
-        lower[0] = upper[0] = float(path.base[0] > path.threshold[0])
-        return lower, upper
+        return results[0], results[1]
 
     def _followed(self, barrier: Integers, ceiling: Integers, *, staying: bool) -> FloatArray:
         """Mass above the barrier after every epoch, corrected by all errors in one direction."""
         first, masses, escaped = 0, np.ones(1), 0.0
         error = _MISJUDGED
-        found = np.zeros(len(barrier))
-        for k in range(len(barrier)):
-            if k > 0:
-                law = self._laws[k - 1]
-                alive = float(masses.sum())
-                escaped += law.above * alive
-                masses, doubt = _convolved(masses, law.masses)
-                first += law.first
-                error += law.error * alive + doubt
+        found = np.ones(len(barrier))  # at the start nothing was rounded
+        for k, law in enumerate(self._laws, start=1):
+            alive = float(masses.sum())
+            escaped += law.above * alive
+            masses, doubt = _convolved(masses, law.masses)
+            first += law.first
+            error += law.error * alive + doubt
             low = min(max(int(barrier[k]) + 1 - first, 0), len(masses))
             high = min(max(int(ceiling[k]) + 1 - first, low), len(masses))
             escaped += float(masses[high:].sum())
+            masses, first = masses[low:high], first + low
+            low, high = _ends(masses)
+            escaped += float(masses[high:].sum())
+            error += float(masses[:low].sum())
             masses, first = masses[low:high], first + low
             total = float(masses.sum())
             found[k] = total + escaped + error if staying else total - error
@@ -268,6 +270,15 @@ class _Grid:
         if isinstance(term.law, Empirical):
             return _atoms(term, self._step, most)
         return _cells(term, self._step, most)
+
+
+def _ends(masses: FloatArray) -> tuple[int, int]:
+    """Where the masses begin and end but for tails that do not matter."""
+    if not len(masses):
+        return 0, 0
+    below, above = np.cumsum(masses), np.cumsum(masses[::-1])
+    low = int(np.searchsorted(below, _TRIMMED, side="right"))
+    return low, max(low, len(masses) - int(np.searchsorted(above, _TRIMMED, side="right")))
 
 
 def _cells(term: Term, h: float, most: int) -> _Rounded:
