@@ -56,7 +56,7 @@ class Choice(Enum):
     RETIMED = "retimed"
     """The epochs of the old rest with other resources, the cheapest for the time that is left."""
     STOP = "stop"
-    """Neither: the old rest cannot meet the target any more and no other does, so stopping loses nothing."""
+    """Neither: the target is met; or the old rest is lost and no other known, so stopping loses nothing."""
     NONE = "none"
     """Nothing is known that is allowed."""
 
@@ -78,6 +78,8 @@ class OldRest:
     retimed : Plan or None
         The same epochs with the cheapest resources for the time that is left, and so with the same law of the
         final loss; None if no resources keep the limits.
+    retimed_cost : float
+        What they cost; infinite without them [cost].
     """
 
     plan: Plan
@@ -85,6 +87,7 @@ class OldRest:
     broken: tuple[str, ...]
     keeps_omega: bool
     retimed: Plan | None
+    retimed_cost: float
 
 
 @dataclass(frozen=True)
@@ -187,9 +190,9 @@ def replan(
             progress=progress,
             options=options,
         )
-    allowed = [] if remaining is None else list(_allowed(remaining, old, result, keep_promise))
-    choice, chosen, cost = _cheapest(allowed)
     met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + ATOM_TOLERANCE
+    allowed = [] if remaining is None else list(_allowed(remaining, old, result, met, keep_promise))
+    choice, chosen, cost = _cheapest(allowed)
     sunk = sunk_cost(instance, plan, state)
     return Replanning(state, remaining, met, old, result, sunk, level, choice, chosen, cost)
 
@@ -221,25 +224,26 @@ def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
     seen = remaining_instance(frame, msgspec.structs.replace(state, instance=None))
     evaluation = evaluate(seen, rest, quantile=False)
     broken = [item.name for item in evaluation.constraints if not item.satisfied and item.equation != "(3)"]
+    retimed, cost = (None, math.inf) if late else _retimed(seen, rest)
     return OldRest(
         plan=rest,
         evaluation=evaluation,
         broken=tuple(dict.fromkeys(broken + (["training time"] if late else []))),
         keeps_omega=evaluation.violation.at_most(instance.target.violation_budget),
-        retimed=None if late else _retimed(seen, rest),
+        retimed=retimed,
+        retimed_cost=evaluation.transfer_cost + cost,
     )
 
 
-def _retimed(seen: Instance, rest: Plan) -> Plan | None:
+def _retimed(seen: Instance, rest: Plan) -> tuple[Plan | None, float]:
+    """The same epochs with the cheapest resources, and what those cost."""
     target = seen.target
-    if len(rest.epochs) > target.maximum_epochs:
-        return None
     allocation = allocate(epoch_loads(seen, rest), target.maximum_time, target.round_deadline)
-    if not allocation.feasible:
-        return None
+    if len(rest.epochs) > target.maximum_epochs or not allocation.feasible:
+        return None, math.inf
     epochs = zip(rest.epochs, allocation.resources.tolist(), strict=True)
     changed = tuple(msgspec.structs.replace(item, resources=value) for item, value in epochs)
-    return msgspec.structs.replace(rest, epochs=changed)
+    return msgspec.structs.replace(rest, epochs=changed), allocation.cost
 
 
 def _level(instance: Instance, old: OldRest) -> float:
@@ -258,24 +262,27 @@ def _too_late(method: str, seed: int, reason: str | None) -> Result:
 
 
 def _allowed(
-    remaining: Instance, old: OldRest, result: Result, keep_promise: bool
+    remaining: Instance, old: OldRest, result: Result, met: bool, keep_promise: bool
 ) -> Iterator[tuple[Choice, Plan, float]]:
     """What may be followed, with its cost to go."""
     violation = old.evaluation.violation
-    if keep_promise and _lost(violation):
-        # The rule would allow everything; but what reaches omega is worth more than what reaches nothing.
-        if result.plan is None:
-            yield Choice.STOP, Plan(), 0.0
-    elif keep_promise or old.keeps_omega:
+    lost = keep_promise and _lost(violation)
+    # Where all is lost the rule allows everything; but what reaches omega is worth more than nothing.
+    if met or (lost and result.plan is None):
+        yield Choice.STOP, Plan(), 0.0
+    if not lost and (keep_promise or old.keeps_omega):
         if not old.broken:
             yield Choice.OLD, old.plan, old.evaluation.cost
         if old.retimed is not None:
-            yield Choice.RETIMED, old.retimed, evaluate(remaining, old.retimed, quantile=False).cost
-    if result.plan is not None and result.cost is not None:
-        loss = final_loss(remaining, result.plan)
-        found = certified_violation(loss, remaining.target.maximum_loss)
-        if not keep_promise or not_above(found, violation):
-            yield Choice.NEW, result.plan, result.cost
+            yield Choice.RETIMED, old.retimed, old.retimed_cost
+    if result.plan is None or result.cost is None:
+        return
+    if not keep_promise or not_above(_violation(remaining, result.plan), violation):
+        yield Choice.NEW, result.plan, result.cost
+
+
+def _violation(instance: Instance, plan: Plan) -> Interval:
+    return certified_violation(final_loss(instance, plan), instance.target.maximum_loss)
 
 
 def _cheapest(

@@ -105,6 +105,7 @@ def test_a_target_that_is_met_means_stopping_at_no_cost(ask, files, steady, stea
     assert code == 0
     found = cells(out)
     assert found["target"] == "6, met: to stop now costs nothing more"
+    assert found["follow"] == "stop here: the target is met"
     assert found["cost to go"] == "0 for 0 epochs"
     assert found["cost in all"] == "12"
 

@@ -72,7 +72,8 @@ def test_a_run_that_lags_gets_another_epoch(steady, steady_plan):
 def test_a_run_that_is_ahead_stops_now_at_no_cost(steady, steady_plan):
     found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6.0))
     assert found.met
-    assert (found.choice, found.plan.epochs, found.cost_to_go, found.total_cost) == (Choice.NEW, (), 0, 12)
+    assert (found.choice, found.plan, found.cost_to_go, found.total_cost) == (Choice.STOP, Plan(), 0, 12)
+    assert found.result.plan.epochs == ()
 
 
 def test_a_target_met_within_the_tolerance_of_atoms_is_met(steady, steady_plan):
@@ -233,8 +234,7 @@ def test_stopping_on_the_target_is_allowed_by_the_rule(bell, steady_plan):
     """Losses may rise: the old rest may leave the target again, stopping may not."""
     found = replan(bell, steady_plan, State(epoch=1, loss=5.9, model="net"), keep_promise=True)
     assert found.old.evaluation.violation.lower > 0
-    assert (found.choice, found.plan) == (Choice.NEW, msgspec.structs.replace(found.plan, epochs=()))
-    assert found.cost_to_go == 0
+    assert (found.choice, found.plan, found.cost_to_go) == (Choice.STOP, Plan(), 0)
 
 
 def three_epochs(seed):
@@ -352,7 +352,7 @@ def test_whatever_is_chosen_misses_at_most_as_often_as_the_old_rest(bell, steady
         length = len(found.plan.epochs)
         assert missed(loss, length) <= missed(loss, 1) * (1 + 1e-12)
         chosen.add((found.choice, length))
-    assert {(Choice.NEW, 0), (Choice.RETIMED, 1)} <= chosen
+    assert {(Choice.STOP, 0), (Choice.RETIMED, 1)} <= chosen
 
 
 def missed(loss, epochs):

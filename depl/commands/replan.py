@@ -36,9 +36,11 @@ _CHOICES = {
     Choice.NEW: "the new rest",
     Choice.OLD: "the old rest, as planned",
     Choice.RETIMED: "the epochs of the old rest, with the cheapest resources for the time that is left",
-    Choice.STOP: "stop: the old rest cannot meet the target any more, and no other is known to",
+    Choice.STOP: "stop here",
     Choice.NONE: "nothing: no rest is known that is allowed",
 }
+_MET = ": the target is met"
+_LOST = ": the old rest cannot meet the target any more, and no other is known to"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -154,7 +156,8 @@ def _text(instance: Instance, found: Replanning) -> str:
     if old.broken:
         pairs.append(("does not keep", ", ".join(old.broken)))
     new = summary(instance if found.remaining is None else found.remaining, found.result)
-    follow = [("follow", _CHOICES[found.choice])]
+    why = "" if found.choice is not Choice.STOP else _MET if found.met else _LOST
+    follow = [("follow", _CHOICES[found.choice] + why)]
     if found.plan is not None:
         follow += [
             ("cost to go", f"{number(found.cost_to_go)} for {_epochs(instance, found.plan)}"),
