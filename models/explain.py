@@ -13,6 +13,7 @@ from depl.models import wording
 from depl.models.allocation import allocate
 from depl.models.early_stopping import early_stopping
 from depl.models.epochs import Load, LossStep, compose, load, loss_step
+from depl.models.errors import NotCoveredError
 from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate, plan_steps
 from depl.models.laws import Zero
 from depl.models.plan import Plan
@@ -231,9 +232,13 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
 
 def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
     last, level = evaluation.epochs, number(instance.target.maximum_loss)
-    found = early_stopping(instance, plan, evaluation.violation)
+    head = f"With early stopping  train until l(k) <= {level} is observed, at most {counted(last, 'epoch')}"
+    try:
+        found = early_stopping(instance, plan, evaluation.violation)
+    except NotCoveredError as error:
+        return [head, f"  not computed: {error}"]
     return [
-        f"With early stopping  train until l(k) <= {level} is observed, at most {counted(last, 'epoch')}",
+        head,
         f"  reached: P(l(k) <= {level} for some k <= {last}) {_certified(found.reached)}",
         f"  final: P(l({last}) <= {level}), all epochs trained, {_certified(found.final)}",
         f"  expected cost {_certified(found.cost)}, in place of {number(evaluation.cost)}; a cluster's data "

@@ -9,8 +9,10 @@ from scipy import stats
 
 from depl.instances.generator import random_instances, random_plan
 from depl.models.early_stopping import early_stopping
+from depl.models.epochs import LossStep
 from depl.models.errors import InvalidInputError
 from depl.models.evaluation import epoch_loads, evaluate, plan_steps
+from depl.models.explain import explain
 from depl.models.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.plan import Plan
 from depl.models.problem import ConstantImprovement, Model
@@ -147,6 +149,26 @@ def sampled(rng, instance, plan, size=4000):
         loss = loss + step.shift + sum(t.coefficient * t.law.sample(rng, size) for t in step.terms)
         active &= loss > target.maximum_loss + 1e-9
     return cost.mean(), 1 - active.mean(), (loss <= target.maximum_loss + 1e-9).mean()
+
+
+def test_the_explanation_shows_it(tiny, tiny_optimum, bell, steady_plan):
+    text = explain(tiny, tiny_optimum)
+    for line in (
+        "With early stopping  train until l(k) <= 6.5 is observed, at most 3 epochs",
+        "reached: P(l(k) <= 6.5 for some k <= 3) is exactly 3/4",
+        "final: P(l(3) <= 6.5), all epochs trained, is exactly 3/4",
+        "expected cost is exactly 109/4, in place of 28",
+        "expected number of epochs is exactly 11/4",
+    ):
+        assert line in text, line
+    assert "for some k <= 2) lies in [" in explain(bell, steady_plan)
+
+
+def test_a_loss_that_forgets_is_said_not_to_be_covered(steady, steady_plan, monkeypatch):
+    """No law of an instance forgets yet; the explanation of one that will must not break."""
+    steps = [LossStep(0.5, 0.0, ())] * 2
+    monkeypatch.setattr("depl.models.early_stopping.plan_steps", lambda instance, plan: steps)
+    assert "  not computed: early stopping is computed for steps that keep" in explain(steady, steady_plan)
 
 
 def test_a_plan_of_something_else_is_refused(steady, tiny_optimum):
