@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from depl.models.epochs import LossStep, Term, compose
@@ -92,6 +94,27 @@ def test_the_walk_has_the_reflection_formula():
     heads = [k for k in range(21) if -8 < 2 * k - 20 < 8 or 2 * k - 20 == 8]
     assert float(exact[20]) == pytest.approx(sum(tails.pmf(k) for k in heads), rel=1e-12)
     assert exact[8] == 1 - Fraction(1, 2**8)
+
+
+values = st.lists(st.floats(-1.5, 3).map(lambda value: round(value, 3)), min_size=1, max_size=3)
+atoms = st.builds(Empirical, values=values.map(tuple))
+coefficients = st.sampled_from([-2.0, -1.0, -0.37, 0.5])
+discrete_steps = st.builds(
+    LossStep,
+    st.just(1.0),
+    st.sampled_from([0.0, -0.7, 0.25, 2.0]),
+    st.lists(st.builds(Term, coefficients, atoms), max_size=2).map(tuple),
+)
+
+
+@given(st.lists(discrete_steps, min_size=1, max_size=5), st.floats(-2, 1.9), st.sampled_from([256, 1024]))
+@settings(max_examples=120)
+def test_the_fractions_of_discrete_steps_lie_within(steps, maximum_loss, points):
+    """Atoms anywhere between the grid points, sure rises and falls, several terms per epoch."""
+    exact = survival(2.0, steps, maximum_loss).exact
+    lower, upper = grid_survival(2.0, steps, maximum_loss, points)
+    for k, value in enumerate(exact):
+        assert lower[k] <= value <= upper[k]
 
 
 @pytest.mark.parametrize("rise", [0.0, 3.0, 50.0])
