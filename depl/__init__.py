@@ -18,6 +18,7 @@ from depl.heuristics.best_expected import expected_cost, expected_greedy
 from depl.heuristics.depl_paper.method import OPTIONS as PAPER_OPTIONS
 from depl.heuristics.depl_paper.method import depl_paper
 from depl.heuristics.graph_method import OPTIONS, graph
+from depl.heuristics.loop.method import depl
 from depl.instances.library import load
 from depl.models.enumeration import enumerate_plans
 from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
@@ -46,6 +47,7 @@ register("enumerate", enumerate_plans)
 register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
 register("graph", graph, options=OPTIONS)
+register("depl", depl)
 register("depl-paper", depl_paper, options=PAPER_OPTIONS)
 register("exact", exact)
 register("milp", milp, meaning=Meaning.SCENARIOS)

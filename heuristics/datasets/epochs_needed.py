@@ -127,6 +127,14 @@ class NeededEpochs:
             return bool(self.at(least) <= 2 * self.law.b)
         return isinstance(self.law, PowerDataLaw) and self.law.p >= 1
 
+    def reciprocal_is_concave(self, greatest: float) -> bool:
+        """Whether 1/K is concave at all volumes up to ``greatest``."""
+        if self.constant or self.law is None:
+            return True
+        if isinstance(self.law, LogDataLaw):
+            return bool(self.at(greatest) >= 2 * self.law.b)
+        return isinstance(self.law, InverseLogDataLaw) or self.law.p <= 1
+
     def product_is_concave(self, fixed: float, rate: float, largest: float) -> bool:
         """Whether K (fixed + rate * volume) is concave on volumes from 0 to ``largest``: E4, both ends.
 

@@ -28,7 +28,7 @@ from depl.heuristics.real_cost.bounds import Bounds
 from depl.heuristics.real_cost.kernels import ROUNDING, Integers, Layer, children
 from depl.heuristics.real_cost.layers import first_layer, selected
 from depl.heuristics.real_cost.problem import Kinds, RealCostProblem
-from depl.heuristics.real_cost.search import cheapest_sequence
+from depl.heuristics.real_cost.search import MOST_LABELS, cheapest_sequence
 from depl.models.allocation import allocate_counts
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
@@ -94,6 +94,8 @@ class Ranking:
     limits : Limits
         Asked for time.
     most_prefixes : int
+    most_labels : int
+        Labels that the search for the cheapest sequence may keep before it narrows.
     lower_bound : float
         No sequence of a class that has not been handed out costs less; infinite if none is left [cost].
     termination : Termination or None
@@ -107,6 +109,7 @@ class Ranking:
     most_prefixes: int = MOST_PREFIXES
     lower_bound: float = 0.0
     termination: Termination | None = None
+    most_labels: int = MOST_LABELS
     _waiting: list[CostClass] = field(default_factory=list, init=False)
     _bounds: Bounds | None = field(default=None, init=False)
     _optimum: float = field(default=math.nan, init=False)
@@ -155,7 +158,7 @@ class Ranking:
 
     def _start(self) -> None:
         """Solve the problem for the optimum and the bounds."""
-        found = cheapest_sequence(self.problem, self.limits)
+        found = cheapest_sequence(self.problem, self.limits, self.most_labels)
         if found.sequence is None or found.termination is Termination.INTERRUPTED:
             self.lower_bound, self.termination = found.lower_bound, found.termination
             return

@@ -1,0 +1,127 @@
+"""Compiled loops of the relaxation: reduced costs of epochs, cheapest sequences, cheapest clusters."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
+
+
+@njit(cache=True)
+def reduced_costs(
+    psi: Floats,
+    charges: Floats,
+    gains: Floats,
+    variances: Floats,
+    factors: Floats,
+    low: Floats,
+    high: Floats,
+    gain_price: float,
+    variance_price: float,
+    weights: Floats,
+    chosen: Integers,
+) -> None:
+    """Least psi + charge - gain_price gain + variance_price variance of every epoch and model over the sites.
+
+    A site leaves ``factors`` of a gain, ``low`` of a loss, and between ``low`` and ``high`` of a deviation; the
+    better end counts. ``psi`` has shape (1 or K, M, O), ``charges`` are infinite where a site may not be used.
+    """
+    epochs, models = gains.shape
+    for k in range(epochs):
+        row = min(k, psi.shape[0] - 1)
+        for m in range(models):
+            best, place = math.inf, -1
+            gain, variance = gains[k, m], variances[k, m]
+            for o in range(charges.size):
+                factor = factors[o] if gain > 0 else low[o]
+                spread = low[o] if variance_price > 0 else high[o]
+                value = psi[row, m, o] + charges[o] - gain_price * factor * gain
+                if variance_price != 0:
+                    value += variance_price * spread * spread * variance
+                if value < best:
+                    best, place = value, o
+            weights[k, m] = best
+            chosen[k, m] = place
+
+
+@njit(cache=True)
+def cheapest_sequence(
+    weights: Floats, switches: Floats, values: Floats, before: Integers
+) -> tuple[float, int, int]:
+    """Least weight of a sequence of at least one epoch, its length and its last model.
+
+    ``switches`` has shape (M + 1, M), row M for the start, infinite where not allowed; ``values[k, m]`` and
+    ``before[k, m]`` receive the least weight of k + 1 epochs that end with m and the model before.
+    """
+    epochs, models = weights.shape
+    best, length, last = math.inf, 0, -1
+    for k in range(epochs):
+        for m in range(models):
+            least, previous = math.inf, -1
+            if k == 0:
+                least, previous = switches[models, m], models
+            else:
+                for p in range(models):
+                    value = values[k - 1, p] + switches[p, m]
+                    if value < least:
+                        least, previous = value, p
+            values[k, m] = least + weights[k, m]
+            before[k, m] = previous
+            if values[k, m] < best:
+                best, length, last = values[k, m], k + 1, m
+    return best, length, last
+
+
+@njit(cache=True)
+def cheapest_clusters(
+    work: Floats,
+    nodes: Floats,
+    price: Floats,
+    capacity: Floats,
+    communication: Floats,
+    charges: Floats,
+    deadline: float,
+    multiplier: float,
+    psi: Floats,
+    time: Floats,
+    which: Integers,
+) -> None:
+    """Least psi of every (model, site class) over the clusters, at a price of time.
+
+    ``work`` has shape (M, J), ``communication`` (N, M), ``charges`` (N, J); a node computes work / nodes.
+    """
+    models, sites = work.shape
+    root = math.sqrt(multiplier)
+    for m in range(models):
+        for j in range(sites):
+            psi[m, j] = math.inf
+            which[m, j] = -1
+        for n in range(nodes.size):
+            sent = communication[n, m]
+            left = deadline - sent
+            if left < 0:
+                continue
+            slope = root / math.sqrt(price[n]) if price[n] > 0 else math.inf
+            for j in range(sites):
+                c = work[m, j] / nodes[n]
+                if c > 0:
+                    least = c / left if left < math.inf and left > 0 else 0.0
+                    if (left == 0) or least > capacity[n] * (1 + 1e-9):
+                        continue
+                    x = min(max(slope * math.sqrt(c), least), capacity[n])
+                    if x > 0:
+                        spent, taken = price[n] * x, c / x + sent
+                        value = spent + multiplier * taken + charges[n, j]
+                    else:
+                        spent, taken, value = 0.0, math.inf, charges[n, j] + multiplier * sent
+                else:
+                    taken = sent
+                    value = multiplier * sent + charges[n, j]
+                if value < psi[m, j]:
+                    psi[m, j] = value
+                    time[m, j] = taken
+                    which[m, j] = n

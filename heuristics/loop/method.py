@@ -1,0 +1,290 @@
+"""The method ``depl``: data, models and resources in turn, ranked by bounds in place of blacklists (Fig. 3).
+
+1. *Outlook.* The dual of the whole instance (`depl.heuristics.loop.dual`), under what every plan certainly
+   needs, gives the lower bound; under what plans were seen to need, it says where to look.
+2. *Data.* Choices of data come by increasing expected cost (`depl.heuristics.loop.data_stage`); those whose
+   bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook uses.
+3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing psi at
+   the price of the choice, a lower bound of their real cost, and where their number allows it by increasing
+   real cost. The first that is certified is kept; what it needs calibrates the next step.
+
+Small and large instances take the same steps; only how many sequences are looked at depends on their length.
+Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
+"""
+
+import math
+import time
+from dataclasses import dataclass, field
+
+from scipy import special
+
+from depl.heuristics.loop.data_stage import DataChoice, DataStage
+from depl.heuristics.loop.dual import Bound, Cut, Dual, Prices, start_prices
+from depl.heuristics.loop.judge import Judge, Reference
+from depl.heuristics.loop.learning import Learning
+from depl.heuristics.loop.lower_bound import LowerBound
+from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage
+from depl.heuristics.loop.most_certain import most_certain
+from depl.heuristics.loop.outlook import Outlook
+from depl.heuristics.loop.record import Record
+from depl.heuristics.loop.requirement import (
+    Requirement,
+    VarianceRange,
+    calibrated_requirement,
+    fall_of,
+    largest_variance,
+)
+from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites, may_be_listed
+from depl.models.epochs import FinalLoss
+from depl.models.methods import Limits, Outcome
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Termination
+
+OPTIMALITY = 5e-10
+"""Relative gap below which a plan counts as proved cheapest."""
+
+_SLACKS = (0.0, 0.2)
+_PATIENCE = 60
+_APART = 0.5
+_LATER = 0.1
+
+
+def depl(instance: Instance, limits: Limits) -> Outcome:
+    """Data, models and resources in turn, each ranked by a bound; certified plans, a proved gap, any size."""
+    loop = _Loop(instance, limits, Record(instance))
+    try:
+        return loop.run()
+    except KeyboardInterrupt:
+        return loop.outcome(Termination.INTERRUPTED)
+
+
+@dataclass
+class _Loop:
+    """One run.
+
+    Attributes
+    ----------
+    best : Candidate or None
+        The incumbent.
+    lower : float
+        No feasible plan costs less [cost].
+    """
+
+    instance: Instance
+    limits: Limits
+    record: Record
+    best: Candidate | None = None
+    lower: float = 0.0
+    build_seconds: float = 0.0
+    reference: Reference = field(init=False)
+
+    def run(self) -> Outcome:
+        """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
+        target = self.instance.target
+        self.judge = Judge(self.instance)
+        if self.judge.met(FinalLoss(target.initial_loss, ())):
+            self.record.nothing_to_do()
+            return Outcome(Termination.OPTIMAL, Plan(), 0.0, decisions=self.record.decisions)
+        self._build()
+        self.lower = self.bound.value
+        if self.lower == math.inf:
+            return self.outcome(Termination.INFEASIBLE)
+        self._search()
+        if self.best is None and not self.limits.expired():
+            self._insist()
+        return self.outcome(self._termination())
+
+    def outcome(self, termination: Termination) -> Outcome:
+        """What is held and proved now."""
+        plan = None if self.best is None else self.stage.plan(self.best)
+        reason = None
+        if plan is None and termination is not Termination.INTERRUPTED:
+            reason = self.record.reason(termination is Termination.INFEASIBLE)
+        if plan is not None:
+            self.record.stopped(termination, self.cost, self.lower, self.data.least)
+        return Outcome(termination, plan, self.lower, reason, None, self.build_seconds, self.record.decisions)
+
+    @property
+    def cost(self) -> float:
+        """Of the incumbent; infinite without one [cost]."""
+        return math.inf if self.best is None else self.best.cost
+
+    def _build(self) -> None:
+        """Everything that does not depend on a plan: tables, the lower bound, sites."""
+        started = time.perf_counter()
+        instance, epochs = self.instance, self.instance.target.maximum_epochs
+        self.learning, self.factors = Learning.of(instance), DataFactors(instance)
+        self.stage = ModelStage(instance, self.learning, self.factors, self.judge, self.limits)
+        variances = self.learning.with_stand_ins()
+        self.largest = largest_variance(*variances)
+        self.bound = LowerBound.of(instance, self.learning, self.factors)
+        if self.bound.value == math.inf:
+            self.record.unreachable(self.bound.obstacle)
+            return
+        limit, dearest = instance.target.maximum_time, self.bound.dearest
+        guess = self._first_guess()
+        if may_be_listed(instance):
+            sites = listed_sites(instance)
+        else:
+            outlook = Outlook(instance, self.learning, self.factors)
+            sites = outlook.sites(self._calibrated_on(outlook, guess))
+        self.sites = Sites.of(instance, sites, self.factors)
+        self.dual = Dual(self.learning, self.sites, limit, dearest)
+        self.data = DataStage(self.sites, self.dual, epochs, guess)
+        self.build_seconds = time.perf_counter() - started
+
+    def _first_guess(self) -> Requirement:
+        """Before any plan is seen: the normal quantile of half the largest standard deviation."""
+        score = float(special.ndtri(self.instance.target.quantile_level))
+        deviation = math.sqrt(self.largest) / 2
+        return calibrated_requirement(self.instance, score * deviation, deviation, self.largest)
+
+    def _calibrated_on(self, outlook: Outlook, guess: Requirement) -> Prices:
+        """Prices of the outlook under the margin that its own sequences need."""
+        plain = VarianceRange(0.0, self.largest, 0.0, 0.0)
+        requirement = Requirement(fall_of(self.instance), (plain,))
+        prices = outlook.start(requirement)
+        bound = outlook.bound(requirement, prices)
+        for _ in range(2):
+            if bound.cut is None:
+                return prices
+            self.reference = self._seen(bound.cut, outlook.guide)
+            requirement = self._requirement(self.reference)
+            bound = outlook.bound(requirement, bound.prices)
+        return bound.prices if bound.cut is not None else prices
+
+    def _search(self) -> None:
+        """Data choices by increasing expected cost, each with its models and resources."""
+        start = start_prices(self.dual, self.data.everything(), self.data.requirement)
+        root = self.data.begin(start)
+        for _ in range(2):  # calibrate on the sequence that the root suggests
+            if root.cut is not None:
+                self._calibrate(self._seen(root.cut, self.dual))
+                root = self.data.begin(root.prices)
+        if not hasattr(self, "reference"):
+            self.reference = self.judge.guess(math.sqrt(self.largest) / 2)
+        seen: dict[tuple[tuple[int, frozenset[str]], ...], tuple[float, Bound]] = {}
+        idle = 0
+        while not self._finished() and idle < _PATIENCE:
+            following = self.data.next(lambda: self.cost)
+            if following is None:
+                break
+            choice, bound = following
+            key = tuple(choice.items())
+            if key not in seen:
+                before = self.cost
+                self._models(choice, bound)
+                seen[key] = self.reference.margin, bound
+                idle = 0 if self.cost < before else idle + 1
+        for key, (margin, bound) in seen.items():  # what was looked at with another margin in mind
+            if not self._finished() and _differ(margin, self.reference.margin):
+                self._models(dict(key), bound)
+
+    def _insist(self) -> None:
+        """No plan was found: look for the plan that is most certain to meet the target, and go on from there."""
+        found = most_certain(self.stage, self.dual, self.data, self.reference)
+        if found.candidate is None:
+            self.record.nearest(found.quantile)
+            return
+        self._accept(found.candidate)
+        self.data.begin(found.prices)
+        self._search()
+
+    def _models(self, choice: DataChoice, bound: Bound) -> None:
+        """Stages 2 and 3 on the data of a choice, for every spread that its bound leaves open."""
+        before, kinds = self.cost, self._kinds(choice)
+        for slack in _SLACKS[: 1 if self.stage.is_long(kinds) else None]:
+            tried: list[float] = []
+            for deviation in [self.reference.deviation, *(piece.deviation for piece in bound.ranges)]:
+                if self._finished():
+                    break
+                if all(_differ(deviation, other, _APART) for other in tried):
+                    tried.append(deviation)
+                    self._ranked(choice, kinds, deviation, slack, bound.prices)
+        if self.cost == before:
+            self.record.went_back(choice, bound.value, self.cost)
+
+    def _ranked(
+        self, choice: DataChoice, kinds: list[Kind], deviation: float, slack: float, prices: Prices
+    ) -> None:
+        """Rank and certify sequences with one label; a shorter list of clusters if that is cheaper."""
+        margin = slack * abs(self.reference.margin)
+        label = self.judge.label(self.reference, deviation)
+        found = self.stage.paths(choice, kinds, label, margin, self.cost, prices.time)
+        if found.found is None and not self.stage.is_long(kinds):
+            found = self.stage.search(choice, kinds, label, margin, self.cost)
+        if found.found is not None:
+            self._accept(found.found)
+            self._calibrate(self.judge.reference(found.found.loss))
+            if self.stage.is_long(kinds):
+                self._drop(choice, kinds, deviation, prices)
+        elif found.nearest is not None:
+            self.record.missed(found.nearest)
+            if self.best is None or self.stage.is_long(kinds):
+                self._calibrate(self.judge.reference(found.nearest.loss))
+
+    def _drop(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """Leave out the cluster that trains least, as long as that makes the plan cheaper."""
+        while self.best is not None and not self._finished():
+            used = {n: self.best.clusters.count(n) for n in set(self.best.clusters)}
+            if len(used) < 2:
+                return
+            least = min(used, key=lambda n: (used[n], n))
+            rest = {n: chosen for n, chosen in choice.items() if n != least}
+            kept = [kind for kind in kinds if kind.cluster in rest]
+            label = self.judge.label(self.reference, deviation)
+            found = self.stage.paths(rest, kept, label, 0.0, self.cost, prices.time) if kept else None
+            if found is None or found.found is None:
+                return
+            self._accept(found.found)
+            choice, kinds = rest, kept
+
+    def _kinds(self, choice: DataChoice) -> list[Kind]:
+        """(Cluster, model) pairs of a choice; where there are too many, those that sequences have used."""
+        every = [Kind(n, m) for n in choice for m in range(len(self.instance.models))]
+        if not self.stage.is_long(every):
+            return every
+        uses: dict[Kind, int] = {}
+        for cut in self.dual.cuts:
+            for model, site in zip(cut.models.tolist(), cut.sites.tolist(), strict=True):
+                kind = Kind(self.sites.sites[site].cluster, model)
+                uses[kind] = uses.get(kind, 0) + 1
+        known = [
+            kind for kind in sorted(uses, key=lambda kind: (-uses[kind], kind)) if kind.cluster in choice
+        ]
+        return known[: self.stage.most_kinds] or every[: self.stage.most_kinds]
+
+    def _accept(self, found: Candidate) -> None:
+        self.best = found
+        self.limits.report(found.cost, self.lower)
+        self.record.accepted(found, self.judge.target)
+
+    def _calibrate(self, reference: Reference) -> None:
+        self.reference = reference
+        self.data.requirement = self._requirement(reference)
+
+    def _requirement(self, reference: Reference) -> Requirement:
+        return calibrated_requirement(self.instance, reference.margin, reference.deviation, self.largest)
+
+    def _seen(self, cut: Cut, dual: Dual) -> Reference:
+        factors = dual.places.factors[cut.sites].tolist()
+        return self.judge.reference(self.learning.loss(cut.models.tolist(), factors))
+
+    def _finished(self) -> bool:
+        """Whether time is up or the incumbent is good enough."""
+        return self.limits.expired() or self.lower >= self.cost * (1 - max(self.limits.gap, OPTIMALITY))
+
+    def _termination(self) -> Termination:
+        if self.best is not None and self.lower >= self.cost * (1 - OPTIMALITY):
+            return Termination.OPTIMAL
+        if self.best is not None and self.limits.gap > 0 and self.lower >= self.cost * (1 - self.limits.gap):
+            return Termination.GAP_REACHED
+        return Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED
+
+
+def _differ(one: float, other: float, by: float = _LATER) -> bool:
+    """Whether two positive numbers differ by more than a factor exp(by); others by more than that share."""
+    if one > 0 and other > 0:
+        return abs(math.log(one / other)) > by
+    return abs(one - other) > by * max(abs(one), abs(other))
