@@ -1,13 +1,13 @@
 r"""What is certified of final losses, and additive labels that agree with it near a plan that was seen.
 
-Chernoff's bound of the quantile of L at a rate s is E L + (C(s) + ln(1 / p)) / s, C the centred log-transform,
-which adds up over epochs. At its own best rate a seen plan (the *reference*) needs only a share rho of that
-margin. Plans of another spread have another best rate but nearly the same share, so
+Chernoff's bound of the quantile of L at a rate s is E L + (C(s) + ln(1 / p)) / s, C the centred
+log-transform, which adds up over epochs. At its own best rate a seen plan (the *reference*) needs only a
+share rho of that margin. Plans of another spread have another best rate but nearly the same share, so
 
     label = E L + rho (C(s) + ln(1 / p)) / s
 
-stands for the quantile of plans whose best rate is near s, and is exact for the reference at its own rate. How
-far it may be off is the caller's slack; every plan is certified anyway.
+stands for the quantile of plans whose best rate is near s, and is exact for the reference at its own rate.
+How far it may be off is the caller's slack; every plan is certified anyway.
 """
 
 import math
@@ -146,7 +146,7 @@ class Judge:
 
 
 def _saddlepoint_margin(rates: FloatArray, logarithms: FloatArray, budget: float) -> float:
-    """x with P(L - E L > x) nearly ``budget``, by Lugannani and Rice on tabulated C(s) (see `models.risk`)."""
+    """x with P(L - E L > x) nearly ``budget``, by Lugannani and Rice on a table of C(s)."""
     curve = interpolate.CubicSpline(np.concatenate([[0.0], rates]), np.concatenate([[0.0], logarithms]))
     slope, curvature = curve(rates, 1), curve(rates, 2)
     usable = (curvature > 0) & (rates * slope > logarithms)

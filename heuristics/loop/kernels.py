@@ -27,8 +27,9 @@ def reduced_costs(
 ) -> None:
     """Least psi + charge - gain_price gain + variance_price variance of every epoch and model over the sites.
 
-    A site leaves ``factors`` of a gain, ``low`` of a loss, and between ``low`` and ``high`` of a deviation; the
-    better end counts. ``psi`` has shape (1 or K, M, O), ``charges`` are infinite where a site may not be used.
+    A site leaves ``factors`` of a gain, ``low`` of a loss, and between ``low`` and ``high`` of a deviation;
+    the better end counts. ``psi`` has shape (1 or K, M, O), ``charges`` are infinite where a site may not be
+    used.
     """
     epochs, models = gains.shape
     for k in range(epochs):

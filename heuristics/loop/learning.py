@@ -1,8 +1,8 @@
 """What every epoch learns, as arrays: means, variances and terms with all data, and what data leave of them.
 
 The improvement of an epoch on the data D is that on all data times h(D) (`depl.models.epochs`), a switch does
-not depend on the data. So a run needs one row per (epoch, model) whatever the data, and a switch one entry per
-pair of models. Laws with memory (retention below 1) do not add up and are refused.
+not depend on the data. So a run needs one row per (epoch, model) whatever the data, and a switch one entry
+per pair of models. Laws with memory (retention below 1) do not add up and are refused.
 """
 
 import itertools

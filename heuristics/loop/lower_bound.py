@@ -1,8 +1,8 @@
 """The proved lower bound of an instance, and what stands in the way of every plan.
 
-The dual under what every plan certainly needs (`depl.heuristics.loop.requirement.certified_requirement`). Where
-all sites are listed it is evaluated on them. Where a frontier stands for them, a guide finds the prices and one
-evaluation on the full frontier, over all clusters, proves them.
+The dual under what every plan certainly needs (`depl.heuristics.loop.requirement.certified_requirement`).
+Where all sites are listed it is evaluated on them. Where a frontier stands for them, a guide finds the prices
+and one evaluation on the full frontier, over all clusters, proves them.
 """
 
 import math
@@ -111,8 +111,8 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
     if -least < needed:
         reached = target.initial_loss + least
         return (
-            f"models: target {number(target.maximum_loss)} at omega {number(target.quantile_level)} is out of "
-            f"reach within {target.maximum_epochs} epochs; the lowest expected loss is {number(reached)}"
+            f"models: target {number(target.maximum_loss)} at omega {number(target.quantile_level)} is out "
+            f"of reach within {target.maximum_epochs} epochs; the lowest expected loss is {number(reached)}"
         )
     if target.maximum_time is None:
         return ""

@@ -3,7 +3,8 @@
 1. *Outlook.* The dual of the whole instance (`depl.heuristics.loop.dual`), under what every plan certainly
    needs, gives the lower bound; under what plans were seen to need, it says where to look.
 2. *Data.* Choices of data come by increasing expected cost (`depl.heuristics.loop.data_stage`); those whose
-   bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook uses.
+   bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook
+   uses.
 3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing psi at
    the price of the choice, a lower bound of their real cost, and where their number allows it by increasing
    real cost. The first that is certified is kept; what it needs calibrates the next step.
@@ -182,7 +183,7 @@ class _Loop:
                 self._models(dict(key), bound)
 
     def _insist(self) -> None:
-        """No plan was found: look for the plan that is most certain to meet the target, and go on from there."""
+        """Without a plan: look for the one that is most certain to meet the target, and go on from there."""
         found = most_certain(self.stage, self.dual, self.data, self.reference)
         if found.candidate is None:
             self.record.nearest(found.quantile)

@@ -1,8 +1,8 @@
 """Stages 2 and 3 on given data: sequences of models and clusters by increasing real cost, each certified.
 
 The label (`depl.heuristics.loop.judge`) is nearly the quantile. Sequences are ranked on the real cost
-(`depl.heuristics.real_cost.ranking`), clusters and resources included, up to a label of l_max and a slack, and
-the first that is certified is kept. So nothing is blacklisted: what comes next costs at least as much.
+(`depl.heuristics.real_cost.ranking`), clusters and resources included, up to a label of l_max and a slack,
+and the first that is certified is kept. So nothing is blacklisted: what comes next costs at least as much.
 """
 
 import functools

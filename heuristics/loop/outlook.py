@@ -1,9 +1,9 @@
 """The whole instance at a glance, with many datasets: prices, a lower bound, and sites worth listing.
 
-A coarse frontier on the clusters that are cheapest at some price of time guides (`depl.heuristics.loop.sites`);
-what it finds is proved on the full frontier over all clusters, where one evaluation of the dual at given
-prices suffices. Sites are listed around the volumes and clusters that the guide uses: sets of data in order
-of what they cost per volume there, transfers included.
+A coarse frontier on the clusters that are cheapest at some price of time guides
+(`depl.heuristics.loop.sites`); what it finds is proved on the full frontier over all clusters, where one
+evaluation of the dual at given prices suffices. Sites are listed around the volumes and clusters that the
+guide uses: sets of data in order of what they cost per volume there, transfers included.
 """
 
 import math

@@ -3,12 +3,13 @@ r"""What the target asks of a plan's moments: mean gain at least g + a margin th
 Plans are divided by their variance V into ranges. Within a range the margin is bounded by a line between two
 ends, which makes it additive over epochs:
 
-- *certified*: no plan with less meets the target (`depl.models.risk.normal_bound`). Where z(V) >= 0 the margin
-  z sqrt(V) is concave, so the chord lies below it; where z < 0 it is convex, so a tangent does.
-- *calibrated*: the margin that a plan was seen to need, at its own variance and, in proportion to the standard
-  deviation, at others. Nothing is proved; it says where to look.
+- *certified*: no plan with less meets the target (`depl.models.risk.normal_bound`). Where z(V) >= 0 the
+  margin z sqrt(V) is concave, so the chord lies below it; where z < 0 it is convex, so a tangent does.
+- *calibrated*: the margin that a plan was seen to need, at its own variance and, in proportion to the
+  standard deviation, at others. Nothing is proved; it says where to look.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ def certified_requirement(instance: Instance, third_ratio: float, largest: float
         ends.append(ends[-1] / _RATIO)
     ends = [0.0, *reversed(ends)] if ends[-1] > 0 else ends[::-1]
     ranges = []
-    for low, high in zip(ends[:-1], ends[1:], strict=True):
+    for low, high in itertools.pairwise(ends):
         score = least_score(budget, third_ratio, low)
         if score >= 0:
             margins = score * math.sqrt(low), score * math.sqrt(high)
@@ -107,7 +108,7 @@ def calibrated_requirement(
     score = margin / deviation
     ranges = [
         VarianceRange(low, high, score * math.sqrt(low), score * math.sqrt(high))
-        for low, high in zip(ends[:-1], ends[1:], strict=True)
+        for low, high in itertools.pairwise(ends)
     ]
     return Requirement(fall_of(instance), tuple(ranges))
 

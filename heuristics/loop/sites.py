@@ -1,10 +1,10 @@
-r"""Where epochs may train: clusters with data, what they charge at a price of time, and what their data leave.
+r"""Where epochs may train: clusters with data, what they charge at a price of time, and what data leave.
 
 A *site* is a cluster with a set of datasets. With few datasets all sites are listed. With many, a *frontier*
 stands for all of them. A set of volume Q computes on at least phi(Q), the work of a fractional set of that
-volume, and pays at least F(Q), its least transfers; both are convex. Between two points Q_i <= Q <= Q_(i+1) let
-W and F~ be tangents of them (below) and h~ a line above h: the chord where h is convex, a tangent where it is
-concave. psi is concave and rises in the work (docs, *The loop*), so
+volume, and pays at least F(Q), its least transfers; both are convex. Between two points Q_i <= Q <= Q_(i+1)
+let W and F~ be tangents of them (below) and h~ a line above h: the chord where h is convex, a tangent where
+it is concave. psi is concave and rises in the work (docs, *The loop*), so
 
     psi(W(Q)) + F~(Q) / K_max - gamma gain h~(Q)
 
@@ -209,7 +209,7 @@ class Sites:
         busy = x > 0
         time = np.divide(self.work, x, out=np.where(self.work > 0, math.inf, 0.0), where=busy)
         time += self.communication
-        priced = np.where(np.isinf(time), 0.0, multiplier * time)
+        priced = multiplier * np.where(np.isinf(time), 0.0, time)
         psi = np.where(self._late, math.inf, self.price * x + priced)
         return Priced(psi, time)
 

@@ -52,10 +52,10 @@ def least_score(budget: Fraction | float, third_ratio: float, variance: float) -
 
 def third_moment(law: NoiseLaw) -> float:
     """An upper bound of E |X - E X|**3; infinite where none is known to be finite [loss**3]."""
-    mean, variance = law.moments()
+    mean, variance = (float(value) for value in law.moments())
     if not math.isfinite(variance):
         return math.inf
-    cube = float(variance) ** 1.5
+    cube = variance * math.sqrt(variance)
     if isinstance(law, Normal):
         return math.sqrt(8 / math.pi) * cube * (1 + _ROUNDING)
     if isinstance(law, Empirical):
