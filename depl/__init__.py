@@ -6,8 +6,10 @@ target with a target probability at minimum cost, and proves how good its plans 
 >>> import depl
 >>> instance = depl.load("tiny")
 >>> result = depl.solve(instance)
->>> result.solution.value, round(result.cost, 6)
-('proven_optimal', 28.0)
+>>> round(result.cost, 6), result.method, result.lower_bound <= result.cost
+(28.0, 'depl', True)
+>>> depl.solve(instance, "exact").solution.value
+'proven_optimal'
 >>> depl.check(instance, result.plan).ok
 True
 """

@@ -27,6 +27,9 @@ class Meaning(Enum):
     """A count of sampled scenarios (sample average approximation)."""
 
 
+DEFAULT_METHOD = "depl"
+"""Name of the method that solves unless the caller names one."""
+
 DEFAULT_SCENARIOS = 100
 """S of a method that counts scenarios, unless the caller says more."""
 

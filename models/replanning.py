@@ -24,7 +24,7 @@ import msgspec
 
 from depl.models.allocation import allocate
 from depl.models.evaluation import Evaluation, epoch_loads, evaluate, final_loss
-from depl.models.methods import Progress, find
+from depl.models.methods import DEFAULT_METHOD, Progress, find
 from depl.models.observed_state import (
     State,
     check_state,
@@ -137,7 +137,7 @@ def replan(
     instance: Instance,
     plan: Plan,
     state: State,
-    method: str = "enumerate",
+    method: str = DEFAULT_METHOD,
     *,
     keep_promise: bool = False,
     gap: float = 0.0,

@@ -15,6 +15,7 @@ from depl.models.errors import DeplError, InvalidInputError
 from depl.models.evaluation import Evaluation, evaluate
 from depl.models.interrupts import first_interrupt_ignored
 from depl.models.methods import (
+    DEFAULT_METHOD,
     DEFAULT_SCENARIOS,
     Limits,
     Meaning,
@@ -41,7 +42,7 @@ class VerificationError(DeplError):
 
 def solve(
     instance: Instance,
-    method: str = "enumerate",
+    method: str = DEFAULT_METHOD,
     *,
     gap: float = 0.0,
     time_limit: float | None = None,

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def test_help_and_version_are_answers(ask, words):
 
 
 def test_solving_says_what_is_proved(ask):
-    code, out, err = ask("solve", "tiny")
+    code, out, err = ask("solve", "tiny", "--method", "exact")
     assert (code, err) == (0, "")
     lines = dict(line.split("  ", 1) for line in out.splitlines())
     fields = {name.strip(): value.strip() for name, value in lines.items()}
@@ -56,8 +57,19 @@ def test_solving_says_what_is_proved(ask):
     assert fields["P(l(K) <= 6.5)"] == "at least 0.75, certified; asked 0.7"
 
 
+def test_solving_without_a_method_says_how_far_from_the_cheapest_its_plan_may_be(ask):
+    code, out, err = ask("solve", "tiny")
+    assert (code, err) == (0, "")
+    fields = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.splitlines())
+    assert fields["method"].startswith("depl, ")
+    cost, bound, gap = map(float, re.findall(r"[\d.]+", fields["cost"]))
+    assert cost == pytest.approx(28)
+    assert 0 <= bound <= cost
+    assert gap == pytest.approx(100 * (1 - bound / cost), abs=0.1)
+
+
 def test_json_is_exactly_one_object_with_the_promised_keys(ask):
-    code, out, err = ask("solve", "tiny", "--json")
+    code, out, err = ask("solve", "tiny", "--method", "exact", "--json")
     assert (code, err) == (0, "")
     result = json.loads(out)
     assert result.keys() >= KEYS
@@ -89,7 +101,7 @@ def test_the_plan_inside_the_json_result_can_be_checked(ask, tmp_path):
 
 
 def test_the_explanation_follows_the_result_or_leaves_the_json_alone(ask):
-    _, out, _ = ask("solve", "tiny", "--explain")
+    _, out, _ = ask("solve", "tiny", "--method", "exact", "--explain")
     assert out.index("proved cheapest") < out.index("(1) Epoch time")
     _, out, err = ask("solve", "tiny", "--explain", "--json")
     json.loads(out)

@@ -45,7 +45,7 @@ def test_the_demo_prints_a_row_for_every_target_and_draws_the_figures(ask, tmp_p
 
 def test_the_demo_says_proved_only_of_what_is_proved(ask):
     instance = load("paper-alexnet", 9)
-    proved = depl.solve(instance)
+    proved = depl.solve(instance, "enumerate")
     merely = depl.solve(instance, "expected-greedy")
     entries = [demo.Entry("9", instance, result.method, result) for result in (proved, merely)] + [
         demo.Entry("9", instance, "refuses", None, "covers nothing")

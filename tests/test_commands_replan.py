@@ -42,7 +42,7 @@ def cells(out):
 
 
 def test_old_and_new_rest_are_shown_with_their_probabilities_and_costs(ask, spent):
-    code, out, err = ask("replan", *spent(1))
+    code, out, err = ask("replan", *spent(1), "--method", "exact")
     assert (code, err) == (0, "")
     found = cells(out)
     assert found["state"] == "after epoch 1 of at most 2, loss 1"
@@ -57,7 +57,7 @@ def test_old_and_new_rest_are_shown_with_their_probabilities_and_costs(ask, spen
 
 
 def test_what_is_infeasible_given_the_state_says_so_and_the_old_rest_is_judged(ask, spent):
-    code, out, _ = ask("replan", *spent(2))
+    code, out, _ = ask("replan", *spent(2), "--method", "exact")
     assert code == 3
     found = cells(out)
     assert found["P(l(K) <= 0 | state)"] == "is 0.81, certified; omega is 0.95"
@@ -74,7 +74,7 @@ def test_keeping_the_promise_goes_on_with_the_old_rest(ask, spent):
 
 
 def test_json_is_one_object_with_the_keys_of_a_result_and_what_to_follow(ask, spent):
-    code, out, err = ask("replan", *spent(1), "--json")
+    code, out, err = ask("replan", *spent(1), "--method", "exact", "--json")
     assert (code, err) == (0, "")
     answer = json.loads(out)
     assert answer.keys() >= KEYS
@@ -151,6 +151,16 @@ def test_an_old_rest_that_may_go_on_is_an_answer(ask, spent, termination, code, 
     register(name, lambda instance, limits: Outcome(termination, None, reason="for a test"))
     assert ask("replan", *spent(2), "--method", name)[0] == code
     assert ask("replan", *spent(2), "--method", name, "--keep-promise")[0] == kept
+
+
+def test_depl_plans_the_rest_by_default_and_levels_are_refused_by_methods_without_them(ask, spent):
+    answer = json.loads(ask("replan", *spent(1), "--json")[1])
+    assert answer["method"] == "depl"
+    code, _, err = ask("replan", *spent(1), "--eta", "50")
+    assert code == 2
+    assert "takes no option 'eta'" in err
+    code, out, _ = ask("replan", *spent(1), "--method", "depl-paper", "--eta", "50", "--json")
+    assert (code, json.loads(out)["method"]) == (0, "depl-paper")
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_tables_lose_the_epochs_that_are_over(steady):
     assert found.compute[0].epochs == (6, 7)
     over = remaining_instance(instance, State(epoch=3, loss=4, model="net"))
     assert over.target.maximum_epochs == 0
-    assert depl.solve(over).cost == 0
+    assert depl.solve(over, "enumerate").cost == 0
 
 
 def test_a_state_before_the_first_epoch_leaves_the_problem_as_it_is():
@@ -275,8 +275,8 @@ def test_time_that_is_just_used_up_leaves_its_tolerance_so_that_stopping_is_feas
     for elapsed in (5.0, 5.0 * (1 + 4e-10)):
         rest = remaining_instance(steady, msgspec.structs.replace(AFTER_ONE, elapsed_time=elapsed))
         assert 0 < rest.target.maximum_time <= 5.1e-9
-        assert depl.solve(rest).plan is None
-        assert depl.solve(rest.replace(maximum_loss=9.5)).cost == 0
+        assert depl.solve(rest, "enumerate").plan is None
+        assert depl.solve(rest.replace(maximum_loss=9.5), "enumerate").cost == 0
 
 
 def test_the_schema_of_rich_instances_survives_a_state():

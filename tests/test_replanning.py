@@ -44,7 +44,7 @@ def models_of(plan):
 
 
 def test_nothing_changes_where_the_run_went_as_planned(steady, steady_plan):
-    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 8.0))
+    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 8.0), "enumerate")
     assert found.choice is Choice.OLD
     assert found.old.keeps_omega
     assert found.result.termination is depl.Termination.OPTIMAL
@@ -56,12 +56,12 @@ def test_nothing_changes_where_the_run_went_as_planned(steady, steady_plan):
 def test_a_run_that_lags_gets_another_epoch(steady, steady_plan):
     """8.5 left to 6 needs two more epochs in 2.5: 2 * 8 / x + 1 = 2.5, that is x = 32 / 3 > r = 10."""
     state = planned_state(steady, steady_plan, 1, 8.5)
-    found = replan(steady, steady_plan, state)
+    found = replan(steady, steady_plan, state, "enumerate")
     assert (found.choice, found.plan) == (Choice.NONE, None)
     assert found.result.termination is depl.Termination.INFEASIBLE
     assert found.old.evaluation.violation.exact == 1
     roomier = steady.replace(maximum_time=6)
-    found = replan(roomier, steady_plan, msgspec.structs.replace(state, instance=None))
+    found = replan(roomier, steady_plan, msgspec.structs.replace(state, instance=None), "enumerate")
     assert found.choice is Choice.NEW
     assert len(found.plan.epochs) == 2
     assert found.cost_to_go == pytest.approx(3 * (2 * 8) * 2 / 2.5)
@@ -70,15 +70,15 @@ def test_a_run_that_lags_gets_another_epoch(steady, steady_plan):
 
 
 def test_a_run_that_is_ahead_stops_now_at_no_cost(steady, steady_plan):
-    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6.0))
+    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6.0), "enumerate")
     assert found.met
     assert (found.choice, found.plan, found.cost_to_go, found.total_cost) == (Choice.STOP, Plan(), 0, 12)
     assert found.result.plan.epochs == ()
 
 
 def test_a_target_met_within_the_tolerance_of_atoms_is_met(steady, steady_plan):
-    assert replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 0.9e-9)).met
-    assert not replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 1.1e-9)).met
+    assert replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 0.9e-9), "enumerate").met
+    assert not replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 1.1e-9), "enumerate").met
 
 
 def test_other_data_may_be_used_and_what_is_there_is_free(steady):
@@ -97,7 +97,7 @@ def test_other_data_may_be_used_and_what_is_there_is_free(steady):
         epochs=(PlannedEpoch(model="net", cluster="site", resources=4),) * 3,
     )
     assert evaluate(instance, plan, quantile=False).expected_loss == 7
-    found = replan(instance, plan, planned_state(instance, plan, 1, 10.0))
+    found = replan(instance, plan, planned_state(instance, plan, 1, 10.0), "enumerate")
     assert found.result.plan.datasets("site") == {"left", "right"}
     new = evaluate(found.remaining, found.result.plan)
     assert new.transfer_cost == 7
@@ -107,7 +107,7 @@ def test_other_data_may_be_used_and_what_is_there_is_free(steady):
 
 def test_time_that_is_up_is_infeasible_and_the_old_rest_is_still_judged(steady, steady_plan):
     late = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=5.5)
-    found = replan(steady, steady_plan, late)
+    found = replan(steady, steady_plan, late, "enumerate")
     assert (found.choice, found.remaining, found.plan) == (Choice.NONE, None, None)
     assert found.result.termination is depl.Termination.INFEASIBLE
     assert found.result.lower_bound == math.inf
@@ -120,7 +120,7 @@ def test_time_that_is_up_is_infeasible_and_the_old_rest_is_still_judged(steady, 
 
 def test_an_old_rest_that_slow_training_has_made_too_long_is_not_kept(steady, steady_plan):
     slow = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=3.0)
-    found = replan(steady, steady_plan, slow)
+    found = replan(steady, steady_plan, slow, "enumerate")
     assert found.old.broken == ("training time",)
     assert found.choice is Choice.RETIMED
     assert found.plan.epochs[0].resources == pytest.approx(8 / 1.5)
@@ -131,7 +131,7 @@ def test_an_old_rest_that_slow_training_has_made_too_long_is_not_kept(steady, st
 def test_a_run_that_was_quick_may_go_on_with_fewer_resources_under_the_rule(bell, steady_plan):
     """The same epochs have the same law, so this keeps the promise without any certificate."""
     quick = State(epoch=1, loss=8, model="net", elapsed_time=1)
-    found = replan(bell, steady_plan, quick, keep_promise=True)
+    found = replan(bell, steady_plan, quick, "enumerate", keep_promise=True)
     assert found.choice is Choice.RETIMED
     assert found.plan.epochs[0].resources == pytest.approx(8 / 3.5)
     assert found.cost_to_go == pytest.approx(3 * 8 / 3.5)
@@ -140,21 +140,21 @@ def test_a_run_that_was_quick_may_go_on_with_fewer_resources_under_the_rule(bell
 
 def test_the_plan_may_have_been_made_by_a_re_plan(tiny):
     """From the rest as an instance, with its plan and a state of its own, one can go on."""
-    first = depl.solve(tiny).plan
-    once = replan(tiny, first, planned_state(tiny, first, 1, 13.0))
+    first = depl.solve(tiny, "enumerate").plan
+    once = replan(tiny, first, planned_state(tiny, first, 1, 13.0), "enumerate")
     assert once.choice is Choice.NEW or once.choice is Choice.NONE
-    lucky = replan(tiny, first, planned_state(tiny, first, 1, 9.0))
+    lucky = replan(tiny, first, planned_state(tiny, first, 1, 9.0), "enumerate")
     rest, plan = lucky.remaining, msgspec.structs.replace(lucky.plan, instance=None)
     state = planned_state(rest, plan, 1, 7.0)
-    again = replan(rest, plan, state)
+    again = replan(rest, plan, state, "enumerate")
     assert again.remaining.target.maximum_epochs == 1
     assert lucky.sunk_cost + again.sunk_cost + again.old.evaluation.cost == pytest.approx(lucky.total_cost)
 
 
 def test_every_method_works_on_the_rest(tiny):
-    plan = depl.solve(tiny).plan
+    plan = depl.solve(tiny, "enumerate").plan
     state = planned_state(tiny, plan, 1, 13.0)
-    wanted = replan(tiny, plan, state).result
+    wanted = replan(tiny, plan, state, "enumerate").result
     for method in ("exact", "milp"):
         options = {"scenarios": 40} if method == "milp" else {}
         found = replan(tiny, plan, state, method, **options)
@@ -162,6 +162,12 @@ def test_every_method_works_on_the_rest(tiny):
             assert found.result.cost == pytest.approx(wanted.cost)
         assert found.result.method == method
         assert found.result.instance == found.remaining.fingerprint
+
+
+def test_depl_plans_the_rest_where_no_method_is_named(steady, steady_plan):
+    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 8.0))
+    assert found.result.method == "depl"
+    assert found.result.cost == pytest.approx(12)
 
 
 def test_a_method_that_does_not_exist_is_refused_even_when_time_is_up(steady, steady_plan):
@@ -175,15 +181,17 @@ def test_a_method_that_does_not_exist_is_refused_even_when_time_is_up(steady, st
 
 def test_without_the_rule_omega_is_asked_again_and_with_it_what_the_old_rest_delivers():
     instance, plan = spent_promise(), promised_plan()
-    assert replan(instance, plan, UNLUCKY).level == 0.95
-    assert replan(instance, plan, UNLUCKY, keep_promise=True).level == 0.81
-    assert replan(instance, plan, LUCKY, keep_promise=True).level == float(1 - SMALLEST_VIOLATION_BUDGET)
+    assert replan(instance, plan, UNLUCKY, "enumerate").level == 0.95
+    assert replan(instance, plan, UNLUCKY, "enumerate", keep_promise=True).level == 0.81
+    assert replan(instance, plan, LUCKY, "enumerate", keep_promise=True).level == float(
+        1 - SMALLEST_VIOLATION_BUDGET
+    )
 
 
 def test_a_new_rest_that_misses_a_little_more_often_is_not_taken_under_the_rule():
     """A method that returns what omega allows, whatever was asked, is overruled by the certificates."""
     instance, plan = spent_promise(), promised_plan()
-    cheap = replan(instance, plan, LUCKY).plan
+    cheap = replan(instance, plan, LUCKY, "enumerate").plan
 
     def careless(rest, limits):
         """Return the cheap plan if the verifier would let it pass."""
@@ -215,7 +223,11 @@ def lost_instance(steady):
 
 def test_an_old_rest_that_is_lost_asks_for_omega_again(steady, steady_plan):
     found = replan(
-        lost_instance(steady), steady_plan, State(epoch=1, loss=9.5, model="net"), keep_promise=True
+        lost_instance(steady),
+        steady_plan,
+        State(epoch=1, loss=9.5, model="net"),
+        "enumerate",
+        keep_promise=True,
     )
     assert found.old.evaluation.violation.exact == 1
     assert found.level == 0.9
@@ -225,14 +237,14 @@ def test_an_old_rest_that_is_lost_asks_for_omega_again(steady, steady_plan):
 
 def test_with_nothing_to_win_stopping_loses_nothing(steady, steady_plan):
     state = State(epoch=1, loss=40, model="net", elapsed_time=2)
-    found = replan(lost_instance(steady), steady_plan, state, keep_promise=True)
+    found = replan(lost_instance(steady), steady_plan, state, "enumerate", keep_promise=True)
     assert (found.choice, found.plan, found.cost_to_go) == (Choice.STOP, Plan(), 0)
-    assert replan(lost_instance(steady), steady_plan, state).choice is Choice.NONE
+    assert replan(lost_instance(steady), steady_plan, state, "enumerate").choice is Choice.NONE
 
 
 def test_stopping_on_the_target_is_allowed_by_the_rule(bell, steady_plan):
     """Losses may rise: the old rest may leave the target again, stopping may not."""
-    found = replan(bell, steady_plan, State(epoch=1, loss=5.9, model="net"), keep_promise=True)
+    found = replan(bell, steady_plan, State(epoch=1, loss=5.9, model="net"), "enumerate", keep_promise=True)
     assert found.old.evaluation.violation.lower > 0
     assert (found.choice, found.plan, found.cost_to_go) == (Choice.STOP, Plan(), 0)
 
@@ -270,7 +282,7 @@ def test_over_all_runs_the_rule_delivers_what_was_promised_and_omega_again_does_
     broken = saved = 0
     spent = map(spent_promise, (Fraction(5, 19), Fraction(1, 2), Fraction(18, 19)))
     for instance in (tiny, *spent, *map(three_epochs, range(10))):
-        plan = depl.solve(instance).plan
+        plan = depl.solve(instance, "enumerate").plan
         if plan is None or not plan.epochs:
             continue
         promised = 1 - evaluate(instance, plan, quantile=False).violation.exact
@@ -292,7 +304,9 @@ def delivered(instance, plan, *, keep_promise):
         return Fraction(instance.target.initial_loss <= instance.target.maximum_loss + 1e-9), 0.0
     reached, cost = Fraction(0), 0.0
     for loss, share in outcomes_of_first_epoch(instance, plan):
-        found = replan(instance, plan, planned_state(instance, plan, 1, loss), keep_promise=keep_promise)
+        found = replan(
+            instance, plan, planned_state(instance, plan, 1, loss), "enumerate", keep_promise=keep_promise
+        )
         following = found.old.plan if found.plan is None else found.plan
         later, to_go = delivered(found.remaining, following, keep_promise=keep_promise)
         reached += share * later
@@ -348,7 +362,7 @@ def test_whatever_is_chosen_misses_at_most_as_often_as_the_old_rest(bell, steady
     chosen = set()
     for loss in np.linspace(5.5, 14, 18).tolist():
         state = State(epoch=1, loss=loss, model="net", elapsed_time=2.5)
-        found = replan(instance, steady_plan, state, keep_promise=True)
+        found = replan(instance, steady_plan, state, "enumerate", keep_promise=True)
         length = len(found.plan.epochs)
         assert missed(loss, length) <= missed(loss, 1) * (1 + 1e-12)
         chosen.add((found.choice, length))

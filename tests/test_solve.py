@@ -16,7 +16,7 @@ from depl.models import methods
 from depl.models.enumeration import enumerate_plans
 from depl.models.errors import DeplError, InvalidInputError
 from depl.models.evaluation import evaluate
-from depl.models.methods import Limits, Method, Outcome, find, register, registered
+from depl.models.methods import DEFAULT_METHOD, Limits, Method, Outcome, find, register, registered
 from depl.models.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance
 from depl.models.result import Range, Result, Solution, Termination
@@ -54,7 +54,7 @@ def steady_epochs(*resources: float) -> Plan:
 
 
 def test_the_tiny_instance_is_solved_as_by_hand(tiny: Instance, tiny_optimum: Plan) -> None:
-    result = solve(tiny)
+    result = solve(tiny, "enumerate")
     assert (result.termination, result.solution) == (Termination.OPTIMAL, Solution.PROVEN_OPTIMAL)
     assert result.cost == pytest.approx(28, rel=1e-12)
     assert result.lower_bound == result.cost
@@ -74,8 +74,14 @@ def test_the_tiny_instance_is_solved_as_by_hand(tiny: Instance, tiny_optimum: Pl
     assert result.instance == tiny.fingerprint
 
 
+def test_depl_solves_where_no_method_is_named(steady: Instance) -> None:
+    result = solve(steady)
+    assert result.method == DEFAULT_METHOD == "depl"
+    assert result.cost == pytest.approx(24)
+
+
 def test_the_plan_of_a_result_carries_claims_that_the_verifier_recomputed(tiny: Instance) -> None:
-    plan = solve(tiny).plan
+    plan = solve(tiny, "enumerate").plan
     assert plan is not None
     assert plan.instance == tiny.fingerprint
     assert plan.claims is not None
@@ -116,7 +122,7 @@ KEYS = [
 
 
 def test_the_json_of_a_result_has_all_keys_and_a_plan_that_reads_back(tiny: Instance) -> None:
-    result = solve(tiny, seed=4)
+    result = solve(tiny, "enumerate", seed=4)
     shown = json.loads(result.to_json())
     assert list(shown) == KEYS
     assert (shown["termination"], shown["solution"]) == ("optimal", "proven_optimal")
@@ -142,7 +148,7 @@ def test_a_result_without_a_plan_has_the_same_keys(tiny: Instance) -> None:
 
 
 def test_an_infeasible_instance_is_bounded_by_infinity_and_says_why(tiny: Instance) -> None:
-    result = solve(tiny.replace(quantile_level=0.9))
+    result = solve(tiny.replace(quantile_level=0.9), "enumerate")
     assert (result.termination, result.solution) == (Termination.INFEASIBLE, Solution.NONE)
     assert result.lower_bound == math.inf
     assert result.gap is None
@@ -306,7 +312,7 @@ def test_the_same_seed_gives_the_same_result_and_another_may_not(steady: Instanc
     first, again, other = (without_clock(solve(steady, "draw", seed=seed)) for seed in (1, 1, 2))
     assert first == again
     assert first["cost"] != other["cost"]
-    one, two = (without_clock(solve(steady)) for _ in range(2))
+    one, two = (without_clock(solve(steady, "enumerate")) for _ in range(2))
     assert one == two
 
 
@@ -352,7 +358,7 @@ def test_an_unknown_method_is_refused_with_those_that_exist(steady: Instance) ->
 )
 def test_impossible_options_are_refused(steady: Instance, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        solve(steady, **options)
+        solve(steady, "enumerate", **options)
 
 
 def changed(plan: Plan, index: int, **fields: Any) -> Plan:
@@ -467,7 +473,7 @@ def test_every_result_agrees_with_the_evaluation_and_the_verifier() -> None:
     )
     states = set()
     for instance in family:
-        result = solve(instance)
+        result = solve(instance, "enumerate")
         states.add(result.solution)
         if result.plan is None:
             assert result.termination is Termination.INFEASIBLE

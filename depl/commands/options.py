@@ -8,6 +8,7 @@ from pathlib import Path
 
 from depl.instances.library import load
 from depl.models.errors import InvalidInputError
+from depl.models.methods import DEFAULT_METHOD, DEFAULT_SCENARIOS
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.structure import read_text
@@ -31,6 +32,34 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> None:
     """Declare ``--json``."""
     parser.add_argument("--json", action="store_true", help=f"print {content} as one JSON object")
+
+
+def add_solving(parser: argparse.ArgumentParser) -> None:
+    """Declare the method, its limits, and what some methods take besides."""
+    parser.add_argument("--method", metavar="M", default=DEFAULT_METHOD, help=f"default: {DEFAULT_METHOD}")
+    parser.add_argument(
+        "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
+    )
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
+    parser.add_argument(
+        "--scenarios",
+        metavar="S",
+        type=positive_count,
+        help=f"for methods that count scenarios: how many to draw; default: {DEFAULT_SCENARIOS}",
+    )
+    parser.add_argument(
+        "--eta",
+        metavar="N",
+        type=levels,
+        help="for graph and depl-paper: levels of time and of loss; for graph also auto, which derives them "
+        "from --gap",
+    )
+
+
+def further_options(options: argparse.Namespace) -> dict[str, object]:
+    """What `add_solving` declares and only some methods take, where it is given."""
+    return {} if options.eta is None else {"eta": options.eta}
 
 
 def read_instance(options: argparse.Namespace) -> Instance:

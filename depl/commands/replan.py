@@ -8,12 +8,12 @@ from depl.commands.options import (
     add_instance,
     add_json,
     add_plan,
+    add_solving,
+    further_options,
     inside,
-    positive_count,
     read_instance,
     read_plan,
     require_writable,
-    seed,
 )
 from depl.commands.progress import progress_rows
 from depl.commands.solve import epochs_by_model, exit_code, summary
@@ -21,7 +21,6 @@ from depl.commands.table import fields
 from depl.models.decisions import told
 from depl.models.errors import InvalidInputError
 from depl.models.explain import explain
-from depl.models.methods import DEFAULT_SCENARIOS
 from depl.models.observed_state import State, check_state
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -48,23 +47,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_instance(parser)
     add_plan(parser)
     parser.add_argument("state", metavar="STATE", help="the path of an observed state, see docs/replanning")
-    parser.add_argument("--method", metavar="M", default="enumerate", help="default: enumerate")
+    add_solving(parser)
     parser.add_argument(
         "--keep-promise",
         action="store_true",
         help="ask for what the old rest would deliver from here instead of omega, so that the promise made "
         "at the start holds over all runs, however often they are planned again",
-    )
-    parser.add_argument(
-        "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
-    )
-    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
-    parser.add_argument(
-        "--scenarios",
-        metavar="S",
-        type=positive_count,
-        help=f"for methods that count scenarios: how many to draw; default: {DEFAULT_SCENARIOS}",
     )
     parser.add_argument(
         "--explain",
@@ -99,6 +87,7 @@ def run(options: argparse.Namespace) -> Answer:
         seed=options.seed,
         scenarios=options.scenarios,
         progress=progress_rows(),
+        options=further_options(options),
     )
     return _answer(options, instance, found)
 

@@ -7,18 +7,17 @@ from depl.commands.answer import Answer, ExitCode
 from depl.commands.options import (
     add_instance,
     add_json,
-    levels,
-    positive_count,
+    add_solving,
+    further_options,
     read_instance,
     require_writable,
-    seed,
 )
 from depl.commands.progress import progress_rows
 from depl.commands.table import fields
 from depl.models.decisions import told
 from depl.models.errors import InvalidInputError
 from depl.models.explain import explain
-from depl.models.methods import DEFAULT_SCENARIOS, Meaning, find
+from depl.models.methods import Meaning, find
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Result, Termination
@@ -43,30 +42,13 @@ ON_SCENARIOS = {
     Termination.INFEASIBLE: "proved infeasible: no plan meets the target on these scenarios",
 }
 
-HELP = "find a cheapest plan for an instance"
+HELP = "find a cheap plan for an instance, and prove how cheap"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_instance(parser)
-    parser.add_argument("--method", metavar="M", default="enumerate", help="default: enumerate")
-    parser.add_argument(
-        "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
-    )
-    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
-    parser.add_argument(
-        "--scenarios",
-        metavar="S",
-        type=positive_count,
-        help=f"for methods that count scenarios: how many to draw; default: {DEFAULT_SCENARIOS}",
-    )
-    parser.add_argument(
-        "--eta",
-        metavar="N",
-        type=levels,
-        help="for graph: levels of time and of loss, or auto, which derives them from --gap",
-    )
+    add_solving(parser)
     parser.add_argument(
         "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
     )
@@ -87,7 +69,7 @@ def run(options: argparse.Namespace) -> Answer:
         seed=options.seed,
         scenarios=options.scenarios,
         progress=progress_rows(),
-        options={} if options.eta is None else {"eta": options.eta},
+        options=further_options(options),
     )
     explanation = _explanation(instance, result) if options.explain else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))
