@@ -26,6 +26,7 @@ from depl.heuristics.loop.kernels import cheapest_sequence, reduced_costs
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import Requirement, VarianceRange
 from depl.heuristics.loop.sites import Places, Priced
+from depl.models.allocation import TIME_TOLERANCE
 from depl.models.laws import FloatArray
 
 _LARGEST_PRICE = 1e4
@@ -374,7 +375,8 @@ class _Program:
     ) -> None:
         self._part, self._fall = part, fall
         self._least_unit = start.gain * abs(fall) / 10
-        self._limit = dual.maximum_time
+        limit = dual.maximum_time  # a plan may exceed it by the tolerance
+        self._limit = None if limit is None else limit * (1 + TIME_TOLERANCE)
         self._ends = sorted({(piece.low, piece.margin_low), (piece.high, piece.margin_high)})
         self._units: tuple[float, float, float, float] | None = None
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]

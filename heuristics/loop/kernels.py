@@ -80,6 +80,7 @@ def cheapest_sequence(
 @njit(cache=True)
 def cheapest_clusters(
     work: Floats,
+    least_work: Floats,
     nodes: Floats,
     price: Floats,
     capacity: Floats,
@@ -91,9 +92,11 @@ def cheapest_clusters(
     time: Floats,
     which: Integers,
 ) -> None:
-    """Least psi of every (model, site class) over the clusters, at a price of time.
+    """Least psi of every (model, entry) over the clusters, at a price of time.
 
-    ``work`` has shape (M, J), ``communication`` (N, M), ``charges`` (N, J); a node computes work / nodes.
+    ``work`` has shape (M, J), ``communication`` (N, M), ``charges`` (N, J); a node computes work / nodes. An
+    entry is left out where not even ``least_work`` keeps the deadline; work beyond what keeps it counts as
+    what just keeps it, so that psi stays concave over an interval of which a part is late.
     """
     models, sites = work.shape
     root = math.sqrt(multiplier)
@@ -104,21 +107,18 @@ def cheapest_clusters(
         for n in range(nodes.size):
             sent = communication[n, m]
             left = deadline - sent
-            if left < 0:
-                continue
             slope = root / math.sqrt(price[n]) if price[n] > 0 else math.inf
             for j in range(sites):
-                c = work[m, j] / nodes[n]
+                if least_work[m, j] / nodes[n] / capacity[n] + sent > deadline:
+                    continue
+                c = min(work[m, j] / nodes[n], capacity[n] * left)
                 if c > 0:
-                    least = c / left if left < math.inf and left > 0 else 0.0
-                    if (left == 0) or least > capacity[n] * (1 + 1e-9):
-                        continue
-                    x = min(max(slope * math.sqrt(c), least), capacity[n])
+                    x = min(max(slope * math.sqrt(c), c / left), capacity[n])
                     if x > 0:
-                        spent, taken = price[n] * x, c / x + sent
-                        value = spent + multiplier * taken + charges[n, j]
+                        taken = c / x + sent
+                        value = price[n] * x + multiplier * taken + charges[n, j]
                     else:
-                        spent, taken, value = 0.0, math.inf, charges[n, j] + multiplier * sent
+                        taken, value = math.inf, charges[n, j] + multiplier * sent
                 else:
                     taken = sent
                     value = multiplier * sent + charges[n, j]

@@ -9,7 +9,8 @@ it is concave. psi is concave and rises in the work (docs, *The loop*), so
     psi(W(Q)) + F~(Q) / K_max - gamma gain h~(Q)
 
 is concave in Q and least at one of the ends. So two entries for every interval bound all sets of data, up to
-the curvature within one interval. Plans come from listed sites.
+the curvature within one interval. Where a round deadline falls into an interval, work beyond it counts as what
+just keeps it: psi(min(W, c)) is concave, too. Plans come from listed sites.
 """
 
 import functools
@@ -204,7 +205,7 @@ class Sites:
 
     def at(self, multiplier: float) -> Priced:
         """Psi and time of every site."""
-        free = math.sqrt(multiplier) * self._slope
+        free = np.where(self.price > 0, math.sqrt(multiplier) * self._slope, math.inf)
         x = np.where(self.work > 0, np.minimum(np.maximum(free, self._least), self.capacity), 0.0)
         busy = x > 0
         time = np.divide(self.work, x, out=np.where(self.work > 0, math.inf, 0.0), where=busy)
@@ -230,9 +231,8 @@ class Sites:
     @functools.cached_property
     def _slope(self) -> FloatArray:
         roots = np.sqrt(self.work)
-        found = np.full(self.work.shape, math.inf)
-        np.divide(roots, np.sqrt(self.price), out=found, where=np.broadcast_to(self.price > 0, roots.shape))
-        return found
+        priced = np.broadcast_to(self.price > 0, roots.shape)
+        return np.divide(roots, np.sqrt(self.price), out=np.zeros(roots.shape), where=priced)
 
     @functools.cached_property
     def _late(self) -> NDArray[np.bool_]:
@@ -264,6 +264,8 @@ class Frontier:
         Least and greatest h in the interval of the entry, shape (O,).
     work : ndarray
         demand times W, shape (M, O) [resource x time].
+    least_work : ndarray
+        The least of it in the interval of the entry, shape (M, O) [resource x time].
     charges : ndarray
         F~ / K_max, shape (N, O) [cost].
     """
@@ -273,6 +275,7 @@ class Frontier:
     low: FloatArray
     high: FloatArray
     work: FloatArray
+    least_work: FloatArray
     charges: FloatArray
     nodes: FloatArray
     price: FloatArray
@@ -289,17 +292,18 @@ class Frontier:
         ends[0], ends[-1] = least * (1 - 1e-12), total * (1 + 1e-12)
         h = np.minimum(factors.at(ends), 1.0)
         lines = np.stack([factors.line_above(a, b) for a, b in itertools.pairwise(ends)])
-        work = _tangents(volumes, np.array([item.workload for item in instance.datasets]), ends)
+        work = _tangents(volumes, np.array([item.workload for item in instance.datasets]), ends) * (1 - 1e-12)
         costs = np.array(
             [[instance.transfer_cost(d.name, n.name) for d in instance.datasets] for n in instance.clusters]
         )
         return cls._made(
             instance,
             np.repeat(ends, 2)[1:-1],
-            np.minimum(lines, 1.0).ravel() * (1 + 1e-12),
+            lines.ravel() * (1 + 1e-12),
             np.repeat(h[:-1], 2) * (1 - 1e-12),
             np.repeat(h[1:], 2) * (1 + 1e-12),
-            work * (1 - 1e-12),
+            work,
+            np.repeat(work[::2], 2),
             np.stack([_tangents(volumes, row, ends) for row in costs]) * (1 - 1e-12),
         )
 
@@ -315,7 +319,7 @@ class Frontier:
             [instance.transfer_cost(d.name, n.name) for d in instance.datasets] for n in instance.clusters
         ]
         transfers = np.stack([_fractional(volumes, np.array(row), chosen)[0] for row in costs])
-        return cls._made(instance, chosen, h, h, h, work, transfers)
+        return cls._made(instance, chosen, h, h, h, work, work, transfers)
 
     @classmethod
     def _made(
@@ -326,6 +330,7 @@ class Frontier:
         low: FloatArray,
         high: FloatArray,
         work: FloatArray,
+        least_work: FloatArray,
         transfers: FloatArray,
     ) -> "Frontier":
         places, tau = instance.clusters, instance.target.round_deadline
@@ -337,12 +342,13 @@ class Frontier:
             low,
             high,
             demand[:, None] * work,
+            demand[:, None] * least_work,
             transfers / max(1, instance.target.maximum_epochs),
             np.array([place.nodes for place in places], dtype=float),
             np.array([place.nodes * place.unit_cost for place in places]),
             np.array([place.capacity for place in places]),
             sizes / np.array([[place.bandwidth] for place in places]),
-            math.inf if tau is None else tau,
+            math.inf if tau is None else tau * (1 + TIME_TOLERANCE),
         )
 
     def restricted(self, clusters: Sequence[int]) -> "Frontier":
@@ -368,8 +374,9 @@ class Frontier:
         found = np.full(self.work.shape, math.inf)
         for n in range(len(self.nodes)):
             time = self.work / (self.nodes[n] * self.capacity[n]) + self.communication[n][:, None]
-            in_time = time <= self.deadline * (1 + TIME_TOLERANCE)
-            found = np.minimum(found, np.where(in_time, time, math.inf))
+            least = self.least_work / (self.nodes[n] * self.capacity[n]) + self.communication[n][:, None]
+            in_time = np.where(least <= self.deadline, np.minimum(time, self.deadline), math.inf)
+            found = np.minimum(found, in_time)
         return found[None]
 
     def clusters_at(self, multiplier: float) -> tuple[FloatArray, FloatArray, Integers]:
@@ -378,6 +385,7 @@ class Frontier:
         which = np.empty(self.work.shape, dtype=np.int64)
         cheapest_clusters(
             self.work,
+            self.least_work,
             self.nodes,
             self.price,
             self.capacity,
@@ -446,9 +454,15 @@ def _fractional(volumes: FloatArray, costs: FloatArray, wanted: FloatArray) -> t
 
 
 def _tangents(volumes: FloatArray, costs: FloatArray, ends: FloatArray) -> FloatArray:
-    """Tangents of the least cost in the middle of every interval, at both of its ends; shape (2 (n - 1),)."""
+    """Lines below the least cost at both ends of every interval, nowhere negative; shape (2 (n - 1),).
+
+    Tangents in the middle, or where those fall below 0 at the left end.
+    """
     middles = (ends[:-1] + ends[1:]) / 2
     values, slopes = _fractional(volumes, costs, middles)
     half = (ends[1:] - ends[:-1]) / 2
-    lines = np.stack([values - slopes * half, values + slopes * half], axis=1)
-    return np.maximum(lines, 0.0).ravel()
+    first, rates = _fractional(volumes, costs, ends[:-1])
+    below = values - slopes * half < 0
+    left = np.where(below, first, values - slopes * half)
+    right = np.where(below, first + 2 * rates * half, values + slopes * half)
+    return np.stack([left, right], axis=1).ravel()
