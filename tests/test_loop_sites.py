@@ -290,7 +290,7 @@ def fractional(volumes: np.ndarray, costs: np.ndarray, wanted: np.ndarray) -> np
 
 @pytest.mark.parametrize("intervals", [1, 2, 7, 400])
 def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(intervals: int) -> None:
-    """Five of six equal datasets keep the deadline, all six do not; gains are worth far more than they cost."""
+    """Five of six equal datasets keep the deadline, all six do not; gains are worth more than they cost."""
     crowd = crowded(np.random.default_rng(2), PowerDataLaw(p=1), clusters=1, datasets=6, models=1)
     net = Model(name="net", size=0, demand=1, improvement=crowd.models[0].improvement)
     place = Cluster(name="c0", capacity=5.0, bandwidth=1, unit_cost=1)

@@ -9,8 +9,8 @@ it is concave. psi is concave and rises in the work (docs, *The loop*), so
     psi(W(Q)) + F~(Q) / K_max - gamma gain h~(Q)
 
 is concave in Q and least at one of the ends. So two entries for every interval bound all sets of data, up to
-the curvature within one interval. Where a round deadline falls into an interval, work beyond it counts as what
-just keeps it: psi(min(W, c)) is concave, too. Plans come from listed sites.
+the curvature within one interval. Where a round deadline falls into an interval, work beyond it counts as
+what just keeps it: psi(min(W, c)) is concave, too. Plans come from listed sites.
 """
 
 import functools
