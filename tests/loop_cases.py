@@ -16,6 +16,7 @@ from depl.models.learning import (
     LogDataLaw,
     PowerDataLaw,
 )
+from depl.models.plan import Plan
 from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
 
 DATA_LAWS: tuple[DataLaw | None, ...] = (
@@ -170,3 +171,21 @@ def nonempty_sets(instance: Instance) -> list[frozenset[str]]:
         for size in range(1, len(names) + 1)
         for chosen in itertools.combinations(names, size)
     ]
+
+
+def moments(instance: Instance, plan: Plan) -> tuple[float, float]:
+    """Mean gain and variance of a plan, from the moments of its laws one by one."""
+    laws = {(row.previous, row.following): row.law for row in instance.switches}
+    gain, variance, before = 0.0, 0.0, instance.target.initial_model
+    for k, epoch in enumerate(plan.epochs):
+        coefficient, law = instance.model(epoch.model).improvement.at(k + 1)
+        h = instance.learning_factor(plan.datasets(epoch.cluster))
+        gain += h * coefficient * law.moments().mean
+        variance += (h * coefficient) ** 2 * law.moments().variance
+        if before not in (None, epoch.model):
+            change = laws.get((before, epoch.model), instance.other_switches)
+            if type(change).__name__ != "Zero":
+                gain -= change.moments().mean
+                variance += change.moments().variance
+        before = epoch.model
+    return gain, variance

@@ -19,10 +19,9 @@ from depl.instances.generator import random_instances
 from depl.models.allocation import allocate
 from depl.models.epochs import load
 from depl.models.laws import Deterministic
-from depl.models.plan import Plan
 from depl.models.problem import Cluster, Instance, Transfer
 from tests.brute_force import cheapest_by_brute_force, every_plan
-from tests.loop_cases import crowded, every_sequence, nonempty_sets, one_way, plain, psi
+from tests.loop_cases import crowded, every_sequence, moments, nonempty_sets, one_way, plain, psi
 
 
 def dearest(instance: Instance) -> float:
@@ -39,24 +38,6 @@ def whole(instance: Instance) -> tuple[Dual, Part, Learning]:
 
 def exactly(fall: float) -> Requirement:
     return Requirement(fall, (VarianceRange(0.0, 0.0, 0.0, 0.0),))
-
-
-def moments(instance: Instance, plan: Plan) -> tuple[float, float]:
-    """Mean gain and variance of a plan, from the moments of its laws one by one."""
-    laws = {(row.previous, row.following): row.law for row in instance.switches}
-    gain, variance, before = 0.0, 0.0, instance.target.initial_model
-    for k, epoch in enumerate(plan.epochs):
-        coefficient, law = instance.model(epoch.model).improvement.at(k + 1)
-        h = instance.learning_factor(plan.datasets(epoch.cluster))
-        gain += h * coefficient * law.moments().mean
-        variance += (h * coefficient) ** 2 * law.moments().variance
-        if before not in (None, epoch.model):
-            change = laws.get((before, epoch.model), instance.other_switches)
-            if type(change).__name__ != "Zero":
-                gain -= change.moments().mean
-                variance += change.moments().variance
-        before = epoch.model
-    return gain, variance
 
 
 @pytest.fixture(scope="module")
