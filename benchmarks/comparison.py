@@ -4,6 +4,7 @@ A ratio is formed over a certified lower bound only, the proven optimum where th
 incumbent that nobody has proved.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,11 @@ from depl.instances.library import describe, load
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.plan import Plan
 from depl.models.problem import Instance
-from depl.models.result import Result
+from depl.models.result import Result, Solution
 from depl.models.solve import solve
+
+AGREEMENT = 1e-9
+"""Relative difference up to which two proved optima count as the same."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,23 @@ def lower_bound(entries: Sequence[Entry], target: str) -> float:
     """The best certified lower bound that any method gave at a target."""
     bounds = [entry.result.lower_bound for entry in entries if entry.target == target and entry.result]
     return max(bounds, default=float("-inf"))
+
+
+def optimum(entries: Sequence[Entry], target: str) -> float | None:
+    """The cost that a method has proved to be the least at a target; None if none has."""
+    results = [entry.result for entry in entries if entry.target == target]
+    costs = [r.cost for r in results if r is not None and r.solution is Solution.PROVEN_OPTIMAL]
+    return min((cost for cost in costs if cost is not None), default=None)
+
+
+def agree(entries: Sequence[Entry], others: Sequence[Entry]) -> bool:
+    """Whether both prove an optimum at every target of either, and the same one (relative 1e-9)."""
+    targets = {entry.target for entry in (*entries, *others)}
+    pairs = [(optimum(entries, target), optimum(others, target)) for target in targets]
+    return bool(pairs) and all(
+        one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
+        for one, other in pairs
+    )
 
 
 def entry_of(

@@ -15,7 +15,7 @@ from depl.models.plan import Plan
 from depl.models.result import Solution
 from depl.models.trajectory import milestones, trajectory
 
-_POINTS = 9
+_POINTS = 7
 
 
 class Gallery:
@@ -30,7 +30,10 @@ class Gallery:
     def __init__(self, family: str, entries: Sequence[Entry], against: str | None = None) -> None:
         self.family = family
         self.entries = [entry for entry in entries if entry.plan is not None]
-        self.methods = list(dict.fromkeys(entry.method for entry in self.entries))
+        with_plans = {entry.method for entry in self.entries}
+        self.methods = [
+            name for name in dict.fromkeys(entry.method for entry in entries) if name in with_plans
+        ]
         self.against = against if against in self.methods else (self.methods or [""])[-1]
         self.targets = list(dict.fromkeys(entry.target for entry in entries))
         self._curves: dict[tuple[str, tuple[tuple[str, str], ...]], LossCurve] = {}
@@ -84,11 +87,14 @@ class Gallery:
         cost_against_target(curves, axes).set_title(self.family, fontsize="medium")
 
     def _draw_epochs(self, method: str, axes: Axes) -> None:
-        own = [entry for entry in self.entries if entry.method == method]
-        names = [model.name for model in own[0].instance.models]
-        counts = {name: [entry.epochs_by_model[name] for entry in own] for name in names}
-        targets = [float(entry.target) for entry in own]
-        epochs_per_model(targets, counts, axes).set_title(self._label(method), fontsize="medium")
+        own = {entry.target: entry for entry in self.entries if entry.method == method}
+        names = [model.name for model in next(iter(own.values())).instance.models]
+        planned = {target: own[target].epochs_by_model for target in self.targets if target in own}
+        none = dict.fromkeys(names, 0)
+        counts = {name: [planned.get(target, none)[name] for target in self.targets] for name in names}
+        targets = [float(target) for target in self.targets]
+        without = [float(target) for target in self.targets if target not in own]
+        epochs_per_model(targets, counts, axes, without).set_title(self._label(method), fontsize="medium")
 
     def _draw_losses(self, target: str, methods: Sequence[str], axes: Axes) -> None:
         own = [entry for entry in self.entries if entry.target == target and entry.method in methods]

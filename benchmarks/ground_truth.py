@@ -7,7 +7,7 @@ step of their proofs. The instance is the paper's AlexNet with a deadline, short
 import math
 from collections.abc import Callable, Sequence
 
-from depl.benchmarks.comparison import Entry, entry_of
+from depl.benchmarks.comparison import AGREEMENT, Entry, entry_of
 from depl.instances.library import load
 from depl.models.problem import Instance
 from depl.models.result import Solution
@@ -16,7 +16,6 @@ ROADS = ("milp", "milp-resource", "scenario-search")
 """The exact methods that count scenarios."""
 
 SCENARIOS = 100
-AGREEMENT = 1e-9
 
 
 def short_alexnet() -> Instance:

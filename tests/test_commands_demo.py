@@ -1,11 +1,12 @@
 """``depl demo``: a row for every target and method, figures, and "proved" only where it is."""
 
 import json
+from dataclasses import replace
 
 import depl
 from depl.commands import demo
 from depl.instances.library import load
-from depl.models.methods import Limits, Outcome, find, register
+from depl.models.methods import Limits, Outcome, register
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Termination
@@ -24,32 +25,61 @@ def slow_epochs(instance: Instance, limits: Limits) -> Outcome:
     return Outcome(Termination.EXHAUSTED, plan, 0.8 * len(plan.epochs))
 
 
+def rows_of(out, *methods):
+    """Cells of the rows of some methods."""
+    cells = [[cell.strip() for cell in line.split("|")] for line in out.splitlines()]
+    return [row for row in cells if len(row) == 8 and row[1] in methods]
+
+
 def test_the_demo_prints_a_row_for_every_target_and_draws_the_figures(ask, tmp_path, monkeypatch):
     register("demo-slow", slow_epochs)
     monkeypatch.setattr(demo, "FAMILIES", ("paper-alexnet",))
-    monkeypatch.setattr(demo, "registered", lambda: [find("demo-slow"), find("expected-greedy")])
+    monkeypatch.setattr(demo, "METHODS", ("exact", "demo-slow", "expected-greedy"))
     code, out, err = ask("demo", "--out", tmp_path / "figures")
     assert (code, err) == (0, "")
-    rows = [[cell.strip() for cell in line.split("|")] for line in out.splitlines() if "demo-slow" in line]
+    rows = rows_of(out, "demo-slow")
     assert [row[0] for row in rows] == ["5", "7", "9", "11", "13"]
     assert [row[2] for row in rows] == ["17", "15", "13", "11", "9"]
-    assert {row[3] for row in rows} == {"+25.0 %"}
-    assert rows[0][4] == "0 / 0 / 17"
-    assert all(float(row[5].removeprefix(">= ")) > 0.99 for row in rows)
+    assert [row[3] for row in rows] == ["1.000", "1.071", "1.083", "1.100", "1.125"]
+    assert [row[4] for row in rows] == ["13.6", "12", "10.4", "8.8", "7.2"]
+    assert rows[0][5] == "0 / 0 / 17"
+    assert all(float(row[6].removeprefix(">= ")) > 0.99 for row in rows)
+    assert {row[3] for row in rows_of(out, "exact")} == {"proved optimum"}
     written = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {f"paper-alexnet-{kind}.png" for kind in ("cost", "epochs", "loss", "overview")} <= written
     assert all(str(tmp_path / "figures" / name) in out for name in written if name.endswith(".png"))
     assert "epochs: fast-unsteady / intermediate / slow-steady; asked probability: 0.99" in out
+    assert "enumerate agrees: it proves the same optimum at every target (to 1e-09)" in out
     assert "All roads meet (proved cheapest on these scenarios, costs equal to 1e-09)" in out
 
 
-def test_the_demo_says_proved_only_of_what_is_proved(ask):
+def entries_of(*methods):
     instance = load("paper-alexnet", 9)
-    proved = depl.solve(instance, "enumerate")
-    merely = depl.solve(instance, "expected-greedy")
-    entries = [demo.Entry("9", instance, result.method, result) for result in (proved, merely)] + [
-        demo.Entry("9", instance, "refuses", None, "covers nothing")
-    ]
-    lines = demo.comparison_table(entries).splitlines()[2:-1]
-    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
-    assert [row[3] for row in rows] == ["proved cheapest", "+181.7 %", "covers nothing"]
+    results = [(method, depl.solve(instance, method)) for method in methods]
+    return [demo.Entry("9", instance, method, result) for method, result in results]
+
+
+def test_ratios_are_over_the_proved_optimum_and_proved_is_said_only_of_what_is():
+    refused = demo.Entry("9", load("paper-alexnet", 9), "refuses", None, "covers nothing")
+    text = demo.comparison_table([*entries_of("exact", "expected-greedy"), refused])
+    rows = rows_of(text, "exact", "expected-greedy", "refuses")
+    assert [row[2] for row in rows] == ["12", "33.8", "no plan"]
+    assert [row[3] for row in rows] == ["proved optimum", "2.817", ""]
+    assert "no plan of refuses at 9: covers nothing" in text.splitlines()
+
+
+def test_where_no_optimum_is_proved_a_ratio_is_an_upper_bound_or_not_known():
+    register("demo-slow", slow_epochs)
+    rows = rows_of(
+        demo.comparison_table(entries_of("demo-slow", "expected-cost")), "demo-slow", "expected-cost"
+    )
+    assert [row[3] for row in rows] == ["<= 1.25", "<= 1.154"]
+    (row,) = rows_of(demo.comparison_table(entries_of("expected-cost")), "expected-cost")
+    assert row[3:5] == ["no bound known", ""]
+
+
+def test_a_second_road_that_proves_less_does_not_agree():
+    first, second = entries_of("exact", demo.SECOND_ROAD)
+    assert demo.agreement([first, second]).startswith("enumerate agrees")
+    assert "does NOT agree" in demo.agreement([first])
+    assert "does NOT agree" in demo.agreement([first, replace(second, result=None)])

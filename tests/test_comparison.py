@@ -2,12 +2,12 @@
 
 import pytest
 
-from depl.benchmarks.comparison import Entry, compare, lower_bound, targets_of
+from depl.benchmarks.comparison import Entry, agree, compare, lower_bound, optimum, targets_of
 from depl.instances.library import load
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.methods import Outcome, register
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.result import Termination
+from depl.models.result import Result, Solution, Termination
 
 
 def slow_epochs(instance, limits):
@@ -45,6 +45,28 @@ def test_the_best_certified_bound_of_a_target_counts():
     entries = compare("paper-alexnet", ["test-slow", "test-refuses"])
     assert lower_bound(entries, "5") == 3
     assert lower_bound([Entry("5", load("paper-alexnet", 5), "none", None)], "5") == float("-inf")
+
+
+def proved(target, cost, solution=Solution.PROVEN_OPTIMAL):
+    """An entry of which only what is proved matters."""
+    result = Result(Termination.OPTIMAL, solution, "some", None, cost, cost)
+    return Entry(target, load("paper-alexnet", 5), "some", result)
+
+
+def test_an_optimum_is_the_cost_of_a_proof_and_of_nothing_else():
+    assert optimum([proved("5", 17.0)], "5") == 17
+    assert optimum([proved("5", 17.0)], "7") is None
+    assert optimum([proved("5", 16.0, Solution.FEASIBLE), proved("5", 17.0)], "5") == 17
+    assert optimum([proved("5", 16.0, Solution.FEASIBLE)], "5") is None
+
+
+def test_two_roads_agree_only_if_both_prove_the_same_optimum_at_every_target():
+    one = [proved("5", 17.0), proved("7", 14.0)]
+    assert agree(one, [proved("5", 17.0 * (1 + 1e-12)), proved("7", 14.0)])
+    assert not agree(one, [proved("5", 17.0 * (1 + 1e-6)), proved("7", 14.0)])
+    assert not agree(one, one[:1])
+    assert not agree(one, [proved("5", 17.0), proved("7", 14.0, Solution.FEASIBLE)])
+    assert not agree([], [])
 
 
 @pytest.mark.parametrize("family", ["tiny", "nowhere"])

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from depl.benchmarks.figures.canvas import COLOURS, MODEL_COLOURS, panels, save
+from depl.benchmarks.figures.canvas import COLOURS, DASHES, MODEL_COLOURS, panels, save
 from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
 from depl.benchmarks.figures.epochs_per_model import epochs_per_model
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
@@ -67,6 +67,37 @@ def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
     assert lower.get_ydata().tolist() == [20, 18.5, 17]
     assert upper.get_ydata().tolist() == [20, 19.5, 19]
     assert mean.get_ydata().tolist() == [20, 19, 18]
+
+
+def test_a_target_without_a_plan_is_marked_in_place_of_its_bar():
+    axes = epochs_per_model((5, 7), {"fast": (0, 2), "slow": (0, 0)}, without=(5,))
+    (mark,) = axes.texts
+    assert (mark.get_text(), mark.xy) == ("no plan", (0, 0))
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_the_legend_covers_no_line_of_falling_losses(count):
+    """Drawn without a screen: the box of the legend against every point of every line."""
+    falling = [20 * (1 - (k / 24) ** 1.6) for k in range(21)]  # slow epochs first
+    curves = [
+        LossCurve(
+            f"expected-{name}", range(21), *(([y + shift for y in falling]) for shift in (0, -1, 1)), name
+        )
+        for name in range(count)
+    ]
+    figure, (axes,) = panels(1)
+    loss_evolution(curves, 9, axes)
+    figure.draw_without_rendering()
+    box = axes.get_legend().get_window_extent()
+    lines = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
+    assert len(lines) == 3 * count
+    for line in lines:
+        drawn = line.get_path().interpolated(20).transformed(line.get_transform())
+        assert not any(box.contains(x, y) for x, y in drawn.vertices)
+
+
+def test_five_methods_differ_in_their_dashes():
+    assert len(set(DASHES)) == len(DASHES) == 5
 
 
 def test_figures_of_nothing_are_empty_and_no_error():

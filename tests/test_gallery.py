@@ -55,6 +55,16 @@ def test_every_method_has_a_panel_of_its_epochs(entries):
     assert tops == [15, 13, 11]
 
 
+def test_a_method_without_a_plan_at_some_targets_keeps_its_place_and_all_targets(entries):
+    first = [replace(entry, result=None) if entry.method == "same" else entry for entry in entries[:3]]
+    gallery = Gallery("family", [*first, *entries[3:]])
+    assert gallery.methods == ["first", "same", "longer"]
+    panel = gallery.epochs().axes[1]
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["7", "9", "11"]
+    assert [bar.get_height() for bar in panel.containers[2]] == [0, 12, 10]
+    assert [text.xy[0] for text in panel.texts] == [0]
+
+
 def test_bands_of_equal_sequences_are_computed_once(entries, monkeypatch):
     computed = []
     compute = gallery.trajectory

@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import TypeVar
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -9,13 +10,17 @@ from matplotlib.figure import Figure
 
 from depl.models.structure import write_bytes, write_text
 
+Dash = str | tuple[int, tuple[int, ...]]
+"""A line style of matplotlib: a name, or an offset with the lengths of strokes and spaces."""
+Style = TypeVar("Style")
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's palette: distinct under the common kinds of colour blindness. Markers, lines and hatches
 differ as well wherever colours do."""
 MODEL_COLOURS = ("#56B4E9", "#E69F00", "#CC79A7", "#000000", "#009E73")
 """The same palette in another order, so that models are not taken for methods."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-DASHES = ("-", "--", "-.", ":")
+DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 HATCHES = ("", "///", "...", "xxx", "\\\\\\")
 
 _PANEL = (4.2, 3.2)
@@ -34,7 +39,7 @@ def given_or_new(axes: Axes | None) -> Axes:
     return panels()[1][0] if axes is None else axes
 
 
-def nth(choices: tuple[str, ...], index: int) -> str:
+def nth(choices: tuple[Style, ...], index: int) -> Style:
     """Entry ``index`` of a list of styles, from the start again after its end."""
     return choices[index % len(choices)]
 
@@ -55,6 +60,7 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     image, drawing = io.BytesIO(), io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "depl", "svg.fonttype": "path"}):
         figure.savefig(image, format="png", dpi=_RESOLUTION, metadata={"Software": None})
+        figure.set_layout_engine("none")  # it is laid out; to do that again is half of the work
         figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
     paths = folder / f"{name}.png", folder / f"{name}.svg"
     write_bytes(paths[0], image.getvalue())

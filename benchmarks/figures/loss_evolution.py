@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, given_or_new, nth
+
+_FREE_ROWS = 3
+_ROOM = 0.05
 
 
 class LossCurve(NamedTuple):
@@ -55,6 +59,10 @@ def loss_evolution(
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if curves:
-        axes.legend(frameon=False)
+        low, high = axes.get_ylim()
+        rows = max(len(curves) - _FREE_ROWS, 0)
+        axes.set_ylim(low, high + _ROOM * rows * (high - low))  # losses fall: the legend has the upper right
+        axes.legend(frameon=False, loc="upper right", fontsize="small")
     return axes

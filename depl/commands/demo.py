@@ -1,23 +1,27 @@
-"""``depl demo``: the paper's AlexNet instances by every method, as a table and as figures."""
+"""``depl demo``: methods side by side on the paper's instances, as tables with ratios, and as figures."""
 
 import argparse
+import textwrap
 import time
 from collections.abc import Sequence
 
-from depl.benchmarks.comparison import Entry, compare, lower_bound, targets_of
-from depl.benchmarks.ground_truth import AGREEMENT, ROADS, SCENARIOS, roads_meet, take_roads
+from depl.benchmarks.comparison import AGREEMENT, Entry, agree, compare, lower_bound, optimum, targets_of
+from depl.benchmarks.ground_truth import ROADS, SCENARIOS, roads_meet, take_roads
 from depl.commands.answer import Answer
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
 from depl.commands.table import table
-from depl.models.methods import Meaning, registered
-from depl.models.result import Solution
-from depl.models.wording import number, rounded_down
+from depl.models.result import Result, Solution
+from depl.models.wording import number, rounded_down, rounded_up
 
 FAMILIES = ("paper-alexnet", "paper-alexnet-deadline")
-_FIRST, _EXPECTED = "enumerate", "expected-greedy"
+METHODS = ("exact", "depl", "depl-paper", "expected-cost", "expected-greedy")
+SECOND_ROAD = "enumerate"
+"""Proves every optimum again, by another way than ``exact``."""
+_EXPECTED = "expected-greedy"
+_WIDTH = 110
 
-HELP = "solve the paper's AlexNet instances, draw figures"
+HELP = "compare methods on the paper's AlexNet instances, draw figures"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -35,15 +39,16 @@ def run(options: argparse.Namespace) -> Answer:
 
     started = time.perf_counter()
     folder = make_folder(options.out)
-    methods = methods_shown()
+    methods = [*METHODS, SECOND_ROAD]
     total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
     total += len(ROADS)
     texts, files = [], []
     with Bar("solving", total) as bar:
         for family in FAMILIES:
             entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
-            texts.append(f"{family}\n{comparison_table(entries)}")
-            files += Gallery(family, entries, against=_EXPECTED).write(folder)
+            shown = [entry for entry in entries if entry.method != SECOND_ROAD]
+            texts.append(f"{family}\n{comparison_table(shown)}\n{agreement(entries)}")
+            files += Gallery(family, shown, against=_EXPECTED).write(folder)
         texts.append(_ground_truth(take_roads(done=lambda entry: bar.step(entry.method))))
     names = [f"  {path}" for path in files if path.suffix == ".png"]
     texts.append("\n".join([_LEGEND, "", "Figures, each also as SVG:", *names]))
@@ -51,38 +56,58 @@ def run(options: argparse.Namespace) -> Answer:
     return Answer("\n\n".join(texts))
 
 
-def methods_shown() -> list[str]:
-    """All methods under the law, the one that enumerates first."""
-    under_law = (method.name for method in registered() if method.meaning is Meaning.LAW)
-    return sorted(under_law, key=lambda name: (name != _FIRST, name))
-
-
 def comparison_table(entries: Sequence[Entry]) -> str:
-    """A row for every target and method, and a line on what the columns mean."""
+    """A row for every target and method, why there is no plan, and what the columns of epochs mean."""
     instance = entries[0].instance
-    header = ("target", "method", "cost", "over proved bound", "epochs", "P(l(K) <= target)", "seconds")
+    header = (
+        "target",
+        "method",
+        "cost",
+        "cost / optimum",
+        "proves at least",
+        "epochs",
+        "P(l(K) <= target)",
+        "seconds",
+    )
     rows = [_row(entry, entries) for entry in entries]
-    return (
-        f"{table(header, rows, right=('target', 'cost', 'seconds'))}\n"
+    right = ("target", "cost", "cost / optimum", "proves at least", "seconds")
+    missing = [
+        textwrap.fill(f"no plan of {entry.method} at {entry.target}: {_reason(entry)}", _WIDTH)
+        for entry in entries
+        if entry.plan is None
+    ]
+    meaning = (
         f"epochs: {' / '.join(model.name for model in instance.models)}; "
         f"asked probability: {instance.target.quantile_level}"
     )
+    return "\n".join([table(header, rows, right=right), *missing, meaning])
+
+
+def agreement(entries: Sequence[Entry]) -> str:
+    """Whether the second road proves the same optima as the methods of the table."""
+    shown = [entry for entry in entries if entry.method != SECOND_ROAD]
+    second = [entry for entry in entries if entry.method == SECOND_ROAD]
+    if agree(shown, second):
+        return f"{SECOND_ROAD} agrees: it proves the same optimum at every target (to {AGREEMENT:g})"
+    return f"{SECOND_ROAD} does NOT agree: the optima are not all proved twice, or differ"
 
 
 _LEGEND = """\
-"proved cheapest": no plan of the instance is cheaper, and the method has proved it. Percentages: how much
-dearer a plan is than the best lower bound that was proved. Probabilities are certified lower bounds."""
+"cost / optimum": over the optimum that is proved, or "<=" over the best lower bound if none is. "proves at
+least": the lower bound that the method itself has proved. Probabilities are certified lower bounds."""
 
 
 def _ground_truth(entries: Sequence[Entry]) -> str:
     """The exact methods on one sample of scenarios, and what the law says of their plan."""
     header = ("method", "cost", "", "epochs", "scenarios missed", "P(l(K) <= target)", "seconds")
-    rows = [(entry.method, *_row(entry, entries)[2:]) for entry in entries]
-    table_rows = [(*row[:4], _missed(entry), *row[4:]) for row, entry in zip(rows, entries, strict=True)]
+    rows = []
+    for entry in entries:
+        _, method, cost, standing, _, epochs, *rest = _row(entry, entries)
+        rows.append((method, cost, standing, epochs, _missed(entry), *rest))
     agreed = "All roads meet" if roads_meet(entries) else "The roads do NOT all meet"
     return (
         f"Ground truth: {entries[0].instance.name}, target 15, {SCENARIOS} scenarios in place of the law\n"
-        f"{table(header, table_rows, right=('cost', 'seconds'))}\n"
+        f"{table(header, rows, right=('cost', 'seconds'))}\n"
         f"{agreed} (proved cheapest on these scenarios, costs equal to {AGREEMENT:g}). Asked of the law is "
         f"{entries[0].instance.target.quantile_level}:\nwhat is optimal on a sample may promise too much, so "
         "its certified probability stands beside it."
@@ -96,27 +121,36 @@ def _missed(entry: Entry) -> str:
 
 def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
     result = entry.result
+    seconds = "" if result is None else f"{result.wall_seconds:.2f}"
     if result is None or result.plan is None or result.cost is None:
-        reason = entry.refusal if result is None else result.reason or result.termination.value
-        return (entry.target, entry.method, "-", reason, "", "", "")
+        return (entry.target, entry.method, "no plan", "", _bound(result), "", "", seconds)
     epochs = " / ".join(map(str, entry.epochs_by_model.values()))
     reached = "" if result.violation is None else f">= {rounded_down(1 - result.violation.upper, 6)}"
-    standing = _standing(entry, lower_bound(entries, entry.target))
-    return (
-        entry.target,
-        entry.method,
-        number(result.cost, 5),
-        standing,
-        epochs,
-        reached,
-        f"{result.wall_seconds:.2f}",
-    )
+    cost, ratio = number(result.cost, 5), _ratio(entry, entries)
+    return (entry.target, entry.method, cost, ratio, _bound(result), epochs, reached, seconds)
 
 
-def _standing(entry: Entry, bound: float) -> str:
-    """How the cost compares with the certified lower bound, which is the optimum where that is proved."""
+def _bound(result: Result | None) -> str:
+    if result is None or not result.lower_bound > 0:
+        return ""
+    if result.solution is Solution.PROVEN_OPTIMAL:
+        return number(result.lower_bound, 5)
+    return rounded_down(result.lower_bound, 5)
+
+
+def _reason(entry: Entry) -> str:
+    if entry.result is None:
+        return entry.refusal
+    return entry.result.reason or entry.result.termination.value
+
+
+def _ratio(entry: Entry, entries: Sequence[Entry]) -> str:
+    """The cost over the optimum; where no method has proved one, at most what it is over the best bound."""
     if entry.result is not None and entry.result.solution is Solution.PROVEN_OPTIMAL:
-        return "proved cheapest"
+        return "proved optimum"
+    least, bound = optimum(entries, entry.target), lower_bound(entries, entry.target)
+    if entry.cost is not None and least:
+        return f"{entry.cost / least:.3f}"
     if entry.cost is None or bound <= 0:
         return "no bound known"
-    return f"+{100 * max(entry.cost / bound - 1, 0.0):.1f} %"
+    return f"<= {rounded_up(entry.cost / bound, 4)}"
