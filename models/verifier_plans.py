@@ -81,6 +81,9 @@ def listed(instance: Instance, requirement: Requirement, claimed: float, most: i
 def plan_count(instance: Instance, most: int) -> int | None:
     """Number of pairs of a sequence of 1 ... K_max epochs and an assignment; None if above ``most``."""
     count, models = 0, len(instance.models)
+    choices = len(instance.datasets) * len(instance.clusters)
+    if instance.target.maximum_epochs and (2**choices - 1) * models > most:
+        return None  # too many assignments even to go through
     for assignment in assignments(instance):
         options = models * sum(data is not None for data in assignment)
         for length in range(1, instance.target.maximum_epochs + 1):

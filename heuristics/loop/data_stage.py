@@ -10,7 +10,7 @@ bound reaches the incumbent are left out.
 import heapq
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from depl.heuristics.loop.dual import Bound, Dual, Part, Prices
 from depl.heuristics.loop.requirement import Requirement
 from depl.heuristics.loop.sites import Sites
+
+_WORTHWHILE = 1e-6
 
 DataChoice = dict[int, frozenset[str]]
 """Datasets of every cluster that may train, by position."""
@@ -55,9 +57,11 @@ class DataStage:
     _heap: list[tuple[float, int, DataPart]] = field(default_factory=list)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     _clusters: NDArray[np.int64] = field(init=False)
+    _position: dict[tuple[int, frozenset[str]], int] = field(init=False)
 
     def __post_init__(self) -> None:
         """Note the cluster of every site."""
+        self._position = {(site.cluster, site.datasets): o for o, site in enumerate(self.sites.sites)}
         self._clusters = np.array([site.cluster for site in self.sites.sites], dtype=np.int64)
 
     @property
@@ -90,6 +94,41 @@ class DataStage:
             self._divide(part, choice, bound, cutoff())
             return self._data(choice), bound
         return None
+
+    def refined(self, choice: DataChoice, prices: Prices) -> tuple[DataChoice, Bound]:
+        """The choice after leaving out clusters and exchanging data as long as the dual falls.
+
+        Each try is evaluated by the dual of exactly these sites, all transfers paid.
+        """
+        chosen = {n: self._position[n, data] for n, data in choice.items()}
+        best = self._exactly(chosen, prices, math.inf)
+        moved = True
+        while moved and best.cut is not None:
+            moved = False
+            for tried in self._neighbours(chosen, best):
+                bound = self._exactly(tried, best.prices, best.value * (1 - _WORTHWHILE))
+                if bound.value < best.value * (1 - _WORTHWHILE):
+                    chosen, best, moved = tried, bound, True
+                    break
+        return self._data(chosen), best
+
+    def _exactly(self, chosen: dict[int, int], prices: Prices, cutoff: float) -> Bound:
+        allowed = np.zeros(len(self._clusters), dtype=bool)
+        allowed[list(chosen.values())] = True
+        obliged = self._nobody()
+        obliged[list(chosen)] = True
+        return self.bound(allowed, obliged, prices, cutoff)
+
+    def _neighbours(self, chosen: dict[int, int], bound: Bound) -> Iterator[dict[int, int]]:
+        """One cluster less, those that train least first; then other data for one of them."""
+        uses = np.zeros(len(self._clusters)) if bound.cut is None else bound.cut.uses
+        order = sorted(chosen, key=lambda n: (uses[chosen[n]], n))
+        if len(chosen) > 1:
+            yield from ({n: site for n, site in chosen.items() if n != left} for left in order)
+        for n in reversed(order):
+            for site in np.flatnonzero(self._clusters == n).tolist():
+                if site != chosen[n]:
+                    yield {**chosen, n: site}
 
     def bound(
         self, allowed: NDArray[np.bool_], obliged: NDArray[np.bool_], prices: Prices, cutoff: float

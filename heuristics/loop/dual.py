@@ -171,21 +171,8 @@ class Dual:
 
     def cheapest(self, part: Part, prices: Prices) -> tuple[float, Cut | None]:
         """Least reduced cost of a sequence, rounded down, and the sequence."""
-        priced = self.priced(prices.time)
-        weights, chosen = self._work
-        reduced_costs(
-            priced.psi,
-            part.charges,
-            self.learning.gains,
-            self._variances,
-            self.places.factors,
-            self.places.low,
-            self.places.high,
-            prices.gain,
-            prices.variance,
-            weights,
-            chosen,
-        )
+        priced, weights = self.priced(prices.time), self._work[0]
+        chosen = self._reduced(priced, part, prices)
         switches = np.where(
             self.learning.allowed,
             prices.gain * self.learning.switch_losses + prices.variance * self._switch_variances,
@@ -202,6 +189,27 @@ class Dual:
         size = abs(least) + prices.time * cut.time + prices.gain * abs(cut.gain)
         return least - _ROUNDING * size, cut
 
+    def _reduced(self, priced: Priced, part: Part, prices: Prices) -> NDArray[np.int64]:
+        """Fill in the least reduced cost of every epoch and model; the site of each."""
+        weights, chosen = self._work
+        used = np.flatnonzero(np.isfinite(part.charges))
+        few = 2 * len(used) < len(part.charges)
+        pick = used if few else slice(None)
+        reduced_costs(
+            np.ascontiguousarray(priced.psi[..., pick]),
+            part.charges[pick],
+            self.learning.gains,
+            self._variances,
+            self.places.factors[pick],
+            self.places.low[pick],
+            self.places.high[pick],
+            prices.gain,
+            prices.variance,
+            weights,
+            chosen,
+        )
+        return used[chosen] if few and len(used) else chosen
+
     def _cut(
         self, priced: Priced, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
     ) -> Cut:
@@ -209,21 +217,27 @@ class Dual:
         row = np.minimum(k, len(priced.psi) - 1)
         time = priced.time[row, models, sites]
         spent = priced.psi[row, models, sites] - np.where(np.isinf(time), 0.0, prices.time * time)
-        gain = self.learning.gains[k, models]
-        factor = np.where(gain > 0, self.places.factors[sites], self.places.low[sites])
-        spread = (self.places.low if prices.variance > 0 else self.places.high)[sites]
         before = np.concatenate([[len(self.learning.switches) - 1], models[:-1]])
+        gains, variances = self._learned(prices, models, sites)
         return Cut(
             models,
             sites,
             float(spent.sum()),
             float(time.sum()),
-            float((factor * gain).sum() - self.learning.switch_losses[before, models].sum()),
-            float(
-                (spread**2 * self._variances[k, models]).sum() + self._switch_variances[before, models].sum()
-            ),
+            float(gains.sum() - self.learning.switch_losses[before, models].sum()),
+            float(variances.sum() + self._switch_variances[before, models].sum()),
             np.bincount(sites, minlength=len(self.places.low)),
         )
+
+    def _learned(
+        self, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Gain and variance of every epoch of a sequence, without switches."""
+        k = np.arange(len(models))
+        gain = self.learning.gains[k, models]
+        factor = np.where(gain > 0, self.places.factors[sites], self.places.low[sites])
+        spread = (self.places.low if prices.variance > 0 else self.places.high)[sites]
+        return factor * gain, spread**2 * self._variances[k, models]
 
     def _in_range(self, part: Part, fall: float, piece: VarianceRange, start: Prices, cutoff: float) -> Bound:
         """Kelley's cutting planes, asked a little towards the best prices so far."""

@@ -104,6 +104,17 @@ class Judge:
             margin = _USUAL_SHARE * float(bounds[best])
         return Reference(mean, deviation, mean + margin, float(rates[best]), margin / float(bounds[best]))
 
+    def refused(self, loss: FinalLoss) -> Reference:
+        """What is known of a loss that was not certified, with its certified quantile where it was close."""
+        found = self.reference(loss)
+        if found.rate is None or found.margin <= 0 or found.quantile > self.target.maximum_loss:
+            return found
+        quantile = certified_quantile(loss, self.budget).upper
+        if not math.isfinite(quantile):
+            return found
+        share = found.share * (quantile - found.mean) / found.margin
+        return replace(found, quantile=quantile, share=share)
+
     def guess(self, deviation: float) -> Reference:
         """A reference of some spread, before anything was seen: the normal quantile."""
         margin = float(special.ndtri(self.target.quantile_level)) * deviation

@@ -15,16 +15,17 @@ Every plan is certified, the gap is between its cost and a proved bound, and eve
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from scipy import special
 
 from depl.heuristics.loop.data_stage import DataChoice, DataStage
-from depl.heuristics.loop.dual import Bound, Cut, Dual, Prices, start_prices
+from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_prices
 from depl.heuristics.loop.judge import Judge, Reference
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.lower_bound import LowerBound
-from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage
+from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage, Searched
 from depl.heuristics.loop.most_certain import most_certain
 from depl.heuristics.loop.outlook import Outlook
 from depl.heuristics.loop.record import Record
@@ -35,7 +36,7 @@ from depl.heuristics.loop.requirement import (
     fall_of,
     largest_variance,
 )
-from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites, may_be_listed
+from depl.heuristics.loop.sites import DataFactors, Site, Sites, listed_sites, may_be_listed
 from depl.models.epochs import FinalLoss
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import Plan
@@ -45,7 +46,11 @@ from depl.models.result import Termination
 OPTIMALITY = 5e-10
 """Relative gap below which a plan counts as proved cheapest."""
 
+_Key = tuple[tuple[int, frozenset[str]], ...]
+
 _SLACKS = (0.0, 0.2)
+_ROUNDS = 5
+_WIDER = 0.15
 _PATIENCE = 60
 _APART = 0.5
 _LATER = 0.1
@@ -79,6 +84,7 @@ class _Loop:
     lower: float = 0.0
     build_seconds: float = 0.0
     reference: Reference = field(init=False)
+    start: Prices = field(init=False)
 
     def run(self) -> Outcome:
         """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
@@ -129,10 +135,13 @@ class _Loop:
             sites = listed_sites(instance)
         else:
             outlook = Outlook(instance, self.learning, self.factors)
-            sites = outlook.sites(self._calibrated_on(outlook, guess))
+            self.start = self._calibrated_on(outlook, guess)
+            sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
         self.dual = Dual(self.learning, self.sites, limit, dearest)
         self.data = DataStage(self.sites, self.dual, epochs, guess)
+        if may_be_listed(instance):
+            self.start = start_prices(self.dual, self.data.everything(), guess)
         self.build_seconds = time.perf_counter() - started
 
     def _first_guess(self) -> Requirement:
@@ -155,32 +164,57 @@ class _Loop:
             bound = outlook.bound(requirement, bound.prices)
         return bound.prices if bound.cut is not None else prices
 
+    def _with_better(self, outlook: Outlook, sites: list[Site], guess: Requirement) -> list[Site]:
+        """Sites and those that the outlook would rather use at their prices, a few times over."""
+        requirement = self._requirement(self.reference) if hasattr(self, "reference") else guess
+        for _ in range(_ROUNDS):
+            listed = Sites.of(self.instance, sites, self.factors)
+            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.bound.dearest)
+            part = Part(listed.transfers / max(1, self.instance.target.maximum_epochs))
+            bound = dual.bound(part, requirement, self.start)
+            if bound.cut is None:
+                break
+            self.start = bound.prices
+            more = [site for site in outlook.used_at(bound.prices) if site not in set(sites)]
+            if not more:
+                break
+            sites = sites + more
+        return sites
+
     def _search(self) -> None:
         """Data choices by increasing expected cost, each with its models and resources."""
-        start = start_prices(self.dual, self.data.everything(), self.data.requirement)
-        root = self.data.begin(start)
+        root = self.data.begin(self.start)
         for _ in range(2):  # calibrate on the sequence that the root suggests
             if root.cut is not None:
                 self._calibrate(self._seen(root.cut, self.dual))
                 root = self.data.begin(root.prices)
         if not hasattr(self, "reference"):
             self.reference = self.judge.guess(math.sqrt(self.largest) / 2)
-        seen: dict[tuple[tuple[int, frozenset[str]], ...], tuple[float, Bound]] = {}
+        self._seen_choices: dict[_Key, tuple[float, Bound]] = {}
         idle = 0
         while not self._finished() and idle < _PATIENCE:
             following = self.data.next(lambda: self.cost)
             if following is None:
                 break
-            choice, bound = following
-            key = tuple(choice.items())
-            if key not in seen:
-                before = self.cost
-                self._models(choice, bound)
-                seen[key] = self.reference.margin, bound
-                idle = 0 if self.cost < before else idle + 1
-        for key, (margin, bound) in seen.items():  # what was looked at with another margin in mind
+            before = self.cost
+            for choice, bound in self._tries(*following):
+                self._try(choice, bound)
+            idle = 0 if self.cost < before else idle + 1
+        for key, (margin, bound) in list(self._seen_choices.items()):  # looked at with another margin in mind
             if not self._finished() and _differ(margin, self.reference.margin):
                 self._models(dict(key), bound)
+
+    def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
+        """The refined choice; the suggested one, too, where sequences are few."""
+        yield self.data.refined(choice, bound.prices)
+        if not self.stage.is_long([Kind(n, m) for n in choice for m in range(len(self.instance.models))]):
+            yield choice, bound
+
+    def _try(self, choice: DataChoice, bound: Bound) -> None:
+        key = tuple(choice.items())
+        if key not in self._seen_choices and bound.value < self.cost:
+            self._models(choice, bound)
+            self._seen_choices[key] = self.reference.margin, bound
 
     def _insist(self) -> None:
         """Without a plan: look for the one that is most certain to meet the target, and go on from there."""
@@ -194,22 +228,35 @@ class _Loop:
 
     def _models(self, choice: DataChoice, bound: Bound) -> None:
         """Stages 2 and 3 on the data of a choice, for every spread that its bound leaves open."""
-        before, kinds = self.cost, self._kinds(choice)
-        for slack in _SLACKS[: 1 if self.stage.is_long(kinds) else None]:
-            tried: list[float] = []
-            for deviation in [self.reference.deviation, *(piece.deviation for piece in bound.ranges)]:
-                if self._finished():
-                    break
-                if all(_differ(deviation, other, _APART) for other in tried):
-                    tried.append(deviation)
-                    self._ranked(choice, kinds, deviation, slack, bound.prices)
+        before, kinds, tried = self.cost, self._kinds(choice), list[float]()
+        for deviation in [self.reference.deviation, *(piece.deviation for piece in bound.ranges)]:
+            if not self._finished() and all(_differ(deviation, other, _APART) for other in tried):
+                tried.append(deviation)
+                self._at_spread(choice, kinds, deviation, bound.prices)
         if self.cost == before:
             self.record.went_back(choice, bound.value, self.cost)
 
+    def _at_spread(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """Few sequences are ranked with every slack; of many, the label has to be right: it is calibrated."""
+        if not self.stage.is_long(kinds):
+            for slack in _SLACKS:
+                self._ranked(choice, kinds, deviation, slack, prices)
+            return
+        slack = 0.0
+        for _ in range(_ROUNDS):
+            searched = self._ranked(choice, kinds, deviation, slack, prices)
+            nothing = searched.found is None and searched.nearest is None
+            if self._finished() or (nothing and self.best is not None):
+                return
+            if nothing:
+                slack += _WIDER
+            else:  # the label was right for another spread than that of what it found
+                slack, deviation = 0.0, self.reference.deviation
+
     def _ranked(
         self, choice: DataChoice, kinds: list[Kind], deviation: float, slack: float, prices: Prices
-    ) -> None:
-        """Rank and certify sequences with one label; a shorter list of clusters if that is cheaper."""
+    ) -> Searched:
+        """Rank and certify sequences with one label, and calibrate on what was seen."""
         margin = slack * abs(self.reference.margin)
         label = self.judge.label(self.reference, deviation)
         found = self.stage.paths(choice, kinds, label, margin, self.cost, prices.time)
@@ -218,28 +265,11 @@ class _Loop:
         if found.found is not None:
             self._accept(found.found)
             self._calibrate(self.judge.reference(found.found.loss))
-            if self.stage.is_long(kinds):
-                self._drop(choice, kinds, deviation, prices)
         elif found.nearest is not None:
             self.record.missed(found.nearest)
             if self.best is None or self.stage.is_long(kinds):
-                self._calibrate(self.judge.reference(found.nearest.loss))
-
-    def _drop(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
-        """Leave out the cluster that trains least, as long as that makes the plan cheaper."""
-        while self.best is not None and not self._finished():
-            used = {n: self.best.clusters.count(n) for n in set(self.best.clusters)}
-            if len(used) < 2:
-                return
-            least = min(used, key=lambda n: (used[n], n))
-            rest = {n: chosen for n, chosen in choice.items() if n != least}
-            kept = [kind for kind in kinds if kind.cluster in rest]
-            label = self.judge.label(self.reference, deviation)
-            found = self.stage.paths(rest, kept, label, 0.0, self.cost, prices.time) if kept else None
-            if found is None or found.found is None:
-                return
-            self._accept(found.found)
-            choice, kinds = rest, kept
+                self._calibrate(self.judge.refused(found.nearest.loss))
+        return found
 
     def _kinds(self, choice: DataChoice) -> list[Kind]:
         """(Cluster, model) pairs of a choice; where there are too many, those that sequences have used."""

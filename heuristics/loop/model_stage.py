@@ -8,16 +8,17 @@ and the first that is certified is kept. So nothing is blacklisted: what comes n
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.additive_labels import AdditiveLabel
-from depl.heuristics.additive_problem import AdditiveProblem
+from depl.heuristics.additive_problem import AdditivePath, AdditiveProblem
 from depl.heuristics.labels.ranking import RankedPaths
+from depl.heuristics.labels.setting import least_weight
 from depl.heuristics.loop.judge import Judge
 from depl.heuristics.loop.learning import Learning, distinct_terms, scaled
 from depl.heuristics.loop.sites import DataFactors, Site, Sites
@@ -36,7 +37,7 @@ _MOST_TRIED = 500
 _MOST_PREFIXES = 200_000
 _MOST_LABELS = 100_000
 _PATHS = 20
-_LONG_PATHS = 2
+_LONG_GAP = 2e-4
 _SHORT = 600
 
 
@@ -144,10 +145,9 @@ class ModelStage:
         problem = self.problem(data, kinds, label, slack)
         layered = self._layered(problem, multiplier)
         paid = 0.0 if problem.maximum_time is None else multiplier * problem.maximum_time
-        most = _LONG_PATHS if self.is_long(kinds) else _PATHS
         best: Candidate | None = None
         nearest: Candidate | None = None
-        for path in itertools.islice(RankedPaths(layered, self.limits), most):
+        for path in self._lightest(layered, self.is_long(kinds)):
             if path.weight - paid >= cutoff or self.limits.expired():
                 break
             cost = problem.cost(path.models)
@@ -226,6 +226,15 @@ class ModelStage:
             round_deadline=target.round_deadline,
             steps=steps,
         )
+
+    def _lightest(self, layered: AdditiveProblem, alone: bool) -> Iterator[AdditivePath]:
+        """The lightest paths, or a nearly lightest one alone."""
+        if not alone:
+            yield from itertools.islice(RankedPaths(layered, self.limits), _PATHS)
+            return
+        found = least_weight(layered, replace(self.limits, gap=_LONG_GAP, progress=None))
+        if found.path is not None:
+            yield found.path
 
     def _candidate(
         self, data: Mapping[int, frozenset[str]], problem: RealCostProblem, sequence: Kinds, cost: float

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from depl.heuristics.loop.dual import Bound, Dual, Part, Prices, start_prices
+from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_prices
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import Requirement
 from depl.heuristics.loop.sites import DataFactors, Frontier, Site
@@ -23,7 +23,7 @@ _COARSE = 96
 _TIME_PRICES = 60
 _VOLUMES = 4
 _CLUSTERS = 4
-_MOST_SITES = 60
+_MOST_SITES = 80
 _LARGE = 1e30
 
 
@@ -55,7 +55,14 @@ class Outlook:
 
     def sites(self, prices: Prices) -> list[Site]:
         """Sites for the volumes and clusters that are in use near some prices."""
-        cuts = [cut for cut in self.guide.cuts if math.isfinite(cut.time)]
+        return self._sites_of([cut for cut in self.guide.cuts if math.isfinite(cut.time)], prices)
+
+    def used_at(self, prices: Prices) -> list[Site]:
+        """Sites of the sequence that is cheapest at some prices."""
+        _, cut = self.guide.cheapest(self.part, prices)
+        return [] if cut is None else self._sites_of([cut], prices)
+
+    def _sites_of(self, cuts: Sequence[Cut], prices: Prices) -> list[Site]:
         uses: dict[tuple[int, int], int] = {}
         for cut in cuts:
             for model, entry in zip(cut.models.tolist(), cut.sites.tolist(), strict=True):

@@ -22,7 +22,7 @@ from depl.models.scenarios.draws import ATOM_TOLERANCE
 
 _RATIO = 1.5
 _CERTIFIED_RANGES = 24
-_STEPS = (1 / 3, 1.0, 3.0, 24.0)
+_STEPS = (1 / 27, 1 / 9, 1 / 3, 1.0, 3.0, 24.0)
 
 
 @dataclass(frozen=True)
