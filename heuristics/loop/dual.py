@@ -34,6 +34,7 @@ _MOST_CUTS = 60
 _KEPT_CUTS = 24
 _ROUNDING = 1e-11
 _INWARDS = 0.3
+_FAR = 1.3
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _GOLDEN_STEPS = 12
 _BISECTIONS = 14
@@ -84,7 +85,7 @@ class Bound:
     """A lower bound, the prices that prove it, and the sequence that is cheapest at them.
 
     ``value`` is infinite if it is beyond what any plan can cost; ``ranges`` are those whose bound is below
-    the cutoff.
+    the cutoff and not far above the least.
     """
 
     value: float
@@ -134,8 +135,9 @@ class Dual:
         """
         best, open_ranges = Bound(math.inf, start, None), []
         for piece in requirement.ranges:
-            found = self._in_range(part, requirement.fall, piece, start, cutoff)
-            if found.value < cutoff:
+            limit = min(cutoff, _FAR * best.value) if best.value > 0 else cutoff
+            found = self._in_range(part, requirement.fall, piece, start, limit)
+            if found.value < limit:
                 open_ranges.append(piece)
             if found.value < best.value or best.cut is None:
                 best = found

@@ -37,7 +37,7 @@ _TAILS = 0.1
 
 _USUAL_SHARE = 0.7
 _SHORT = 40
-_RATES = np.geomspace(0.05, 6.0, 41)
+_RATES = np.geomspace(0.1, 4.0, 21)
 """Rates that are looked at, in units of sqrt(2 ln(1 / p)) per standard deviation."""
 
 

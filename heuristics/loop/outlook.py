@@ -19,7 +19,8 @@ from depl.heuristics.loop.sites import DataFactors, Frontier, Site
 from depl.models.laws import FloatArray
 from depl.models.problem import Instance
 
-_COARSE = 96
+_COARSE = 64
+_FEW = 8
 _TIME_PRICES = 60
 _VOLUMES = 4
 _CLUSTERS = 4
@@ -79,8 +80,9 @@ class Outlook:
     def _in_play(self) -> list[int]:
         """Clusters that are cheapest for some model and volume at some price of time."""
         play: set[int] = set()
+        few = Frontier.guide(self.instance, self.factors, _FEW)
         for multiplier in np.geomspace(1e-9, 1e9, _TIME_PRICES):
-            play.update(np.unique(self._coarse.clusters_at(float(multiplier))[2]).tolist())
+            play.update(np.unique(few.clusters_at(float(multiplier))[2]).tolist())
         return sorted(play - {-1})
 
     def _psi(self, model: int, entry: int, multiplier: float) -> FloatArray:
