@@ -95,14 +95,15 @@ class DataStage:
             return self._data(choice), bound
         return None
 
-    def refined(self, choice: DataChoice, prices: Prices) -> tuple[DataChoice, Bound]:
+    def refined(self, choice: DataChoice, prices: Prices, cutoff: float) -> tuple[DataChoice, Bound]:
         """The choice after leaving out clusters and exchanging data as long as the dual falls.
 
-        Each try is evaluated by the dual of exactly these sites, all transfers paid.
+        Each try is evaluated by the dual of exactly these sites, all transfers paid. A choice whose own dual
+        reaches the cutoff is left as it is.
         """
         chosen = {n: self._position[n, data] for n, data in choice.items()}
-        best = self._exactly(chosen, prices, math.inf)
-        moved = True
+        best = self._exactly(chosen, prices, cutoff)
+        moved = best.value < cutoff
         while moved and best.cut is not None:
             moved = False
             for tried in self._neighbours(chosen, best):

@@ -413,7 +413,7 @@ class _Program:
         """Two rows of a cut, one for each end."""
         if self._units is None:
             self._begin(cut)
-        self._rows(cut)
+        self._rows([cut])
 
     def solve(self) -> tuple[float, Prices | None]:
         """The ceiling of the bound and where it is attained."""
@@ -437,29 +437,32 @@ class _Program:
         lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread])
         self._solver.addVars(4, lower, np.array([free, timed, _LARGEST_PRICE, spread]))
         self._solver.changeColCost(0, -1.0)
-        for waiting in self._waiting:
-            self._rows(waiting)
+        self._rows(self._waiting)
 
-    def _rows(self, cut: Cut) -> None:
-        if self._units is None:
+    def _rows(self, cuts: Sequence[Cut]) -> None:
+        """Two rows for every cut, one for each end of the range."""
+        if self._units is None or not cuts:
             return
         cost, time, gain, variance = self._units
-        used = cut.uses > 0
-        charged = cut.cost + float(cut.uses[used] @ self._part.charges[used])
-        late = 0.0 if self._limit is None else (cut.time - self._limit) / time
-        rows = [
-            (1.0, -late, -(self._fall + margin - cut.gain) / gain, -(cut.variance - end) / variance)
-            for end, margin in self._ends
-        ]
-        count = len(rows)
+        charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
+        sums = np.array(
+            [(cut.cost + float(cut.uses @ charges), cut.time, cut.gain, cut.variance) for cut in cuts]
+        )
+        late = 0.0 if self._limit is None else (sums[:, 1] - self._limit) / time
+        rows = np.ones((len(cuts), len(self._ends), 4))
+        for place, (end, margin) in enumerate(self._ends):
+            rows[:, place, 1] = -late
+            rows[:, place, 2] = -(self._fall + margin - sums[:, 2]) / gain
+            rows[:, place, 3] = -(sums[:, 3] - end) / variance
+        count = rows.shape[0] * rows.shape[1]
         self._solver.addRows(
             count,
             np.full(count, -highspy.kHighsInf),
-            np.full(count, charged / cost),
+            np.repeat(sums[:, 0] / cost, len(self._ends)),
             4 * count,
             np.arange(0, 4 * count, 4, dtype=np.int32),
             np.tile(np.arange(4, dtype=np.int32), count),
-            np.array(rows).ravel(),
+            rows.ravel(),
         )
 
 

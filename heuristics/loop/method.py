@@ -205,9 +205,11 @@ class _Loop:
                 self._models(dict(key), bound)
 
     def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
-        """The refined choice; the suggested one, too, where sequences are few."""
-        yield self.data.refined(choice, bound.prices)
-        if not self.stage.is_long([Kind(n, m) for n in choice for m in range(len(self.instance.models))]):
+        """The refined choice where sequences are many or no plan is known; the suggested one otherwise."""
+        long = self.stage.is_long([Kind(n, m) for n in choice for m in range(len(self.instance.models))])
+        if long or self.best is None:
+            yield self.data.refined(choice, bound.prices, self.cost)
+        if not long:
             yield choice, bound
 
     def _try(self, choice: DataChoice, bound: Bound) -> None:
