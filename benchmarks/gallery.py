@@ -15,7 +15,7 @@ from depl.models.plan import Plan
 from depl.models.result import Solution
 from depl.models.trajectory import milestones, trajectory
 
-_POINTS = 7
+_POINTS = 5
 
 
 class Gallery:

@@ -10,11 +10,12 @@ import pytest
 
 from depl.benchmarks.cases.exact_law import FAMILIES
 from depl.benchmarks.cases.search_goals import SIZES
-from depl.benchmarks.comparison import compare
+from depl.benchmarks.comparison import compare, entry_of, optimum
 from depl.benchmarks.registry import all_cases
 from depl.benchmarks.results import RESULTS, read
 from depl.cli import main
-from depl.commands.demo import comparison_table
+from depl.commands.demo import METHODS, comparison_table
+from depl.instances.library import load
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -77,21 +78,38 @@ def test_links_and_pictures_resolve():
     assert (ROOT / picture).read_bytes().startswith(b"\x89PNG\r\n")
 
 
+def cells(line):
+    """Cells of a row of the table without the seconds; a line beside it as it is."""
+    return [cell.strip() for cell in line.split("|")[:-1]] or line
+
+
 def test_the_table_shows_what_the_demo_computes():
     (shown,) = (text for language, text in BLOCKS if language == "text")
-    entries = compare("paper-alexnet-deadline", ["enumerate", "expected-cost", "expected-greedy"])
-    header, ruler, *rows, legend = comparison_table(entries).splitlines()
-
-    def cells(line):
-        return [cell.strip() for cell in line.split("|")][:-1]
-
+    instance = load("paper-alexnet-deadline", 9)
+    entries = [entry_of("9", instance, method, None) for method in METHODS]
+    computed = comparison_table(entries).splitlines()
     lines = shown.splitlines()
-    assert cells(lines[0]) == cells(header)
-    assert lines[-1] == legend
-    assert [cells(line) for line in lines[2:-1]] == [cells(row) for row in rows if cells(row)[0] == "9"]
-    assert set(ruler) == {"-", "+"}
-    dearest = max(float(cells(row)[3].strip("+ %")) for row in rows if "%" in row)
-    assert f"up to {dearest:.0f} % dearer" in README
+    assert set(lines[1]) == set(computed[1]) == {"-", "+"}
+    assert [cells(line) for line in (lines[0], *lines[2:])] == [
+        cells(line) for line in (computed[0], *computed[2:])
+    ]
+
+
+def test_what_is_said_of_the_other_methods_is_computed_again():
+    entries = compare(
+        "paper-alexnet-deadline", ["enumerate", "depl-paper", "expected-cost", "expected-greedy"]
+    )
+
+    def worst(*methods):
+        chosen = [entry for entry in entries if entry.method in methods and entry.cost is not None]
+        return max(entry.cost / optimum(entries, entry.target) for entry in chosen)
+
+    text = " ".join(README.split())
+    assert f"up to {worst('depl-paper'):.1f} times as dear" in text
+    assert f"up to {100 * (worst('expected-cost', 'expected-greedy') - 1):.0f} % dearer" in text
+    without = [entry.target for entry in entries if entry.method == "depl-paper" and entry.plan is None]
+    assert without == ["5", "7", "9"]
+    assert "no plan at all for the tighter targets" in text
 
 
 def test_the_layout_names_the_folders_that_there_are():
