@@ -4,10 +4,7 @@ import dataclasses
 import math
 import os
 import signal
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,8 +19,8 @@ from depl.models.methods import Limits
 from depl.models.result import Termination
 from tests.additive_cases import random_problem
 from tests.label_cases import best_of_all, require_agreement, small_problem
+from tests.uncompiled import compiled_and_plain
 
-ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = range(120)
 DIFFERENTIAL = range(1000, 1600)
 
@@ -236,24 +233,14 @@ def test_an_interrupt_ends_in_an_interval_that_holds_the_optimum():
 
 
 def test_compiled_and_plain_code_find_the_same():
-    script = (
+    compiled, plain = compiled_and_plain(
         "import numpy as np; from depl.benchmarks.path_families import FAMILIES, family_problem;"
         "from depl.heuristics.labels.setting import least_weight\n"
         "for family in FAMILIES:\n"
         "    print(repr(least_weight(family_problem(np.random.default_rng(5), family, 9, 3))))\n"
     )
-    answers = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "NUMBA_DISABLE_JIT": flag, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for flag in ("0", "1")
-    ]
-    assert answers[0] == answers[1]
-    assert answers[0].count("OPTIMAL") == len(FAMILIES)
+    assert compiled == plain
+    assert compiled.count("OPTIMAL") == len(FAMILIES)
 
 
 def test_a_family_that_does_not_exist_is_refused():

@@ -1,11 +1,7 @@
 """Method `exact` proves what writing out every plan shows, and says why it stopped."""
 
 import itertools
-import json
 import math
-import os
-import subprocess
-import sys
 
 import pytest
 from msgspec.structs import replace
@@ -21,6 +17,7 @@ from depl.models.problem import Cluster, Dataset, Instance, Switch, Transfer
 from depl.models.result import Result, Solution, Termination
 from depl.models.risk.batch import Verdict
 from tests.law_search_cases import BELL, SKEW, constant, drawn, make, require_agreement, tabled
+from tests.uncompiled import require_same_outcomes
 
 TINY = depl.load("tiny")
 
@@ -331,34 +328,15 @@ def test_a_finished_search_counts_the_leaves_it_judged():
     assert 0 < search.leaves < 50
 
 
-SCRIPT = """
-import json, sys
-sys.path.insert(0, {root!r})
+PROGRAM = """
 from tests.law_search_cases import AWKWARD
+from tests.uncompiled import record
 from depl.models.methods import Limits
 from depl.models.law_search.exact import exact
-answers = []
 for name in ("an initial model", "switches that gain"):
-    outcome = exact(AWKWARD[name].replace(maximum_epochs=3), Limits())
-    plan = None if outcome.plan is None else [[e.model, e.cluster, e.resources] for e in outcome.plan.epochs]
-    answers.append([outcome.termination.value, str(outcome.lower_bound), plan])
-print(json.dumps(answers))
+    print(record(exact(AWKWARD[name].replace(maximum_epochs=3), Limits())))
 """
 
 
 def test_the_search_gives_the_same_answers_without_compiling():
-    answers = [
-        json.loads(
-            subprocess.run(
-                [sys.executable, "-c", SCRIPT.format(root=os.path.dirname(os.path.dirname(__file__)))],
-                env={**os.environ, "NUMBA_DISABLE_JIT": flag},
-                capture_output=True, text=True, check=True, timeout=120,
-            ).stdout
-        )
-        for flag in ("0", "1")
-    ]  # fmt: skip
-    assert "optimal" in {answer[0] for answer in answers[0]}
-    for compiled, plain in zip(*answers, strict=True):
-        assert compiled[0] == plain[0]
-        assert float(compiled[1]) == pytest.approx(float(plain[1]), rel=1e-12)
-        assert compiled[2] == plain[2]
+    require_same_outcomes(PROGRAM, at_least=1)

@@ -2,9 +2,6 @@
 
 import dataclasses
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -20,6 +17,7 @@ from depl.models.evaluation import final_loss
 from depl.models.methods import Limits
 from depl.models.result import Termination
 from tests.real_cost_cases import cheapest, drawn, every_sequence, random_problem
+from tests.uncompiled import compiled_and_plain
 
 
 def agreed(problem: RealCostProblem) -> tuple[int, ...] | None:
@@ -276,15 +274,6 @@ for _ in range(6):
 
 
 def test_the_answers_are_the_same_without_compilation():
-    def answers(**more: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-c", UNCOMPILED],
-            env=os.environ | more,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-
-    plain = answers(NUMBA_DISABLE_JIT="1")
+    compiled, plain = compiled_and_plain(UNCOMPILED)
     assert plain.count("(") >= 3
-    assert plain == answers()
+    assert plain == compiled

@@ -1,10 +1,6 @@
 """The exact search under scenarios finds what writing out every plan finds, and says why it stopped."""
 
-import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -20,6 +16,7 @@ from depl.models.scenarios.draws import draw_scenarios
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.search.scenario_search import ScenarioSearch, scenario_search
 from tests.search_oracles import cheapest, sampled, tiny_problems, with_negative_switches
+from tests.uncompiled import require_same_outcomes
 
 TINY = depl.load("tiny")
 
@@ -200,35 +197,15 @@ def test_equal_solves_give_equal_plans():
     assert one.lower_bound == two.lower_bound
 
 
-SCRIPT = """
-import json, sys
-sys.path.insert(0, {root!r})
+PROGRAM = """
 from tests.search_oracles import tiny_problems
+from tests.uncompiled import record
 from depl.models.methods import Limits
 from depl.models.search.scenario_search import scenario_search
-answers = []
 for problem in tiny_problems(6, 3):
-    outcome = scenario_search(problem.instance, Limits(scenarios=problem.scenarios))
-    plan = None if outcome.plan is None else [[e.model, e.cluster, e.resources] for e in outcome.plan.epochs]
-    dual = None if outcome.dual is None else outcome.dual.bound
-    answers.append([outcome.termination.value, str(outcome.lower_bound), dual, plan])
-print(json.dumps(answers))
+    print(record(scenario_search(problem.instance, Limits(scenarios=problem.scenarios))))
 """
 
 
 def test_the_search_gives_the_same_answers_without_compiling():
-    answers = [
-        json.loads(
-            subprocess.run(
-                [sys.executable, "-c", SCRIPT.format(root=os.path.dirname(os.path.dirname(__file__)))],
-                env={**os.environ, "NUMBA_DISABLE_JIT": flag},
-                capture_output=True, text=True, check=True, timeout=120,
-            ).stdout
-        )
-        for flag in ("0", "1")
-    ]  # fmt: skip
-    for compiled, plain in zip(*answers, strict=True):
-        assert compiled[0] == plain[0]
-        assert float(compiled[1]) == pytest.approx(float(plain[1]), rel=1e-12)
-        assert compiled[2] == (None if plain[2] is None else pytest.approx(plain[2], rel=1e-12))
-        assert compiled[3] == plain[3]
+    require_same_outcomes(PROGRAM, at_least=3)
