@@ -109,6 +109,7 @@ CASE = Case(
         Goal("one_cluster_proved", "share proved, |M| = 3, K <= 30, one cluster, given data", ">=", 0.95),
         Goal("whole_proved", "share proved, |M|, |N|, |D| <= 3, K <= 10", ">=", 0.95),
         Goal("disagreements", "proved costs that differ from enumeration's", "==", 0),
+        Goal("compared", "proved costs that were compared with enumeration's", ">=", 30),
     ),
     run=_run,
     seed=20260412,
