@@ -76,6 +76,15 @@ def test_least_resources_are_those_of_single_loads() -> None:
         assert problem.least[g, n] == minimum_resources(problem.load(g, n), problem.round_deadline)
 
 
+@pytest.mark.parametrize("multiplier", [0.0, 0.25, math.inf])
+def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier: float) -> None:
+    problem = split_pair(10.0).replace(price=np.array([0.0, 9.0]), work=np.array([[1.0, 4.0]]))
+    # the priced one: sqrt(lam c / kappa), at most r = 10
+    assert problem.resources(multiplier).tolist() == [[100.0, min(math.sqrt(multiplier * 4 / 9), 10.0)]]
+    nothing = problem.replace(work=np.zeros((1, 2)))
+    assert nothing.resources(multiplier).tolist() == [[0.0, 0.0]]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -29,7 +29,6 @@ from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 
 _STEP, _HALVINGS = 16.0, 200
-_NOTHING = 5e-324  # as a price of time it hurries nobody who pays, and gives free computing all resources
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class RoundedPlacement:
     cost : float
         With the cheapest resources, transfers included; infinite if no resources keep the limits [cost].
     multiplier : float
-        lam of the allocation, the least positive number where T_max does not bind [cost / time].
+        lam of the allocation, 0 where T_max does not bind [cost / time].
     fastest_time : float
         Time with full resources: the least T_max that this assignment keeps [time].
     relaxed : Fractional
@@ -100,7 +99,7 @@ def place_by_rounding(problem: PlacementProblem, epsilon: float) -> RoundedPlace
     return RoundedPlacement(
         assignment=assignment,
         cost=float(found.costs[0]),
-        multiplier=max(float(found.multipliers[0]), _NOTHING),
+        multiplier=float(found.multipliers[0]),
         fastest_time=math.fsum((assignment[used] * problem.shortest[used]).tolist()),
         relaxed=relaxed,
     )

@@ -142,8 +142,13 @@ class PlacementProblem:
         return found
 
     def resources(self, multiplier: float) -> FloatArray:
-        """X at a price of time, shape (G, N): clip(sqrt(lam c / kappa), x_min, r), 0 without work."""
-        free = math.sqrt(multiplier) * self.slope
+        """X at a price of time, shape (G, N): clip(sqrt(lam c / kappa), x_min, r), 0 without work.
+
+        Where computing is free that is r, at the price 0 too.
+        """
+        free = np.full(self.dimensions, math.inf)
+        priced = np.isfinite(self.slope) & (self.work > 0)
+        np.multiply(math.sqrt(multiplier), self.slope, out=free, where=priced)
         bounded = np.minimum(np.maximum(free, np.where(np.isinf(self.least), 0.0, self.least)), self.capacity)
         return np.where(self.work > 0, bounded, 0.0)
 
