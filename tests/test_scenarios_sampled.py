@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_instances, random_plan
+from depl.models.choices import Configuration
 from depl.models.evaluation import epoch_loads, evaluate
 from depl.models.scenarios.draws import (
     ATOM_TOLERANCE,
@@ -14,7 +15,7 @@ from depl.models.scenarios.draws import (
     given_scenarios,
     scenario_losses,
 )
-from depl.models.scenarios.sampled import Configuration, SampledProblem
+from depl.models.scenarios.sampled import SampledProblem
 
 
 def choices_of(problem: SampledProblem, plan) -> list[Configuration]:

@@ -38,11 +38,12 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from depl.models.choices import Configuration
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import INTENT, Reading
 from depl.models.laws import FloatArray
 from depl.models.programs.attainable import Attainable
-from depl.models.scenarios.sampled import Configuration, SampledProblem
+from depl.models.scenarios.sampled import SampledProblem
 
 Key = tuple[int, str, str, str]
 """Index of w: epoch, cluster, names of the datasets joined by +, model."""

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from depl.models.allocation import Allocation
+from depl.models.choices import Configuration
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import INTENT, Reading
 from depl.models.methods import Limits
@@ -34,7 +35,7 @@ from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.start import Choices, first_plan
 from depl.models.programs.unreachable import why_infeasible
 from depl.models.result import Termination
-from depl.models.scenarios.sampled import Configuration, SampledProblem
+from depl.models.scenarios.sampled import SampledProblem
 
 MAXIMUM_BINARIES = 5_000
 """Binary variables above which the methods refuse."""

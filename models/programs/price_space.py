@@ -40,12 +40,13 @@ import numpy as np
 import pyomo.environ as pyo
 
 from depl.models.allocation import TIME_TOLERANCE, Allocation, minimum_resources
+from depl.models.choices import Configuration
 from depl.models.epochs import Load
 from depl.models.evaluation import INTENT, Reading
 from depl.models.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import linear, plan_frame, usable_keys
-from depl.models.scenarios.sampled import Configuration, SampledProblem
+from depl.models.scenarios.sampled import SampledProblem
 
 LARGEST_COEFFICIENT = 1e7
 """Cuts with greater ones are left out: HiGHS, whose tolerance they multiply, ends in errors on them."""

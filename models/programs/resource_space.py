@@ -48,12 +48,13 @@ import numpy as np
 import pyomo.environ as pyo
 
 from depl.models.allocation import TIME_TOLERANCE, Allocation
+from depl.models.choices import Configuration
 from depl.models.evaluation import INTENT, Reading
 from depl.models.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import labels, linear, plan_frame, usable_keys
 from depl.models.programs.price_space import LARGEST_COEFFICIENT, EpochCurves
-from depl.models.scenarios.sampled import Configuration, SampledProblem
+from depl.models.scenarios.sampled import SampledProblem
 
 _FIRST_TANGENTS = 5
 _SLOWEST = 8.0

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from depl.models.choices import Configuration
 from depl.models.programs.attainable import Attainable
-from depl.models.scenarios.sampled import Configuration, SampledProblem
+from depl.models.scenarios.sampled import SampledProblem
 
 Choices = list[Configuration]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.choices import Choices
-from depl.models.choices import Configuration as Configuration
+from depl.models.choices import Choices, Configuration
 from depl.models.laws import FloatArray
 from depl.models.scenarios.draws import (
     ATOM_TOLERANCE,
