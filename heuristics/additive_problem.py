@@ -174,7 +174,7 @@ def additive_problem(
     datasets : frozenset of str
         D, the data of every epoch.
     cluster : str
-        The cluster of every epoch; the paper takes `most_capable_cluster`.
+        The cluster of every epoch; the paper takes `depl.heuristics.most_capable.most_capable_cluster`.
     label : AdditiveLabel, optional
         What stands for the loss quantile; the mean by default.
     weight : Weight, optional
@@ -218,16 +218,6 @@ def additive_problem(
         maximum_loss=target.maximum_loss - label.surcharge,
         maximum_time=math.inf if target.maximum_time is None else target.maximum_time,
     )
-
-
-def most_capable_cluster(instance: Instance) -> str:
-    """The cluster with the most resources in all (Sec. IV-B); of equal ones the cheapest, best linked one."""
-
-    def rank(index: int) -> tuple[float, float, float, int]:
-        place = instance.clusters[index]
-        return (-place.capacity * place.nodes, place.unit_cost, -place.bandwidth, index)
-
-    return instance.clusters[min(range(len(instance.clusters)), key=rank)].name
 
 
 def _loss_changes(

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import depl
-from depl.heuristics.additive_problem import Weight, additive_problem, most_capable_cluster
+from depl.heuristics.additive_problem import Weight, additive_problem
 from depl.heuristics.graph_method import LabelKind, graph
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import Deterministic, Forbidden, InverseGamma, StudentT
@@ -190,15 +190,6 @@ def test_the_readings_of_the_weight_are_those_of_their_names():
     alexnet = depl.load("paper-alexnet-9")
     least = additive_problem(alexnet, frozenset({"training-data"}), "A")
     assert least.weights[0] == pytest.approx([2.6, 1.4, 1.0])  # kappa c / tau
-
-
-def test_the_most_capable_cluster_has_the_most_resources_in_all():
-    instance = depl.load("tiny")
-    assert most_capable_cluster(instance) == "cloud"
-    edge = instance.clusters[1]
-    many = Cluster(name="edge", capacity=4, bandwidth=1, unit_cost=1, nodes=3)
-    assert edge.capacity * many.nodes > instance.clusters[0].capacity
-    assert most_capable_cluster(instance.replace(clusters=(instance.clusters[0], many))) == "edge"
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from depl.heuristics.additive_problem import (
     AdditiveProblem,
     Weight,
     additive_problem,
-    most_capable_cluster,
 )
 from depl.heuristics.labels.fronts import Against, FrontPoint, front, spread_budgets, whole_front
+from depl.heuristics.most_capable import most_capable_cluster
 from depl.models.allocation import allocate
 from depl.models.epochs import load
 from depl.models.errors import InvalidInputError
@@ -94,7 +94,7 @@ def _place(instance: Instance, options: argparse.Namespace) -> tuple[str, frozen
     datasets = [item.name for item in instance.datasets]
     if options.datasets is not None:
         datasets = options.datasets.split(",")
-    return options.cluster or most_capable_cluster(instance), frozenset(datasets)
+    return options.cluster or most_capable_cluster(instance).name, frozenset(datasets)
 
 
 def _points(

@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from depl.heuristics.datasets.epochs_needed import NeededEpochs, TabledEpochs, epochs_needed_by
+from depl.heuristics.most_capable import most_capable_cluster
 from depl.heuristics.submodular.functions import BoolArray, FloatArray
 from depl.models.epochs import compute
 from depl.models.errors import InvalidInputError
-from depl.models.problem import Cluster, Instance, Model
+from depl.models.problem import Instance, Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,11 +214,6 @@ def selection_problem(instance: Instance, time_price: float | None = None) -> Se
         fixed_duration=price * (model.size / place.bandwidth + nothing / speed),
         transfers=np.array(costs),
     )
-
-
-def most_capable_cluster(instance: Instance) -> Cluster:
-    """The cluster with most resources on all its nodes; the first of several, more bandwidth first."""
-    return max(instance.clusters, key=lambda place: (place.nodes * place.capacity, place.bandwidth))
 
 
 def largest_model(instance: Instance) -> tuple[Model, int]:

@@ -28,12 +28,13 @@ from enum import Enum
 from typing import TypeVar
 
 from depl.heuristics.additive_labels import AdditiveLabel
-from depl.heuristics.additive_problem import Weight, most_capable_cluster
+from depl.heuristics.additive_problem import Weight
 from depl.heuristics.depl_paper import record
 from depl.heuristics.depl_paper.data import DataChoice, data_choices
 from depl.heuristics.depl_paper.graph import GraphPath, ModelGraph, StoppedError
 from depl.heuristics.depl_paper.models import PaperLabel, Selector
 from depl.heuristics.depl_paper.resources import place_by_rounding
+from depl.heuristics.most_capable import most_capable_cluster
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.decisions import Decision, Stage
 from depl.models.epochs import FinalLoss, load
@@ -226,7 +227,7 @@ class _Loop:
         target = self.instance.target
         if target.maximum_epochs == 0:
             return "no epoch is allowed"
-        place = most_capable_cluster(self.instance)
+        place = most_capable_cluster(self.instance).name
         loads = [
             load(self.instance, 1, model.name, place, datasets)
             for model in self.instance.models

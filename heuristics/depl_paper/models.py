@@ -27,8 +27,9 @@ from depl.heuristics.additive_labels import (
     expected_label,
     normal_label,
 )
-from depl.heuristics.additive_problem import Weight, additive_problem, most_capable_cluster
+from depl.heuristics.additive_problem import Weight, additive_problem
 from depl.heuristics.depl_paper.graph import GraphPath, ModelGraph
+from depl.heuristics.most_capable import most_capable_cluster
 from depl.models.epochs import FinalLoss, compose, loss_step
 from depl.models.errors import NotCoveredError
 from depl.models.problem import Instance
@@ -121,13 +122,13 @@ class Selector:
         return compose(self.instance.target.initial_loss, steps)
 
     def _built(self, datasets: frozenset[str], label: AdditiveLabel) -> ModelGraph:
-        place = most_capable_cluster(self.instance)
+        place = most_capable_cluster(self.instance).name
         problem = additive_problem(self.instance, datasets, place, label, self.weight)
         return ModelGraph(problem, self.levels, self.proceed)
 
     def _kind(self, datasets: frozenset[str]) -> PaperLabel:
         """The label to take; refuses one that was asked for and does not cover a law of the graph."""
-        place = most_capable_cluster(self.instance)
+        place = most_capable_cluster(self.instance).name
         for kind in (self.label,) if self.label else (PaperLabel.ENTROPIC, PaperLabel.NORMAL):
             try:
                 additive_problem(self.instance, datasets, place, self._label(kind, _PROBE), self.weight)
