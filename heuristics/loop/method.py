@@ -51,6 +51,7 @@ _Key = tuple[tuple[int, frozenset[str]], ...]
 _SLACKS = (0.0, 0.2)
 _ROUNDS = 5
 _WIDER = 0.15
+_NOTHING = 2e-3
 _PATIENCE = 60
 _APART = 0.5
 _LATER = 0.1
@@ -239,39 +240,48 @@ class _Loop:
             self.record.went_back(choice, bound.value, self.cost)
 
     def _at_spread(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
-        """Few sequences are ranked with every slack; of many, the label has to be right: it is calibrated."""
-        if not self.stage.is_long(kinds):
-            for slack in _SLACKS:
-                self._ranked(choice, kinds, deviation, slack, prices)
+        """Rank and certify with a label for one spread; where sequences are many, the label is aimed."""
+        if self.stage.is_long(kinds):
+            self._aimed(choice, kinds, deviation, prices)
             return
-        slack = 0.0
-        for _ in range(_ROUNDS):
-            searched = self._ranked(choice, kinds, deviation, slack, prices)
-            nothing = searched.found is None and searched.nearest is None
-            if self._finished() or (nothing and self.best is not None):
-                return
-            if nothing:
-                slack += _WIDER
-            else:  # the label was right for another spread than that of what it found
-                slack, deviation = 0.0, self.reference.deviation
+        for slack in _SLACKS:
+            label, room = self.judge.label(self.reference, deviation), slack * abs(self.reference.margin)
+            found = self.stage.paths(choice, kinds, label, room, self.cost, prices.time)
+            if found.found is None:
+                found = self.stage.search(choice, kinds, label, room, self.cost)
+            self._learnt(found)
 
-    def _ranked(
-        self, choice: DataChoice, kinds: list[Kind], deviation: float, slack: float, prices: Prices
-    ) -> Searched:
-        """Rank and certify sequences with one label, and calibrate on what was seen."""
-        margin = slack * abs(self.reference.margin)
-        label = self.judge.label(self.reference, deviation)
-        found = self.stage.paths(choice, kinds, label, margin, self.cost, prices.time)
-        if found.found is None and not self.stage.is_long(kinds):
-            found = self.stage.search(choice, kinds, label, margin, self.cost)
-        if found.found is not None:
-            self._accept(found.found)
-            self._calibrate(self.judge.reference(found.found.loss))
-        elif found.nearest is not None:
-            self.record.missed(found.nearest)
-            if self.best is None or self.stage.is_long(kinds):
-                self._calibrate(self.judge.refused(found.nearest.loss))
-        return found
+    def _aimed(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """One label, moved by what the sequence it leads to misses the target by, or has left over."""
+        label, step = self.judge.label(self.reference, deviation), _WIDER * abs(self.reference.margin)
+        room = 0.0
+        for _ in range(_ROUNDS):
+            searched = self.stage.paths(choice, kinds, label, room, self.cost, prices.time)
+            known = self._learnt(searched)
+            if self._finished() or (known is None and (room < 0 or self.best is not None)):
+                return
+            if known is None:
+                room += step
+                continue
+            left = self.judge.target.maximum_loss - known.quantile
+            if searched.found is not None and left < _NOTHING * abs(known.margin):
+                return
+            room += left if left > 0 else 1.05 * left
+
+    def _learnt(self, searched: Searched) -> Reference | None:
+        """Keep what was found and calibrate on it; what is known of it, or of what was refused."""
+        if searched.found is not None:
+            self._accept(searched.found)
+            known = self.judge.reference(searched.found.loss)
+            self._calibrate(known)
+            return known
+        if searched.nearest is None:
+            return None
+        self.record.missed(searched.nearest)
+        known = self.judge.refused(searched.nearest.loss)
+        if self.best is None:
+            self._calibrate(known)
+        return known
 
     def _kinds(self, choice: DataChoice) -> list[Kind]:
         """(Cluster, model) pairs of a choice; where there are too many, those that sequences have used."""
