@@ -5,6 +5,7 @@ import math
 
 import pytest
 from msgspec.structs import replace
+from scipy import stats
 
 import depl
 from depl.models.choices import Choices
@@ -78,6 +79,25 @@ def test_an_unreachable_target_names_the_quantile_that_is_near():
     found = depl.solve(make([constant(Deterministic(value=0.5))]), "exact")
     assert found.termination is Termination.INFEASIBLE
     assert "the best quantile of a plan with at most one switch is about 8" in found.reason
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_unreachable_target_names_a_time_that_would_certainly_do(seed):
+    """An epoch takes .7 at least. P(three gain 4) = .7009 by the normal law, whatever 200 draws say."""
+    steady = make([BELL], maximum_time=2.0, quantile_level=0.702)
+    assert stats.norm.cdf((3 * 1.5 - 4) / math.sqrt(3 * 0.3)) < 0.702 < stats.norm.cdf(2 / math.sqrt(4 * 0.3))
+    found = depl.solve(steady, "exact", seed=seed)
+    assert found.termination is Termination.INFEASIBLE
+    assert found.reason.endswith(
+        "; a plan with at most one switch that meets it takes 2.8, maximum_time is 2"
+    )
+    assert depl.solve(steady.replace(maximum_time=2.8), "exact").epochs == 4
+
+
+def test_where_no_time_would_do_none_is_named():
+    found = depl.solve(make([BELL], maximum_time=2.0, quantile_level=0.999), "exact")
+    assert found.termination is Termination.INFEASIBLE
+    assert "takes" not in found.reason
 
 
 def test_a_gap_that_is_good_enough_is_certified():

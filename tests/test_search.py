@@ -136,6 +136,25 @@ def test_the_reason_names_the_quantile_that_is_reached():
     _, outcome = searched(sampled(certain(3, total_time=2.0, loss=5.0), 4))
     assert "best quantile of a plan with at most one switch is 2," in str(outcome.reason)
     assert "no plan reaches less than 2" in str(outcome.reason)
+    assert "takes" not in str(outcome.reason)
+
+
+def test_the_reason_names_the_time_that_would_be_needed():
+    """Three epochs of 1 / 10 each gain the 3 that are missing."""
+    _, outcome = searched(sampled(certain(8, total_time=0.25), 4))
+    needed = "; the fastest plan with at most one switch that meets it takes 0.3, maximum_time is 0.25"
+    assert str(outcome.reason).endswith(needed)
+    assert outcome.termination is Termination.INFEASIBLE
+
+
+def test_a_time_that_would_be_needed_keeps_the_round_deadline():
+    """Three epochs of .1, or one of .28 where the deadline lets it."""
+    instance = certain(8, total_time=0.25)
+    leap = Model(name="l", size=0, demand=2.8, improvement=ConstantImprovement(noise=Deterministic(value=3)))
+    eager = instance.replace(models=(leap, *instance.models))
+    assert "takes 0.28, maximum_time" in str(searched(sampled(eager, 4))[1].reason)
+    late = eager.replace(round_deadline=0.2)
+    assert "takes 0.3, maximum_time" in str(searched(sampled(late, 4))[1].reason)
 
 
 def test_a_gap_that_is_good_enough_is_reported_as_such():

@@ -38,7 +38,7 @@ from depl.models.scenarios.draws import draw_scenarios
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.search.assignments import Assignment
 from depl.models.search.clusters import Clustered, cheapest_clusters
-from depl.models.search.reasons import obstacle, reached
+from depl.models.search.reasons import fastest, obstacle, reached
 from depl.models.search.root_bound import usual_time_price
 from depl.models.search.scenario_search import ScenarioSearch
 from depl.models.search.tree import FIRST_ROUND, GROWTH, OPTIMALITY, Task, TreeSearch
@@ -119,9 +119,13 @@ class LawSearch(TreeSearch):
                 if search.best.cost < self.cost:
                     self._accept(search.best)
                 return
-            drawn = sample_final_loss(loss, np.random.default_rng(self.limits.seed), _DRAWS)
-            excess = float(np.quantile(drawn, 1 - float(self._budget))) - self._target.maximum_loss
-            lowered += max(1.02 * excess, 0.1 * self._deviation_of(loss))
+            lowered += self._excess(loss)
+
+    def _excess(self, loss: FinalLoss) -> float:
+        """By how much to tighten a target whose sample the loss meets and whose law it does not [loss]."""
+        drawn = sample_final_loss(loss, np.random.default_rng(self.limits.seed), _DRAWS)
+        excess = float(np.quantile(drawn, 1 - float(self._budget))) - self._target.maximum_loss
+        return max(1.02 * excess, 0.1 * self._deviation_of(loss))
 
     def _raise_bound(self, bound: float) -> None:
         """An undecided plan may be the optimum."""
@@ -271,4 +275,23 @@ class LawSearch(TreeSearch):
             f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
             f"{target.maximum_epochs} epochs and the time limits"
             f"{seen + format(target.initial_loss - gain, '.4g') if gain > -math.inf else ''}"
+            f"{self._time_needed(sampled)}"
         )
+
+    def _time_needed(self, sampled: SampledProblem) -> str:
+        """The time of a quick plan that is certified to meet the target, if T_max is all that it misses."""
+        lowered = 0.0
+        for _ in range(_TIGHTENINGS):
+            found = fastest(sampled, self._prices, self._assigned, sampled.needed + lowered)
+            if found is None or self._target.maximum_time is None:
+                return ""
+            # The plan is too slow for the instance; its loss is the same with time to spare.
+            roomy = self.problem.instance.replace(maximum_time=2 * max(found[0], self._target.maximum_time))
+            loss = final_loss(roomy, Choices(roomy).plan(found[1]))
+            if self._verdicts.verdict(loss) is Verdict.MET:
+                return (
+                    f"; a plan with at most one switch that meets it takes {found[0]:.6g}, maximum_time is "
+                    f"{self._target.maximum_time:.6g}"
+                )
+            lowered += self._excess(loss)
+        return ""

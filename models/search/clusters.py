@@ -87,6 +87,11 @@ def cheapest_clusters(
     return best if best.cost <= cutoff else None
 
 
+def smallest(values: FloatArray, options: list[tuple[int, ...]]) -> list[int]:
+    """For every epoch the option of least value, by position."""
+    return [row[int(np.argmin(values[k, list(row)]))] for k, row in enumerate(options)]
+
+
 def _alternate(
     problem: Choices,
     prices: Prices,
@@ -96,12 +101,12 @@ def _alternate(
 ) -> tuple[Clustered | None, float, float]:
     """A good plan, a lower bound of all with these kinds, and the price of time that gave it."""
     limit = prices.maximum_time
-    positions = _smallest(prices.fastest, options)
+    positions = smallest(prices.fastest, options)
     best = costed(problem, positions)
     lower, reference = -math.inf, multiplier
     for _ in range(_ROUNDS if best is not None else 0):
         values = prices.at(multiplier)
-        positions = _smallest(values, options)
+        positions = smallest(values, options)
         charge = 0.0 if limit is None else multiplier * limit
         bound = math.fsum([assignment.transfers, -charge, *(values[k, g] for k, g in enumerate(positions))])
         if bound > lower:
@@ -116,10 +121,6 @@ def _alternate(
             break
         multiplier = plan.multiplier
     return best, lower, reference
-
-
-def _smallest(values: FloatArray, options: list[tuple[int, ...]]) -> list[int]:
-    return [row[int(np.argmin(values[k, list(row)]))] for k, row in enumerate(options)]
 
 
 def _near(

@@ -68,6 +68,23 @@ class Neighbourhood:
         best = one_switch_scan(self._sample._replace(needed=needed), times, 0.0, cutoff, found)
         return bool(best < cutoff)
 
+    def fastest(self, needed: float) -> tuple[float, Sequence[int]] | None:
+        """Time and kinds of the fastest plan with at most one switch that gains enough in enough scenarios.
+
+        T_max does not count, the round deadline does; None if there is no such plan.
+        """
+        times = self.assignment.cheapest(self.prices.fastest)
+        excluded = 1e6 * (1.0 + float(times[np.isfinite(times)].sum()))
+        totals = np.zeros((len(times) + 1, times.shape[1]))
+        np.cumsum(np.where(np.isinf(times), excluded, times), axis=0, out=totals[1:])
+        found = np.zeros(4, dtype=np.int64)
+        one_switch_scan(self._sample._replace(needed=needed), totals, 0.0, excluded / 2, found)
+        length, split, first, second = (int(value) for value in found)
+        kinds = [first] * split + [second] * (length - split)
+        # Sums are cumulated past excluded epochs, so the time is added up anew.
+        time = float(sum(times[k, kind] for k, kind in enumerate(kinds)))
+        return (time, kinds) if kinds else None
+
     def exchanged(self, kinds: Sequence[int], multiplier: float, cutoff: float) -> Sequence[int] | None:
         """Kinds after the best exchange of one block at a price of time, if below ``cutoff``."""
         found = np.zeros(4, dtype=np.int64)

@@ -1,7 +1,8 @@
 """Why there is no plan under scenarios, in the words of a user.
 
 What is reachable is given from both sides: the best quantile of a plan with at most one switch, which exists,
-and a bound that no plan within the limits can beat.
+and a bound that no plan within the limits can beat. Where T_max may be in the way, so is the least time of a
+plan with at most one switch that meets the target.
 """
 
 import math
@@ -9,9 +10,10 @@ import math
 import numpy as np
 
 from depl.models.allocation import TIME_TOLERANCE
-from depl.models.choices import Choices
+from depl.models.choices import Choices, Configuration
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.search.assignments import Assignment
+from depl.models.search.clusters import smallest
 from depl.models.search.incumbents import Neighbourhood
 from depl.models.search.prices import Prices
 
@@ -39,8 +41,26 @@ def infeasibility_reason(
     return (
         f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable on "
         f"{len(problem.scenarios)} scenarios within {target.maximum_epochs} epochs and the time limits"
-        f"{seen if found > -math.inf else ''}{bound}"
+        f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
     )
+
+
+def fastest(
+    problem: SampledProblem, prices: Prices, assigned: list[Assignment], needed: float
+) -> tuple[float, tuple[Configuration, ...]] | None:
+    """Least time of a plan with at most one switch that gains ``needed`` in S - p scenarios, but for T_max.
+
+    With full resources; None if there is none, or the instance has no T_max.
+    """
+    if prices.maximum_time is None:
+        return None
+    best: tuple[float, tuple[Configuration, ...]] | None = None
+    for assignment in assigned:
+        found = Neighbourhood(problem, prices, assignment).fastest(needed)
+        if found is not None and (best is None or found[0] < best[0]):
+            positions = smallest(prices.fastest, [assignment.options[kind] for kind in found[1]])
+            best = found[0], tuple(problem.configurations[g] for g in positions)
+    return best
 
 
 def obstacle(problem: Choices, prices: Prices) -> str:
@@ -62,6 +82,16 @@ def obstacle(problem: Choices, prices: Prices) -> str:
     if np.all(np.isinf(prices.least[0, usable])) or least.min() > limit * (1 + TIME_TOLERANCE):
         return f"resources: no epoch keeps the time limits; the fastest takes {least.min():.6g}"
     return ""
+
+
+def _time_needed(problem: SampledProblem, prices: Prices, assigned: list[Assignment]) -> str:
+    found = fastest(problem, prices, assigned, problem.needed)
+    if found is None:
+        return ""
+    return (
+        f"; the fastest plan with at most one switch that meets it takes {found[0]:.6g}, maximum_time is "
+        f"{prices.maximum_time:.6g}"
+    )
 
 
 def reached(problem: SampledProblem, prices: Prices, assignment: Assignment) -> float:
