@@ -7,6 +7,7 @@ means proven.
 import math
 from dataclasses import asdict, dataclass, field
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -49,10 +50,16 @@ class Solution(Enum):
 
 @dataclass(frozen=True)
 class Range:
-    """lower <= value <= upper."""
+    """lower <= value <= upper; ``exact`` is the value itself where rational arithmetic gave it."""
 
     lower: float
     upper: float
+    exact: Fraction | None = field(default=None, compare=False)
+
+    @property
+    def highest(self) -> float | Fraction:
+        """What the value does not exceed; the value itself where it is known."""
+        return self.upper if self.exact is None else self.exact
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ def _holding(
         cost=evaluation.cost,
         lower_bound=evaluation.cost if proven else min(outcome.lower_bound, evaluation.cost),
         scenarios=evidence,
-        violation=Range(evaluation.violation.lower, evaluation.violation.upper),
+        violation=Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact),
         quantile=None if quantile is None else Range(quantile.lower, quantile.upper),
         epochs=evaluation.epochs,
         training_time=evaluation.training_time,

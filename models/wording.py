@@ -6,6 +6,7 @@ certified one, and a printed lower bound is a lower bound.
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 
 from depl.models.laws import (
     Deterministic,
@@ -39,6 +40,13 @@ def rounded_down(value: float, digits: int = 7) -> str:
 def rounded_up(value: float, digits: int = 7) -> str:
     """The least number of so many significant digits that is at least ``value``."""
     return _directed(value, digits, ROUND_CEILING)
+
+
+def counter_probability(violation: float | Fraction, digits: int = 7) -> str:
+    """1 - violation, subtracted exactly and then rounded down; 0 for a violation above 1."""
+    kept = max(1 - Fraction(violation), Fraction(0))
+    rounding = Context(prec=digits, rounding=ROUND_FLOOR)
+    return _directed(rounding.divide(Decimal(kept.numerator), Decimal(kept.denominator)), digits, ROUND_FLOOR)
 
 
 def interval(lower: float, upper: float, digits: int = 7) -> str:
@@ -81,8 +89,8 @@ def _moments(moments: Moments) -> str:
     return f"mean {number(moments.mean)}, variance {number(moments.variance)}"
 
 
-def _directed(value: float, digits: int, rounding: str) -> str:
+def _directed(value: float | Decimal, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
-        return number(value)
+        return number(float(value))
     rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
     return f"{rounded.normalize():{'f' if 1e-5 <= abs(value) < 10**digits else ''}}" if rounded else "0"

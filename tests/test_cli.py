@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from depl.cli import main
+from depl.instances.spent_promise import spent_promise
 from depl.models.methods import Limits, Outcome, register
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -55,6 +56,14 @@ def test_solving_says_what_is_proved(ask):
     assert fields["cost"] == "28, lower bound 28 (gap 0 %)"
     assert fields["epochs"] == "3: 2 full, 1 pruned; 2 on cloud, 1 on edge"
     assert fields["P(l(K) <= 6.5)"] == "at least 0.75, certified; asked 0.7"
+
+
+def test_a_violation_that_is_known_exactly_is_subtracted_exactly(ask, tmp_path):
+    path = tmp_path / "spent.json"
+    path.write_text(spent_promise().to_json(), encoding="utf-8")
+    _, out, _ = ask("solve", path, "--method", "exact")
+    (line,) = (line for line in out.splitlines() if line.startswith("P(l(K) <= 0)"))
+    assert line.endswith("at least 0.95, certified; asked 0.95")
 
 
 def test_solving_without_a_method_says_how_far_from_the_cheapest_its_plan_may_be(ask):

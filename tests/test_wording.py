@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.models.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
-from depl.models.wording import counted, interval, law, number, rounded_down, rounded_up
+from depl.models.wording import counted, counter_probability, interval, law, number, rounded_down, rounded_up
 
 ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 
@@ -75,3 +75,28 @@ def test_nouns_take_their_plural():
 )
 def test_laws_are_named_with_their_parameters(value, text):
     assert law(value) == text
+
+
+@pytest.mark.parametrize(
+    ("violation", "text"),
+    [
+        (Fraction(1, 20), "0.95"),
+        (Fraction(33, 380), "0.9131578"),  # .91315789...
+        (0.25, "0.75"),
+        (0.0, "1"),
+        (0.05, "0.9499999"),  # the double is a little more than .05
+        (1.0, "0"),
+        (1.5, "0"),
+        (Fraction(1), "0"),
+        (1e-12, "0.9999999"),
+    ],
+)
+def test_a_probability_is_one_less_its_counterpart_rounded_down(violation, text):
+    assert counter_probability(violation) == text
+
+
+@given(st.fractions(0, 1))
+def test_a_counterpart_is_never_promised_too_high(violation):
+    shown = Fraction(counter_probability(violation))
+    assert shown <= 1 - violation
+    assert 1 - violation <= shown * (1 + Fraction(2, 10**6))

@@ -12,7 +12,7 @@ from depl.commands.options import make_folder
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.result import Result, Solution
-from depl.models.wording import number, rounded_down, rounded_up
+from depl.models.wording import counter_probability, number, rounded_down, rounded_up
 
 FAMILIES = ("paper-alexnet", "paper-alexnet-deadline")
 METHODS = ("exact", "depl", "depl-paper", "expected-cost", "expected-greedy")
@@ -125,7 +125,7 @@ def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
     if result is None or result.plan is None or result.cost is None:
         return (entry.target, entry.method, "no plan", "", _bound(result), "", "", seconds)
     epochs = " / ".join(map(str, entry.epochs_by_model.values()))
-    reached = "" if result.violation is None else f">= {rounded_down(1 - result.violation.upper, 6)}"
+    reached = "" if result.violation is None else f">= {counter_probability(result.violation.highest, 6)}"
     cost, ratio = number(result.cost, 5), _ratio(entry, entries)
     return (entry.target, entry.method, cost, ratio, _bound(result), epochs, reached, seconds)
 

@@ -27,7 +27,7 @@ from depl.models.problem import Instance
 from depl.models.replanning import Choice, Replanning, replan
 from depl.models.result import Termination
 from depl.models.structure import document, read_text, write_text
-from depl.models.wording import counted, number, rounded_down
+from depl.models.wording import counted, counter_probability, number
 
 HELP = "plan the rest of a run again, seen from an observed state"
 
@@ -130,7 +130,7 @@ def _text(instance: Instance, found: Replanning) -> str:
     level = number(target.maximum_loss)
     violation = old.evaluation.violation
     if violation.exact is None:
-        reached = f"at least {rounded_down(max(1 - violation.upper, 0.0))}"
+        reached = f"at least {counter_probability(violation.upper)}"
     else:
         reached = f"is {number(float(1 - violation.exact))}"
     met = "met: to stop now costs nothing more" if found.met else "not met yet"

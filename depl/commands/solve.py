@@ -24,7 +24,7 @@ from depl.models.result import Result, Termination
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solve import solve
 from depl.models.structure import write_text
-from depl.models.wording import interval, number, rounded_down
+from depl.models.wording import counter_probability, interval, number
 
 STATES = {
     Termination.OPTIMAL: "proved cheapest",
@@ -141,10 +141,10 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
     if result.scenarios is not None:
         pairs += _scenario_pairs(result.scenarios)
     if result.violation is not None:
-        reached = rounded_down(max(1 - result.violation.upper, 0.0))
+        reached = counter_probability(result.violation.highest)
         event = f"P(l(K) <= {number(target.maximum_loss)})"
         short = ""
-        if result.scenarios is not None and result.violation.upper > target.violation_budget:
+        if result.scenarios is not None and result.violation.highest > target.violation_budget:
             short = ": NOT met under the law, only on the scenarios"
         pairs.append((event, f"at least {reached}, certified; asked {number(target.quantile_level)}{short}"))
     if result.quantile is not None:
