@@ -78,6 +78,7 @@ class Outcome:
 
     ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
     only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
+    ``tolerances`` are those of the solver that the proof rests on, by its own names.
     """
 
     termination: Termination
@@ -87,6 +88,7 @@ class Outcome:
     dual: DualBound | None = None
     build_seconds: float = 0.0
     decisions: tuple[Decision, ...] = ()
+    tolerances: Mapping[str, float] = field(default_factory=dict)
 
 
 class Method(Protocol):

@@ -5,6 +5,7 @@ means proven.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -102,6 +103,8 @@ class Result:
         A weaker lower bound that `depl check` can prove again.
     decisions : tuple of Decision
         What the method decided, stage by stage, and where it went back; empty if it keeps no record.
+    tolerances : mapping of str to float
+        Of the floating-point solver that the proof rests on, by its own names; empty where there is none.
     wall_seconds, cpu_seconds, build_seconds : float
         Of the solve, and of the part that built tables.
     """
@@ -121,6 +124,7 @@ class Result:
     dual: DualBound | None = None
     reason: str | None = None
     decisions: tuple[Decision, ...] = ()
+    tolerances: Mapping[str, float] = field(default_factory=dict)
     instance: str = ""
     seed: int = 0
     versions: dict[str, str] = field(default_factory=dict)
@@ -150,6 +154,7 @@ class Result:
             evidence: ScenarioEvidence | DualBound | None = getattr(self, name)
             known[name] = None if evidence is None else asdict(evidence)
         known["decisions"] = [{**asdict(item), "stage": item.stage.value} for item in self.decisions]
+        known["tolerances"] = dict(self.tolerances)
         for name in (
             "method",
             "instance",

@@ -166,6 +166,7 @@ def _result(
         dual=outcome.dual,
         reason=outcome.reason,
         decisions=outcome.decisions,
+        tolerances=dict(outcome.tolerances),
         instance=instance.fingerprint,
         seed=seed,
         versions=_versions(),

@@ -178,3 +178,12 @@ def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_ow
         body, low, high = (pyo.value(part) for part in (row.body, row.lower, row.upper))
         assert low is None or body >= low - 2e-9, row.name
         assert high is None or body <= high + 2e-9, row.name
+
+
+@pytest.mark.parametrize("method", ["milp", "milp-resource"])
+def test_a_result_names_the_tolerances_that_its_proof_rests_on(method):
+    result = depl.solve(depl.load("tiny"), method, scenarios=20)
+    feasibility = {f"{part}_feasibility_tolerance": 1e-9 for part in ("mip", "primal", "dual")}
+    assert result.tolerances == {**feasibility, "mip_rel_gap": 0, "mip_abs_gap": 0}
+    assert result.to_dict()["tolerances"] == result.tolerances
+    assert depl.solve(depl.load("tiny"), "enumerate").tolerances == {}

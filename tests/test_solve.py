@@ -110,6 +110,7 @@ KEYS = [
     "scenarios",
     "dual",
     "decisions",
+    "tolerances",
     "method",
     "instance",
     "seed",

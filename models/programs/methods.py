@@ -60,7 +60,16 @@ def _solve(instance: Instance, limits: Limits, formulation: type) -> Outcome:
         dual = _certificate(problem, found, limits)
     if dual is not None and found.termination not in _PROVED:
         bound = max(bound, min(dual.bound, found.cost))
-    return Outcome(found.termination, plan, bound, found.reason, dual, found.build_seconds)
+    return Outcome(
+        found.termination, plan, bound, found.reason, dual, found.build_seconds, tolerances=_tolerances(found)
+    )
+
+
+def _tolerances(found: "ProgramSolution") -> dict[str, float]:
+    """The options of the solver by which its bounds may be wrong."""
+    return {
+        name: float(value) for name, value in found.options.items() if name.endswith(("_tolerance", "_gap"))
+    }
 
 
 def _certificate(problem: SampledProblem, found: "ProgramSolution", limits: Limits) -> DualBound | None:
