@@ -93,4 +93,5 @@ def _directed(value: float | Decimal, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
         return number(float(value))
     rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
-    return f"{rounded.normalize():{'f' if 1e-5 <= abs(float(value)) < 10**digits else ''}}" if rounded else "0"
+    plain = 1e-5 <= abs(float(value)) < 10**digits
+    return f"{rounded.normalize():{'f' if plain else ''}}" if rounded else "0"
