@@ -158,11 +158,12 @@ def test_more_pairs_than_can_be_listed_are_refused_with_their_number(monkeypatch
         listed_sites(crowd)
 
 
-def test_six_datasets_have_a_frontier_unless_tables_decide(steady: Instance) -> None:
-    crowd = crowded(np.random.default_rng(1), datasets=6)
+def test_many_pairs_have_a_frontier_unless_tables_decide(steady: Instance) -> None:
+    crowd = crowded(np.random.default_rng(1), datasets=8)
     assert has_frontier(crowd)
-    assert not may_be_listed(crowd)
-    assert may_be_listed(crowded(np.random.default_rng(1), datasets=5))
+    assert not may_be_listed(crowd)  # 3 * 255 pairs
+    assert may_be_listed(crowded(np.random.default_rng(1), datasets=8, clusters=2))
+    assert may_be_listed(crowded(np.random.default_rng(1), datasets=5, clusters=20))
     tabled = Model(
         name="m", size=0, improvement=crowd.models[0].improvement, compute=(ComputeTable(epochs=(1.0,) * 5),)
     )
@@ -170,6 +171,15 @@ def test_six_datasets_have_a_frontier_unless_tables_decide(steady: Instance) -> 
     subsets = tuple(SubsetEpochs(datasets=tuple(sorted(d)), epochs=1.0) for d in nonempty_sets(crowd))
     assert may_be_listed(crowd.replace(data_law=TableDataLaw(subsets=subsets)))
     assert may_be_listed(steady)
+
+
+def test_few_datasets_on_very_many_clusters_are_not_listed(steady: Instance) -> None:
+    """31 sets on 700 clusters are more pairs than are listed; the frontier takes them."""
+    places = tuple(Cluster(name=f"c{n}", capacity=5, bandwidth=1, unit_cost=1) for n in range(700))
+    datasets = tuple(Dataset(name=f"d{i}", volume=1) for i in range(5))
+    wide = steady.replace(clusters=places, datasets=datasets)
+    assert not may_be_listed(wide)
+    assert may_be_listed(wide.replace(clusters=places[:600]))
 
 
 # --- the frontier --------------------------------------------------------------------------------------

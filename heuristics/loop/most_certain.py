@@ -1,7 +1,8 @@
 """When nothing was found: the sequences that are most certain to meet the target, within the time limits.
 
 Prices of gain and variance far above all costs, and prices of time between none and far above those: the
-cheapest sequences at such prices trade the lowest quantile against the time that full resources take.
+cheapest sequences at such prices trade the lowest quantile against the time that full resources take. Of
+sequences that take too long, the longest beginning that does not is tried.
 """
 
 import math
@@ -13,6 +14,7 @@ from depl.heuristics.loop.data_stage import DataStage
 from depl.heuristics.loop.dual import Cut, Dual, Prices
 from depl.heuristics.loop.judge import Reference
 from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage
+from depl.heuristics.real_cost.problem import RealCostProblem
 
 _WEIGHTS = (0.0, 0.5, 1.0, 2.0)
 _TIME_PRICES = np.geomspace(1e-4, 1e4, 33)
@@ -56,7 +58,10 @@ def most_certain(stage: ModelStage, dual: Dual, data: DataStage, reference: Refe
 
 
 def _candidate(stage: ModelStage, data: DataStage, cut: Cut) -> Candidate:
-    """A sequence with one site for every cluster: the one of largest h among those it uses."""
+    """A sequence with one site for every cluster: the one of largest h among those it uses.
+
+    Only its beginning as far as the time limits are kept.
+    """
     sites = data.sites
     chosen: dict[int, int] = {}
     for site in np.flatnonzero(cut.uses).tolist():
@@ -71,5 +76,19 @@ def _candidate(stage: ModelStage, data: DataStage, cut: Cut) -> Candidate:
     problem = stage.problem(given, kinds, label, 0.0)
     position = {kind: g for g, kind in enumerate(kinds)}
     sequence = [position[Kind(n, m)] for n, m in zip(clusters, models, strict=True)]
+    length = _in_time(problem, sequence)
+    models, clusters = models[:length], clusters[:length]
     loss = stage.learning.loss(models, [float(sites.factors[chosen[n]]) for n in clusters])
-    return Candidate(given, models, clusters, problem.cost(sequence), loss)
+    cost = problem.cost(sequence[:length]) if length else math.inf
+    return Candidate(given, models, clusters, cost, loss)
+
+
+def _in_time(problem: RealCostProblem, sequence: list[int]) -> int:
+    """The most epochs at the beginning of a sequence that keep the time limits."""
+    if math.isfinite(problem.cost(sequence)):
+        return len(sequence)
+    low, high = 0, len(sequence) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if math.isfinite(problem.cost(sequence[:middle])) else (low, middle - 1)
+    return low

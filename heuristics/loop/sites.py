@@ -34,9 +34,14 @@ from depl.models.problem import Instance
 Integers = NDArray[np.int64]
 
 LISTED_DATASETS = 5
-"""With up to so many datasets all nonempty sets are listed."""
+"""With up to so many datasets all nonempty sets are listed, unless there are too many clusters."""
+
+FEW_LISTED = 512
+"""Up to so many pairs of a cluster and a set are listed in any case."""
 
 MOST_LISTED = 20_000
+"""More pairs of a cluster and a set are not listed."""
+
 _INTERVALS = 400
 
 
@@ -402,7 +407,8 @@ class Frontier:
 
 def may_be_listed(instance: Instance) -> bool:
     """Whether all sets of data can be listed, or have to be because no frontier covers the instance."""
-    return len(instance.datasets) <= LISTED_DATASETS or not has_frontier(instance)
+    most = MOST_LISTED if len(instance.datasets) <= LISTED_DATASETS else FEW_LISTED
+    return _pairs(instance) <= most or not has_frontier(instance)
 
 
 def has_frontier(instance: Instance) -> bool:
@@ -419,8 +425,7 @@ def listed_sites(instance: Instance) -> list[Site]:
     NotCoveredError
         If there are more than `MOST_LISTED` sites.
     """
-    names = [item.name for item in instance.datasets]
-    count = len(instance.clusters) * (2 ** len(names) - 1)
+    names, count = [item.name for item in instance.datasets], _pairs(instance)
     if count > MOST_LISTED:
         raise NotCoveredError(
             f"data whose work or learning is given by tables are listed, and {len(names)} datasets on "
@@ -441,6 +446,10 @@ def transfers_of(instance: Instance, site: Site) -> float:
 def named(instance: Instance, sites: Mapping[int, frozenset[str]]) -> dict[str, frozenset[str]]:
     """Data by the name of the cluster."""
     return {instance.clusters[n].name: chosen for n, chosen in sorted(sites.items())}
+
+
+def _pairs(instance: Instance) -> int:
+    return len(instance.clusters) * (2 ** len(instance.datasets) - 1)
 
 
 def _fractional(volumes: FloatArray, costs: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
