@@ -19,7 +19,7 @@ METHODS = ("exact", "depl", "depl-paper", "expected-cost", "expected-greedy")
 SECOND_ROAD = "enumerate"
 """Proves every optimum again, by another way than ``exact``."""
 _EXPECTED = "expected-greedy"
-_WIDTH = 110
+_WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=False)
 
 HELP = "compare methods on the paper's AlexNet instances, draw figures"
 
@@ -72,7 +72,7 @@ def comparison_table(entries: Sequence[Entry]) -> str:
     rows = [_row(entry, entries) for entry in entries]
     right = ("target", "cost", "cost / optimum", "proves at least", "seconds")
     missing = [
-        textwrap.fill(f"no plan of {entry.method} at {entry.target}: {_reason(entry)}", _WIDTH)
+        _WRAPPED.fill(f"no plan of {entry.method} at {entry.target}: {_reason(entry)}")
         for entry in entries
         if entry.plan is None
     ]
