@@ -21,6 +21,7 @@ WITH_EXAMPLES = (
     "depl_paper.rst",
     "exact.rst",
     "index.rst",
+    "loop.rst",
     "model_selection.rst",
     "placement.rst",
     "problem.rst",

@@ -68,19 +68,11 @@ class Priced:
 
 
 class Places(Protocol):
-    """What the relaxation asks of sites or of a frontier; O entries.
-
-    Attributes
-    ----------
-    factors : ndarray
-        h as it counts for gains, shape (O,).
-    low, high : ndarray
-        Between which h lies, shape (O,).
-    """
+    """What the relaxation asks of sites or of a frontier; O entries."""
 
     @property
     def factors(self) -> FloatArray:
-        """h for gains, shape (O,)."""
+        """h as it counts for gains, shape (O,)."""
 
     @property
     def low(self) -> FloatArray:
