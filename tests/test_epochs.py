@@ -294,6 +294,11 @@ READERS = {
     "models/observed_state.py": {"improvement", "InverseSqrtImprovement", "ConstantImprovement"}
     | {"Improvement", "TabledImprovement"},
     "models/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
+    # `Learning.switches` are loss steps of `depl.models.epochs`, not the laws of an instance
+    "heuristics/loop/dual.py": {"switches"},
+    "heuristics/loop/learning.py": {"switches"},
+    "heuristics/loop/model_stage.py": {"switches"},
+    "heuristics/loop/tilted_learning.py": {"switches"},
 }
 
 

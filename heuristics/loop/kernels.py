@@ -112,17 +112,23 @@ def cheapest_clusters(
                 if least_work[m, j] / nodes[n] / capacity[n] + sent > deadline:
                     continue
                 c = min(work[m, j] / nodes[n], capacity[n] * left)
-                if c > 0:
-                    x = min(max(slope * math.sqrt(c), c / left), capacity[n])
-                    if x > 0:
-                        taken = c / x + sent
-                        value = price[n] * x + multiplier * taken + charges[n, j]
-                    else:
-                        taken, value = math.inf, charges[n, j] + multiplier * sent
-                else:
-                    taken = sent
-                    value = multiplier * sent + charges[n, j]
+                value, taken = _priced_epoch(c, price[n], slope, capacity[n], left, sent, multiplier)
+                value += charges[n, j]
                 if value < psi[m, j]:
                     psi[m, j] = value
                     time[m, j] = taken
                     which[m, j] = n
+
+
+@njit(cache=True)
+def _priced_epoch(
+    work: float, price: float, slope: float, capacity: float, left: float, sent: float, multiplier: float
+) -> tuple[float, float]:
+    """Least price x + multiplier t of an epoch that computes for at most ``left``, and t."""
+    if work <= 0:
+        return multiplier * sent, sent
+    x = min(max(slope * math.sqrt(work), work / left), capacity)
+    if x == 0:
+        return multiplier * sent, math.inf
+    taken = work / x + sent
+    return price * x + multiplier * taken, taken

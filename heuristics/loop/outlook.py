@@ -16,6 +16,7 @@ from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_pric
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import Requirement
 from depl.heuristics.loop.sites import DataFactors, Frontier, Site
+from depl.models.epochs import compute
 from depl.models.laws import FloatArray
 from depl.models.problem import Instance
 
@@ -105,10 +106,17 @@ class Outlook:
         c = float(coarse.work[model, entry] / coarse.nodes[n])
         psi = float(self._psi(model, entry, multiplier)[n] - coarse.charges[n, entry])
         sent = multiplier * float(coarse.communication[n, model])
-        per_work = max(psi - sent, 0.0) / (2 * c) * instance.models[model].demand / place.nodes
+        per_work, name = max(psi - sent, 0.0) / (2 * c) / place.nodes, instance.models[model].name
         epochs = max(1, instance.target.maximum_epochs) / 2
         keys = [
-            ((per_work * d.workload + instance.transfer_cost(d.name, place.name) / epochs) / d.volume, d)
+            (
+                (
+                    per_work * compute(instance, 1, name, frozenset({d.name}))
+                    + instance.transfer_cost(d.name, place.name) / epochs
+                )
+                / d.volume,
+                d,
+            )
             for d in instance.datasets
         ]
         chosen: list[str] = []

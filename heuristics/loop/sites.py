@@ -260,7 +260,7 @@ class Frontier:
     low, high : ndarray
         Least and greatest h in the interval of the entry, shape (O,).
     work : ndarray
-        demand times W, shape (M, O) [resource x time].
+        W, shape (M, O) [resource x time]. That of other models is in proportion to that of the first.
     least_work : ndarray
         The least of it in the interval of the entry, shape (M, O) [resource x time].
     charges : ndarray
@@ -289,7 +289,7 @@ class Frontier:
         ends[0], ends[-1] = least * (1 - 1e-12), total * (1 + 1e-12)
         h = np.minimum(factors.at(ends), 1.0)
         lines = np.stack([factors.line_above(a, b) for a, b in itertools.pairwise(ends)])
-        work = _tangents(volumes, np.array([item.workload for item in instance.datasets]), ends) * (1 - 1e-12)
+        work = _tangents(volumes, _works(instance, 0), ends) * (1 - 1e-12)
         costs = np.array(
             [[instance.transfer_cost(d.name, n.name) for d in instance.datasets] for n in instance.clusters]
         )
@@ -311,7 +311,7 @@ class Frontier:
         total, least = math.fsum(volumes.tolist()), float(volumes.min())
         chosen = least + (total - least) * np.linspace(0, 1, points) ** 1.5
         h = factors.at(chosen)
-        work = _fractional(volumes, np.array([item.workload for item in instance.datasets]), chosen)[0]
+        work = _fractional(volumes, _works(instance, 0), chosen)[0]
         costs = [
             [instance.transfer_cost(d.name, n.name) for d in instance.datasets] for n in instance.clusters
         ]
@@ -331,7 +331,8 @@ class Frontier:
         transfers: FloatArray,
     ) -> "Frontier":
         places, tau = instance.clusters, instance.target.round_deadline
-        demand = np.array([model.demand for model in instance.models])
+        models = range(len(instance.models))
+        demand = np.array([_works(instance, m)[0] for m in models]) / _works(instance, 0)[0]
         sizes = np.array([model.size for model in instance.models])
         return cls(
             volumes,
@@ -442,6 +443,12 @@ def named(instance: Instance, sites: Mapping[int, frozenset[str]]) -> dict[str, 
 
 def _pairs(instance: Instance) -> int:
     return len(instance.clusters) * (2 ** len(instance.datasets) - 1)
+
+
+def _works(instance: Instance, model: int) -> FloatArray:
+    """c of every dataset alone, shape (D,); that of a set is their sum."""
+    name = instance.models[model].name
+    return np.array([compute(instance, 1, name, frozenset({item.name})) for item in instance.datasets])
 
 
 def _fractional(volumes: FloatArray, costs: FloatArray, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
