@@ -54,7 +54,7 @@ class Reference:
     rate : float or None
         Best rate of Chernoff's bound [1 / loss]; None for a loss without randomness.
     share : float
-        rho.
+        rho; negative where the quantile lies below the mean.
     """
 
     mean: float
@@ -62,6 +62,11 @@ class Reference:
     quantile: float
     rate: float | None
     share: float
+
+    @property
+    def reach(self) -> float:
+        """How far a smooth label of a plan like this one may be off where quantiles jump [loss]."""
+        return abs(self.margin) + self.deviation
 
     @property
     def margin(self) -> float:
@@ -100,7 +105,7 @@ class Judge:
         margin = self._exact_margin(loss.constant, cores, mean)
         if math.isnan(margin):
             margin = _saddlepoint_margin(rates, logarithms, float(self.budget))
-        if not 0 < margin <= bounds[best]:
+        if not -bounds[best] <= margin <= bounds[best]:
             margin = _USUAL_SHARE * float(bounds[best])
         return Reference(mean, deviation, mean + margin, float(rates[best]), margin / float(bounds[best]))
 

@@ -5,6 +5,7 @@ not depend on the data. So a run needs one row per (epoch, model) whatever the d
 per pair of models. Laws with memory (retention below 1) do not add up and are refused.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from depl.models.epochs import FinalLoss, LossStep, Term, loss_step
 from depl.models.errors import NotCoveredError
-from depl.models.laws import FloatArray
+from depl.models.laws import Empirical, FloatArray
 from depl.models.problem import Instance
 from depl.models.risk.normal_bound import third_moment
 from depl.models.scenarios.draws import switch_step
@@ -90,6 +91,12 @@ class Learning:
             np.array([[instance.may_follow(p, m) for m in names] for p in before]),
             moments.third_ratio,
         )
+
+    @functools.cached_property
+    def has_atoms(self) -> bool:
+        """Whether some increment takes single values with positive probability."""
+        steps = [*itertools.chain.from_iterable(self.runs), *itertools.chain.from_iterable(self.switches)]
+        return any(isinstance(term.law, Empirical) for term in distinct_terms(steps))
 
     def with_stand_ins(self) -> tuple[FloatArray, FloatArray]:
         """Variances of runs and switches, with the squared mean where there is none."""

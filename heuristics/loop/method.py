@@ -25,7 +25,7 @@ from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_pric
 from depl.heuristics.loop.judge import Judge, Reference
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.lower_bound import LowerBound
-from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage, Searched
+from depl.heuristics.loop.model_stage import MOST_TRIED, Candidate, Kind, ModelStage, Searched
 from depl.heuristics.loop.most_certain import most_certain
 from depl.heuristics.loop.outlook import Outlook
 from depl.heuristics.loop.record import Record
@@ -50,6 +50,7 @@ _Key = tuple[tuple[int, frozenset[str]], ...]
 
 _SLACKS = (0.0, 0.2)
 _ROUNDS = 5
+_TRIED_WITH_ATOMS = 80
 _WIDER = 0.15
 _NOTHING = 2e-3
 _PATIENCE = 60
@@ -186,7 +187,7 @@ class _Loop:
         """Data choices by increasing expected cost, each with its models and resources."""
         root = self.data.begin(self.start)
         for _ in range(2):  # calibrate on the sequence that the root suggests
-            if root.cut is not None:
+            if root.cut is not None and self.best is None:
                 self._calibrate(self._seen(root.cut, self.dual))
                 root = self.data.begin(root.prices)
         if not hasattr(self, "reference"):
@@ -225,8 +226,8 @@ class _Loop:
         if found.candidate is None:
             self.record.nearest(found.quantile)
             return
-        self._accept(found.candidate)
-        self.data.begin(found.prices)
+        self._learnt(Searched(found.candidate, None))
+        self.start = found.prices
         self._search()
 
     def _models(self, choice: DataChoice, bound: Bound) -> None:
@@ -244,11 +245,14 @@ class _Loop:
         if self.stage.is_long(kinds):
             self._aimed(choice, kinds, deviation, prices)
             return
-        for slack in _SLACKS:
-            label, room = self.judge.label(self.reference, deviation), slack * abs(self.reference.margin)
+        rooms = [(slack * abs(self.reference.margin), MOST_TRIED) for slack in _SLACKS]
+        if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
+            rooms.append((self.reference.reach, _TRIED_WITH_ATOMS))
+        for room, most in rooms:
+            label = self.judge.label(self.reference, deviation)
             found = self.stage.paths(choice, kinds, label, room, self.cost, prices.time)
             if found.found is None:
-                found = self.stage.search(choice, kinds, label, room, self.cost)
+                found = self.stage.search(choice, kinds, label, room, self.cost, most)
             self._learnt(found)
 
     def _aimed(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:

@@ -33,7 +33,9 @@ from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance
 
 _PER_CLASS = 10
-_MOST_TRIED = 500
+MOST_TRIED = 500
+"""Sequences that one search judges."""
+
 _MOST_PREFIXES = 200_000
 _MOST_LABELS = 100_000
 _PATHS = 20
@@ -95,6 +97,7 @@ class ModelStage:
         label: AdditiveLabel,
         slack: float,
         cutoff: float,
+        most: int = MOST_TRIED,
     ) -> Searched:
         """The cheapest certified sequence on some data, ranked by real cost.
 
@@ -110,6 +113,8 @@ class ModelStage:
             How far the label may lie above l_max [loss].
         cutoff : float
             Only sequences that cost less [cost].
+        most : int
+            Sequences that are judged at most.
         """
         problem = self.problem(data, kinds, label, slack)
         nearest, tried = None, 0
@@ -122,7 +127,7 @@ class ModelStage:
                 if self.judge.met(candidate.loss):
                     return Searched(candidate, nearest)
                 nearest = nearest or candidate
-            if tried >= _MOST_TRIED or self.limits.expired():
+            if tried >= most or self.limits.expired():
                 break
         return Searched(None, nearest)
 
