@@ -50,7 +50,7 @@ _Key = tuple[tuple[int, frozenset[str]], ...]
 
 _SLACKS = (0.0, 0.2)
 _ROUNDS = 5
-_TRIED_WITH_ATOMS = 80
+_TRIED_WITH_ATOMS = 40
 _WIDER = 0.15
 _NOTHING = 2e-3
 _PATIENCE = 60

@@ -32,10 +32,10 @@ from depl.models.methods import Limits
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance
 
-_PER_CLASS = 10
 MOST_TRIED = 500
 """Sequences that one search judges."""
 
+_PER_CLASS = 10
 _MOST_PREFIXES = 200_000
 _MOST_LABELS = 100_000
 _PATHS = 20
