@@ -261,7 +261,6 @@ def test_levels_below_one_half_need_less_than_the_mean(bell: Instance, level: fl
     assert result.epochs == 2
 
 
-@pytest.mark.xfail(reason=BELOW_THE_MEAN)
 def test_a_quantile_of_skewed_atoms_may_lie_below_the_mean() -> None:
     """Two epochs of the coin have mean gain 7.2; at omega = .81 their quantile is 8."""
     coin = Empirical(values=(0, 4), weights=(1, 9))

@@ -271,7 +271,7 @@ def test_lines_of_every_interval_lie_on_the_right_side(law: DataLaw | None) -> N
         costs = [
             [instance.transfer_cost(d.name, n.name) for d in instance.datasets] for n in instance.clusters
         ]
-        for i in range(0, 2 * intervals, 2):
+        for i in range(0, len(frontier.volumes), 2):
             ends = frontier.volumes[i : i + 2]
             inside = np.clip(np.linspace(*ends, 30), volumes.min(), volumes.sum())
             h = np.interp(inside, ends, frontier.factors[i : i + 2])

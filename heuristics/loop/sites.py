@@ -442,7 +442,7 @@ def named(instance: Instance, sites: Mapping[int, frozenset[str]]) -> dict[str, 
 
 
 def _pairs(instance: Instance) -> int:
-    return len(instance.clusters) * (2 ** len(instance.datasets) - 1)
+    return len(instance.clusters) * ((1 << len(instance.datasets)) - 1)
 
 
 def _works(instance: Instance, model: int) -> FloatArray:
