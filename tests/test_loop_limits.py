@@ -24,7 +24,6 @@ class _UntilPlan(Limits):
 _SEEN: list[float] = []
 
 
-@pytest.mark.xfail(reason="searches on given data report rows of their own: ModelStage keeps limits.progress")
 def test_at_the_time_limit_the_incumbent_is_returned(tiny: Instance) -> None:
     _SEEN.clear()
     outcome = find("depl").run(tiny, _UntilPlan(progress=lambda _, cost, __: _SEEN.append(cost)))
@@ -70,7 +69,6 @@ def test_a_gap_that_is_proved_ends_the_search(steady: Instance) -> None:
     assert result.gap <= 0.01
 
 
-@pytest.mark.xfail(reason="searches on given data report rows of their own: ModelStage keeps limits.progress")
 def test_rows_of_progress_fall_to_the_cost(tiny: Instance) -> None:
     rows: list[tuple[float, float, float]] = []
     result = depl.solve(tiny, "depl", progress=lambda *row: rows.append(row))

@@ -145,9 +145,9 @@ class Judge:
         return replace(chernoff, name=name, values=values, surcharge=share * chernoff.surcharge, safe=False)
 
     def _exact_margin(self, constant: float, terms: Sequence[tuple[Term, int]], mean: float) -> float:
-        """The certified margin of a short sum with atoms, which no saddlepoint sees; NaN for others."""
-        atoms = any(isinstance(term.law, Empirical) for term, _ in terms)
-        if not atoms or len(terms) > _SHORT:
+        """The certified margin where no saddlepoint is: of short sums with atoms, at levels below 1/2."""
+        atoms = any(isinstance(term.law, Empirical) for term, _ in terms) and len(terms) <= _SHORT
+        if not atoms and float(self.budget) < 0.5:
             return math.nan
         quantile = certified_quantile(FinalLoss(constant, tuple(terms)), self.budget).upper
         return quantile - mean if math.isfinite(quantile) else math.nan

@@ -86,6 +86,10 @@ class ModelStage:
     limits: Limits
     most_kinds: int = 12
 
+    def __post_init__(self) -> None:
+        """Searches within do not report: their weights are no costs of plans."""
+        self.limits = replace(self.limits, progress=None)
+
     def is_long(self, kinds: Sequence[Kind]) -> bool:
         """Whether there are too many steps to rank sequences by their real cost."""
         return len(kinds) * self.instance.target.maximum_epochs > _SHORT
@@ -214,8 +218,7 @@ class ModelStage:
                 number = known.setdefault((loads[k][g], run, sites.factors[n]), len(known) + 1)
                 losses[k, :, g] = values.run(run, sites.factors[n]) + changes[:, m]
                 steps[k, :, g] = number * (numbers.size + 1) + numbers[:, m]
-        rows = np.minimum(np.arange(target.maximum_epochs), len(sites.fastest) - 1)
-        in_time = np.stack([np.isfinite(sites.fastest[rows, models[m], n]) for n, m in pairs], axis=1)
+        in_time = _in_time(sites, target.maximum_epochs, [(n, models[m]) for n, m in pairs])
         follow = np.array([[learning.allowed[p, models[m]] for _, m in pairs] for p in before])
         return RealCostProblem(
             models=tuple(self.instance.models[m].name for m in models),
@@ -237,7 +240,7 @@ class ModelStage:
         if not alone:
             yield from itertools.islice(RankedPaths(layered, self.limits), _PATHS)
             return
-        found = least_weight(layered, replace(self.limits, gap=_LONG_GAP, progress=None))
+        found = least_weight(layered, replace(self.limits, gap=_LONG_GAP))
         if found.path is not None:
             yield found.path
 
@@ -276,6 +279,12 @@ class ModelStage:
     @functools.cached_property
     def _model_positions(self) -> dict[str, int]:
         return {item.name: m for m, item in enumerate(self.instance.models)}
+
+
+def _in_time(sites: Sites, epochs: int, pairs: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
+    """Whether (site, model) pairs keep the round deadline, shape (K, G)."""
+    rows = np.minimum(np.arange(epochs), len(sites.fastest) - 1)
+    return np.stack([np.isfinite(sites.fastest[rows, m, n]) for n, m in pairs], axis=1)
 
 
 class _LabelValues:
