@@ -298,7 +298,6 @@ READERS = {
     "heuristics/loop/dual.py": {"switches"},
     "heuristics/loop/learning.py": {"switches"},
     "heuristics/loop/model_stage.py": {"switches"},
-    "heuristics/loop/tilted_learning.py": {"switches"},
 }
 
 
