@@ -1,0 +1,64 @@
+"""The compiled loop of the relaxation under a tilt: reduced costs of epochs, with what the tilt takes off."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
+
+
+@njit(cache=True)
+def _read(table: Floats, row: int, at: float) -> float:
+    """Linear between the columns; before the first, the first."""
+    if not at > 0:
+        return float(table[row, 0])
+    column = min(int(at), table.shape[1] - 2)
+    left = table[row, column]
+    return float(left + (at - column) * (table[row, column + 1] - left))
+
+
+@njit(cache=True)
+def tilted_costs(
+    psi: Floats,
+    charges: Floats,
+    gains: Floats,
+    factors: Floats,
+    low: Floats,
+    gain_price: float,
+    places: Floats,
+    rows: Integers,
+    low_columns: Floats,
+    rising: Floats,
+    high_columns: Floats,
+    falling: Floats,
+    apart: bool,
+    weights: Floats,
+    chosen: Integers,
+) -> None:
+    """Least psi + charge - gain_price gain + penalty of every epoch and model over the sites.
+
+    Penalties are read from row ``rows[k, m]`` of tables, at column ``places[k, m] + low_columns[o]`` of what
+    rises in h and, if they lie ``apart``, ``places[k, m] + high_columns[o]`` of what falls. ``psi`` has shape
+    (1 or K, M, O), ``charges`` are infinite where a site may not be used.
+    """
+    epochs, models = gains.shape
+    for k in range(epochs):
+        table = min(k, psi.shape[0] - 1)
+        for m in range(models):
+            best, place = math.inf, -1
+            gain, start, row = gain_price * gains[k, m], places[k, m], rows[k, m]
+            for o in range(charges.size):
+                value = psi[table, m, o] + charges[o] - (factors[o] if gain > 0 else low[o]) * gain
+                if not value < math.inf:
+                    continue
+                value += _read(rising, row, start + low_columns[o])
+                if apart:
+                    value += _read(falling, row, start + high_columns[o])
+                if value < best:
+                    best, place = value, o
+            weights[k, m] = best
+            chosen[k, m] = place
