@@ -41,12 +41,11 @@ _BISECTIONS = 14
 
 
 class Prices(NamedTuple):
-    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]; of F under a tilt [cost]."""
+    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]."""
 
     time: float
     gain: float
     variance: float
-    fourth: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,6 @@ class Cut:
     gain: float
     variance: float
     uses: NDArray[np.int64]
-    fourth: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,6 @@ class Dual:
         self._variances = finite
         changes = self.learning.switch_variances
         self._switch_variances = np.where(np.isfinite(changes), changes, 0.0)
-        self._switch_fourths = np.zeros_like(changes)
         self._priced: dict[float, Priced] = {}
 
     def bound(self, part: Part, requirement: Requirement, start: Prices, cutoff: float = math.inf) -> Bound:
@@ -148,21 +145,15 @@ class Dual:
 
     def value(self, part: Part, requirement: Requirement, prices: Prices) -> float:
         """The bound that given prices prove, the least over all ranges."""
-        return min(self.values(part, requirement, prices), default=math.inf)
-
-    def values(self, part: Part, requirement: Requirement, prices: Prices) -> list[float]:
-        """The bound that given prices prove for every range; infinite beyond what any plan can cost."""
         least, cut = self.cheapest(part, prices)
         if cut is None:
-            return [math.inf] * len(requirement.ranges)
-        rests = (_rest(requirement.fall, piece, self.limit, prices) for piece in requirement.ranges)
-        values = (least + part.paid + rest for rest in rests)
-        return [math.inf if value > self.dearest * (1 + 1e-6) else value for value in values]
-
-    @property
-    def limit(self) -> float | None:
-        """T_max with the tolerance by which a plan may exceed it [time]."""
-        return None if self.maximum_time is None else self.maximum_time * (1 + TIME_TOLERANCE)
+            return math.inf
+        rests = [
+            _Program(self, part, requirement.fall, piece, [], prices).rest(prices)
+            for piece in requirement.ranges
+        ]
+        value = least + part.paid + min(rests)
+        return math.inf if value > self.dearest * (1 + 1e-6) else value
 
     def without_cost(self) -> "Dual":
         """The same sequences where nothing costs anything: for what can be reached at all."""
@@ -186,9 +177,7 @@ class Dual:
         chosen = self._reduced(priced, part, prices)
         switches = np.where(
             self.learning.allowed,
-            prices.gain * self.learning.switch_losses
-            + prices.variance * self._switch_variances
-            + prices.fourth * self._switch_fourths,
+            prices.gain * self.learning.switch_losses + prices.variance * self._switch_variances,
             math.inf,
         )
         values, before = self._paths
@@ -231,7 +220,7 @@ class Dual:
         time = priced.time[row, models, sites]
         spent = priced.psi[row, models, sites] - np.where(np.isinf(time), 0.0, prices.time * time)
         before = np.concatenate([[len(self.learning.switches) - 1], models[:-1]])
-        gains, variances, fourths = self._learned(prices, models, sites)
+        gains, variances = self._learned(prices, models, sites)
         return Cut(
             models,
             sites,
@@ -240,18 +229,17 @@ class Dual:
             float(gains.sum() - self.learning.switch_losses[before, models].sum()),
             float(variances.sum() + self._switch_variances[before, models].sum()),
             np.bincount(sites, minlength=len(self.places.low)),
-            float(fourths.sum() + self._switch_fourths[before, models].sum()),
         )
 
     def _learned(
         self, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Gain, variance and F of every epoch of a sequence, without switches."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """Gain and variance of every epoch of a sequence, without switches."""
         k = np.arange(len(models))
         gain = self.learning.gains[k, models]
         factor = np.where(gain > 0, self.places.factors[sites], self.places.low[sites])
         spread = (self.places.low if prices.variance > 0 else self.places.high)[sites]
-        return factor * gain, spread**2 * self._variances[k, models], np.zeros(len(k))
+        return factor * gain, spread**2 * self._variances[k, models]
 
     def _in_range(self, part: Part, fall: float, piece: VarianceRange, start: Prices, cutoff: float) -> Bound:
         """Kelley's cutting planes, asked a little towards the best prices so far."""
@@ -262,7 +250,7 @@ class Dual:
             least, cut = self.cheapest(part, prices)
             if cut is None:
                 return Bound(math.inf, prices, None)
-            value = least + part.paid + _rest(fall, piece, self.limit, prices)
+            value = least + part.paid + program.rest(prices)
             if value > best.value:
                 best = Bound(value, prices, cut)
             if best.value > self.dearest * (1 + 1e-6):
@@ -403,21 +391,26 @@ class _Program:
     ) -> None:
         self._part, self._fall = part, fall
         self._least_unit = start.gain * abs(fall) / 10
-        self._limit = dual.limit
-        self._ends = piece.corners
-        self._units: tuple[float, float, float, float, float] | None = None
+        limit = dual.maximum_time  # a plan may exceed it by the tolerance
+        self._limit = None if limit is None else limit * (1 + TIME_TOLERANCE)
+        self._ends = sorted({(piece.low, piece.margin_low), (piece.high, piece.margin_high)})
+        self._units: tuple[float, float, float, float] | None = None
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
         self._solver.setOptionValue("output_flag", False)
         self._waiting = list(cuts)
         self._variance = max(piece.high, 1e-300)
-        finite = piece.fourth_high < math.inf
-        self._fourth = max(piece.fourth_high if finite else piece.fourth_low, 1e-300)
-        spread = _LARGEST_PRICE if piece.fourth_high > 0 else 0.0
-        self._fourth_prices = -spread, spread if finite else 0.0
-        self._most_fourth = math.inf if finite else 0.0
+
+    def rest(self, prices: Prices) -> float:
+        """What the prices add to the reduced cost, rounded down."""
+        parts = [
+            prices.gain * (self._fall + margin) - prices.variance * variance
+            for variance, margin in self._ends
+        ]
+        paid = prices.time * self._limit if self._limit is not None else 0.0
+        return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)
 
     def add(self, cut: Cut) -> None:
-        """Rows of a cut, one for each corner."""
+        """Two rows of a cut, one for each end."""
         if self._units is None:
             self._begin(cut)
         self._rows([cut])
@@ -429,66 +422,48 @@ class _Program:
             return math.inf, None
         ceiling, *values = self._solver.getSolution().col_value
         cost, *units = self._units
-        time, gain, variance, fourth = (v * cost / unit for v, unit in zip(values, units, strict=True))
-        prices = Prices(max(time, 0.0), max(gain, 0.0), variance, min(fourth, self._most_fourth))
-        return ceiling * cost + self._part.paid, prices
+        time, gain, variance = (value * cost / unit for value, unit in zip(values, units, strict=True))
+        return ceiling * cost + self._part.paid, Prices(max(time, 0.0), max(gain, 0.0), variance)
 
     def _begin(self, cut: Cut) -> None:
         """Units from the first sequence, so that all numbers are of a size."""
         used = cut.uses > 0
         cost = max(cut.cost + float(cut.uses[used] @ self._part.charges[used]), self._least_unit, 1e-12)
         time = self._limit if self._limit is not None else 1.0
-        self._units = cost, time, max(abs(self._fall), 1e-12), self._variance, self._fourth
+        self._units = cost, time, max(abs(self._fall), 1e-12), self._variance
         free = highspy.kHighsInf
         timed = _LARGEST_PRICE if self._limit is not None else 0.0
         spread = _LARGEST_PRICE if self._ends[-1][0] > 0 else 0.0
-        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread, self._fourth_prices[0]])
-        upper = np.array([free, timed, _LARGEST_PRICE, spread, self._fourth_prices[1]])
-        self._solver.addVars(5, lower, upper)
+        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread])
+        self._solver.addVars(4, lower, np.array([free, timed, _LARGEST_PRICE, spread]))
         self._solver.changeColCost(0, -1.0)
         self._rows(self._waiting)
 
     def _rows(self, cuts: Sequence[Cut]) -> None:
-        """Rows for every cut, one for each corner of the range."""
+        """Two rows for every cut, one for each end of the range."""
         if self._units is None or not cuts:
             return
-        cost, time, gain, variance, spread = self._units
+        cost, time, gain, variance = self._units
         charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
         sums = np.array(
-            [
-                (cut.cost + float(cut.uses @ charges), cut.time, cut.gain, cut.variance, cut.fourth)
-                for cut in cuts
-            ]
+            [(cut.cost + float(cut.uses @ charges), cut.time, cut.gain, cut.variance) for cut in cuts]
         )
         late = 0.0 if self._limit is None else (sums[:, 1] - self._limit) / time
-        rows = np.ones((len(cuts), len(self._ends), 5))
-        for place, (end, fourth, margin) in enumerate(self._ends):
+        rows = np.ones((len(cuts), len(self._ends), 4))
+        for place, (end, margin) in enumerate(self._ends):
             rows[:, place, 1] = -late
             rows[:, place, 2] = -(self._fall + margin - sums[:, 2]) / gain
             rows[:, place, 3] = -(sums[:, 3] - end) / variance
-            rows[:, place, 4] = -(sums[:, 4] - fourth) / spread
         count = rows.shape[0] * rows.shape[1]
         self._solver.addRows(
             count,
             np.full(count, -highspy.kHighsInf),
             np.repeat(sums[:, 0] / cost, len(self._ends)),
-            5 * count,
-            np.arange(0, 5 * count, 5, dtype=np.int32),
-            np.tile(np.arange(5, dtype=np.int32), count),
+            4 * count,
+            np.arange(0, 4 * count, 4, dtype=np.int32),
+            np.tile(np.arange(4, dtype=np.int32), count),
             rows.ravel(),
         )
-
-
-def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices) -> float:
-    """What prices add to the reduced cost of plans in a range, rounded down."""
-    if prices.fourth > 0 and piece.fourth_high == math.inf:
-        return -math.inf  # F has no end
-    parts = [
-        prices.gain * (fall + margin) - prices.variance * variance - prices.fourth * fourth
-        for variance, fourth, margin in piece.corners
-    ]
-    paid = prices.time * limit if limit is not None else 0.0
-    return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)
 
 
 def _between(newest: Prices, best: Prices) -> Prices:
