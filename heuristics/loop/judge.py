@@ -37,6 +37,7 @@ _TAILS = 0.1
 
 _USUAL_SHARE = 0.7
 _SHORT = 40
+_LATER = 0.1
 _RATES = np.geomspace(0.1, 4.0, 21)
 """Rates that are looked at, in units of sqrt(2 ln(1 / p)) per standard deviation."""
 
@@ -72,6 +73,14 @@ class Reference:
     def margin(self) -> float:
         """How far the quantile lies above the mean [loss]."""
         return self.quantile - self.mean
+
+    def unlike(self, other: "Reference") -> bool:
+        """Whether the label made from it is another one for plans of the same spread."""
+        if self.rate is None or other.rate is None:
+            return self.rate is not other.rate
+        speeds = self.rate * self.deviation, other.rate * other.deviation
+        pairs = (speeds, (self.share, other.share), (self.margin, other.margin))
+        return any(differ(one, another, _LATER) for one, another in pairs)
 
 
 class Judge:
@@ -159,6 +168,13 @@ class Judge:
         if term not in self._cores:
             self._cores[term] = core_term(term, _TAILS * float(self.budget))
         return self._cores[term]
+
+
+def differ(one: float, other: float, by: float) -> bool:
+    """Whether two positive numbers differ by more than a factor exp(by); others by more than that share."""
+    if one > 0 and other > 0:
+        return abs(math.log(one / other)) > by
+    return abs(one - other) > by * max(abs(one), abs(other))
 
 
 def _saddlepoint_margin(rates: FloatArray, logarithms: FloatArray, budget: float) -> float:

@@ -22,7 +22,7 @@ from scipy import special
 
 from depl.heuristics.loop.data_stage import DataChoice, DataStage
 from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_prices
-from depl.heuristics.loop.judge import Judge, Reference
+from depl.heuristics.loop.judge import Judge, Reference, differ
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.lower_bound import LowerBound
 from depl.heuristics.loop.model_stage import MOST_TRIED, Candidate, Kind, ModelStage, Searched
@@ -55,7 +55,10 @@ _WIDER = 0.15
 _NOTHING = 2e-3
 _PATIENCE = 60
 _APART = 0.5
-_LATER = 0.1
+_LEEWAY = 0.3
+"""Share of the calibrated margin that plans on other data may do without, once the likely ones were seen."""
+_LOOKS = 40_000
+"""Steps that choices of data past the expected cost may take in all, at kinds x K for each."""
 
 
 def depl(instance: Instance, limits: Limits) -> Outcome:
@@ -77,6 +80,8 @@ class _Loop:
         The incumbent.
     lower : float
         No feasible plan costs less [cost].
+    leeway : float
+        Share of its margin that a plan may do without, as far as data choices are concerned.
     """
 
     instance: Instance
@@ -84,6 +89,7 @@ class _Loop:
     record: Record
     best: Candidate | None = None
     lower: float = 0.0
+    leeway: float = 0.0
     build_seconds: float = 0.0
     reference: Reference = field(init=False)
     start: Prices = field(init=False)
@@ -185,6 +191,7 @@ class _Loop:
 
     def _search(self) -> None:
         """Data choices by increasing expected cost, each with its models and resources."""
+        self.leeway = 0.0
         root = self.data.begin(self.start)
         for _ in range(2):  # calibrate on the sequence that the root suggests
             if root.cut is not None and self.best is None:
@@ -192,9 +199,20 @@ class _Loop:
                 root = self.data.begin(root.prices)
         if not hasattr(self, "reference"):
             self.reference = self.judge.guess(math.sqrt(self.largest) / 2)
-        self._seen_choices: dict[_Key, tuple[float, Bound]] = {}
-        idle = 0
-        while not self._finished() and idle < _PATIENCE:
+        self._seen_choices: dict[_Key, tuple[Reference, Bound]] = {}
+        self._choices()
+        self.leeway = _LEEWAY
+        self._calibrate(self.reference)
+        self.data.begin(root.prices)
+        self._choices()
+        for key, (reference, bound) in list(self._seen_choices.items()):
+            if not self._finished() and self.reference.unlike(reference):
+                self._models(dict(key), bound)
+
+    def _choices(self) -> None:
+        """Data choices whose expected cost is below the incumbent, until too many were of no use."""
+        idle, patience = 0, self._patience()
+        while not self._finished() and idle < patience:
             following = self.data.next(lambda: self.cost)
             if following is None:
                 break
@@ -202,9 +220,12 @@ class _Loop:
             for choice, bound in self._tries(*following):
                 self._try(choice, bound)
             idle = 0 if self.cost < before else idle + 1
-        for key, (margin, bound) in list(self._seen_choices.items()):  # looked at with another margin in mind
-            if not self._finished() and _differ(margin, self.reference.margin):
-                self._models(dict(key), bound)
+
+    def _patience(self) -> int:
+        """Choices in a row without a better plan; few where an instance is large and they are unlikely."""
+        if self.leeway == 0:
+            return _PATIENCE
+        return max(1, min(_PATIENCE, _LOOKS // self.stage.steps))
 
     def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
         """The refined choice where sequences are many or no plan is known; the suggested one otherwise."""
@@ -218,7 +239,7 @@ class _Loop:
         key = tuple(choice.items())
         if key not in self._seen_choices and bound.value < self.cost:
             self._models(choice, bound)
-            self._seen_choices[key] = self.reference.margin, bound
+            self._seen_choices[key] = self.reference, bound
 
     def _insist(self) -> None:
         """Without a plan: look for the one that is most certain to meet the target, and go on from there."""
@@ -234,7 +255,7 @@ class _Loop:
         """Stages 2 and 3 on the data of a choice, for every spread that its bound leaves open."""
         before, kinds, tried = self.cost, self._kinds(choice), list[float]()
         for deviation in [self.reference.deviation, *(piece.deviation for piece in bound.ranges)]:
-            if not self._finished() and all(_differ(deviation, other, _APART) for other in tried):
+            if not self._finished() and all(differ(deviation, other, _APART) for other in tried):
                 tried.append(deviation)
                 self._at_spread(choice, kinds, deviation, bound.prices)
         if self.cost == before:
@@ -245,6 +266,14 @@ class _Loop:
         if self.stage.is_long(kinds):
             self._aimed(choice, kinds, deviation, prices)
             return
+        for _ in range(_ROUNDS):
+            before = self.reference
+            self._in_rooms(choice, kinds, deviation, prices)
+            if self._finished() or not self.reference.unlike(before):
+                return
+
+    def _in_rooms(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """With the label as it is now, then with more and more of a slack; what is found moves the label."""
         rooms = [(slack * abs(self.reference.margin), MOST_TRIED) for slack in _SLACKS]
         if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
             rooms.append((self.reference.reach, _TRIED_WITH_ATOMS))
@@ -312,7 +341,8 @@ class _Loop:
         self.data.requirement = self._requirement(reference)
 
     def _requirement(self, reference: Reference) -> Requirement:
-        return calibrated_requirement(self.instance, reference.margin, reference.deviation, self.largest)
+        margin = reference.margin - self.leeway * abs(reference.margin)
+        return calibrated_requirement(self.instance, margin, reference.deviation, self.largest)
 
     def _seen(self, cut: Cut, dual: Dual) -> Reference:
         factors = dual.places.factors[cut.sites].tolist()
@@ -328,10 +358,3 @@ class _Loop:
         if self.best is not None and self.limits.gap > 0 and self.lower >= self.cost * (1 - self.limits.gap):
             return Termination.GAP_REACHED
         return Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED
-
-
-def _differ(one: float, other: float, by: float = _LATER) -> bool:
-    """Whether two positive numbers differ by more than a factor exp(by); others by more than that share."""
-    if one > 0 and other > 0:
-        return abs(math.log(one / other)) > by
-    return abs(one - other) > by * max(abs(one), abs(other))

@@ -90,6 +90,13 @@ class ModelStage:
         """Searches within do not report: their weights are no costs of plans."""
         self.limits = replace(self.limits, progress=None)
 
+    @property
+    def steps(self) -> int:
+        """Steps that a search on one choice of data looks at, about: at most ``most_kinds`` in an epoch."""
+        kinds = len(self.instance.clusters) * len(self.instance.models)
+        epochs = self.instance.target.maximum_epochs
+        return epochs * (min(kinds, self.most_kinds) if kinds * epochs > _SHORT else kinds)
+
     def is_long(self, kinds: Sequence[Kind]) -> bool:
         """Whether there are too many steps to rank sequences by their real cost."""
         return len(kinds) * self.instance.target.maximum_epochs > _SHORT

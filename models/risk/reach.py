@@ -6,6 +6,7 @@ levels, cut off where less than ``tail`` is left; the log-transforms of the resu
 real rates add up over independent terms, exactly like the labels of Sec. IV-B of the paper.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,12 +75,12 @@ def reaches(terms: Sequence[tuple[Term, int]], tail: float) -> list[Reach]:
     tail : float
         Probability cut off at each end of each term.
     """
-    levels = 0.1 * 2.0 ** -np.arange(math.ceil(math.log2(0.1 / tail)), -1, -1.0)
-    middle = np.linspace(0.1, 0.9, 34)[1:]
+    octaves = math.ceil(math.log2(0.1 / tail))
+    levels = _levels(octaves)
     side = np.concatenate([levels[:1], np.diff(levels)])
     probabilities = np.concatenate([side, np.full(33, 0.8 / 33), side[::-1]])
     distinct = dict.fromkeys(term.law for term, _ in terms)
-    laws = {law: _quantiles(law, levels, middle) for law in distinct}
+    laws = {law: _quantiles(law, octaves) for law in distinct}
     grids = [_scaled(term.coefficient, laws[term.law]) for term, _ in terms]
     counts = np.array([count for _, count in terms])
     rates = _rates(grids, counts, len(levels))
@@ -102,10 +103,19 @@ def total_reach(parts: Sequence[Reach], counts: Sequence[int]) -> Reach:
     return total
 
 
-def _quantiles(law: NoiseLaw, levels: FloatArray, middle: FloatArray) -> FloatArray:
-    """Quantiles of X at the lower, middle and upper levels."""
+def _levels(octaves: int) -> FloatArray:
+    """0.1 and its halves, increasing."""
+    return np.asarray(0.1 * 2.0 ** -np.arange(octaves, -1, -1.0))
+
+
+@functools.lru_cache(maxsize=2048)
+def _quantiles(law: NoiseLaw, octaves: int) -> FloatArray:
+    """Quantiles of X at the lower, middle and upper levels: the same for every sum that X occurs in."""
+    levels = _levels(octaves)
     lower, upper = quantile(law, levels), quantile(law, levels[-2::-1], upper=True)
-    return np.concatenate([lower, quantile(law, middle), upper])
+    found = np.concatenate([lower, quantile(law, np.linspace(0.1, 0.9, 34)[1:]), upper])
+    found.flags.writeable = False
+    return found
 
 
 def _scaled(coefficient: float, values: FloatArray) -> FloatArray:
