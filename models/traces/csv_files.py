@@ -1,0 +1,216 @@
+"""Traces as CSV: a header line with the names of the columns, then one line per run and epoch.
+
+::
+
+    # command: python train.py --seeds 2
+    run,epoch,model,cluster,loss,error_rate
+    0,0,pruned-50,edge,2.317,0.902
+    0,1,pruned-50,edge,1.944,0.613
+
+The columns run, epoch, model, cluster and loss are needed; ``accuracy``, ``error_rate`` and the three of
+``start_...`` may follow (`depl.models.traces.table`). Any order of columns and of lines will do. A cell is
+empty only in a ``start_...`` column, where the metric was not evaluated. Lines in front of the header that
+begin with ``#`` are the provenance, ``# key: value``. What is wrong is reported with the number of the row,
+counted as editors and spreadsheets count lines.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from depl.models.errors import InvalidInputError
+from depl.models.structure import read_text
+from depl.models.traces.table import COLUMNS, METRICS, Numbers, Texts, Traces, first_offence
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+class Row(NamedTuple):
+    """One line of cells with its number in the file."""
+
+    number: int
+    cells: list[str]
+
+
+class Sheet(NamedTuple):
+    """What stands in a CSV file."""
+
+    path: str
+    provenance: dict[str, str]
+    header: list[str]
+    rows: list[Row]
+
+    def error(self, message: str, row: int | None = None, column: str | None = None) -> InvalidInputError:
+        """An error at a place of the file: ``traces.csv, row 17, column loss``."""
+        where = [self.path]
+        if row is not None:
+            where.append(f"row {row}")
+        if column is not None:
+            where.append(f"column {column}")
+        return InvalidInputError(message, ", ".join(where))
+
+
+def read_csv(path: str | Path) -> Traces:
+    """Read traces from a CSV file as described above.
+
+    Raises
+    ------
+    InvalidInputError
+        With the row and the column of the first offence.
+    """
+    sheet = read_sheet(path)
+    missing = [name for name in COLUMNS if name not in sheet.header]
+    if missing:
+        message = f"there is no column {missing[0]!r}; files of loggers are read by read_long and read_wide"
+        raise sheet.error(message, sheet.rows[0].number - 1 if sheet.rows else None)
+    for name in sheet.header:
+        if name not in (*COLUMNS, *METRICS):
+            message = f"unknown column; known are {', '.join((*COLUMNS, *METRICS))}"
+            raise sheet.error(message, column=name)
+    columns = dict(zip(sheet.header, zip(*(row.cells for row in sheet.rows), strict=True), strict=True))
+    numbers = [row.number for row in sheet.rows]
+    epochs = [
+        whole_number(sheet, number, "epoch", cell)
+        for number, cell in zip(numbers, columns["epoch"], strict=True)
+    ]
+    measured = {
+        name: np.array(
+            [_number(sheet, number, name, cell) for number, cell in zip(numbers, cells, strict=True)]
+        )
+        for name, cells in columns.items()
+        if name == "loss" or name in METRICS
+    }
+    return assembled(
+        sheet,
+        numbers,
+        {name: np.array(columns[name]) for name in ("run", "model", "cluster")},
+        np.array(epochs, dtype=np.int64),
+        measured,
+    )
+
+
+def write_csv(traces: Traces) -> str:
+    """The text of the file; numbers in full, so that they are read back as they were."""
+    page = io.StringIO()
+    for key, value in traces.provenance.items():
+        page.write(f"# {_one_line(key)}: {_one_line(value)}\n")
+    writer = csv.writer(page, lineterminator="\n")
+    writer.writerow([*COLUMNS, *traces.metrics])
+    columns = [traces.run, traces.epoch, traces.model, traces.cluster, traces.loss, *traces.metrics.values()]
+    for row in zip(*(column.tolist() for column in columns), strict=True):
+        writer.writerow(["" if cell != cell else cell for cell in row])
+    return page.getvalue()
+
+
+def read_sheet(path: str | Path) -> Sheet:
+    """The cells of a CSV file, stripped, every row as long as the header; empty lines are passed over.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read, is no CSV, has no header or no row, names a column twice, or has a row
+        of another length.
+    """
+    provenance: dict[str, str] = {}
+    text = read_text(path).removeprefix("\ufeff")
+    skipped = 0
+    while text.startswith("#"):
+        line, _, text = text.partition("\n")
+        key, _, value = line.removeprefix("#").partition(":")
+        provenance[key.strip()] = value.strip()
+        skipped += 1
+    rows = list(_rows(str(path), text, skipped))
+    if not rows:
+        raise InvalidInputError("is empty; a header line is needed", str(path))
+    head, *body = rows
+    sheet = Sheet(str(path), provenance, head.cells, body)
+    for index, name in enumerate(head.cells):
+        if name in head.cells[:index]:
+            raise sheet.error("the header names the column twice", head.number, name)
+    for row in body:
+        if len(row.cells) != len(head.cells):
+            message = f"has {len(row.cells)} cells where the header has {len(head.cells)}"
+            raise sheet.error(message, row.number)
+    if not body:
+        raise sheet.error("holds a header and no row", head.number)
+    return sheet
+
+
+def whole_number(sheet: Sheet, row: int, column: str, cell: str) -> int:
+    """A cell as a whole number; ``3.0`` and ``3e0``, as some loggers write it, are 3.
+
+    Raises
+    ------
+    InvalidInputError
+        With the row and the column.
+    """
+    if _WHOLE.fullmatch(cell):
+        return int(cell)
+    try:
+        value = float(cell)
+    except ValueError:
+        value = float("nan")
+    if not value.is_integer() or abs(value) >= 2**53:
+        raise sheet.error(f"must be a whole number, not {cell[:40]!r}", row, column)
+    return int(value)
+
+
+def assembled(
+    sheet: Sheet,
+    numbers: Sequence[int],
+    names: Mapping[str, Texts],
+    epochs: np.ndarray,
+    measured: Mapping[str, Numbers],
+) -> Traces:
+    """Put rows in the order of runs (by first appearance) and epochs, and check the table.
+
+    Raises
+    ------
+    InvalidInputError
+        With the row and the column of the first offence.
+    """
+    _, first, code = np.unique(names["run"], return_index=True, return_inverse=True)
+    order = np.lexsort((epochs, first[code]))
+    run, model, cluster = (names[name][order] for name in ("run", "model", "cluster"))
+    columns = {name: column[order] for name, column in measured.items()}
+    loss = columns.pop("loss")
+    offence = first_offence(run, epochs[order], model, cluster, loss, columns)
+    if offence is not None:
+        raise sheet.error(offence.message, int(np.asarray(numbers)[order][offence.row]), offence.column)
+    return Traces(run, epochs[order], model, cluster, loss, columns, sheet.provenance)
+
+
+def _rows(path: str, text: str, skipped: int) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    last = skipped
+    try:
+        for cells in reader:
+            number, last = last + 1, skipped + reader.line_num
+            if any(cell.strip() for cell in cells):
+                yield Row(number, [cell.strip() for cell in cells])
+    except csv.Error as error:
+        raise InvalidInputError(f"is no CSV ({error})", f"{path}, row {last + 1}") from error
+
+
+def _number(sheet: Sheet, row: int, column: str, cell: str) -> float:
+    if not cell and column.startswith("start_"):
+        return float("nan")
+    try:
+        value = float(cell)
+    except ValueError:
+        raise sheet.error(f"must be a number, not {cell[:40]!r}", row, column) from None
+    if not np.isfinite(value):
+        message = (
+            f"must be a finite number, not {cell}; a run that diverged or stopped early is read by read_long"
+        )
+        raise sheet.error(message, row, column)
+    return value
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,177 @@
+"""Traces as numpy's npz: the columns of the CSV as arrays, never a pickle.
+
+The archive holds ``run``, ``epoch``, ``model``, ``cluster``, ``loss`` and further metrics, all of one length;
+``np.savez("traces.npz", run=..., epoch=..., ...)`` makes one. Files that depl writes are smaller by two
+conventions, which any archive may use:
+
+- ``model_names`` beside ``model`` (likewise for run and cluster): the column holds indices into the names;
+- ``loss_decimals`` beside ``loss`` (likewise for every metric): the column holds whole numbers in units of
+  ten to the minus that many; -2147483648 stands for NaN.
+
+``format``, ``version`` and ``provenance`` (a JSON object of strings) are optional.
+"""
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.errors import InvalidInputError
+from depl.models.traces.table import COLUMNS, METRICS, Numbers, Traces
+
+FORMAT = "depl-traces"
+VERSION = 1
+MISSING = -(2**31)
+_NAMES = ("run", "model", "cluster")
+_MOST_DECIMALS = 15
+
+
+def read_npz(path: str | Path) -> Traces:
+    """Read traces from an npz file as described above.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or is of another format, lacks a column, or holds columns that make no
+        table; the path names the file, the column and, where it is known, the row (from 0).
+    """
+    content = _content(path)
+    _require_known(path, content)
+    try:
+        names = {name: _names(content, name) for name in _NAMES}
+        measured = {name: _numbers(content, name) for name in ("loss", *METRICS) if name in content}
+        loss = measured.pop("loss")
+        columns = (names["run"], content["epoch"], names["model"], names["cluster"])
+        return Traces(*columns, loss, measured, _provenance(content))
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, f"{path}, {_place(error.path)}") from error
+
+
+def write_npz(traces: Traces, decimals: int | None = None) -> bytes:
+    """The content of the file: compressed, equal bytes for equal traces.
+
+    Parameters
+    ----------
+    traces : Traces
+    decimals : int, optional
+        Round losses and metrics to so many decimals, which saves most of the space; in full without it.
+
+    Raises
+    ------
+    InvalidInputError
+        If there cannot be so many decimals: a number would need more than 31 bits.
+    """
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION, "epoch": _small(traces.epoch)}
+    content["provenance"] = json.dumps(dict(traces.provenance), ensure_ascii=False, sort_keys=True)
+    for name in _NAMES:
+        unique, first, code = np.unique(getattr(traces, name), return_index=True, return_inverse=True)
+        order = np.argsort(first)  # names in the order in which they first occur
+        content[f"{name}_names"] = unique[order]
+        content[name] = _small(np.argsort(order)[code])
+    for name, column in {"loss": traces.loss, **traces.metrics}.items():
+        content |= {name: column} if decimals is None else _rounded(name, column, decimals)
+    page = io.BytesIO()
+    np.savez_compressed(page, **content)
+    return page.getvalue()
+
+
+def _rounded(name: str, column: Numbers, decimals: int) -> dict[str, Any]:
+    if not 0 <= decimals <= _MOST_DECIMALS:
+        raise InvalidInputError(f"must be from 0 to {_MOST_DECIMALS}, not {decimals}", ".decimals")
+    units = np.round(column * 10.0**decimals)
+    if np.nanmax(np.abs(units), initial=0.0) >= -MISSING:
+        raise InvalidInputError(f"{name} does not fit with {decimals} decimals; take fewer", ".decimals")
+    whole = np.where(np.isnan(units), MISSING, units).astype(np.int32)
+    return {name: whole, f"{name}_decimals": decimals}
+
+
+def _small(column: NDArray[np.int64]) -> NDArray[Any]:
+    return column.astype(np.uint16 if column.max() < 2**16 else np.int64)
+
+
+def _content(path: str | Path) -> dict[str, NDArray[Any]]:
+    try:
+        with Path(path).open("rb") as stream:
+            archived = zipfile.is_zipfile(stream)
+        if not archived:
+            raise InvalidInputError("is no npz file", str(path))
+        with np.load(path, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive}
+    except OSError as error:
+        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"is no npz file of columns ({error})", str(path)) from error
+    for name, column in content.items():
+        if not isinstance(column, np.ndarray):  # numpy gives what it does not know as bytes
+            raise InvalidInputError("is no npz file of columns", f"{path}, {name}")
+    return content
+
+
+def _require_known(path: str | Path, content: Mapping[str, NDArray[Any]]) -> None:
+    if "format" in content and str(content["format"]) != FORMAT:
+        message = f"is {str(content['format'])!r}; a {FORMAT!r} file is needed here"
+        raise InvalidInputError(message, f"{path}, format")
+    if "version" in content and str(content["version"]) != str(VERSION):
+        message = f"{content['version']} is not known to this depl, which reads {VERSION}; update one of them"
+        raise InvalidInputError(message, f"{path}, version")
+    for name in COLUMNS:
+        if name not in content:
+            raise InvalidInputError(f"there is no column {name!r}", str(path))
+    known = {"format", "version", "provenance", "epoch", *_NAMES, *(f"{name}_names" for name in _NAMES)}
+    known |= {f"{name}{end}" for name in ("loss", *METRICS) for end in ("", "_decimals")}
+    for name in content:
+        if name not in known:
+            raise InvalidInputError(f"unknown array; known are {', '.join(sorted(known))}", f"{path}, {name}")
+
+
+def _names(content: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    column = content[name]
+    names = content.get(f"{name}_names")
+    if names is None:
+        return column
+    if names.ndim != 1 or names.dtype.kind != "U":
+        raise InvalidInputError("must be a row of names", f".{name}_names")
+    if column.dtype.kind not in "iu":
+        raise InvalidInputError(f"holds {column.dtype}, not indices of names", f".{name}")
+    if column.size and not 0 <= column.min() <= column.max() < len(names):
+        raise InvalidInputError(f"holds an index without a name; there are {len(names)}", f".{name}")
+    return np.asarray(names[column])
+
+
+def _numbers(content: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    column = content[name]
+    if f"{name}_decimals" not in content:
+        return column
+    text = str(content[f"{name}_decimals"])
+    if not (text.isascii() and text.isdigit() and int(text) <= _MOST_DECIMALS):
+        message = f"must be a whole number from 0 to {_MOST_DECIMALS}, not {text[:40]}"
+        raise InvalidInputError(message, f".{name}_decimals")
+    if column.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"holds {column.dtype}, not the whole numbers that decimals go with", f".{name}"
+        )
+    return np.where(column == MISSING, np.nan, column / 10.0 ** int(text))
+
+
+def _provenance(content: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    try:
+        read = json.loads(str(content.get("provenance", "{}")))
+    except ValueError as error:
+        raise InvalidInputError(f"must be JSON ({error})", ".provenance") from error
+    if not isinstance(read, dict) or not all(isinstance(value, str) for value in read.values()):
+        raise InvalidInputError("must be a JSON object of strings", ".provenance")
+    return read
+
+
+def _place(path: str) -> str:
+    """``.loss[3]`` as ``column loss, row 3``."""
+    column, _, row = path.removeprefix(".").partition("[")
+    return f"column {column}" + (f", row {row.removesuffix(']')}" if row else "")

@@ -1,0 +1,217 @@
+"""Traces in CSV and npz files: what is written is read back, and what is wrong is found with its row."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from depl.models.errors import InvalidInputError
+from depl.models.traces import Traces, read_traces, write_traces
+
+CSV = """\
+# command: depl train
+run,epoch,model,cluster,loss,error_rate,start_loss
+7,0,big,edge,2.5,0.9,
+7,1,big,edge,1.25,0.5,
+7,2,small,far,1.0,0.25,1.5
+8,1,big,edge,1.125,0.5,
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="traces.csv"):
+        path = tmp_path / name
+        path.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def same(one: Traces, other: Traces) -> bool:
+    columns = ("run", "epoch", "model", "cluster", "loss")
+    equal = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in columns)
+    metrics = one.metrics.keys() == other.metrics.keys() and all(
+        np.array_equal(one.metrics[name], other.metrics[name], equal_nan=True) for name in one.metrics
+    )
+    return equal and metrics and one.provenance == other.provenance
+
+
+def test_a_csv_file_is_read(file):
+    traces = read_traces(file(CSV))
+    assert traces.runs == ("7", "8")
+    assert traces.epoch.tolist() == [0, 1, 2, 1]
+    assert traces.loss.tolist() == [2.5, 1.25, 1.0, 1.125]
+    assert traces.target("error_rate").tolist() == [0.9, 0.5, 0.25, 0.5]
+    assert traces.start()[2] == 1.5
+    assert traces.provenance == {"command": "depl train"}
+
+
+@pytest.mark.parametrize("name", ["traces.csv", "traces.npz"])
+def test_what_is_written_is_read_back_in_full(tmp_path, name):
+    rng = np.random.default_rng(3)
+    traces = Traces(
+        run=np.repeat(["the last", "10", "2"], 4),
+        epoch=np.tile(np.arange(4), 3),
+        model=np.tile(["a,b", "a,b", 'c"d', "é"], 3),
+        cluster=["one"] * 12,
+        loss=rng.normal(size=12),
+        metrics={"accuracy": rng.random(12), "start_loss": np.where(rng.random(12) < 0.5, np.nan, 1 / 3)},
+        provenance={"command": 'train "x", y: z', "seed": "3"},
+    )
+    write_traces(tmp_path / name, traces)
+    assert same(read_traces(tmp_path / name), traces)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_equal_traces_make_equal_bytes(tmp_path, file):
+    traces = read_traces(file(CSV))
+    for name in ("one.npz", "two.npz"):
+        write_traces(tmp_path / name, traces, decimals=5)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+def test_rounded_losses_are_off_by_half_a_unit_at_most(tmp_path):
+    rng = np.random.default_rng(4)
+    loss, start = rng.exponential(size=100), np.where(rng.random(100) < 0.5, np.nan, rng.random(100))
+    traces = Traces(["0"] * 100, range(100), ["m"] * 100, ["c"] * 100, loss, {"start_loss": start})
+    write_traces(tmp_path / "traces.npz", traces, decimals=5)
+    read = read_traces(tmp_path / "traces.npz")
+    assert np.abs(read.loss - loss).max() <= 0.500001e-5
+    assert np.array_equal(np.isnan(read.metrics["start_loss"]), np.isnan(start))
+    assert np.array_equal(read.loss, np.round(loss, 5))
+
+
+def test_decimals_that_do_not_fit_are_refused(tmp_path, file):
+    traces = read_traces(file(CSV))
+    for decimals, message in ((10, "does not fit"), (-1, "from 0 to 15"), (16, "from 0 to 15")):
+        with pytest.raises(InvalidInputError, match=message):
+            write_traces(tmp_path / "traces.npz", traces, decimals)
+    with pytest.raises(InvalidInputError, match="only npz files are rounded"):
+        write_traces(tmp_path / "other.csv", traces, 3)
+
+
+def test_rows_and_columns_may_come_in_any_order(file):
+    head, *rows = [line.split(",") for line in CSV.splitlines()[1:]]
+    shuffled = [",".join(line[::-1]) for line in (head, rows[3], rows[2], rows[0], rows[1])]
+    traces = read_traces(file("\n".join(shuffled)))
+    assert traces.runs == ("8", "7")
+    assert same(traces.select([1, 0]), Traces(*columns_of(read_traces(file(CSV)))))
+
+
+def columns_of(traces: Traces):
+    return traces.run, traces.epoch, traces.model, traces.cluster, traces.loss, traces.metrics
+
+
+def test_spreadsheets_add_marks_line_ends_and_empty_lines_that_do_not_matter(file):
+    text = "\ufeff" + CSV.replace("\n", "\r\n").replace("8,1,", "\r\n,,,,,,\r\n 8 , 1.0 ,")
+    assert same(read_traces(file(text)), read_traces(file(CSV)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("1.25,0.5", "much,0.5", ", row 4, column loss", "must be a number, not 'much'"),
+        ("1.25,0.5", ",0.5", ", row 4, column loss", "must be a number, not ''"),
+        ("1.25,0.5", "nan,0.5", ", row 4, column loss", "finite number, not nan; a run that diverged"),
+        ("1.25,0.5", "1.25,1.5", ", row 4, column error_rate", "share"),
+        ("1.25,0.5", "1.25,", ", row 4, column error_rate", "must be a number"),
+        ("7,1,big", "7,1,", ", row 4, column model", "must be a name"),
+        ("7,1,big", "7,one,big", ", row 4, column epoch", "whole number, not 'one'"),
+        ("7,1,big", "7,1.5,big", ", row 4, column epoch", "whole number, not '1.5'"),
+        ("7,1,big", "7,1,big,x", ", row 4", "has 8 cells where the header has 7"),
+        ("7,2,small", "7,3,small", ", row 5, column epoch", "3 follows on 1"),
+        ("7,2,small", "7,1,small", ", row 5, column epoch", "1 follows on 1"),
+        ("8,1,big", "8,2,big", ", row 6, column epoch", "not at 2"),
+        ("start_loss", "speed", ", column speed", "unknown column"),
+        ("start_loss", "loss", ", row 2, column loss", "twice"),
+        ("cluster", "where", ", row 2", "there is no column 'cluster'"),
+        ("1.25,0.5,", '1.25,0.5,"', ", row 4", "is no CSV"),
+    ],
+)
+def test_a_wrong_cell_is_found_with_its_row_and_column(file, old, new, place, message):
+    path = file(CSV.replace(old, new, 1))
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        read_traces(path)
+    assert caught.value.path == f"{path}{place}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("# only: this\n", "is empty"),
+        ("run,epoch,model,cluster,loss\n", "a header and no row"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+    ],
+)
+def test_a_file_without_traces_is_refused(file, text, message):
+    with pytest.raises(InvalidInputError, match=message):
+        read_traces(file(text))
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    for name in ("none.csv", "none.npz"):
+        with pytest.raises(InvalidInputError, match="cannot be read"):
+            read_traces(tmp_path / name)
+
+
+def plain(**changes):
+    columns = {"run": [1, 1], "epoch": [0, 1], "model": ["m", "m"], "cluster": ["c", "c"], "loss": [2.0, 1.0]}
+    return columns | changes
+
+
+def test_an_archive_of_plain_columns_is_read(tmp_path):
+    np.savez(tmp_path / "traces.npz", **plain(accuracy=[0.5, 0.75]))
+    traces = read_traces(tmp_path / "traces.npz")
+    assert traces.runs == ("1",)
+    assert traces.target("error_rate").tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "message"),
+    [
+        ({"loss": [2.0, np.nan]}, ", column loss, row 1", "finite"),
+        ({"loss": ["a", "b"]}, ", column loss", "not numbers"),
+        ({"loss": np.array([2, "x"], dtype=object)}, "", "no npz file of columns"),
+        ({"loss": [2.0]}, ", column loss", "has 1 rows"),
+        ({"speed": [1, 2]}, ", speed", "unknown array"),
+        ({"format": "depl-scenarios"}, ", format", "a 'depl-traces' file is needed"),
+        ({"version": 9}, ", version", "update one of them"),
+        ({"model": [0, 1], "model_names": ["m"]}, ", column model", "index without a name"),
+        ({"model_names": ["m"]}, ", column model", "not indices"),
+        ({"model": [0, 0], "model_names": [1.5]}, ", column model_names", "row of names"),
+        ({"loss_decimals": 3}, ", column loss", "not the whole numbers"),
+        ({"loss": [2, 1], "loss_decimals": 99}, ", column loss_decimals", "from 0 to 15"),
+        ({"provenance": "no"}, ", column provenance", "must be JSON"),
+        ({"provenance": "[1]"}, ", column provenance", "object of strings"),
+    ],
+)
+def test_a_wrong_archive_is_refused_with_the_place(tmp_path, changes, place, message):
+    path = tmp_path / "traces.npz"
+    np.savez(path, **plain(**changes))
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        read_traces(path)
+    assert caught.value.path == f"{path}{place}"
+
+
+def test_an_archive_without_a_column_or_that_is_none_is_refused(tmp_path, file):
+    columns = plain()
+    del columns["cluster"]
+    np.savez(tmp_path / "less.npz", **columns)
+    with pytest.raises(InvalidInputError, match="there is no column 'cluster'"):
+        read_traces(tmp_path / "less.npz")
+    with pytest.raises(InvalidInputError, match="is no npz file"):
+        read_traces(file(CSV, "text.npz"))
+    with zipfile.ZipFile(tmp_path / "broken.npz", "w") as archive:
+        archive.writestr("run.npy", b"not an array")
+    with pytest.raises(InvalidInputError, match="is no npz file of columns"):
+        read_traces(tmp_path / "broken.npz")
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, file):
+    traces = read_traces(file(CSV))
+    (tmp_path / "folder.npz").mkdir()
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        write_traces(tmp_path / "folder.npz", traces)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.npz", "traces.csv"]
