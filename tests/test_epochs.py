@@ -293,6 +293,8 @@ READERS = {
     # the rest of a run is an instance again, so its laws have to be written, not only read
     "models/observed_state.py": {"improvement", "InverseSqrtImprovement", "ConstantImprovement"}
     | {"Improvement", "TabledImprovement"},
+    # turns fitted curves into improvements
+    "models/estimation/fit.py": {"InverseSqrtImprovement", "ConstantImprovement"},
     "models/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
     # `Learning.switches` are loss steps of `depl.models.epochs`, not the laws of an instance
     "heuristics/loop/dual.py": {"switches"},

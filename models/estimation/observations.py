@@ -1,0 +1,144 @@
+"""What traces say about the two changes of a loss: improvements of epochs, jumps of switches.
+
+The improvement of epoch k is the loss at its start less the loss at its end; they differ from l(k-1) - l(k)
+only right after a switch. Where the loss was not evaluated between a switch and its first epoch, the two
+changes are seen as one: that improvement is then not observed, and the jump is estimated as the whole change
+plus the improvement that the fitted curve expects, which is right in the mean and counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.errors import InvalidInputError
+from depl.models.laws import FloatArray
+from depl.models.traces.table import Texts, Traces
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Traces as arrays of shape (runs, K), K the greatest epoch; NaN or "" where there is nothing.
+
+    Attributes
+    ----------
+    model, cluster : array of str
+        What was trained at epochs 1, ..., K, and where.
+    before, start, end : float array
+        l(k-1), the loss at the start of epoch k (after a switch), and l(k).
+    """
+
+    model: Texts
+    cluster: Texts
+    before: FloatArray
+    start: FloatArray
+    end: FloatArray
+
+    @property
+    def epochs(self) -> FloatArray:
+        """1, ..., K."""
+        return np.arange(1, self.end.shape[1] + 1, dtype=float)
+
+    @property
+    def switched(self) -> NDArray[np.bool_]:
+        """Whether the model of epoch k differs from that of epoch k - 1, shape (runs, K)."""
+        found = np.zeros(self.model.shape, dtype=bool)
+        found[:, 1:] = (self.model[:, 1:] != self.model[:, :-1]) & (self.model[:, 1:] != "")
+        return found
+
+    @property
+    def improvements(self) -> FloatArray:
+        """Start less end of every epoch [loss]."""
+        return np.asarray(self.start - self.end)
+
+    def combinations(self) -> list[tuple[str, str]]:
+        """The pairs of model and cluster that were trained, in the order of their first epochs."""
+        found = dict.fromkeys(
+            (str(model), str(place))
+            for column in range(self.model.shape[1])
+            for model, place in zip(self.model[:, column], self.cluster[:, column], strict=True)
+            if model
+        )
+        return list(found)
+
+    def switches_seen(self) -> list[tuple[str, str]]:
+        """The ordered pairs of models that were switched between."""
+        runs, columns = np.nonzero(self.switched)
+        pairs = zip(self.model[runs, columns - 1], self.model[runs, columns], strict=True)
+        return sorted({(str(previous), str(following)) for previous, following in pairs})
+
+    def improvements_of(self, model: str, cluster: str | None = None) -> FloatArray:
+        """The improvements of the epochs of one model (on one cluster), NaN elsewhere; shape (runs, K)."""
+        here = self.model == model
+        if cluster is not None:
+            here &= self.cluster == cluster
+        return np.where(here, self.improvements, np.nan)
+
+    def jumps_of(self, previous: str, following: str, expected: FloatArray | None = None) -> "Jumps":
+        """The loss changes of all switches between two models.
+
+        Parameters
+        ----------
+        expected : float array (K,), optional
+            Expected improvement of ``following`` at every epoch, for switches after which the loss was
+            not evaluated before training [loss].
+
+        Raises
+        ------
+        InvalidInputError
+            If such a switch occurs and ``expected`` is not given.
+        """
+        runs, columns = np.nonzero(self.switched & (self.model == following))
+        chosen = self.model[runs, columns - 1] == previous
+        runs, columns = runs[chosen], columns[chosen]
+        before, start = self.before[runs, columns], self.start[runs, columns]
+        unseen = np.isnan(start)
+        if unseen.any() and expected is None:
+            raise InvalidInputError(
+                f"after {int(unseen.sum())} of {unseen.size} switches from {previous!r} to {following!r} the "
+                "loss was not evaluated before training; give the expected improvement"
+            )
+        if expected is not None:
+            start = np.where(unseen, self.end[runs, columns] + expected[columns], start)
+        return Jumps(start - before, int(unseen.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Jumps:
+    """Loss changes of switches, and how many of them are estimated from the change with the epoch after."""
+
+    values: FloatArray
+    estimated: int
+
+
+def observe(traces: Traces, metric: str = "loss") -> Observations:
+    """Read the changes of a metric from traces.
+
+    Parameters
+    ----------
+    metric : str
+        ``loss`` or ``error_rate``.
+
+    Raises
+    ------
+    InvalidInputError
+        If the traces do not hold the metric, or no run trained.
+    """
+    end = traces.matrix(metric)
+    if end.shape[1] < 2:
+        raise InvalidInputError("no run has an epoch of training")
+    row = np.repeat(np.arange(len(traces.runs)), np.diff(traces.bounds))
+    start = np.full_like(end, np.nan)
+    start[row, traces.epoch] = traces.start(metric)
+    names = [np.full(end.shape, "", dtype=column.dtype) for column in (traces.model, traces.cluster)]
+    for name, column in zip(names, (traces.model, traces.cluster), strict=True):
+        name[row, traces.epoch] = column
+    return Observations(names[0][:, 1:], names[1][:, 1:], end[:, :-1], start[:, 1:], end[:, 1:])
+
+
+def pooled(parts: Sequence[FloatArray]) -> FloatArray:
+    """Rows of several arrays (runs, e) one below the other, filled up with NaN to the longest."""
+    longest = max(part.shape[1] for part in parts)
+    filled = [np.pad(part, ((0, 0), (0, longest - part.shape[1])), constant_values=np.nan) for part in parts]
+    return np.concatenate(filled)

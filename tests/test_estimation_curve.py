@@ -1,0 +1,192 @@
+"""A and B of eq. (8): exact recovery, scipy's least squares as a second road, what intervals cover."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares as by_scipy
+
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.curve import (
+    LEAST_RUNS_TO_RESAMPLE,
+    Bounds,
+    Curve,
+    curve_values,
+    epoch_sums,
+    fit_curve,
+    least_squares,
+    mean_ratio,
+    resampling_weights,
+)
+from depl.models.laws import FloatArray
+
+A, B, SHAPE = 2.0, 3.0, 35.6
+
+
+def drawn(rng: np.random.Generator, runs: int, epochs: int, first: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Improvements that follow eq. (8) with an inverse gamma X of mean 1, and their epochs."""
+    ks = np.arange(first, first + epochs, dtype=float)
+    ratios = (SHAPE - 1) / rng.standard_gamma(SHAPE, (runs, epochs))
+    return A / np.sqrt(ks + B) * ratios, ks
+
+
+@pytest.mark.parametrize("first", [1, 18])
+@pytest.mark.parametrize("offset", [-0.5, 0.0, 3.0, 40.0])
+def test_improvements_without_noise_give_their_curve_back(first: int, offset: float) -> None:
+    ks = np.arange(first, first + 20, dtype=float)
+    found = fit_curve(1.7 / np.sqrt(ks + offset)[None], ks, np.random.default_rng(0))
+    assert found.offset == pytest.approx(offset, abs=1e-5)
+    assert found.scale == pytest.approx(1.7, rel=1e-6)
+    assert found.offset_bounds.lower <= offset + 1e-5
+    assert found.offset_bounds.upper >= offset - 1e-5
+
+
+def test_two_numbers_per_epoch_are_fitted_by_their_means() -> None:
+    """Y = mean + and - 0.1: the residuals do not change the fit."""
+    ks = np.array([1.0, 2, 4, 7])
+    curve = 3 / np.sqrt(ks + 1)
+    found = fit_curve(np.stack([curve + 0.1, curve - 0.1]), ks, np.random.default_rng(0))
+    assert found.offset == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, ks = drawn(rng, 4, 25)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    scale, offset = (item[0] for item in least_squares(epoch_sums(values, ks, np.ones((1, 4)))))
+
+    def residuals(parameters: FloatArray) -> FloatArray:
+        errors = values - parameters[0] / np.sqrt(ks + parameters[1])
+        return np.asarray(errors[np.isfinite(errors)])
+
+    second = by_scipy(residuals, [1.0, 1.0], bounds=([-np.inf, -0.99], np.inf), xtol=1e-14, ftol=1e-14)
+    assert (residuals(np.array([scale, offset])) ** 2).sum() <= 2 * second.cost * (1 + 1e-10)
+    assert (scale, offset) == pytest.approx(second.x, rel=1e-3)
+
+
+def test_the_scale_is_the_one_with_mean_ratio_one() -> None:
+    values, ks = drawn(np.random.default_rng(1), 3, 30)
+    found = fit_curve(values, ks, np.random.default_rng(2))
+    assert (values / found.at(ks)).mean() == pytest.approx(1, rel=1e-12)
+    assert curve_values(ks, np.array([found.scale]), np.array([found.offset]))[0] == pytest.approx(
+        found.at(ks), rel=1e-15
+    )
+
+
+def test_an_improvement_that_does_not_decay_is_a_constant() -> None:
+    found = fit_curve(np.full((2, 12), 0.7), np.arange(1, 13), np.random.default_rng(0))
+    assert found.constant
+    assert found.scale == pytest.approx(0.7, rel=1e-14)
+    assert math.isinf(found.offset_bounds.upper)
+    assert found.at(np.array([1.0, 100.0])).tolist() == [found.scale, found.scale]
+
+
+def test_a_loss_that_rises_has_a_negative_scale() -> None:
+    values, ks = drawn(np.random.default_rng(1), 20, 30)
+    up = fit_curve(values, ks, np.random.default_rng(2))
+    down = fit_curve(-values, ks, np.random.default_rng(2))
+    assert down == Curve(
+        -up.scale,
+        up.offset,
+        Bounds(-up.scale_bounds.upper, -up.scale_bounds.lower),
+        up.offset_bounds,
+        0.95,
+        True,
+    )
+
+
+def test_a_constant_may_be_asked_for() -> None:
+    values, ks = drawn(np.random.default_rng(1), 30, 8)
+    found = fit_curve(values, ks, np.random.default_rng(2), constant=True)
+    assert found.constant
+    assert found.scale == values.mean()
+    assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
+    few = fit_curve(values[:2], ks, np.random.default_rng(2), constant=True)
+    half = 2.1314 * values[:2].std(ddof=1) / 4  # the .975 quantile of Student's t, 15 degrees of freedom
+    assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=1e-4)
+
+
+def test_the_order_of_epochs_and_epochs_nobody_saw_do_not_matter() -> None:
+    values, ks = drawn(np.random.default_rng(3), 12, 9)
+    order = np.array([4, 2, 0, 8, 7, 1, 3, 5, 6])
+    padded = np.concatenate([values[:, order], np.full((12, 1), np.nan)], axis=1)
+    first = fit_curve(values, ks, np.random.default_rng(4))
+    assert fit_curve(padded, [*ks[order], 50], np.random.default_rng(4)) == first
+
+
+def test_sums_count_what_was_seen_as_often_as_the_run_was_drawn() -> None:
+    values = np.array([[1.0, np.nan], [10.0, 100.0]])
+    found = epoch_sums(values, np.array([1.0, 2.0]), np.array([[2.0, 1.0], [0.0, 2.0]]))
+    assert found.counts.tolist() == [[3, 1], [2, 2]]
+    assert found.sums.tolist() == [[12, 100], [20, 200]]
+    weights = resampling_weights(7, np.random.default_rng(0), 50)
+    assert (weights.sum(axis=1) == 7).all()
+
+
+def test_the_mean_ratio_is_the_mean_of_all_ratios() -> None:
+    values, ks = drawn(np.random.default_rng(3), 2, 9)
+    sums = epoch_sums(values, ks, np.ones((1, 2)))
+    found = mean_ratio(sums, np.array([1.5]), np.array([2.5]))
+    assert found[0] == pytest.approx((values / (1.5 / np.sqrt(ks + 2.5))).mean(), rel=1e-14)
+
+
+def test_few_runs_are_profiled_and_many_resampled() -> None:
+    values, ks = drawn(np.random.default_rng(3), LEAST_RUNS_TO_RESAMPLE, 20)
+    few = fit_curve(values[1:], ks, np.random.default_rng(0))
+    many = fit_curve(values, ks, np.random.default_rng(0))
+    assert (few.resampled, many.resampled) == (False, True)
+    for found in (few, many):
+        assert found.offset_bounds.lower < found.offset < found.offset_bounds.upper
+        assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
+
+
+def test_the_profile_contains_exactly_the_offsets_with_a_small_sum_of_squares() -> None:
+    values, ks = drawn(np.random.default_rng(5), 1, 40)
+    found = fit_curve(values, ks, np.random.default_rng(0))
+
+    def least(offset: float) -> float:
+        decay = 1 / np.sqrt(ks + offset)
+        return float(((values[0] - values[0] @ decay / (decay @ decay) * decay) ** 2).sum())
+
+    limit = least(found.offset) * (1 + 4.098172 / 38)  # the .95 quantile of F(1, 38)
+    for end in (found.offset_bounds.lower, found.offset_bounds.upper):
+        assert least(end) == pytest.approx(limit, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_nineteen_of_twenty_intervals_contain_the_truth() -> None:
+    """300 data sets; a binomial count with p = .95 stays within [.915, .975] with probability .99."""
+    rng = np.random.default_rng(20261121)
+    inside = np.zeros((2, 2))
+    for _ in range(300):
+        for row, (runs, epochs) in enumerate([(40, 20), (1, 60)]):
+            found = fit_curve(*drawn(rng, runs, epochs), rng, resamples=499)
+            inside[row, 0] += found.scale_bounds.lower <= A <= found.scale_bounds.upper
+            inside[row, 1] += found.offset_bounds.lower <= B <= found.offset_bounds.upper
+    assert (inside[0] / 300 >= 0.9).all()  # percentile intervals are a little short
+    assert (inside[1] / 300 >= 0.9).all()  # the profile ignores that early errors are larger
+
+
+@pytest.mark.parametrize(
+    ("values", "epochs", "message"),
+    [
+        (np.ones(5), np.arange(1, 6), r"the shape \(runs, epochs\)"),
+        (np.ones((1, 5)), np.arange(1, 5), "for 4 epochs"),
+        (np.ones((1, 5)), np.arange(5), "counted from 1"),
+        (np.ones((1, 3)), [1, 2, 2], "the same one"),
+        (np.array([[1.0, np.inf, 1, 1]]), np.arange(1, 5), "finite"),
+        (np.ones((2, 2)), [1, 2], "at least 3 epochs and 4 improvements, not 2 and 4"),
+        (np.ones((1, 3)), [1, 2, 3], "not 3 and 3"),
+        (np.zeros((2, 4)), np.arange(1, 5), "does not move"),
+    ],
+)
+def test_improvements_without_a_curve_are_refused(values: FloatArray, epochs: object, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        fit_curve(values, epochs, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("confidence", [0, 1])
+def test_the_confidence_is_a_probability(confidence: float) -> None:
+    with pytest.raises(InvalidInputError, match="confidence"):
+        fit_curve(np.ones((2, 4)), np.arange(1, 5), np.random.default_rng(0), confidence=confidence)

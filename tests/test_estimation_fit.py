@@ -1,0 +1,183 @@
+"""Laws of an instance from known laws: what went in comes out, and nothing is left out in silence."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.models.epochs import loss_step
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.fit import SwitchFit, fit_improvement, fit_switch
+from depl.models.laws import Deterministic, Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.problem import Instance, Model, Switch
+
+KS = np.arange(1, 31, dtype=float)
+CURVE = 2 / np.sqrt(KS + 3)
+
+
+def improvements(seed: int, runs: int = 60, shape: float = 20.0) -> FloatArray:
+    """Eq. (8) with A = 2, B = 3 and an inverse gamma X of mean 1."""
+    rng = np.random.default_rng(seed)
+    return CURVE * ((shape - 1) / rng.standard_gamma(shape, (runs, KS.size)))
+
+
+def noisy(seed: int, runs: int = 40) -> FloatArray:
+    """Eq. (8) with a normal X of mean 1 and standard deviation .8: every tenth ratio is negative."""
+    return CURVE * np.random.default_rng(seed).normal(1, 0.8, (runs, KS.size))
+
+
+def test_the_papers_law_comes_back() -> None:
+    found = fit_improvement(improvements(1), KS, np.random.default_rng(2), resamples=99)
+    assert found.best == "inverse_gamma"
+    assert (found.runs, found.ratios.size, found.nonpositive) == (60, 1800, 0)
+    assert found.ratios.mean() == pytest.approx(1, rel=1e-12)
+    assert dict(found.law("inverse_gamma").parameters)["shape"] == pytest.approx(20, rel=0.08)
+    assert found.law("inverse_gamma").p_value > 0.05
+    assert found.law("normal").p_value == 0.01  # the least there is with 99 resamples
+    improvement = found.as_improvement()
+    assert isinstance(improvement, InverseSqrtImprovement)
+    assert isinstance(improvement.noise, InverseGamma)
+    assert improvement.noise.moments().mean == pytest.approx(1, rel=1e-14)
+    expected = [coefficient * law.moments().mean for coefficient, law in map(improvement.at, range(1, 31))]
+    # X has standard deviation .236: two standard errors of the mean of one epoch
+    assert expected == pytest.approx(CURVE, rel=2 * 0.236 / math.sqrt(60))
+
+
+def test_rescaling_the_mean_of_a_law_leaves_its_increments_as_they_were_fitted() -> None:
+    found = fit_improvement(improvements(1, runs=1), KS, np.random.default_rng(2), resamples=19)
+    parameters = dict(found.law("inverse_gamma").parameters)
+    improvement = found.as_improvement("inverse_gamma")
+    coefficient, noise = improvement.at(7)
+    scale = parameters["scale"] * float(found.curve.at(KS)[6])
+    fitted = InverseGamma(shape=parameters["shape"], scale=scale)
+    points = np.linspace(0.3, 1.0, 5)
+    assert noise.cdf(points / coefficient) == pytest.approx(fitted.cdf(points), rel=1e-10)
+
+
+def test_aic_is_twice_the_parameters_less_twice_the_log_likelihood() -> None:
+    found = fit_improvement(improvements(3, runs=2), KS, np.random.default_rng(2), resamples=19)
+    for item in found.laws:
+        assert item.aic == 4 - 2 * item.log_likelihood
+    assert found.best == min(found.laws, key=lambda item: item.aic).family
+
+
+def test_every_candidate_becomes_a_law_of_its_kind() -> None:
+    found = fit_improvement(improvements(3, runs=2), KS, np.random.default_rng(2), resamples=19)
+    kinds = {"inverse_gamma": InverseGamma, "lognormal": Lognormal, "normal": Normal, "empirical": Empirical}
+    for name, kind in kinds.items():
+        noise = found.as_improvement(name).noise
+        assert isinstance(noise, kind)
+        assert noise.moments().mean == pytest.approx(1, rel=1e-12)
+    assert found.as_improvement("deterministic").noise == Deterministic(value=1)
+    with pytest.raises(InvalidInputError, match="'student_t'; fitted are: inverse_gamma, lognormal, normal"):
+        found.as_improvement("student_t")
+
+
+def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them() -> None:
+    values = noisy(1)
+    found = fit_improvement(values, KS, np.random.default_rng(2), resamples=99)
+    count = int((values <= 0).sum())
+    assert 80 < count < 180
+    assert found.nonpositive == count
+    assert found.ratios.size == values.size
+    for name in ("inverse_gamma", "lognormal"):
+        law = found.law(name)
+        assert (law.excluded, law.aic, law.p_value) == (count, math.inf, 0.0)
+        with pytest.raises(InvalidInputError, match=f"excludes {count} of 1200 observed ratios"):
+            found.as_improvement(name)
+    assert found.best == "normal"
+    assert found.law("normal").p_value > 0.05
+
+
+def test_a_law_that_excludes_ratios_can_be_accepted_and_keeps_the_expected_improvement() -> None:
+    found = fit_improvement(noisy(1), KS, np.random.default_rng(2), resamples=19)
+    improvement = found.as_improvement("lognormal", accept_excluded=True)
+    assert isinstance(improvement, InverseSqrtImprovement)
+    assert improvement.scale == found.curve.scale
+    assert improvement.noise.moments().mean == pytest.approx(1, rel=1e-12)
+
+
+def test_losses_without_chance_are_deterministic() -> None:
+    found = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
+    assert (found.best, found.laws) == ("deterministic", ())
+    improvement = found.as_improvement()
+    assert improvement.at(9)[0] == pytest.approx(CURVE[8], rel=1e-6)
+    assert improvement.noise == Deterministic(value=1)
+    with pytest.raises(InvalidInputError, match="none, because nothing varies"):
+        found.as_improvement("normal")
+
+
+def test_a_constant_shape_gives_a_constant_improvement() -> None:
+    values = improvements(4) / CURVE
+    found = fit_improvement(values, KS, np.random.default_rng(2), resamples=19, constant=True)
+    improvement = found.as_improvement("inverse_gamma")
+    assert isinstance(improvement, ConstantImprovement)
+    assert improvement.scale == pytest.approx(1, rel=0.02)
+
+
+def test_a_rising_loss_takes_no_heavy_tail() -> None:
+    found = fit_improvement(-improvements(4, runs=3), KS, np.random.default_rng(2), resamples=19)
+    with pytest.raises(InvalidInputError, match="may not raise the loss"):
+        found.as_improvement("inverse_gamma")
+    assert found.as_improvement("normal").at(1)[0] < 0
+
+
+def test_jumps_are_student_t_or_normal() -> None:
+    rng = np.random.default_rng(1)
+    heavy = fit_switch(0.3 + 0.05 * rng.standard_t(3, 400), rng, resamples=99)
+    assert heavy.best == "student_t"
+    law = heavy.as_switch()
+    assert isinstance(law, StudentT)
+    assert law.location == pytest.approx(0.3, abs=0.01)
+    assert law.scale == pytest.approx(0.05, rel=0.15)
+    assert heavy.law("student_t").p_value > 0.05
+    thin = fit_switch(rng.normal(0.3, 0.05, 50), rng, resamples=19)
+    assert isinstance(thin.as_switch("normal"), Normal)
+    assert isinstance(thin.as_switch("empirical"), Empirical)
+    assert thin.as_switch("deterministic") == Deterministic(value=float(thin.jumps.mean()))
+
+
+def test_jumps_that_do_not_vary_are_deterministic() -> None:
+    found = fit_switch([0.3, 0.3], np.random.default_rng(0))
+    assert found.as_switch() == Deterministic(value=0.3)
+    assert fit_switch([0.0], np.random.default_rng(0)).as_switch() == Deterministic(value=0)
+
+
+def test_negative_jumps_are_counted_and_kept() -> None:
+    found = fit_switch([-0.1, 0.2, 0.3, 0.25, 0.1, 0.0], np.random.default_rng(0), resamples=19)
+    assert isinstance(found, SwitchFit)
+    assert (found.nonpositive, found.jumps.size) == (2, 6)
+    assert all(item.excluded == 0 for item in found.laws)
+
+
+@pytest.mark.parametrize("jumps", [[], [math.nan], [0.1, math.inf], [0.1, 0.2]])
+def test_jumps_that_cannot_be_fitted_are_refused(jumps: list[float]) -> None:
+    with pytest.raises(InvalidInputError):
+        fit_switch(jumps, np.random.default_rng(0))
+
+
+def test_fits_assemble_into_an_instance(steady: Instance) -> None:
+    rng = np.random.default_rng(1)
+    improvement = fit_improvement(improvements(1), KS, rng, resamples=19).as_improvement("inverse_gamma")
+    switch = fit_switch(rng.normal(0.3, 0.1, 50), rng, resamples=19).as_switch("student_t")
+    models = [Model(name=name, size=1, improvement=improvement) for name in ("net", "small")]
+    rows = [Switch(previous="net", following="small", law=switch)]
+    instance = steady.replace(models=models, switches=rows)
+    step = loss_step(instance, 5, 0, "net", "small", frozenset({"data"}))
+    assert step.terms[0].coefficient == pytest.approx(-2 / math.sqrt(8), rel=0.02)
+
+
+@pytest.mark.slow
+def test_the_test_of_the_whole_procedure_has_the_size_it_says() -> None:
+    """1000 curves of Fig. 4's length, K1 + K2 = 77 epochs, A and B fitted as well: 5 % are rejected."""
+    rng = np.random.default_rng(20261121)
+    ks = np.arange(1, 78, dtype=float)
+    rejected = printed = 0
+    for _ in range(1000):
+        values = 2 / np.sqrt(ks + 3) * (34.6 / rng.standard_gamma(35.6, (1, 77)))
+        law = fit_improvement(values, ks, rng, resamples=199).law("inverse_gamma")
+        rejected += law.p_value <= 0.05
+        printed += law.goodness.paper_p_value <= 0.05
+    assert 0.03 <= rejected / 1000 <= 0.07
+    assert printed <= 5
