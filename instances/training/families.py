@@ -1,0 +1,188 @@
+"""The families of traces: what is trained, and which schedule each seed follows.
+
+Even seeds follow one of three fixed plans in turn, so that a plan has many runs that differ by chance alone;
+odd seeds go through a design that varies both pruning factors and the switch epoch, without which plans that
+were never run cannot be predicted. Every run has 60 epochs: the edge cluster trains the first K_1, the
+far-edge cluster the rest with a model that is pruned as much or more.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from depl.instances.training import data
+from depl.instances.training.federated import Descent
+from depl.instances.training.layers import (
+    Attention,
+    Convolution,
+    Dense,
+    Depthwise,
+    Embed,
+    Layer,
+    MaximumPool,
+    Pointwise,
+    Shape,
+)
+from depl.instances.training.network import Network
+from depl.instances.training.runs import Epoch, Task
+from depl.models.errors import InvalidInputError
+
+EPOCHS = 60
+FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
+"""Pruning factors: those of Sec. VI-A of the paper, and .9."""
+SWITCH_EPOCHS = (5, 10, 17, 25, 40)
+"""K_1 of the design, the 17 of Fig. 4 among them."""
+PLANS = ((0.5, 0.75, 17), (0.25, 0.5, 25), (0.36, 0.9, 10))
+"""F_1, F_2 and K_1 of the plans that even seeds follow; the first is that of Fig. 4 (left)."""
+_DESIGN = tuple(
+    (first, second, switch)
+    for switch, (first, second) in product(SWITCH_EPOCHS, product(FACTORS, repeat=2))
+    if first <= second
+)
+_STRIDE = 31  # has no divisor in common with 75, so that few seeds are spread over the design too
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of run.
+
+    Attributes
+    ----------
+    name : str
+    summary : str
+        One line for people.
+    material : callable
+        Loads the data.
+    layers : callable
+        The layers for data of a shape and a number of classes.
+    descent : Descent
+    shipped : int
+        How many runs depl ships, seeds 0, 1, ...
+    """
+
+    name: str
+    summary: str
+    material: Callable[[], data.Material]
+    layers: Callable[[Shape, int], tuple[Layer, ...]]
+    descent: Descent
+    shipped: int
+
+    def task(self) -> Task:
+        """Load the data and lay out the network.
+
+        Raises
+        ------
+        InvalidInputError
+            If the data is not there.
+        """
+        material = self.material()
+        network = Network(material.shape, self.layers(material.shape, material.classes))
+        return Task(network, material, self.descent)
+
+    def schedule(self, seed: int) -> tuple[Epoch, ...]:
+        """What the run of this seed trains, epoch by epoch."""
+        turn = seed // 2
+        first, second, switch = (
+            _DESIGN[turn * _STRIDE % len(_DESIGN)] if seed % 2 else PLANS[turn % len(PLANS)]
+        )
+        return (Epoch(first, "edge"),) * switch + (Epoch(second, "far-edge"),) * (EPOCHS - switch)
+
+    def generator(self, seed: int) -> np.random.Generator:
+        """The generator of this seed; families have generators of their own."""
+        tag = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
+        return np.random.default_rng([tag, seed])
+
+
+def alexnet(shape: Shape, classes: int) -> tuple[Layer, ...]:
+    """Like AlexNet: convolutions with pooling between them, then dense layers."""
+    halvings = max(shape.side.bit_length() - 3, 0)
+    more = (Convolution(16), MaximumPool()) * halvings
+    return (Convolution(8), MaximumPool(), *more, Convolution(16), Dense(48), Dense(classes, linear=True))
+
+
+def mobilenet(shape: Shape, classes: int) -> tuple[Layer, ...]:
+    """Like MobileNet: windows channel by channel, then a mix of channels, each block half as wide."""
+    halvings = max(shape.side.bit_length() - 3, 0)
+    more = (Depthwise(stride=2), Pointwise(32)) * halvings
+    return (Convolution(12), *more, Depthwise(stride=2), Pointwise(48), Dense(classes, linear=True))
+
+
+def perceptron(shape: Shape, classes: int) -> tuple[Layer, ...]:
+    """Dense layers, for tables."""
+    return (Dense(24), Dense(16), Dense(classes, linear=True))
+
+
+def attention(shape: Shape, classes: int) -> tuple[Layer, ...]:
+    """One layer of self-attention with a mix of channels after it, for text; classes are the symbols."""
+    return (Embed(16, classes), Attention(), Pointwise(32), Pointwise(classes, linear=True))
+
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family(
+            "digits-alexnet",
+            "AlexNet-like, digits, learning rate .05",
+            data.digits,
+            alexnet,
+            Descent(0.05),
+            600,
+        ),
+        Family(
+            "digits-mobilenet",
+            "MobileNet-like, digits, learning rate .05",
+            data.digits,
+            mobilenet,
+            Descent(0.05),
+            600,
+        ),
+        Family(
+            "digits-alexnet-slow",
+            "AlexNet-like, digits, learning rate .02",
+            data.digits,
+            alexnet,
+            Descent(0.02),
+            100,
+        ),
+        Family(
+            "digits-mobilenet-slow",
+            "MobileNet-like, digits, learning rate .02",
+            data.digits,
+            mobilenet,
+            Descent(0.02),
+            100,
+        ),
+        Family(
+            "cells-perceptron",
+            "dense layers, measurements of cells",
+            data.breast_cancer,
+            perceptron,
+            Descent(0.05),
+            150,
+        ),
+        Family(
+            "zen-attention",
+            "self-attention, letters of the Zen of Python",
+            data.zen,
+            attention,
+            Descent(0.1, batch=16),
+            60,
+        ),
+    )
+}
+
+
+def family(name: str) -> Family:
+    """The family of that name.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none.
+    """
+    if name not in FAMILIES:
+        raise InvalidInputError(f"there is no family {name!r}; there are {', '.join(FAMILIES)}", ".family")
+    return FAMILIES[name]

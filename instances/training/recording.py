@@ -1,0 +1,134 @@
+"""Recording the runs of a family into a file of traces: resumable, whole at any time.
+
+Runs are named by their seeds. What the file holds already is not trained again; the file is written anew
+after every few runs, so that a process that is killed loses no more than those.
+"""
+
+import hashlib
+import importlib.metadata
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from depl.instances.training.families import Family
+from depl.instances.training.runs import Task, as_traces, train_run
+from depl.models.errors import InvalidInputError
+from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.table import Traces, joined
+
+CHUNK = 10
+"""Runs between two writings of the file."""
+_LIBRARIES = ("numpy", "numba", "scikit-learn")
+_FIXED = ("family", "data", "setup", "versions")
+
+
+class Recording(NamedTuple):
+    """What a call of `record` did.
+
+    Attributes
+    ----------
+    traces : Traces
+        What the file holds now; None where nothing was trained before an interrupt.
+    trained, kept : int
+        Runs that were trained, and runs asked for that were there already.
+    interrupted : bool
+    """
+
+    traces: Traces | None
+    trained: int
+    kept: int
+    interrupted: bool
+
+
+def record(
+    family: Family,
+    seeds: Sequence[int],
+    path: str | Path,
+    provenance: Mapping[str, str] | None = None,
+    step: Callable[[str], None] = lambda done: None,
+) -> Recording:
+    """Train the runs of some seeds into a file, those that it does not hold yet.
+
+    Parameters
+    ----------
+    family : Family
+    seeds : sequence of int
+    path : str or Path
+        Of the file; it is made or added to.
+    provenance : mapping of str to str, optional
+        More to say about where the traces come from, such as the command.
+    step : callable, optional
+        Told the name of every run that is trained.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is there and holds something else (other traces, or runs of another setup or of other
+        versions of the libraries, which would not be the same training), cannot be read or written; or if
+        the data is not there.
+    """
+    task = family.task()
+    known = {**described(family, task), **(provenance or {})}
+    held = _held(Path(path), known)
+    there = set(held.runs) if held else set()
+    missing = [seed for seed in dict.fromkeys(seeds) if str(seed) not in there]
+    kept = len(set(seeds)) - len(missing)
+    trained = 0
+    try:
+        for start in range(0, len(missing), CHUNK):
+            fresh: list[Traces] = []
+            try:
+                for seed in missing[start : start + CHUNK]:
+                    fresh.append(_trained(family, task, seed))
+                    step(str(seed))
+            finally:
+                if fresh:
+                    held = _ordered([held, *fresh] if held else fresh, known)
+                    trained += len(fresh)
+                    write_traces(path, held)
+    except KeyboardInterrupt:
+        return Recording(held, trained, kept, True)
+    return Recording(held, trained, kept, False)
+
+
+def described(family: Family, task: Task) -> dict[str, str]:
+    """What fixes the runs of a family: its name, data and setup, and the libraries that train it."""
+    setup = repr((task.network, task.descent, task.clusters, task.clients, task.concentration))
+    return {
+        "family": family.name,
+        "summary": family.summary,
+        "data": task.material.source,
+        "setup": hashlib.sha256(setup.encode()).hexdigest()[:16],
+        "versions": ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES),
+    }
+
+
+def _trained(family: Family, task: Task, seed: int) -> Traces:
+    schedule = family.schedule(seed)
+    return as_traces([str(seed)], [schedule], [train_run(task, schedule, family.generator(seed))])
+
+
+def _held(path: Path, known: Mapping[str, str]) -> Traces | None:
+    if not path.exists():
+        return None
+    traces = read_traces(path)
+    for name in _FIXED:
+        if traces.provenance.get(name) != known[name]:
+            there = traces.provenance.get(name, "nothing")
+            message = f"its {name} is {there!r}, not {known[name]!r}; choose another file"
+            raise InvalidInputError(message, str(path))
+    return traces
+
+
+def _ordered(parts: Sequence[Traces], provenance: Mapping[str, str]) -> Traces:
+    traces = joined(parts, provenance)
+    return traces.select(np.argsort([int(name) for name in traces.runs], kind="stable"))
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"
