@@ -1,0 +1,231 @@
+"""One answer to the question whether the paper's independent law may be used for these traces, with reasons.
+
+`diagnose` fits the law of every model, tests the increments of whole runs and of the stages of every model
+for independence, and says what a promised violation would really be. The verdict rests on the variance
+ratio (`depl.models.estimation.independence`): that of whole runs must lie in [.7, 1.5], and no model may have
+stages whose ratio lies outside with its whole interval, because plans are put together from stages.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.combinations import TracesFit, fit_traces
+from depl.models.estimation.dependence import Dependence, normal_violation, variance_ratio
+from depl.models.estimation.goodness import RESAMPLES
+from depl.models.estimation.independence import USABLE, Independence, independence
+from depl.models.estimation.observations import Observations, observe
+from depl.models.laws import FloatArray
+from depl.models.traces.table import Traces
+
+FEW_RUNS = 30
+"""With fewer runs the variance ratio is uncertain by half or more."""
+
+NOMINAL = (0.1, 0.05, 0.01)
+REFERENCE_AUTOCORRELATION, REFERENCE_SHARED = 0.3, 0.1
+
+_SIGNIFICANCE = 0.01
+_NOTABLE_MEAN = 0.1
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What becomes of one promised violation probability, for normal increments.
+
+    Attributes
+    ----------
+    nominal : float
+        As computed under independence.
+    measured : float
+        At the variance ratio of these runs.
+    autoregressive : float
+        With the measured correlation of neighbouring increments, AR(1).
+    reference_autoregressive, reference_shared : float
+        With AR(1) of .3, and with a shared factor of .1, whatever was measured.
+    """
+
+    nominal: float
+    measured: float
+    autoregressive: float
+    reference_autoregressive: float
+    reference_shared: float
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What traces say about the independent law.
+
+    Attributes
+    ----------
+    fit : TracesFit
+        The law of every model and switch.
+    whole : Independence
+        Of the increments of whole runs.
+    stages : mapping of str to Independence
+        Of the increments between a switch to a model and the next switch, by model.
+    promises : tuple of Promise
+        For some violation probabilities.
+    usable : bool
+        The verdict.
+    warnings : tuple of str
+        Why not, or what else stands out; empty if nothing does.
+    """
+
+    fit: TracesFit
+    whole: Independence
+    stages: Mapping[str, Independence]
+    promises: tuple[Promise, ...]
+    usable: bool
+    warnings: tuple[str, ...]
+
+
+def diagnose(
+    traces: Traces, rng: np.random.Generator, metric: str = "loss", resamples: int = RESAMPLES
+) -> Diagnosis:
+    """Fit the paper's law to traces and judge whether it may be used.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Of all resamples and permutations.
+    metric : str
+        ``loss``, or ``error_rate`` in its place.
+    resamples : int
+        For every interval and p-value.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than three runs share their schedule with another one, or nothing varies.
+    """
+    seen = observe(traces, metric)
+    groups = [np.asarray(rows) for rows in traces.by_schedule().values()]
+    whole = independence([_whole_runs(seen, rows) for rows in groups], rng, resamples)
+    stages, unjudged = {}, {}
+    for model in dict.fromkeys(model for model, _ in seen.combinations()):
+        blocks = [block for rows in groups for block in _stages(seen, rows, model)]
+        try:
+            stages[model] = independence(blocks, rng, resamples)
+        except InvalidInputError as error:
+            unjudged[model] = str(error)
+    fit = fit_traces(traces, rng, metric=metric, resamples=resamples)
+    clear = [model for model, found in stages.items() if _clearly_outside(found)]
+    notes = [*_about_dependence(whole, stages, clear), *_about_fits(fit)]
+    notes += [f"stages of {model} are not judged: {reason}" for model, reason in unjudged.items()]
+    return Diagnosis(
+        fit=fit,
+        whole=whole,
+        stages=MappingProxyType(stages),
+        promises=tuple(_promise(nominal, whole) for nominal in NOMINAL),
+        usable=whole.usable and not clear,
+        warnings=tuple(notes),
+    )
+
+
+def _whole_runs(seen: Observations, rows: NDArray[np.int64]) -> FloatArray:
+    """l(0), l(1), ... of runs of one schedule; from l(1) where l(0) was not kept."""
+    losses = np.column_stack([seen.before[rows, :1], seen.end[rows]])
+    kept = np.isfinite(losses).all(axis=0)
+    return np.asarray(losses[:, kept])
+
+
+def _stages(seen: Observations, rows: NDArray[np.int64], model: str) -> Iterator[FloatArray]:
+    """Losses from the start to the end of every stage of at least two epochs that trains ``model``."""
+    names = seen.model[rows[0]].tolist()
+    column = 0
+    for name, group in groupby(names):
+        length = len(list(group))
+        first, last = column, column + length
+        column = last
+        if name != model or length < 2:
+            continue
+        losses = np.column_stack([seen.start[rows, first], seen.end[rows, first:last]])
+        kept = np.isfinite(losses).all(axis=0)
+        yield np.asarray(losses[:, kept])
+
+
+def _clearly_outside(found: Independence) -> bool:
+    return found.bounds.upper < USABLE[0] or found.bounds.lower > USABLE[1]
+
+
+def _promise(nominal: float, whole: Independence) -> Promise:
+    def under(kind: Dependence, correlation: float) -> float:
+        return normal_violation(nominal, variance_ratio(whole.deviations, kind, correlation))
+
+    neighbours = whole.autocorrelations[0].value if whole.autocorrelations else 0.0
+    return Promise(
+        nominal=nominal,
+        measured=whole.violation(nominal),
+        autoregressive=under(Dependence.AUTOREGRESSIVE, neighbours),
+        reference_autoregressive=under(Dependence.AUTOREGRESSIVE, REFERENCE_AUTOCORRELATION),
+        reference_shared=under(Dependence.SHARED, REFERENCE_SHARED),
+    )
+
+
+def _about_dependence(
+    whole: Independence, stages: Mapping[str, Independence], clear: list[str]
+) -> Iterator[str]:
+    ratio, bounds = whole.variance_ratio.value, whole.bounds
+    if whole.runs < FEW_RUNS:
+        yield f"only {whole.runs} runs share their schedule: the variance ratio is uncertain by half or more"
+    if not whole.usable:
+        yield (
+            f"the independent law must not be used: whole runs vary {ratio:.2g} times as much as independent "
+            f"increments would (95 % interval {bounds.lower:.2g} to {bounds.upper:.2g}); {_meaning(whole)}"
+        )
+    elif bounds.lower < USABLE[0] or bounds.upper > USABLE[1]:
+        yield (
+            f"the variance ratio {ratio:.2g} is usable, but its interval, {bounds.lower:.2g} to "
+            f"{bounds.upper:.2g}, reaches beyond {USABLE[0]:g} to {USABLE[1]:g}: more runs are needed"
+        )
+    for model in clear:
+        found = stages[model]
+        yield (
+            "the independent law must not be used after a switch or from a known loss: stages of "
+            f"{model} have the variance ratio {found.variance_ratio.value:.2g}; {_meaning(found)}"
+        )
+    start = whole.start_correlation
+    if start is not None and start.p_value <= _SIGNIFICANCE:
+        yield (
+            f"the first loss has a correlation of {start.value:.2f} with the improvement after it "
+            f"(p = {start.p_value:.3f}): losses {'forget' if start.value > 0 else 'amplify'} where they began"
+        )
+    first = whole.autocorrelations[0] if whole.autocorrelations else None
+    if first is not None and first.p_value <= _SIGNIFICANCE:
+        yield f"neighbouring increments have a correlation of {first.value:.2f} (p = {first.p_value:.3f})"
+
+
+def _meaning(found: Independence) -> str:
+    if found.variance_ratio.value > 1:
+        return f"a promised violation of 1 % is about {100 * found.violation(0.01):.2g} % in truth"
+    return "it puts quantiles too far out and calls targets unreachable that are reached"
+
+
+def _about_fits(fit: TracesFit) -> Iterator[str]:
+    for key, found in fit.improvements.items():
+        if found.nonpositive:
+            share = 100 * found.nonpositive / found.ratios.size
+            yield (
+                f"{key}: {found.nonpositive} of {found.ratios.size} ratios ({share:.2g} %) are not positive, "
+                "which inverse gamma and lognormal laws exclude"
+            )
+        if found.laws and found.law(found.best).p_value <= _SIGNIFICANCE:
+            p_value = found.law(found.best).p_value
+            yield f"{key}: no candidate law fits the ratios (the best, {found.best}, has p = {p_value:.3f})"
+        if abs(found.curve.mean_ratio - 1) > _NOTABLE_MEAN:
+            yield (
+                f"{key}: the mean ratio along the least-squares curve is {found.curve.mean_ratio:.2f}, not "
+                "1: the improvements do not decay as A / sqrt(k + B)"
+            )
+    yield from (f"{name} is not fitted: {reason}" for name, reason in fit.refused.items())
+    for (previous, following), count in fit.estimated_jumps.items():
+        if count:
+            yield (
+                f"{previous} -> {following}: {count} jumps are estimated from the loss after the next epoch, "
+                "which adds the spread of that epoch to theirs"
+            )

@@ -1,0 +1,131 @@
+"""The variance ratio by hand, and runs that are independent, autoregressive, shared and mean-reverting."""
+
+import numpy as np
+import pytest
+
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.independence import LAGS, USABLE, independence
+from depl.models.laws import FloatArray
+
+
+def losses_of(increments: FloatArray, start: FloatArray | float = 10.0) -> FloatArray:
+    """l(k) = l(0) less the first k increments."""
+    begin = np.broadcast_to(start, len(increments))[:, None]
+    return np.concatenate([begin, begin - np.cumsum(increments, axis=1)], axis=1)
+
+
+def autoregressive(rng: np.random.Generator, runs: int, epochs: int, phi: float) -> FloatArray:
+    noise = rng.normal(size=(runs, epochs))
+    found = noise.copy()
+    for k in range(1, epochs):
+        found[:, k] = phi * found[:, k - 1] + np.sqrt(1 - phi**2) * noise[:, k]
+    return 1 + 0.1 * found
+
+
+def test_the_ratio_of_three_runs_by_hand() -> None:
+    """Increments (1, 1), (-1, 1), (0, -2): columns have sums of squares 2 and 6, rows sum to 2, 0, -2."""
+    found = independence([losses_of(np.array([[1.0, 1], [-1, 1], [0, -2]]))], np.random.default_rng(0), 99)
+    assert found.variance_ratio.value == pytest.approx(8 / 8, rel=1e-12)
+    assert (found.runs, found.epochs) == (3, 2)
+    assert found.deviations == pytest.approx((1, np.sqrt(3)))
+    assert found.autocorrelations[0].value == pytest.approx(0, abs=1e-12)
+    assert found.start_correlation is None
+
+
+def test_a_mean_that_differs_between_epochs_and_schedules_is_no_dependence() -> None:
+    block = np.array([[1.0, 1], [-1, 1], [0, -2]])
+    means = np.array([[5.0, 9], [2, 3]])
+    moved = [losses_of(block + means[0]), losses_of(block - means[1], start=4.0)]
+    found = independence(moved, np.random.default_rng(0), 99)
+    assert found.variance_ratio.value == pytest.approx(1, rel=1e-12)
+    assert found.runs == 6
+
+
+def test_a_factor_of_the_run_adds_up() -> None:
+    """Every run repeats its own increment: the sum varies 4**2 / 4 times as much as independent ones."""
+    factor = np.random.default_rng(1).normal(size=(50, 1))
+    found = independence([losses_of(np.repeat(factor, 4, axis=1))], np.random.default_rng(0), 199)
+    assert found.variance_ratio.value == pytest.approx(4, rel=1e-10)
+    assert found.bounds.lower == pytest.approx(4, rel=1e-10)
+    assert found.variance_ratio.p_value == 2 / 200
+    assert [item.value for item in found.autocorrelations] == pytest.approx([1, 1, 1])
+    assert not found.usable
+    assert found.violation(0.01) == pytest.approx(0.122, abs=1e-3)  # Phi(-2.326 / 2)
+
+
+def test_independent_increments_may_be_used() -> None:
+    rng = np.random.default_rng(2)
+    found = independence([losses_of(rng.gamma(9, 0.1, (200, 30)), rng.normal(9, 1, 200))], rng)
+    assert USABLE[0] < found.bounds.lower < 1 < found.bounds.upper < USABLE[1]
+    assert found.usable
+    assert found.start_correlation is not None
+    for item in (found.variance_ratio, found.start_correlation, *found.autocorrelations):
+        assert item.p_value > 0.01
+    assert len(found.autocorrelations) == LAGS
+
+
+def test_autoregressive_increments_are_told_by_their_correlations() -> None:
+    rng = np.random.default_rng(3)
+    found = independence([losses_of(autoregressive(rng, 300, 30, 0.3))], rng, 199)
+    assert found.variance_ratio.value == pytest.approx(1.82, rel=0.15)
+    assert not found.usable
+    assert [item.value for item in found.autocorrelations[:2]] == pytest.approx([0.3, 0.09], abs=0.03)
+    assert found.autocorrelations[0].p_value == 2 / 200
+
+
+def test_losses_that_forget_their_start_have_a_small_ratio() -> None:
+    """l(k) = 1 + .5 (l(k-1) - 1) + noise: the first loss is worked off by the improvements after it."""
+    rng = np.random.default_rng(4)
+    losses = np.empty((200, 21))
+    losses[:, 0] = 5 + 0.3 * rng.normal(size=200)
+    for k in range(1, 21):
+        losses[:, k] = 0.5 + 0.5 * losses[:, k - 1] + 0.1 * rng.normal(size=200)
+    found = independence([losses], rng, 199)
+    assert found.variance_ratio.value < USABLE[0]
+    assert not found.usable
+    assert found.start_correlation is not None
+    assert found.start_correlation.value > 0.8
+    assert found.start_correlation.p_value == 2 / 200
+
+
+def test_schedules_of_different_length_count_together() -> None:
+    rng = np.random.default_rng(5)
+    blocks = [losses_of(rng.normal(1, 0.1, (20, epochs))) for epochs in (4, 9, 12)]
+    found = independence([*blocks, losses_of(rng.normal(1, 5, (1, 12)))], rng, 99)
+    assert (found.runs, found.epochs) == (60, 12)
+    assert found.deviations == pytest.approx(np.full(12, 0.1), rel=0.4)
+
+
+def test_two_epochs_of_a_single_increment_have_no_correlation_to_tell() -> None:
+    found = independence([np.array([[3.0, 1], [3, 2], [3, 1.5]])], np.random.default_rng(0), 19)
+    assert found.autocorrelations == ()
+    assert found.variance_ratio.value == 1
+    assert found.variance_ratio.p_value == 1
+
+
+@pytest.mark.parametrize(
+    ("losses", "message"),
+    [
+        ([np.ones((1, 5)), np.ones((1, 5))], "0 of them are too few"),
+        ([np.ones((2, 5))], "2 of them are too few"),
+        ([np.array([[1, 2], [1, np.nan], [1, 3]])], "finite"),
+        ([np.tile([3.0, 2, 1.7], (4, 1))], "nothing varies"),
+    ],
+)
+def test_runs_that_tell_nothing_are_refused(losses: list[FloatArray], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        independence(losses, np.random.default_rng(0), 9)
+
+
+@pytest.mark.slow
+def test_permutation_tests_reject_five_per_cent_of_independent_runs() -> None:
+    """1000 sets of 25 runs with 8 lognormal increments; the p-values are exact up to their 99 steps."""
+    rng = np.random.default_rng(20261121)
+    rejected = np.zeros(3)
+    for _ in range(1000):
+        increments = rng.lognormal(0, 0.7, (25, 8)) / np.sqrt(np.arange(1, 9))
+        found = independence([losses_of(increments, rng.normal(9, 1, 25))], rng, 199)
+        assert found.start_correlation is not None
+        items = (found.variance_ratio, found.start_correlation, found.autocorrelations[0])
+        rejected += [item.p_value <= 0.05 for item in items]
+    assert ((rejected / 1000 >= 0.03) & (rejected / 1000 <= 0.07)).all()
