@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import depl
-from depl.commands import check, demo, explain, front, instances, replan, solve
+from depl.commands import check, demo, explain, front, instances, replan, solve, train
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.models.errors import DeplError
 
@@ -25,6 +25,7 @@ _COMMANDS = {
     "front": front,
     "replan": replan,
     "instances": instances,
+    "train": train,
 }
 _EPILOG = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails;

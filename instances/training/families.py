@@ -174,6 +174,14 @@ FAMILIES = {
     )
 }
 
+CIFAR = {"cifar-alexnet": alexnet, "cifar-mobilenet": mobilenet}
+"""Families whose data the user has to bring, with their layers."""
+
+
+def cifar_family(name: str, material: Callable[[], data.Material]) -> Family:
+    """One of `CIFAR`, whose data ``material`` loads (`depl.instances.training.cifar`)."""
+    return Family(name, f"{name.split('-')[1]}-like, CIFAR-10", material, CIFAR[name], Descent(0.05), 0)
+
 
 def family(name: str) -> Family:
     """The family of that name.

@@ -7,13 +7,14 @@ after every few runs, so that a process that is killed loses no more than those.
 import hashlib
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from depl.instances.training.families import Family
-from depl.instances.training.runs import Task, as_traces, train_run
+from depl.instances.training.runs import DECIMALS, Epoch, Task, as_traces, model_name, train_run
 from depl.models.errors import InvalidInputError
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces, joined
@@ -21,7 +22,7 @@ from depl.models.traces.table import Traces, joined
 CHUNK = 10
 """Runs between two writings of the file."""
 _LIBRARIES = ("numpy", "numba", "scikit-learn")
-_FIXED = ("family", "data", "setup", "versions")
+_FIXED = ("family", "data", "setup", "schedule", "versions")
 
 
 class Recording(NamedTuple):
@@ -48,6 +49,7 @@ def record(
     path: str | Path,
     provenance: Mapping[str, str] | None = None,
     step: Callable[[str], None] = lambda done: None,
+    schedule: Sequence[Epoch] | None = None,
 ) -> Recording:
     """Train the runs of some seeds into a file, those that it does not hold yet.
 
@@ -61,16 +63,18 @@ def record(
         More to say about where the traces come from, such as the command.
     step : callable, optional
         Told the name of every run that is trained.
+    schedule : sequence of Epoch, optional
+        What every run trains, such as the epochs of a plan; by default what the family has for its seed.
 
     Raises
     ------
     InvalidInputError
-        If the file is there and holds something else (other traces, or runs of another setup or of other
-        versions of the libraries, which would not be the same training), cannot be read or written; or if
-        the data is not there.
+        If the file is there and holds something else (other traces, or runs of another setup or schedule or
+        of other versions of the libraries, which would not be the same training), cannot be read or written;
+        if the data is not there; or if the schedule cannot be trained.
     """
     task = family.task()
-    known = {**described(family, task), **(provenance or {})}
+    known = {**described(family, task, schedule), **(provenance or {})}
     held = _held(Path(path), known)
     there = set(held.runs) if held else set()
     missing = [seed for seed in dict.fromkeys(seeds) if str(seed) not in there]
@@ -81,33 +85,40 @@ def record(
             fresh: list[Traces] = []
             try:
                 for seed in missing[start : start + CHUNK]:
-                    fresh.append(_trained(family, task, seed))
+                    fresh.append(_trained(family, task, seed, schedule))
                     step(str(seed))
             finally:
                 if fresh:
                     held = _ordered([held, *fresh] if held else fresh, known)
                     trained += len(fresh)
-                    write_traces(path, held)
+                    write_traces(path, held, DECIMALS if Path(path).suffix == ".npz" else None)
     except KeyboardInterrupt:
         return Recording(held, trained, kept, True)
     return Recording(held, trained, kept, False)
 
 
-def described(family: Family, task: Task) -> dict[str, str]:
-    """What fixes the runs of a family: its name, data and setup, and the libraries that train it."""
+def described(family: Family, task: Task, schedule: Sequence[Epoch] | None = None) -> dict[str, str]:
+    """What fixes runs of a family: its name, data and setup, the schedule, and the libraries that train."""
     setup = repr((task.network, task.descent, task.clusters, task.clients, task.concentration))
     return {
         "family": family.name,
         "summary": family.summary,
         "data": task.material.source,
         "setup": hashlib.sha256(setup.encode()).hexdigest()[:16],
+        "schedule": "of the family" if schedule is None else _told(schedule),
         "versions": ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES),
     }
 
 
-def _trained(family: Family, task: Task, seed: int) -> Traces:
-    schedule = family.schedule(seed)
-    return as_traces([str(seed)], [schedule], [train_run(task, schedule, family.generator(seed))])
+def _trained(family: Family, task: Task, seed: int, schedule: Sequence[Epoch] | None) -> Traces:
+    epochs = family.schedule(seed) if schedule is None else schedule
+    return as_traces([str(seed)], [epochs], [train_run(task, epochs, family.generator(seed))])
+
+
+def _told(schedule: Sequence[Epoch]) -> str:
+    """The stages of a schedule in words: ``17 x pruned-50 on edge, 43 x pruned-75 on far-edge``."""
+    stages = [(epoch, len(list(epochs))) for epoch, epochs in groupby(schedule)]
+    return ", ".join(f"{count} x {model_name(epoch.factor)} on {epoch.cluster}" for epoch, count in stages)
 
 
 def _held(path: Path, known: Mapping[str, str]) -> Traces | None:

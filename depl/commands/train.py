@@ -1,0 +1,171 @@
+"""``depl train``: train small networks for real and record their losses as traces."""
+
+import argparse
+import functools
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from depl.benchmarks.machine import source_commit
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import add_json, positive_count, read_plan, require_writable, seed
+from depl.commands.progress import Bar
+from depl.commands.table import fields
+from depl.instances.training.cifar import cifar10
+from depl.instances.training.families import CIFAR, FAMILIES, Family, cifar_family, family
+from depl.instances.training.recording import Recording, record
+from depl.instances.training.runs import Epoch, pruning_factor
+from depl.models.errors import InvalidInputError
+from depl.models.plan import Plan
+from depl.models.traces.table import Traces
+from depl.models.wording import counted, number
+
+HELP = "train small networks for real and record their losses as traces"
+
+_FRESH = 10**6
+"""Seeds from here on are for runs of plans; those below are the families' own."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    names = ", ".join((*FAMILIES, *CIFAR))
+    parser.add_argument("--family", metavar="NAME", required=True, help=f"what to train: {names}")
+    parser.add_argument(
+        "--runs", metavar="N", type=positive_count, default=100, help="how many runs; default: 100"
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="S",
+        type=seed,
+        help="of the first run, the others follow; default: 0, with --plan a number made of the plan",
+    )
+    parser.add_argument(
+        "--plan",
+        metavar="PLAN",
+        help="train what this plan does epoch by epoch; each cluster on all of its own data",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where CIFAR-10 lies, for the families that begin with cifar"
+    )
+    parser.add_argument(
+        "--images", metavar="N", type=positive_count, help="of CIFAR-10, keep so many; default: all"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        required=True,
+        help="the file of traces, npz or CSV; runs that it holds already are not trained again",
+    )
+    add_json(parser, "what was done")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Train what the file lacks; stopped by the user, keep what is there."""
+    require_writable(options.out)
+    chosen = _family(options)
+    plan = None if options.plan is None else read_plan(options.plan)
+    schedule = None if plan is None else _schedule(plan, options.plan)
+    first = options.seed if options.seed is not None else _first_seed(plan)
+    seeds = range(first, first + options.runs)
+    with Bar("training", len(seeds)) as bar:
+        done = record(chosen, seeds, options.out, _provenance(options, first), bar.step, schedule)
+    content = _content(chosen, seeds, done, options.out)
+    return Answer(_text(content), _code(done), as_json(content), _aside(done, options.out))
+
+
+def _family(options: argparse.Namespace) -> Family:
+    if options.family not in CIFAR:
+        for name in ("folder", "images"):
+            if getattr(options, name) is not None:
+                message = f"is for {' and '.join(CIFAR)} alone, not for {options.family}"
+                raise InvalidInputError(message, f"--{name}")
+        return family(options.family)
+    if options.folder is None:
+        raise InvalidInputError(f"{options.family} needs the folder of CIFAR-10", "--folder")
+    return cifar_family(options.family, functools.partial(cifar10, options.folder, options.images))
+
+
+def _schedule(plan: Plan, path: str) -> Sequence[Epoch]:
+    """The pruning factor and the cluster of every epoch of a plan."""
+    epochs = []
+    for index, epoch in enumerate(plan.epochs):
+        try:
+            epochs.append(Epoch(pruning_factor(epoch.model), epoch.cluster))
+        except InvalidInputError as error:
+            raise InvalidInputError(error.message, f"{path}: $.epochs[{index}].model") from error
+    return tuple(epochs)
+
+
+def _first_seed(plan: Plan | None) -> int:
+    """Made of the plan, so that nobody can have seen the runs when the plan was chosen."""
+    if plan is None:
+        return 0
+    digest = hashlib.sha256(plan.to_json().encode()).digest()
+    return _FRESH * (1 + int.from_bytes(digest[:4], "big"))
+
+
+def _provenance(options: argparse.Namespace, first: int) -> dict[str, str]:
+    words = [f"--family {options.family}", f"--runs {options.runs}", f"--seed {first}"]
+    words += [] if options.images is None else [f"--images {options.images}"]
+    words += [] if options.plan is None else ["--plan PLAN"]
+    commit = source_commit()
+    told = {"command": " ".join(["depl train", *words])}
+    return (
+        told if commit is None else {**told, "commit": commit.id + (" and changes" if commit.dirty else "")}
+    )
+
+
+def _content(chosen: Family, seeds: range, done: Recording, path: str) -> dict[str, object]:
+    content: dict[str, object] = {
+        "family": chosen.name,
+        "summary": chosen.summary,
+        "seeds": [seeds.start, seeds.stop - 1],
+        "trained": done.trained,
+        "kept": done.kept,
+        "interrupted": done.interrupted,
+        "out": path,
+        "runs": 0,
+    }
+    return content if done.traces is None else content | _figures(done.traces)
+
+
+def _figures(traces: Traces) -> dict[str, object]:
+    """Final losses of all runs in the file, whatever their schedules."""
+    last = traces.bounds[1:] - 1
+    loss, rate = traces.loss[last], traces.target("error_rate")[last]
+    return {
+        "runs": len(traces.runs),
+        "epochs": int(traces.last_epochs.max()),
+        "median_final_loss": float(np.median(loss)),
+        "largest_final_loss": float(loss.max()),
+        "median_final_error_rate": float(np.median(rate)),
+    }
+
+
+def _text(content: dict[str, object]) -> str:
+    pairs = [(str(content["family"]), str(content["summary"]))]
+    pairs += [(name.replace("_", " "), _shown(content[name])) for name in list(content)[2:]]
+    return fields(pairs)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, list):
+        return " to ".join(map(str, value))
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _aside(done: Recording, path: str) -> str:
+    said = f"{counted(done.trained, 'run')} trained, {done.kept} there already"
+    if done.interrupted:
+        return f"{said}; stopped before the rest. The same command goes on with {path}"
+    return f"{said}; written to {path}"
+
+
+def _code(done: Recording) -> ExitCode:
+    if not done.interrupted:
+        return ExitCode.ANSWERED
+    return ExitCode.NOTHING if done.traces is None else ExitCode.STOPPED

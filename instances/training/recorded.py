@@ -1,0 +1,37 @@
+"""The traces that depl ships: recorded by `depl.instances.training.recording`, one file per family.
+
+Losses and error rates are kept to five decimals. The provenance of each file says by which command, commit
+and versions it was made; the runs are named by their seeds.
+"""
+
+from importlib import resources
+
+from depl.models.errors import InvalidInputError
+from depl.models.traces.files import read_traces
+from depl.models.traces.table import Traces
+
+_FOLDER = resources.files("depl.instances") / "data" / "traces"
+
+
+def recorded_families() -> tuple[str, ...]:
+    """Names of the families of which traces are shipped, sorted."""
+    return tuple(sorted(path.name.removesuffix(".npz") for path in _FOLDER.iterdir() if _is_trace(path.name)))
+
+
+def recorded_traces(family: str) -> Traces:
+    """The shipped traces of a family.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are none of that name.
+    """
+    known = recorded_families()
+    if family not in known:
+        raise InvalidInputError(f"there are no traces of {family!r}; there are {', '.join(known)}", ".family")
+    with resources.as_file(_FOLDER / f"{family}.npz") as path:
+        return read_traces(path)
+
+
+def _is_trace(name: str) -> bool:
+    return name.endswith(".npz") and not name.startswith(".")

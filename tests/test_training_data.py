@@ -1,0 +1,39 @@
+"""Data to learn from: sizes, what is held out, and the text of the Zen of Python."""
+
+import numpy as np
+
+from depl.instances.training.data import breast_cancer, digits, zen
+
+
+def test_every_fourth_digit_is_held_out():
+    from sklearn.datasets import load_digits
+
+    material = digits()
+    assert material.train.inputs.shape == (64, 1348)
+    assert material.test.inputs.shape == (64, 449)
+    assert np.array_equal(material.test.labels[0], load_digits().target[3::4])
+    assert np.abs(material.test.inputs[:, 0] * 0.375 + 0.3 - load_digits().data[3] / 16).max() < 1e-6
+    assert sorted(set(material.train.groups)) == list(range(10))
+    assert material.train.inputs.dtype == np.float32
+
+
+def test_columns_of_the_table_are_standardised_by_the_training_rows():
+    material = breast_cancer()
+    assert material.train.inputs.shape == (30, 427)
+    assert material.test.inputs.shape == (30, 142)
+    assert np.abs(material.train.inputs.mean(axis=1)).max() < 1e-5
+    assert np.abs(material.train.inputs.std(axis=1) - 1).max() < 1e-5
+    assert material.classes == 2
+
+
+def test_the_zen_is_cut_into_windows_that_predict_the_next_letter(capsys):
+    material = zen()
+    assert capsys.readouterr().out == ""
+    train, test = material.train, material.test
+    assert np.array_equal(train.inputs[1:], train.labels[:-1])
+    assert train.inputs.shape == (16, 626)
+    assert test.inputs.shape == (16, 198)
+    assert train.groups.tolist() == sorted(train.groups)
+    assert set(train.groups) == set(range(12))
+    assert max(train.labels.max(), test.labels.max()) == material.classes - 1
+    assert material.source == "text of the module this, sha256 a8f0e697945d5f7b"

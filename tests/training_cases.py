@@ -1,0 +1,25 @@
+"""A task small enough to be trained in a few milliseconds: two classes of points in the plane."""
+
+import numpy as np
+
+from depl.instances.training.data import Material, split
+from depl.instances.training.families import Family
+from depl.instances.training.federated import Descent
+from depl.instances.training.layers import Dense, Layer, Shape
+
+
+def points() -> Material:
+    """400 points about (1, 1) or (-1, -1); every fourth is held out."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 400)
+    return split(rng.normal(2.0 * labels[:, None] - 1, 0.7, (400, 2)), labels, Shape(2, 1), 2, "points")
+
+
+def layers(shape: Shape, classes: int) -> tuple[Layer, ...]:
+    """One hidden layer."""
+    return (Dense(8), Dense(classes, linear=True))
+
+
+def small_family(name: str = "points", rate: float = 0.1) -> Family:
+    """A family of runs of 60 epochs."""
+    return Family(name, "points in the plane", points, layers, Descent(rate, batch=16), 0)
