@@ -295,6 +295,9 @@ READERS = {
     | {"Improvement", "TabledImprovement"},
     # turns fitted curves into improvements
     "models/estimation/fit.py": {"InverseSqrtImprovement", "ConstantImprovement"},
+    # writes other laws into an instance, on purpose not quite right
+    "models/estimation/estimated.py": {"improvement", "demand", "switches", "other_switches", "Switch"}
+    | {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"},
     "models/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
     # `Learning.switches` are loss steps of `depl.models.epochs`, not the laws of an instance
     "heuristics/loop/dual.py": {"switches"},

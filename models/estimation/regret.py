@@ -1,0 +1,185 @@
+"""Regret of estimation: what a plan delivers and costs when its laws were estimated, the truth being known.
+
+A plan is solved on an estimated instance and evaluated on the true one: its probability of missing the
+target is certified there, and its cost is compared with the true optimum. Costs do not depend on laws, so
+a plan on wrong laws is dearer than needed, or breaks its promise, or both; laws that are too pessimistic may
+find no plan at all. All three are told.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.models.errors import InvalidInputError
+from depl.models.evaluation import evaluate
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Result, Solution
+from depl.models.solve import solve
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One plan on estimated laws, judged under the true ones.
+
+    Attributes
+    ----------
+    planned : bool
+        Whether a plan was found; without one the numbers are infinite.
+    violation : float
+        Certified upper bound of P(l(K) > l_max) under the true laws.
+    promised : float
+        The same under the estimated laws.
+    allowed : float
+        1 - omega.
+    extra_cost : float
+        Cost over the true optimum, less 1; negative where the plan is cheaper because it promises too much.
+    proved : bool
+        Whether the plan is the proved optimum of the estimated instance.
+    """
+
+    planned: bool
+    violation: float
+    promised: float
+    allowed: float
+    extra_cost: float
+    proved: bool
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise holds under the true laws."""
+        return self.violation <= self.allowed
+
+    @property
+    def excess(self) -> float:
+        """True violation over the allowed one."""
+        return self.violation / self.allowed
+
+
+@dataclass(frozen=True)
+class RegretRow:
+    """Trials of one kind in figures.
+
+    Attributes
+    ----------
+    label : str
+    trials, without_plan : int
+    kept : float
+        Share of the plans whose promise holds under the true laws.
+    mean_violation, mean_excess : float
+        Mean true violation of the plans, and over the allowed one.
+    ninth_excess : float
+        The excess that nine plans in ten do not exceed.
+    extra_cost : float
+        Mean over the plans that keep their promise; NaN without one.
+    """
+
+    label: str
+    trials: int
+    without_plan: int
+    kept: float
+    mean_violation: float
+    mean_excess: float
+    ninth_excess: float
+    extra_cost: float
+
+
+def true_optimum(instance: Instance, method: str = "exact", time_limit: float | None = None) -> Result:
+    """The proved optimum that trials are compared with.
+
+    Raises
+    ------
+    InvalidInputError
+        If it was not proved within the time limit, or there is no plan.
+    """
+    result = solve(instance, method, time_limit=time_limit)
+    if result.solution is not Solution.PROVEN_OPTIMAL:
+        raise InvalidInputError(f"no optimum of {instance.name!r} was proved: {result.termination.value}")
+    return result
+
+
+def trial(
+    true: Instance,
+    estimated: Instance,
+    optimum: float,
+    method: str = "exact",
+    time_limit: float | None = None,
+) -> Trial:
+    """Plan on estimated laws and judge the plan under the true ones.
+
+    Parameters
+    ----------
+    true, estimated : Instance
+        Alike in everything but their laws.
+    optimum : float
+        Cost of the true optimum [cost].
+    method : str
+        What solves the estimated instance.
+    time_limit : float, optional
+        Wall seconds of the solve.
+    """
+    result = solve(estimated, method, time_limit=time_limit)
+    allowed = float(true.target.violation_budget)
+    if result.plan is None or result.violation is None or result.cost is None:
+        return Trial(False, math.inf, math.inf, allowed, math.inf, False)
+    plan = Plan(data=result.plan.data, epochs=result.plan.epochs)  # without the fingerprint of the other
+    judged = evaluate(true, plan, quantile=False)
+    return Trial(
+        planned=True,
+        violation=judged.violation.upper,
+        promised=result.violation.upper,
+        allowed=allowed,
+        extra_cost=judged.cost / optimum - 1 if optimum else judged.cost,
+        proved=result.solution is Solution.PROVEN_OPTIMAL,
+    )
+
+
+def regret_row(label: str, trials: Iterable[Trial]) -> RegretRow:
+    """Trials of one kind in figures.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are none.
+    """
+    found = list(trials)
+    if not found:
+        raise InvalidInputError("there is no trial to summarise")
+    plans = [item for item in found if item.planned]
+    excess = np.array([item.excess for item in plans])
+    kept = [item.extra_cost for item in plans if item.kept]
+    return RegretRow(
+        label=label,
+        trials=len(found),
+        without_plan=len(found) - len(plans),
+        kept=len(kept) / len(plans) if plans else math.nan,
+        mean_violation=float(np.mean([item.violation for item in plans])) if plans else math.nan,
+        mean_excess=float(excess.mean()) if plans else math.nan,
+        ninth_excess=float(np.quantile(excess, 0.9, method="higher")) if plans else math.nan,
+        extra_cost=float(np.mean(kept)) if kept else math.nan,
+    )
+
+
+def runs_needed(runs: Sequence[int], rows: Sequence[RegretRow], excess: float = 2.0) -> float:
+    """The fewest runs from which on nine plans in ten miss at most ``excess`` times as often as allowed.
+
+    Parameters
+    ----------
+    runs : sequence of int
+        Ascending.
+    rows : sequence of RegretRow
+        One for each of ``runs``.
+
+    Returns
+    -------
+    float
+        One of ``runs``; infinite if even the most do not suffice.
+    """
+    needed = math.inf
+    for count, row in zip(reversed(runs), reversed(rows), strict=True):
+        if not row.ninth_excess <= excess:
+            break
+        needed = float(count)
+    return needed
