@@ -43,6 +43,7 @@ class Sheet(NamedTuple):
     path: str
     provenance: dict[str, str]
     header: list[str]
+    header_row: int
     rows: list[Row]
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> InvalidInputError:
@@ -67,7 +68,7 @@ def read_csv(path: str | Path) -> Traces:
     missing = [name for name in COLUMNS if name not in sheet.header]
     if missing:
         message = f"there is no column {missing[0]!r}; files of loggers are read by read_long and read_wide"
-        raise sheet.error(message, sheet.rows[0].number - 1 if sheet.rows else None)
+        raise sheet.error(message, sheet.header_row)
     for name in sheet.header:
         if name not in (*COLUMNS, *METRICS):
             message = f"unknown column; known are {', '.join((*COLUMNS, *METRICS))}"
@@ -128,7 +129,7 @@ def read_sheet(path: str | Path) -> Sheet:
     if not rows:
         raise InvalidInputError("is empty; a header line is needed", str(path))
     head, *body = rows
-    sheet = Sheet(str(path), provenance, head.cells, body)
+    sheet = Sheet(str(path), provenance, head.cells, head.number, body)
     for index, name in enumerate(head.cells):
         if name in head.cells[:index]:
             raise sheet.error("the header names the column twice", head.number, name)

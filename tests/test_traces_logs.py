@@ -1,0 +1,212 @@
+"""Files of loggers: every rule for what they hold besides a clean table, and the report of it."""
+
+import pytest
+
+from depl.models.errors import InvalidInputError
+from depl.models.traces.logs import What, read_long, read_wide
+
+LONG = """\
+seed,step,val/loss,acc,time
+a,0,2.5,10,1
+a,1,1.5,50,2
+a,2,1.25,75,3
+b,0,2.25,12.5,1
+b,1,1.75,50,2
+"""
+NAMES = {"run": "seed", "epoch": "step", "loss": "val/loss", "accuracy": "acc"}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "log.csv"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def long(path, **options):
+    return read_long(path, NAMES, **({"model": "net", "cluster": "site", "percent": True} | options))
+
+
+def wide(path, runs_in="columns", **options):
+    return read_wide(path, runs_in, **({"model": "net", "cluster": "site"} | options))
+
+
+def noted(reading):
+    return [(note.what, note.run, note.row) for note in reading.notes]
+
+
+def test_columns_of_other_names_are_read_and_the_rest_is_noted(file):
+    reading = long(file(LONG))
+    traces = reading.traces
+    assert traces.runs == ("a", "b")
+    assert traces.epoch.tolist() == [0, 1, 2, 0, 1]
+    assert traces.loss.tolist() == [2.5, 1.5, 1.25, 2.25, 1.75]
+    assert traces.target("error_rate").tolist() == [0.9, 0.5, 0.25, 0.875, 0.5]
+    assert set(traces.model) == {"net"}
+    assert noted(reading) == [(What.PASSED_OVER, "", None), (What.SHORTER, "b", 6)]
+    assert reading.report() == (
+        "column 'time' is passed over\nrun 'b' ends at epoch 1, the longest at 2; kept"
+    )
+
+
+def test_a_file_of_one_run_is_named_after_the_file(file):
+    reading = read_long(file("epoch,loss\n1,2\n2,1\n"), model="net", cluster="site")
+    assert reading.traces.runs == ("log",)
+    assert reading.notes == ()
+
+
+def test_models_and_clusters_may_change_on_the_way(file):
+    reading = long(file(LONG), model=["big", "small"], cluster=["edge", "far"])
+    assert reading.traces.schedules == ((("big", "edge"), ("small", "far")), (("big", "edge"),))
+    assert reading.traces.model[0] == "big"
+    with pytest.raises(InvalidInputError, match="no model for epoch 2; 1 are given") as caught:
+        long(file(LONG), model=["big"])
+    assert caught.value.path.endswith("log.csv, row 4")
+
+
+def test_columns_of_models_and_clusters_are_read_where_they_are(file):
+    text = "epoch,loss,net,cluster\n1,2,big,edge\n2,1,small,far\n"
+    reading = read_long(file(text), {"model": "net"})
+    assert reading.traces.schedules == ((("big", "edge"), ("small", "far")),)
+    with pytest.raises(InvalidInputError, match="must be a name") as caught:
+        read_long(file(text.replace("small", "")), {"model": "net"})
+    assert caught.value.path.endswith("row 3, column model")
+
+
+@pytest.mark.parametrize(("first", "epochs"), [(1, [0, 1, 2]), (0, [1, 2, 3])])
+def test_epochs_may_be_counted_from_zero(file, first, epochs):
+    reading = long(file("\n".join(LONG.splitlines()[:4])), first=first)
+    assert reading.traces.epoch.tolist() == epochs
+
+
+STOPPED = LONG.replace("a,2,1.25", "a,2,")
+DIVERGED = LONG.replace("a,1,1.5", "a,1,inf").replace("a,2,1.25", "a,2,NaN")
+GAP = LONG.replace("a,1,1.5", "a,1,nan")
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "way"), [(STOPPED, 4, '"end" or "drop"'), (DIVERGED, 3, '"end" or'), (GAP, 3, '"drop"; ')]
+)
+def test_a_missing_loss_is_refused_with_its_row_unless_said_otherwise(file, text, row, way):
+    with pytest.raises(
+        InvalidInputError, match=f"run 'a' has no loss in epoch .; on_missing may be {way}"
+    ) as e:
+        long(file(text))
+    assert e.value.path.endswith(f"log.csv, row {row}, column val/loss")
+
+
+def test_a_run_that_stopped_or_diverged_is_ended_before_it(file):
+    stopped = long(file(STOPPED), on_missing="end")
+    assert stopped.traces.last_epochs.tolist() == [1, 1]
+    assert noted(stopped)[1:] == [(What.STOPPED, "a", 4)]
+    assert stopped.diverged == ()
+    diverged = long(file(DIVERGED), on_missing="end")
+    assert diverged.traces.last_epochs.tolist() == [0, 1]
+    assert noted(diverged)[1:] == [(What.DIVERGED, "a", 3), (What.SHORTER, "a", 2)]
+    assert diverged.diverged == ("a",)
+    assert "run 'a' diverged and is ended: no loss in epoch 1 (row 3)" in diverged.report()
+
+
+def test_a_gap_is_refused_or_the_run_is_dropped_and_still_named_as_diverged(file):
+    with pytest.raises(InvalidInputError, match="a gap cannot be guessed"):
+        long(file(GAP), on_missing="end")
+    for text, diverged in ((GAP, ("a",)), (STOPPED, ()), (DIVERGED, ("a",))):
+        reading = long(file(text), on_missing="drop")
+        assert reading.traces.runs == ("b",)
+        assert reading.dropped == ("a",)
+        assert reading.diverged == diverged
+
+
+def test_a_run_without_any_loss_is_dropped_and_a_file_without_any_run_refused(file):
+    text = LONG.replace("b,0,2.25", "b,0,nan").replace("b,1,1.75", "b,1,nan")
+    reading = long(file(text), on_missing="end")
+    assert reading.dropped == ("b",)
+    with pytest.raises(InvalidInputError, match="no run is left"):
+        read_long(file("epoch,loss\n1,nan\n"), model="m", cluster="c", on_missing="drop")
+
+
+def test_a_repeated_epoch_is_refused_or_the_last_counts(file):
+    text = LONG + "a,1,9,90,9\n"
+    with pytest.raises(InvalidInputError, match="epoch 1 of run 'a' stands in row 3 already") as caught:
+        long(file(text))
+    assert caught.value.path.endswith("row 7")
+    reading = long(file(text), on_repeated="last")
+    assert reading.traces.loss[1] == 9
+    assert (What.REPEATED, "a", 3) in noted(reading)
+
+
+def test_lines_of_training_without_the_loss_of_evaluation_are_passed_over(file):
+    text = "epoch,loss,train\n1,,3\n1,2,\n2,1,\n2,,4\n"
+    reading = read_long(file(text), model="m", cluster="c")
+    assert reading.traces.loss.tolist() == [2, 1]
+    assert [note.row for note in reading.notes if note.run] == [2, 5]
+
+
+def test_an_epoch_that_is_not_there_at_all_is_refused(file):
+    with pytest.raises(InvalidInputError, match="3 follows on 1") as caught:
+        long(file(LONG.replace("a,2,", "a,3,")))
+    assert caught.value.path.endswith("row 4, column epoch")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message", "place"),
+    [
+        (LONG.replace("1.25", "low"), {}, "must be a number, not 'low'", "row 4, column val/loss"),
+        (LONG.replace("a,1,", "a,x,"), {}, "whole number, not 'x'", "row 3, column step"),
+        (LONG.replace("1.5,50", "1.5,"), {}, "not empty where there is a loss", "row 3, column acc"),
+        (LONG, {"percent": False}, r"share in \[0, 1\], not 10", "row 2, column accuracy"),
+        (LONG, {"model": None}, "there is no column 'model'; give model", "row 1"),
+        (LONG.replace("step", "steps"), {}, "there is no column 'step'; there are seed", "row 1"),
+        (LONG, {"on_missing": "guess"}, "must be one of refuse, end, drop", ".on_missing"),
+        (LONG, {"on_repeated": "first"}, "must be one of refuse, last", ".on_repeated"),
+    ],
+)
+def test_what_is_wrong_is_reported_with_its_place(file, text, options, message, place):
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        long(file(text), **options)
+    assert caught.value.path.endswith(place)
+
+
+def test_an_unknown_column_of_ours_is_refused(file):
+    with pytest.raises(InvalidInputError, match="must be one of run, epoch"):
+        read_long(file(LONG), {"speed": "time"}, model="m", cluster="c")
+
+
+COLUMNS = "step,a,b,c\n0,2.5,2.25,2\n1,1.5,,1.5\n2,1.25,,nan\n"
+ROWS = "run,0,1,2\na,2.5,1.5,1.25\nb,2.25,,\nc,2,1.5,nan\n"
+
+
+@pytest.mark.parametrize(("text", "runs_in", "row"), [(COLUMNS, "columns", 4), (ROWS, "rows", 4)])
+def test_wide_files_hold_runs_in_columns_or_rows(file, text, runs_in, row):
+    with pytest.raises(InvalidInputError, match="run 'c' has no loss in epoch 2") as caught:
+        wide(file(text), runs_in)
+    assert caught.value.path.endswith(f"row {row}, column {'c' if runs_in == 'columns' else '2'}")
+    reading = wide(file(text), runs_in, on_missing="end")
+    traces = reading.traces
+    assert traces.runs == ("a", "b", "c")
+    assert traces.last_epochs.tolist() == [2, 0, 1]
+    assert traces.loss.tolist() == [2.5, 1.5, 1.25, 2.25, 2, 1.5]
+    assert [(note.what, note.run) for note in reading.notes] == [
+        (What.DIVERGED, "c"),
+        (What.SHORTER, "b"),
+        (What.SHORTER, "c"),
+    ]
+
+
+def test_the_column_of_labels_need_not_be_the_first(file):
+    reading = wide(file("a,epoch\n2,1\n1,2\n"), label="epoch")
+    assert (reading.traces.runs, reading.traces.loss.tolist()) == (("a",), [2, 1])
+
+
+def test_a_wide_file_needs_names_and_numbers_of_epochs(file):
+    with pytest.raises(InvalidInputError, match="names no model"):
+        read_wide(file(COLUMNS), cluster="site")
+    with pytest.raises(InvalidInputError, match="whole number, not 'a'") as caught:
+        wide(file(ROWS))
+    assert caught.value.path.endswith("row 2, column run")
+    with pytest.raises(InvalidInputError, match="whole number, not 'a'") as caught:
+        wide(file(COLUMNS), "rows")
+    assert caught.value.path.endswith("row 1, column a")
