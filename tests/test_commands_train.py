@@ -80,7 +80,7 @@ def test_an_interrupt_keeps_what_is_there_and_says_how_to_go_on(ask, tmp_path, m
     stopped = []
 
     def step(self, done):
-        if done == "1" and not stopped:
+        if done == "seed 1" and not stopped:
             stopped.append(done)
             raise KeyboardInterrupt
 

@@ -4,6 +4,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from depl.models.errors import InvalidInputError
 from depl.models.traces import Traces, read_traces, write_traces
@@ -64,6 +66,33 @@ def test_what_is_written_is_read_back_in_full(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+NAMES = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=6)
+LOSSES = st.floats(-1e100, 1e100)
+
+
+@settings(max_examples=40)
+@given(
+    names=st.lists(NAMES, min_size=1, max_size=3, unique=True),
+    length=st.integers(1, 4),
+    data=st.data(),
+)
+@pytest.mark.parametrize("end", ["csv", "npz"])
+def test_any_traces_are_read_back_in_full(tmp_path_factory, end, names, length, data):
+    rows = len(names) * length
+    column = st.lists(NAMES, min_size=rows, max_size=rows)
+    traces = Traces(
+        run=np.repeat(names, length),
+        epoch=np.tile(np.arange(length), len(names)),
+        model=data.draw(column),
+        cluster=data.draw(column),
+        loss=data.draw(st.lists(LOSSES, min_size=rows, max_size=rows)),
+        metrics={"start_loss": data.draw(st.lists(LOSSES | st.just(np.nan), min_size=rows, max_size=rows))},
+    )
+    path = tmp_path_factory.mktemp("any") / f"traces.{end}"
+    write_traces(path, traces)
+    assert same(read_traces(path), traces)
+
+
 def test_equal_traces_make_equal_bytes(tmp_path, file):
     traces = read_traces(file(CSV))
     for name in ("one.npz", "two.npz"):
@@ -112,6 +141,8 @@ def test_spreadsheets_add_marks_line_ends_and_empty_lines_that_do_not_matter(fil
     ("old", "new", "place", "message"),
     [
         ("1.25,0.5", "much,0.5", ", row 4, column loss", "must be a number, not 'much'"),
+        ("1.25,0.5", "1_0,0.5", ", row 4, column loss", "must be a number, not '1_0'"),
+        ("1.25,0.5", '"1,25",0.5', ", row 4, column loss", "must be a number, not '1,25'"),
         ("1.25,0.5", ",0.5", ", row 4, column loss", "must be a number, not ''"),
         ("1.25,0.5", "nan,0.5", ", row 4, column loss", "finite number, not nan; a run that diverged"),
         ("1.25,0.5", "1.25,1.5", ", row 4, column error_rate", "share"),

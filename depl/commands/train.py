@@ -70,7 +70,14 @@ def run(options: argparse.Namespace) -> Answer:
     first = options.seed if options.seed is not None else _first_seed(plan)
     seeds = range(first, first + options.runs)
     with Bar("training", len(seeds)) as bar:
-        done = record(chosen, seeds, options.out, _provenance(options, first), bar.step, schedule)
+        done = record(
+            chosen,
+            seeds,
+            options.out,
+            _provenance(options, first),
+            lambda name: bar.step(f"seed {name}"),
+            schedule,
+        )
     content = _content(chosen, seeds, done, options.out)
     return Answer(_text(content), _code(done), as_json(content), _aside(done, options.out))
 

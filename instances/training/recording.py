@@ -62,7 +62,7 @@ def record(
     provenance : mapping of str to str, optional
         More to say about where the traces come from, such as the command.
     step : callable, optional
-        Told the name of every run that is trained.
+        Told the name of every run once it is there, the ones that were there already first.
     schedule : sequence of Epoch, optional
         What every run trains, such as the epochs of a plan; by default what the family has for its seed.
 
@@ -78,9 +78,11 @@ def record(
     held = _held(Path(path), known)
     there = set(held.runs) if held else set()
     missing = [seed for seed in dict.fromkeys(seeds) if str(seed) not in there]
-    kept = len(set(seeds)) - len(missing)
+    kept = [seed for seed in dict.fromkeys(seeds) if str(seed) in there]
     trained = 0
     try:
+        for seed in kept:
+            step(str(seed))
         for start in range(0, len(missing), CHUNK):
             fresh: list[Traces] = []
             try:
@@ -93,8 +95,8 @@ def record(
                     trained += len(fresh)
                     write_traces(path, held, DECIMALS if Path(path).suffix == ".npz" else None)
     except KeyboardInterrupt:
-        return Recording(held, trained, kept, True)
-    return Recording(held, trained, kept, False)
+        return Recording(held, trained, len(kept), True)
+    return Recording(held, trained, len(kept), False)
 
 
 def described(family: Family, task: Task, schedule: Sequence[Epoch] | None = None) -> dict[str, str]:

@@ -28,6 +28,7 @@ from depl.models.structure import read_text
 from depl.models.traces.table import COLUMNS, METRICS, Numbers, Texts, Traces, first_offence
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
 
 
 class Row(NamedTuple):
@@ -142,6 +143,11 @@ def read_sheet(path: str | Path) -> Sheet:
     return sheet
 
 
+def number(cell: str) -> float | None:
+    """A cell as a number, NaN and infinite ones too; None if it is none, as ``1_000`` and ``2,5`` are."""
+    return float(cell) if _NUMBER.fullmatch(cell) else None
+
+
 def whole_number(sheet: Sheet, row: int, column: str, cell: str) -> int:
     """A cell as a whole number; ``3.0`` and ``3e0``, as some loggers write it, are 3.
 
@@ -152,11 +158,8 @@ def whole_number(sheet: Sheet, row: int, column: str, cell: str) -> int:
     """
     if _WHOLE.fullmatch(cell):
         return int(cell)
-    try:
-        value = float(cell)
-    except ValueError:
-        value = float("nan")
-    if not value.is_integer() or abs(value) >= 2**53:
+    value = number(cell)
+    if value is None or not value.is_integer() or abs(value) >= 2**53:
         raise sheet.error(f"must be a whole number, not {cell[:40]!r}", row, column)
     return int(value)
 
@@ -201,10 +204,9 @@ def _rows(path: str, text: str, skipped: int) -> Iterator[Row]:
 def _number(sheet: Sheet, row: int, column: str, cell: str) -> float:
     if not cell and column.startswith("start_"):
         return float("nan")
-    try:
-        value = float(cell)
-    except ValueError:
-        raise sheet.error(f"must be a number, not {cell[:40]!r}", row, column) from None
+    value = number(cell)
+    if value is None:
+        raise sheet.error(f"must be a number, not {cell[:40]!r}", row, column)
     if not np.isfinite(value):
         message = (
             f"must be a finite number, not {cell}; a run that diverged or stopped early is read by read_long"

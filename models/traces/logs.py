@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from depl.models.errors import InvalidInputError
-from depl.models.traces.csv_files import Sheet, assembled, read_sheet, whole_number
+from depl.models.traces.csv_files import Sheet, assembled, number, read_sheet, whole_number
 from depl.models.traces.table import METRICS, RATES, Traces
 
 OnMissing = Literal["refuse", "end", "drop"]
@@ -221,9 +221,9 @@ def read_wide(
             if index == at:
                 continue
             column = sheet.header[index]
-            number, source = (row.cells[at], head) if runs_in == "columns" else (column, column)
+            called, source = (row.cells[at], head) if runs_in == "columns" else (column, column)
             where = row.number if runs_in == "columns" else sheet.header_row
-            epoch = whole_number(sheet, where, source, number) - first + 1
+            epoch = whole_number(sheet, where, source, called) - first + 1
             loss, empty = _loss(sheet, row.number, column, cell)
             names = [_name(sheet, given, epoch, row.number, "model") for given in (model, cluster)]
             line = _Line(epoch, row.number, column, loss, empty, names[0], names[1])
@@ -286,10 +286,10 @@ def _loss(sheet: Sheet, row: int, column: str, cell: str) -> tuple[float, bool]:
     """The loss, and whether its cell is empty."""
     if cell.lower() in _EMPTY:
         return math.nan, True
-    try:
-        return float(cell), False
-    except ValueError:
-        raise sheet.error(f"must be a number, not {cell[:40]!r}", row, column) from None
+    value = number(cell)
+    if value is None:
+        raise sheet.error(f"must be a number, not {cell[:40]!r}", row, column)
+    return value, False
 
 
 def _share(sheet: Sheet, row: int, column: str, cell: str, percent: bool, optional: bool) -> float:

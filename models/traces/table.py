@@ -242,14 +242,18 @@ def first_offence(
 ) -> Offence | None:
     """What is wrong with columns of one length, or None; the first column, and in it the first row."""
     for name, column in (("run", run), ("model", model), ("cluster", cluster)):
-        blank = np.char.strip(column) != column
-        if (found := _first(blank | (column == ""))) is not None:
-            return Offence(name, found, "must be a name without outer blanks")
+        wrong = [text for text in np.unique(column).tolist() if not _is_name(text)]
+        if (found := _first(np.isin(column, wrong))) is not None:
+            return Offence(name, found, "must be a name: printable, without outer blanks")
     if (offence := _epoch_offence(run, epoch)) is not None:
         return offence
     if (found := _first(~(np.abs(loss) <= LARGEST))) is not None:
         return Offence("loss", found, f"must be a finite number, not {loss[found]}")
     return next(filter(None, (_metric_offence(name, column) for name, column in metrics.items())), None)
+
+
+def _is_name(text: str) -> bool:
+    return text != "" and text == text.strip() and text.isprintable()
 
 
 def _epoch_offence(run: Texts, epoch: NDArray[np.int64]) -> Offence | None:
