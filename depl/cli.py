@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import depl
-from depl.commands import check, demo, explain, front, instances, replan, solve, train
+from depl.commands import check, demo, diagnose, explain, front, instances, replan, solve, train
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.models.errors import DeplError
 
@@ -26,6 +26,7 @@ _COMMANDS = {
     "replan": replan,
     "instances": instances,
     "train": train,
+    "diagnose": diagnose,
 }
 _EPILOG = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails;

@@ -181,7 +181,7 @@ def _tested(value: float, permuted: FloatArray) -> Tested:
     slack = 1e-12 * max(1.0, abs(value))  # equal sums in another order differ by rounding
     above = 1 + np.count_nonzero(permuted >= value - slack)
     below = 1 + np.count_nonzero(permuted <= value + slack)
-    return Tested(value, min(1.0, 2 * min(above, below) / (1 + permuted.size)))
+    return Tested(value, min(1.0, 2 * float(min(above, below)) / (1 + permuted.size)))
 
 
 def _resampled_ratio(increments: FloatArray, rng: np.random.Generator, resamples: int) -> Bounds:

@@ -1,0 +1,230 @@
+"""``depl diagnose``: what training traces say about the paper's laws, and whether these may be used."""
+
+import argparse
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from depl.commands.answer import Answer, as_json
+from depl.commands.options import add_json, positive_count, seed
+from depl.commands.table import fields, table
+from depl.instances.training.recorded import recorded_traces
+from depl.models.estimation.combinations import FitBy, FitRow, TracesFit, fit_rows, fit_traces
+from depl.models.estimation.diagnosis import Diagnosis, diagnose
+from depl.models.estimation.goodness import RESAMPLES
+from depl.models.estimation.independence import Independence, Tested
+from depl.models.traces.files import read_traces
+from depl.models.traces.table import TARGETS, Traces
+from depl.models.wording import number
+
+HELP = "fit the paper's laws to training traces and say whether they may be used"
+
+_DIGITS = 3
+_READING = (
+    "shape and p are those of the inverse gamma. p printed: as in the paper, for the positive ratios, with\n"
+    "fitted parameters put in. p honest: by a bootstrap that fits anew; 0 where ratios are not positive."
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "traces",
+        metavar="TRACES",
+        help="the path of traces, npz or CSV, or a family of those shipped, such as digits-alexnet",
+    )
+    parser.add_argument(
+        "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
+    )
+    parser.add_argument(
+        "--by",
+        choices=[item.value for item in FitBy],
+        default=FitBy.MODEL.value,
+        help="fit every model, every model on every cluster, or these in every schedule (Fig. 4)",
+    )
+    parser.add_argument(
+        "--resamples",
+        metavar="N",
+        type=positive_count,
+        default=RESAMPLES,
+        help=f"for intervals and p-values; default: {RESAMPLES}",
+    )
+    parser.add_argument("--seed", metavar="S", type=seed, default=0, help="of the resamples; default: 0")
+    add_json(parser, "fits, tests and verdict")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Fit, test and judge; a verdict against the law is an answer."""
+    traces, by = _traces(options.traces), FitBy(options.by)
+    rng = np.random.default_rng(options.seed)
+    found = diagnose(traces, rng, options.metric, options.resamples)
+    fit = found.fit
+    if by is not FitBy.MODEL:
+        fit = fit_traces(traces, rng, by, options.metric, options.resamples)
+    content = _content(options, traces, found, fit)
+    return Answer(_text(options.traces, traces, found, fit), json=as_json(content))
+
+
+def _traces(name: str) -> Traces:
+    written = Path(name).suffix in (".csv", ".npz") or Path(name).exists()
+    return read_traces(name) if written else recorded_traces(name)
+
+
+def _text(name: str, traces: Traces, found: Diagnosis, fit: TracesFit) -> str:
+    verdict = "the independent law may be used" if found.usable else "the independent law must NOT be used"
+    parts = [
+        f"{name}: {verdict}",
+        fields(
+            [
+                ("runs", f"{len(traces.runs)}, of {len(traces.by_schedule())} schedules"),
+                *_independence_fields(found.whole),
+            ]
+        ),
+        f"Improvements, A / sqrt(k + B) X with E[X] = 1:\n{_fit_table(fit_rows(fit.improvements))}",
+        _READING,
+    ]
+    if fit.jumps:
+        parts.append(f"Loss of switches:\n{_jump_table(fit)}")
+    if found.stages:
+        parts.append(f"Variance ratios by model, from switch to switch:\n{_stage_table(found.stages)}")
+    parts.append(f"What a promised probability of missing the target is worth:\n{_promise_table(found)}")
+    if found.warnings:
+        parts.append("Warnings:\n" + "\n".join(f"- {note}" for note in found.warnings))
+    return "\n\n".join(parts)
+
+
+def _independence_fields(whole: Independence) -> list[tuple[str, str]]:
+    ratio, bounds = whole.variance_ratio, whole.bounds
+    start = whole.start_correlation
+    correlations = ", ".join(number(item.value, 2) for item in whole.autocorrelations) or "none"
+    return [
+        ("compared", f"{whole.runs} runs of {whole.epochs} epochs that share their schedule"),
+        (
+            "variance ratio",
+            f"{number(ratio.value, _DIGITS)}, 95 % interval {number(bounds.lower, _DIGITS)} to "
+            f"{number(bounds.upper, _DIGITS)}, p = {number(ratio.p_value, _DIGITS)}; 1 if independent",
+        ),
+        ("first loss with improvement", "all runs begin alike" if start is None else _tested(start)),
+        ("correlations, 1, 2, ... apart", correlations),
+    ]
+
+
+def _tested(item: Tested) -> str:
+    return f"correlation {number(item.value, 2)}, p = {number(item.p_value, _DIGITS)}"
+
+
+def _fit_table(rows: tuple[FitRow, ...]) -> str:
+    header = ("model", "runs", "ratios", "<= 0", "A", "B", "shape", "p printed", "p honest", "best law")
+    cells = [
+        (
+            row.combination,
+            str(row.runs),
+            str(row.ratios),
+            f"{100 * row.nonpositive / row.ratios:.3g} %",
+            *(number(value, _DIGITS) for value in (row.scale, row.offset, row.gamma_shape)),
+            number(row.paper_p_value, _DIGITS),
+            number(row.p_value, _DIGITS),
+            row.best,
+        )
+        for row in rows
+    ]
+    return table(header, cells, right=header[1:-1])
+
+
+def _jump_table(fit: TracesFit) -> str:
+    header = (
+        "switch",
+        "jumps",
+        "estimated",
+        "<= 0",
+        "mean",
+        "deviation",
+        "best law",
+        "p printed",
+        "p honest",
+    )
+    cells = []
+    for (previous, following), found in fit.jumps.items():
+        law = found.law("student_t") if found.laws else None
+        cells.append(
+            (
+                f"{previous} -> {following}",
+                str(found.jumps.size),
+                str(fit.estimated_jumps[previous, following]),
+                str(found.nonpositive),
+                number(float(found.jumps.mean()), _DIGITS),
+                number(float(found.jumps.std()), _DIGITS),
+                found.best,
+                number(None if law is None else law.goodness.paper_p_value, _DIGITS),
+                number(None if law is None else law.p_value, _DIGITS),
+            )
+        )
+    return table(header, cells, right=(*header[1:6], *header[7:]))
+
+
+def _stage_table(stages: Mapping[str, Independence]) -> str:
+    header = ("model", "runs", "variance ratio", "from", "to", "p")
+    cells = [
+        (
+            model,
+            str(found.runs),
+            *(
+                number(value, _DIGITS)
+                for value in (
+                    found.variance_ratio.value,
+                    found.bounds.lower,
+                    found.bounds.upper,
+                    found.variance_ratio.p_value,
+                )
+            ),
+        )
+        for model, found in stages.items()
+    ]
+    return table(header, cells, right=header[1:])
+
+
+def _promise_table(found: Diagnosis) -> str:
+    header = ("promised", "as measured", "AR(1) as measured", "AR(1) of .3", "shared factor of .1")
+    cells = [[f"{100 * value:.2g} %" for value in asdict(item).values()] for item in found.promises]
+    return table(header, cells, right=header)
+
+
+def _content(options: argparse.Namespace, traces: Traces, found: Diagnosis, fit: TracesFit) -> dict[str, Any]:
+    return {
+        "traces": options.traces,
+        "metric": options.metric,
+        "runs": len(traces.runs),
+        "usable": found.usable,
+        "warnings": list(found.warnings),
+        "whole": _finite(asdict(found.whole)),
+        "stages": {model: _finite(asdict(item)) for model, item in found.stages.items()},
+        "promises": [asdict(item) for item in found.promises],
+        "fits": [_finite(asdict(row)) for row in fit_rows(fit.improvements)],
+        "switches": [
+            {
+                "from": previous,
+                "to": following,
+                "jumps": item.jumps.size,
+                "estimated": fit.estimated_jumps[previous, following],
+                "nonpositive": item.nonpositive,
+                "best": item.best,
+                "laws": [_finite(asdict(law)) for law in item.laws],
+            }
+            for (previous, following), item in fit.jumps.items()
+        ],
+        "refused": dict(fit.refused),
+    }
+
+
+def _finite(content: Any) -> Any:
+    """The same with None where a number is not finite."""
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content

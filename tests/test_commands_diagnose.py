@@ -1,0 +1,106 @@
+"""``depl diagnose``: the verdict with its numbers, for people and as JSON, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from depl.models.estimation.synthetic import draw_traces
+from depl.models.laws import InverseGamma, Normal
+from depl.models.problem import Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.traces.files import write_traces
+from depl.models.traces.table import Traces
+
+
+@pytest.fixture(scope="module")
+def drawn(bell: Instance) -> Traces:
+    """40 runs of the paper's law, five epochs of each of two models."""
+    noise = InverseGamma(mean=1, variance=0.03)
+    models = [
+        Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
+        for name, b in (("full", 1.0), ("cut", 4.0))
+    ]
+    rows = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
+    instance = bell.replace(models=models, switches=rows)
+    return draw_traces(instance, ["full"] * 5 + ["cut"] * 5, 40, np.random.default_rng(1))
+
+
+@pytest.fixture
+def good(drawn: Traces, tmp_path):
+    path = tmp_path / "good.csv"
+    write_traces(path, drawn)
+    return path
+
+
+@pytest.fixture
+def bad(drawn: Traces, tmp_path):
+    """The same runs, each stretched by a factor of its own."""
+    factor = np.random.default_rng(2).normal(1, 0.3, len(drawn.runs))
+    loss = 10 + (drawn.loss - 10) * np.repeat(factor, np.diff(drawn.bounds))
+    path = tmp_path / "bad.npz"
+    write_traces(path, Traces(drawn.run, drawn.epoch, drawn.model, drawn.cluster, loss))
+    return path
+
+
+def test_the_papers_law_passes(ask, good) -> None:
+    code, text, err = ask("diagnose", good, "--resamples", 99)
+    assert code == 0
+    assert err == ""
+    first, *rest = text.splitlines()
+    assert first == f"{good}: the independent law may be used"
+    assert any(line.startswith("full -> cut |    40 |         0 |") for line in rest)
+    assert "all runs begin alike" in text
+    assert "must not be used" not in text
+    assert "p printed: as in the paper" in text
+
+
+def test_a_shared_factor_is_told_and_is_still_an_answer(ask, bad) -> None:
+    code, text, _ = ask("diagnose", bad, "--resamples", 99)
+    assert code == 0
+    assert "the independent law must NOT be used" in text
+    assert "- the independent law must not be used: whole runs vary" in text
+    assert "40 jumps are estimated" in text
+
+
+def test_json_holds_fits_tests_and_verdict(ask, good) -> None:
+    code, text, _ = ask("diagnose", good, "--resamples", 49, "--json")
+    content = json.loads(text)
+    assert code == 0
+    assert content["usable"] is True
+    assert (content["runs"], content["metric"]) == (40, "loss")
+    assert [row["combination"] for row in content["fits"]] == ["full", "cut"]
+    assert content["whole"]["start_correlation"] is None
+    (jump,) = content["switches"]
+    assert (jump["from"], jump["to"], jump["jumps"]) == ("full", "cut", 40)
+    assert {law["family"] for law in jump["laws"]} == {"student_t", "normal"}
+    assert [item["nominal"] for item in content["promises"]] == [0.1, 0.05, 0.01]
+
+
+def test_every_schedule_can_have_fits_of_its_own(ask, good) -> None:
+    _, text, _ = ask("diagnose", good, "--resamples", 19, "--by", "schedule", "--json")
+    rows = json.loads(text)["fits"]
+    assert [row["combination"] for row in rows] == [
+        "full / site / 5 full@site, 5 cut@site",
+        "cut / site / 5 full@site, 5 cut@site",
+    ]
+
+
+def test_the_same_seed_gives_the_same_answer(ask, good) -> None:
+    answers = [ask("diagnose", good, "--resamples", 19, "--seed", seed)[1] for seed in (3, 3, 4)]
+    assert answers[0] == answers[1] != answers[2]
+
+
+def test_what_cannot_be_diagnosed_is_refused(ask, good, drawn: Traces, tmp_path) -> None:
+    code, _, err = ask("diagnose", tmp_path / "none.csv")
+    assert code == 2
+    code, _, err = ask("diagnose", "digits-nothing")
+    assert code == 2
+    assert "digits-nothing" in err
+    code, _, err = ask("diagnose", good, "--metric", "error_rate")
+    assert code == 2
+    assert "error_rate" in err
+    few = tmp_path / "few.csv"
+    write_traces(few, drawn.select([0, 1]))
+    code, _, err = ask("diagnose", few)
+    assert code == 2
+    assert "too few" in err
