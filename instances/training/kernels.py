@@ -22,6 +22,25 @@ TAPS = 9  # of a 3 x 3 window
 
 
 @njit(cache=True)
+def add_bias(output: Numbers, bias: Numbers, rectify: bool) -> None:
+    """Add its bias to every row and, if asked to, set what is negative to zero."""
+    for i in range(output.shape[0]):
+        row, shift = output[i], bias[i, 0]
+        for j in range(len(row)):
+            value = row[j] + shift
+            row[j] = 0 if rectify and value < 0 else value
+
+
+@njit(cache=True)
+def rectify_backward(output: Numbers, towards: Numbers) -> None:
+    """Set the derivative to zero where `add_bias` has set the output to zero."""
+    for i in range(output.shape[0]):
+        row, result = output[i], towards[i]
+        for j in range(len(row)):
+            result[j] = result[j] if row[j] > 0 else 0
+
+
+@njit(cache=True)
 def windows(given: Numbers, side: int, count: int, columns: Numbers) -> None:
     """Lay out the 3 x 3 windows of square images, padded by one zero all around.
 

@@ -70,8 +70,7 @@ class Convolution:
         kernels.windows(given, shape.side, given.shape[1] // shape.positions, columns)
         matrix, bias = _matrix(weights, self.channels)
         output: Numbers = matrix @ columns
-        output += bias
-        np.maximum(output, 0, out=output)
+        kernels.add_bias(output, bias, True)
         return output, (columns, output)
 
     def backward(
@@ -79,7 +78,7 @@ class Convolution:
     ) -> Numbers:
         """The windows' derivatives are added up where the windows overlap."""
         columns, output = kept
-        towards *= output > 0
+        kernels.rectify_backward(output, towards)
         _matrix_slopes(columns, towards, slope)
         if first:
             return towards
@@ -110,8 +109,7 @@ class Depthwise:
         matrix, bias = _matrix(weights, shape.channels)
         output = np.empty((shape.channels, self.output(shape).positions * count), given.dtype)
         kernels.depthwise(matrix, given, shape.side, self.stride, count, output)
-        output += bias
-        np.maximum(output, 0, out=output)
+        kernels.add_bias(output, bias, True)
         return output, (given, output)
 
     def backward(
@@ -119,7 +117,7 @@ class Depthwise:
     ) -> Numbers:
         """Window by window."""
         given, output = kept
-        towards *= output > 0
+        kernels.rectify_backward(output, towards)
         matrix, _ = _matrix(weights, shape.channels)
         matrix_slope, bias_slope = _matrix(slope, shape.channels)
         np.sum(towards, axis=1, keepdims=True, out=bias_slope)
@@ -150,9 +148,7 @@ class Pointwise:
         """One product."""
         matrix, bias = _matrix(weights, self.channels)
         output: Numbers = matrix @ given
-        output += bias
-        if not self.linear:
-            np.maximum(output, 0, out=output)
+        kernels.add_bias(output, bias, not self.linear)
         return output, (given, output)
 
     def backward(
@@ -161,7 +157,7 @@ class Pointwise:
         """Two products."""
         given, output = kept
         if not self.linear:
-            towards *= output > 0
+            kernels.rectify_backward(output, towards)
         _matrix_slopes(given, towards, slope)
         given_slope: Numbers = towards if first else _matrix(weights, self.channels)[0].T @ towards
         return given_slope
