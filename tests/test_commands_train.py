@@ -1,6 +1,11 @@
 """``depl train``: what it writes, how it goes on, and what it refuses."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +13,8 @@ from depl.instances.training import families
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces import read_traces
 from tests.training_cases import small_family
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
@@ -135,3 +142,26 @@ def test_a_file_that_cannot_be_written_or_holds_other_runs_is_refused(ask, tmp_p
     code, _, err = ask("train", "--family", "points", "--out", out)
     assert code == 2
     assert "choose another file" in err
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 4), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_process_that_is_stopped_leaves_a_file_that_another_one_goes_on_with(ask, tmp_path, sent, code):
+    out = tmp_path / "traces.npz"
+    command = [sys.executable, "-m", "depl", "train", "--family", "cells-perceptron", "--runs", "100000"]
+    child = subprocess.Popen(
+        [*command, "--out", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
+    )
+    try:
+        deadline = time.monotonic() + 100
+        while not out.exists() and child.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        child.send_signal(sent)
+        assert child.wait(timeout=100) == code
+    finally:
+        child.kill()
+        child.wait()
+    held = len(read_traces(out).runs)
+    assert held >= 10
+    words = ("train", "--family", "cells-perceptron", "--runs", held + 1, "--out", out, "--json")
+    content = json.loads(ask(*words)[1])
+    assert (content["trained"], content["kept"]) == (1, held)

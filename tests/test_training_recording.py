@@ -48,6 +48,20 @@ def test_an_interrupt_keeps_every_run_that_was_finished(tmp_path):
     assert recorded(tmp_path / "traces.npz", range(9)).trained == 6
 
 
+def test_an_interrupt_while_the_file_is_written_loses_nothing(tmp_path, monkeypatch):
+    calls = []
+
+    def write(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        write_traces(*arguments)
+
+    monkeypatch.setattr("depl.instances.training.recording.write_traces", write)
+    assert recorded(tmp_path / "traces.npz", range(3)).interrupted
+    assert read_traces(tmp_path / "traces.npz").runs == ("0", "1", "2")
+
+
 def test_an_interrupt_before_the_first_run_leaves_no_file(tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt

@@ -93,8 +93,10 @@ def record(
                 if fresh:
                     held = _ordered([held, *fresh] if held else fresh, known)
                     trained += len(fresh)
-                    write_traces(path, held, DECIMALS if Path(path).suffix == ".npz" else None)
+                    _write(path, held)
     except KeyboardInterrupt:
+        if held is not None and trained:  # it may have come while the file was being written
+            _write(path, held)
         return Recording(held, trained, len(kept), True)
     return Recording(held, trained, len(kept), False)
 
@@ -138,6 +140,10 @@ def _held(path: Path, known: Mapping[str, str]) -> Traces | None:
 def _ordered(parts: Sequence[Traces], provenance: Mapping[str, str]) -> Traces:
     traces = joined(parts, provenance)
     return traces.select(np.argsort([int(name) for name in traces.runs], kind="stable"))
+
+
+def _write(path: str | Path, traces: Traces) -> None:
+    write_traces(path, traces, DECIMALS if Path(path).suffix == ".npz" else None)
 
 
 def _version(name: str) -> str:
