@@ -85,6 +85,27 @@ def test_every_schedule_can_have_fits_of_its_own(ask, good) -> None:
     ]
 
 
+def test_the_three_facts_are_told_where_enough_runs_share_a_schedule(
+    ask, good, drawn: Traces, tmp_path
+) -> None:
+    _, text, _ = ask("diagnose", good, "--resamples", 19)
+    assert "1. 5 full@site, 5 cut@site: after epoch 10 the 1 to 99 % band of 40 runs goes from" in text
+    few = tmp_path / "few.npz"
+    write_traces(few, drawn.select(np.arange(10)))
+    _, text, _ = ask("diagnose", few, "--resamples", 19, "--json")
+    assert json.loads(text)["facts"] is None
+
+
+def test_figures_are_drawn_where_asked_for(ask, good, tmp_path) -> None:
+    code, _, err = ask("diagnose", good, "--resamples", 19, "--figure", tmp_path / "pictures" / "good")
+    assert code == 2  # the folder has to exist
+    code, _, err = ask("diagnose", good, "--resamples", 19, "--figure", tmp_path / "new")
+    assert code == 0
+    names = [f"new-{name}.{kind}" for name in ("loss", "fits") for kind in ("png", "svg")]
+    assert all((tmp_path / name).stat().st_size > 1000 for name in names)
+    assert "drawn in" in err
+
+
 def test_the_same_seed_gives_the_same_answer(ask, good) -> None:
     answers = [ask("diagnose", good, "--resamples", 19, "--seed", seed)[1] for seed in (3, 3, 4)]
     assert answers[0] == answers[1] != answers[2]

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from depl.benchmarks.estimation_figures import fit_figure, loss_band
+from depl.benchmarks.figures.canvas import save
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, positive_count, seed
+from depl.commands.options import add_json, positive_count, require_writable, seed
 from depl.commands.table import fields, table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.combinations import FitBy, FitRow, TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
+from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
 from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.independence import Independence, Tested
 from depl.models.traces.files import read_traces
@@ -54,6 +57,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"for intervals and p-values; default: {RESAMPLES}",
     )
     parser.add_argument("--seed", metavar="S", type=seed, default=0, help="of the resamples; default: 0")
+    parser.add_argument(
+        "--figure",
+        metavar="NAME",
+        help="draw Figs. 2 and 4 of the paper: NAME-loss and NAME-fits, png and svg",
+    )
     add_json(parser, "fits, tests and verdict")
     parser.set_defaults(run=run)
 
@@ -61,18 +69,45 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Fit, test and judge; a verdict against the law is an answer."""
     traces, by = _traces(options.traces), FitBy(options.by)
+    require_writable(options.figure and f"{options.figure}-loss.png")
     rng = np.random.default_rng(options.seed)
     found = diagnose(traces, rng, options.metric, options.resamples)
     fit = found.fit
     if by is not FitBy.MODEL:
         fit = fit_traces(traces, rng, by, options.metric, options.resamples)
-    content = _content(options, traces, found, fit)
-    return Answer(_text(options.traces, traces, found, fit), json=as_json(content))
+    facts = _facts(traces, rng, options.metric)
+    content = _content(options, traces, found, fit) | {
+        "facts": None if facts is None else _finite(asdict(facts))
+    }
+    text = _text(options.traces, traces, found, fit)
+    if facts is not None:
+        text += f"\n\n{_facts_text(facts)}"
+    return Answer(text, json=as_json(content), aside=_drawn(options, traces, found, rng))
 
 
 def _traces(name: str) -> Traces:
     written = Path(name).suffix in (".csv", ".npz") or Path(name).exists()
     return read_traces(name) if written else recorded_traces(name)
+
+
+def _facts(traces: Traces, rng: np.random.Generator, metric: str) -> Facts | None:
+    if max(map(len, traces.by_schedule().values())) < LEAST_RUNS:
+        return None
+    return three_facts(traces, rng, metric)
+
+
+def _drawn(options: argparse.Namespace, traces: Traces, found: Diagnosis, rng: np.random.Generator) -> str:
+    if not options.figure:
+        return ""
+    target = Path(options.figure)
+    by_schedule = fit_traces(traces, rng, FitBy.SCHEDULE, options.metric, options.resamples)
+    figures = {"loss": loss_band(traces, options.metric), "fits": fit_figure(found.fit, by_schedule)}
+    files = [
+        str(path)
+        for name, figure in figures.items()
+        for path in save(figure, target.parent, f"{target.name}-{name}")
+    ]
+    return f"drawn in {', '.join(files)}"
 
 
 def _text(name: str, traces: Traces, found: Diagnosis, fit: TracesFit) -> str:
@@ -192,6 +227,33 @@ def _promise_table(found: Diagnosis) -> str:
     header = ("promised", "as measured", "AR(1) as measured", "AR(1) of .3", "shared factor of .1")
     cells = [[f"{100 * value:.2g} %" for value in asdict(item).values()] for item in found.promises]
     return table(header, cells, right=header)
+
+
+def _facts_text(facts: Facts) -> str:
+    """The three facts of Sec. II in a sentence each per schedule or pair."""
+    lines = ["The three facts of Sec. II, for schedules that many runs share:"]
+    lines += [
+        f"1. {item.schedule}: after epoch {item.epoch} the 1 to 99 % band of {item.runs} runs goes from "
+        f"{number(item.lower, _DIGITS)} to {number(item.upper, _DIGITS)}, {number(item.relative, 2)} times "
+        "the mean wide"
+        for item in facts.spreads
+    ]
+    lines += [
+        f"2. {item.first} | {item.second}: at epoch {item.epoch} means {_both(item.means)}, deviations "
+        f"{_both(item.deviations)}; p = {number(item.p_value, 2)} for equal distributions"
+        for item in facts.differences
+    ]
+    lines += [
+        f"3. {item.schedule}: in {100 * item.share:.2g} % of the pairs of epochs of a stage (95 % interval "
+        f"{100 * item.bounds.lower:.2g} to {100 * item.bounds.upper:.2g} %) the mean falls and the deviation "
+        "rises from the first to the second"
+        for item in facts.trends
+    ]
+    return "\n".join(lines)
+
+
+def _both(pair: tuple[float, float]) -> str:
+    return " and ".join(number(value, _DIGITS) for value in pair)
 
 
 def _content(options: argparse.Namespace, traces: Traces, found: Diagnosis, fit: TracesFit) -> dict[str, Any]:

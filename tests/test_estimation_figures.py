@@ -1,0 +1,93 @@
+"""What the figures of estimation show, read back from their axes."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from depl.benchmarks.estimation_figures import fit_figure, loss_band, p_values, trace_curves
+from depl.benchmarks.figures.fitted_density import FittedCurve, fitted_density
+from depl.benchmarks.figures.p_values import p_value_histogram
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.combinations import FitBy, fit_traces
+from depl.models.estimation.synthetic import draw_traces
+from depl.models.laws import InverseGamma, Normal
+from depl.models.problem import Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.traces.table import Traces, joined
+
+
+@pytest.fixture(scope="module")
+def drawn(bell: Instance) -> Traces:
+    noise = InverseGamma(mean=1, variance=0.03)
+    models = [
+        Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
+        for name, b in (("full", 1.0), ("cut", 4.0))
+    ]
+    rows = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
+    instance = bell.replace(models=models, switches=rows)
+    rng = np.random.default_rng(1)
+    return joined(
+        [
+            draw_traces(instance, ["full"] * 5 + ["cut"] * n, runs, rng, prefix=f"{n}-")
+            for n, runs in ((4, 20), (6, 30), (9, 3))
+        ]
+    )
+
+
+def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: Traces) -> None:
+    first, second = trace_curves(drawn)
+    assert first.label == "5 full@site, 6 cut@site (30 runs)"
+    assert second.label == "5 full@site, 4 cut@site (20 runs)"
+    losses = drawn.matrix()[20:50, :12]
+    assert list(first.epochs) == list(range(12))
+    assert first.mean == pytest.approx(losses.mean(axis=0))
+    assert first.lower == pytest.approx(np.quantile(losses, 0.01, axis=0))
+    assert first.upper == pytest.approx(np.quantile(losses, 0.99, axis=0))
+    (axes,) = loss_band(drawn).axes
+    assert axes.get_ylabel() == "loss"
+    assert len(axes.get_legend().get_texts()) == 2
+
+
+def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law() -> None:
+    values = np.random.default_rng(0).normal(size=4000)
+    axes = fitted_density(values, [FittedCurve("normal", stats.norm.cdf)], "x")
+    (stairs,) = axes.patches
+    heights, edges, _ = stairs.get_data()
+    assert (heights * np.diff(edges)).sum() == pytest.approx(0.99, abs=0.002)
+    (line,) = axes.get_lines()
+    x, y = line.get_xydata().T
+    assert y == pytest.approx(stats.norm.pdf(x), abs=1e-4)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["observed, 4000", "normal"]
+
+
+def test_p_values_stand_side_by_side_with_their_shares() -> None:
+    axes = p_value_histogram({"as printed": [0.01, 0.5, 0.99, 1.0], "honest": [0.0, 0.04]})
+    first, second = axes.containers
+    assert sum(bar.get_height() for bar in first) == 4
+    assert sum(bar.get_height() for bar in second) == 2
+    assert first[0].get_height() == 1
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "as printed: 75 % above .05",
+        "honest: 0 % above .05",
+    ]
+
+
+def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> None:
+    rng = np.random.default_rng(3)
+    by_model = fit_traces(drawn, rng, resamples=19)
+    by_schedule = fit_traces(drawn, rng, FitBy.SCHEDULE, resamples=19)
+    ratios, centre, jumps = fit_figure(by_model, by_schedule).axes
+    assert ratios.get_xlabel() == "ratio $x$, cut"
+    assert len(ratios.get_lines()) in (1, 2)
+    kinds = p_values(by_schedule)
+    assert list(kinds) == ["as printed", "honest, positive ratios", "honest, all ratios"]
+    assert {len(values) for values in kinds.values()} == {6}
+    assert len(centre.containers) == 3
+    assert jumps.get_xlabel() == "$\\ell^{sw}$, full to cut"
+    assert len(jumps.get_lines()) == 2
+
+
+def test_traces_without_chance_have_nothing_to_draw(steady: Instance) -> None:
+    traces = draw_traces(steady, ["net"] * 5, 3, np.random.default_rng(0))
+    fit = fit_traces(traces, np.random.default_rng(0), resamples=9, constant=True)
+    with pytest.raises(InvalidInputError, match="no fit to draw"):
+        fit_figure(fit, fit)
