@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from depl.heuristics.loop.dual import Dual, Part, Prices, start_prices
+from depl.heuristics.loop.frontier import Frontier
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import (
     Requirement,
@@ -14,7 +15,7 @@ from depl.heuristics.loop.requirement import (
     certified_requirement,
     largest_variance,
 )
-from depl.heuristics.loop.sites import DataFactors, Frontier, Site, Sites, listed_sites, transfers_of
+from depl.heuristics.loop.sites import DataFactors, Site, Sites, listed_sites, transfers_of
 from depl.instances.generator import random_instances
 from depl.models.allocation import allocate
 from depl.models.epochs import load

@@ -78,9 +78,10 @@ def cheapest_sequence(
 
 
 @njit(cache=True)
-def cheapest_clusters(
+def cheapest_rows(
     work: Floats,
     least_work: Floats,
+    excess: Floats,
     nodes: Floats,
     price: Floats,
     capacity: Floats,
@@ -92,26 +93,32 @@ def cheapest_clusters(
     time: Floats,
     which: Integers,
 ) -> None:
-    """Least psi of every (model, entry) over the clusters, at a price of time.
+    """Least psi of every (model, entry) over rows of a frontier, at a price of time.
 
-    ``work`` has shape (M, J), ``communication`` (N, M), ``charges`` (N, J); a node computes work / nodes. An
-    entry is left out where not even ``least_work`` keeps the deadline; work beyond what keeps it counts as
-    what just keeps it, so that psi stays concave over an interval of which a part is late.
+    ``work`` has shape (M, J), ``communication`` (R, M), ``charges`` (R, J); a node of a row computes
+    work excess / nodes, with ``excess`` of shape (R, J). An entry is left out where not even ``least_work``
+    keeps the deadline; work beyond what keeps it counts as what just keeps it, so that psi stays concave over
+    an interval of which a part is late. Most rows are passed over because of what they cost at least: the
+    time at full capacity, or 2 (multiplier price work)**(1/2) for computing.
     """
     models, sites = work.shape
     root = math.sqrt(multiplier)
-    for m in range(models):
-        for j in range(sites):
-            psi[m, j] = math.inf
-            which[m, j] = -1
-        for n in range(nodes.size):
+    psi[:] = math.inf
+    which[:] = -1
+    for n in range(nodes.size):
+        slope = root / math.sqrt(price[n]) if price[n] > 0 else math.inf
+        speed, dear = nodes[n] * capacity[n], 4 * multiplier * price[n]
+        for m in range(models):
             sent = communication[n, m]
-            left = deadline - sent
-            slope = root / math.sqrt(price[n]) if price[n] > 0 else math.inf
+            left, waited = deadline - sent, multiplier * sent
+            most = capacity[n] * left
             for j in range(sites):
-                if least_work[m, j] / nodes[n] / capacity[n] + sent > deadline:
+                c = min(work[m, j] * excess[n, j] / nodes[n], most)
+                room = psi[m, j] - (waited + charges[n, j])
+                if room <= multiplier * c / capacity[n] or room * room < dear * c:
                     continue
-                c = min(work[m, j] / nodes[n], capacity[n] * left)
+                if least_work[m, j] / speed + sent > deadline:
+                    continue
                 value, taken = _priced_epoch(c, price[n], slope, capacity[n], left, sent, multiplier)
                 value += charges[n, j]
                 if value < psi[m, j]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from depl.heuristics.loop.dual import Dual, Part, Prices, start_prices
+from depl.heuristics.loop.frontier import Frontier
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.outlook import Outlook
 from depl.heuristics.loop.requirement import Requirement, certified_requirement, largest_variance
 from depl.heuristics.loop.sites import (
     DataFactors,
-    Frontier,
     Places,
     Sites,
     listed_sites,

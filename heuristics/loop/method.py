@@ -289,7 +289,7 @@ class _Loop:
         label, step = self.judge.label(self.reference, deviation), _WIDER * abs(self.reference.margin)
         room = 0.0
         for _ in range(_ROUNDS):
-            searched = self.stage.paths(choice, kinds, label, room, self.cost, prices.time)
+            searched = self.stage.path_in_time(choice, kinds, label, room, self.cost, prices.time)
             known = self._learnt(searched)
             if self._finished() or (known is None and (room < 0 or self.best is not None)):
                 return

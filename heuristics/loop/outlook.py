@@ -3,20 +3,24 @@
 A coarse frontier on the clusters that are cheapest at some price of time guides
 (`depl.heuristics.loop.sites`); what it finds is proved on the full frontier over all clusters, where one
 evaluation of the dual at given prices suffices. Sites are listed around the volumes and clusters that the
-guide uses: sets of data in order of what they cost per volume there, transfers included.
+guide uses: sets of data in order of work and transfers per volume, at the rate of exchange that is best
+there. A transfer is paid once, however few epochs use it, so sets that are best if it counts several times
+are listed, too.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from depl.heuristics.loop.data_lines import fitting, order_of
 from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_prices
+from depl.heuristics.loop.frontier import Frontier, transfer_costs
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import Requirement
-from depl.heuristics.loop.sites import DataFactors, Frontier, Site
-from depl.models.epochs import compute
+from depl.heuristics.loop.sites import DataFactors, Site
 from depl.models.laws import FloatArray
 from depl.models.problem import Instance
 
@@ -26,6 +30,8 @@ _TIME_PRICES = 60
 _VOLUMES = 4
 _CLUSTERS = 4
 _MOST_SITES = 80
+_TIMES_PAID = (1.0, 4.0)
+_COARSELY = 0.03
 _LARGE = 1e30
 
 
@@ -40,6 +46,9 @@ class Outlook:
 
     def __post_init__(self) -> None:
         """Build the guide."""
+        self._volumes = np.array([item.volume for item in self.instance.datasets])
+        self._work = np.array([item.workload for item in self.instance.datasets])
+        self._transfers = transfer_costs(self.instance)
         self._coarse = Frontier.guide(self.instance, self.factors, _COARSE)
         self._play = self._in_play()
         limit = self.instance.target.maximum_time
@@ -71,63 +80,62 @@ class Outlook:
                 uses[model, entry] = uses.get((model, entry), 0) + 1
         found: dict[Site, float] = {}
         for model, entry, share in _representative(uses):
-            psi = self._psi(model, entry, prices.time)
-            for n in np.argsort(psi, kind="stable")[:_CLUSTERS].tolist():
-                if math.isfinite(psi[n]):
-                    site = Site(n, self._data(n, model, entry, prices.time))
+            rows = [self._best_rows(model, entry, prices.time, times) for times in _TIMES_PAID]
+            for row in dict.fromkeys(itertools.chain(*rows)):
+                for data in self._sets(row, entry):
+                    site = Site(int(self._coarse.clusters[row]), data)
                     found[site] = found.get(site, 0.0) + share
         return sorted(found, key=lambda site: -found[site])[:_MOST_SITES]
 
     def _in_play(self) -> list[int]:
         """Clusters that are cheapest for some model and volume at some price of time."""
-        play: set[int] = set()
         few = Frontier.guide(self.instance, self.factors, _FEW)
-        for multiplier in np.geomspace(1e-9, 1e9, _TIME_PRICES):
-            play.update(np.unique(few.clusters_at(float(multiplier))[2]).tolist())
-        return sorted(play - {-1})
+        play: set[int] = set()
+        for times in _TIMES_PAID:
+            paid = replace(few, charges=times * few.charges)
+            for multiplier in np.geomspace(1e-9, 1e9, _TIME_PRICES):
+                rows = np.unique(paid.rows_at(float(multiplier))[2])
+                play.update(few.clusters[rows[rows >= 0]].tolist())
+        return sorted(play)
 
-    def _psi(self, model: int, entry: int, multiplier: float) -> FloatArray:
-        """What an epoch of a model at a volume costs on every cluster, shape (N,)."""
+    def _best_rows(self, model: int, entry: int, multiplier: float, times: float) -> list[int]:
+        """The cheapest row of each of the clusters that are cheapest for a model at a volume."""
+        psi = self._psi(model, entry, multiplier, times)
+        best: dict[int, int] = {}
+        for row in np.argsort(psi, kind="stable").tolist():
+            if len(best) == _CLUSTERS or not math.isfinite(psi[row]):
+                break
+            best.setdefault(int(self._coarse.clusters[row]), row)
+        return list(best.values())
+
+    def _psi(self, model: int, entry: int, multiplier: float, times: float) -> FloatArray:
+        """What an epoch of a model at a volume costs on every row if charges count some times, shape (R,)."""
         coarse = self._coarse
-        c = coarse.work[model, entry] / coarse.nodes
+        c = coarse.work[model, entry] * coarse.excess[:, entry] / coarse.nodes
         left = coarse.deadline - coarse.communication[:, model]
         least = np.where(left > 0, c / np.where(left > 0, left, 1.0), math.inf)
         with np.errstate(divide="ignore"):
             free = np.sqrt(multiplier * c / coarse.price)
         x = np.minimum(np.maximum(free, least), coarse.capacity)
-        time = c / x + coarse.communication[:, model]
-        psi = coarse.price * x + multiplier * time + coarse.charges[:, entry]
+        time = np.divide(c, x, out=np.zeros_like(c), where=x > 0) + coarse.communication[:, model]
+        psi = coarse.price * x + multiplier * time + times * coarse.charges[:, entry]
         return np.where((least > coarse.capacity * (1 + 1e-9)) | (left <= 0), math.inf, psi)
 
-    def _data(self, n: int, model: int, entry: int, multiplier: float) -> frozenset[str]:
-        """The datasets of least cost per volume on a cluster, up to the volume of an entry."""
-        instance, coarse = self.instance, self._coarse
-        place = instance.clusters[n]
-        c = float(coarse.work[model, entry] / coarse.nodes[n])
-        psi = float(self._psi(model, entry, multiplier)[n] - coarse.charges[n, entry])
-        sent = multiplier * float(coarse.communication[n, model])
-        per_work, name = max(psi - sent, 0.0) / (2 * c) / place.nodes, instance.models[model].name
-        epochs = max(1, instance.target.maximum_epochs) / 2
-        keys = [
-            (
-                (
-                    per_work * compute(instance, 1, name, frozenset({d.name}))
-                    + instance.transfer_cost(d.name, place.name) / epochs
-                )
-                / d.volume,
-                d,
-            )
-            for d in instance.datasets
-        ]
-        chosen: list[str] = []
-        volume = 0.0
-        wanted = float(coarse.volumes[entry])
-        for _, dataset in sorted(keys, key=lambda pair: pair[0]):
-            if chosen and volume >= wanted:
-                break
-            chosen.append(dataset.name)
-            volume += dataset.volume
-        return frozenset(chosen)
+    def _sets(self, row: int, entry: int) -> list[frozenset[str]]:
+        """Datasets of a row, none larger than a volume: the first that reach it, and the same but the last.
+
+        The smallest sets pay for a whole dataset, so there the cheapest one is taken.
+        """
+        wanted = float(self._coarse.volumes[entry])
+        rate, transfers = float(self._coarse.rates[row]), self._transfers[self._coarse.clusters[row]]
+        weights = self._work + rate * transfers
+        order = order_of(self._volumes, self._work, transfers, rate)
+        order = order[fitting(self._volumes, wanted)[order]]
+        size = min(int((np.cumsum(self._volumes[order]) < wanted * (1 - 1e-9)).sum()) + 1, len(order))
+        chosen = [order[:size] if size > 1 else order[[np.argmin(weights[order])]]]
+        if size > 1 and self._volumes[order[size - 1]] > _COARSELY * wanted:
+            chosen.append(order[: size - 1])
+        return [frozenset(self.instance.datasets[d].name for d in kept.tolist()) for kept in chosen]
 
 
 def _representative(uses: dict[tuple[int, int], int]) -> Sequence[tuple[int, int, float]]:

@@ -1,0 +1,219 @@
+r"""All sites of an instance with many datasets, relaxed: what bounds them, and what good ones are like.
+
+Sets of data are known by their volume Q. Between two volumes the least work and transfers of a set lie on
+corners that are linear in Q (`depl.heuristics.loop.data_lines`), and h~ is a line above h: the chord where h
+is convex, a tangent where it is concave. psi is concave and rises in the work (docs, *The loop*), so for
+every corner (W, F~)
+
+    psi(W(Q)) + F~(Q) / K_max - gamma gain h~(Q)
+
+is concave in Q and least at one of the ends. So two entries for every interval, with a row for every cluster
+and corner, bound all sets of data. Where a round deadline falls into an interval, work beyond it counts as
+what just keeps it: psi(min(W, c)) is concave, too. Plans come from listed sites.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.heuristics.loop.data_lines import corner_lines, exchange_rates, good_sets
+from depl.heuristics.loop.kernels import cheapest_rows
+from depl.heuristics.loop.sites import DataFactors, Priced
+from depl.models.allocation import TIME_TOLERANCE
+from depl.models.laws import FloatArray
+from depl.models.problem import Instance
+
+Integers = NDArray[np.int64]
+
+_INTERVALS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Entries, ends of intervals of the volume, and rows, clusters with the data of a corner.
+
+    Attributes
+    ----------
+    volumes : ndarray
+        Of every entry, shape (O,) [data].
+    factors : ndarray
+        h~ there, shape (O,).
+    low, high : ndarray
+        Least and greatest h in the interval of the entry, shape (O,).
+    work : ndarray
+        Least W, shape (M, O) [resource x time]. That of other models is in proportion to that of the first.
+    least_work : ndarray
+        The least of it in the interval of the entry, shape (M, O) [resource x time].
+    clusters : ndarray of int
+        Cluster of every row, by position, shape (R,).
+    rates : ndarray
+        Rate of exchange of every row, shape (R,) [resource x time / cost].
+    excess : ndarray
+        W over its least, shape (R, O).
+    charges : ndarray
+        F~ / K_max, shape (R, O) [cost].
+    """
+
+    volumes: FloatArray
+    factors: FloatArray
+    low: FloatArray
+    high: FloatArray
+    work: FloatArray
+    least_work: FloatArray
+    clusters: Integers
+    rates: FloatArray
+    excess: FloatArray
+    charges: FloatArray
+    nodes: FloatArray
+    price: FloatArray
+    capacity: FloatArray
+    communication: FloatArray
+    deadline: float
+
+    @classmethod
+    def of(cls, instance: Instance, factors: DataFactors, intervals: int = _INTERVALS) -> "Frontier":
+        """A lower bound of all sites."""
+        volumes = np.array([item.volume for item in instance.datasets])
+        total, least = math.fsum(volumes.tolist()), float(volumes.min())
+        ends = least + (total - least) * np.linspace(0, 1, intervals + 1) ** 1.5
+        ends[0], ends[-1] = least * (1 - 1e-12), total * (1 + 1e-12)
+        h = np.minimum(factors.at(ends), 1.0)
+        lines = np.stack([factors.line_above(a, b) for a, b in itertools.pairwise(ends)])
+        return cls._made(
+            instance,
+            np.repeat(ends, 2)[1:-1],
+            lines.ravel() * (1 + 1e-12),
+            np.repeat(h[:-1], 2) * (1 - 1e-12),
+            np.repeat(h[1:], 2) * (1 + 1e-12),
+            _OfClusters.read(instance, lambda work, costs: corner_lines(volumes, work, costs, ends)),
+            in_intervals=True,
+        )
+
+    @classmethod
+    def guide(cls, instance: Instance, factors: DataFactors, points: int) -> "Frontier":
+        """Fractional sets of some volumes as they are: no bound, but what near-optimal sites look like."""
+        volumes = np.array([item.volume for item in instance.datasets])
+        total, least = math.fsum(volumes.tolist()), float(volumes.min())
+        chosen = least + (total - least) * np.linspace(0, 1, points) ** 1.5
+        h = factors.at(chosen)
+        sets = _OfClusters.read(instance, lambda work, costs: good_sets(volumes, work, costs, chosen))
+        return cls._made(instance, chosen, h, h, h, sets, in_intervals=False)
+
+    @classmethod
+    def _made(
+        cls,
+        instance: Instance,
+        volumes: FloatArray,
+        factors: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        rows: "_OfClusters",
+        *,
+        in_intervals: bool,
+    ) -> "Frontier":
+        least = rows.work.min(axis=0)
+        demand = np.array([[model.demand] for model in instance.models], dtype=float)
+        sizes = np.array([model.size for model in instance.models])
+        places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
+        return cls(
+            volumes,
+            factors,
+            low,
+            high,
+            demand * least,
+            demand * (np.repeat(least[::2], 2) if in_intervals else least),
+            rows.clusters,
+            rows.rates,
+            np.divide(rows.work, least, out=np.ones_like(rows.work), where=least > 0),
+            rows.transfers / max(1, instance.target.maximum_epochs),
+            np.array([place.nodes for place in places], dtype=float),
+            np.array([place.nodes * place.unit_cost for place in places]),
+            np.array([place.capacity for place in places]),
+            sizes / np.array([[place.bandwidth] for place in places]),
+            math.inf if tau is None else tau * (1 + TIME_TOLERANCE),
+        )
+
+    def restricted(self, clusters: Sequence[int]) -> "Frontier":
+        """The same on some clusters, by position; no bound for all."""
+        rows = np.isin(self.clusters, list(clusters))
+        names = ("clusters", "rates", "excess", "charges", "nodes", "price", "capacity", "communication")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def at(self, multiplier: float) -> Priced:
+        """The cheapest row of every entry."""
+        psi, time, _ = self.rows_at(multiplier)
+        return Priced(psi[None], time[None])
+
+    @functools.cached_property
+    def fastest(self) -> FloatArray:
+        """Least times over the rows, shape (1, M, O) [time]."""
+        found = np.full(self.work.shape, math.inf)
+        for r in range(len(self.nodes)):
+            speed, sent = self.nodes[r] * self.capacity[r], self.communication[r][:, None]
+            in_time = self.least_work / speed + sent <= self.deadline
+            time = np.minimum(self.work * self.excess[r] / speed + sent, self.deadline)
+            found = np.minimum(found, np.where(in_time, time, math.inf))
+        return found[None]
+
+    def rows_at(self, multiplier: float) -> tuple[FloatArray, FloatArray, Integers]:
+        """Psi with charges, time, and the cheapest row of every (model, entry); each (M, O)."""
+        psi, time = np.empty(self.work.shape), np.zeros(self.work.shape)
+        which = np.empty(self.work.shape, dtype=np.int64)
+        cheapest_rows(
+            self.work,
+            self.least_work,
+            self.excess,
+            self.nodes,
+            self.price,
+            self.capacity,
+            self.communication,
+            self.charges,
+            self.deadline,
+            multiplier,
+            psi,
+            time,
+            which,
+        )
+        return psi, time, which
+
+
+@dataclass(frozen=True, eq=False)
+class _OfClusters:
+    """Work and transfers of all rows, shape (R, O)."""
+
+    clusters: Integers
+    rates: FloatArray
+    work: FloatArray
+    transfers: FloatArray
+
+    @classmethod
+    def read(
+        cls, instance: Instance, of_costs: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+    ) -> "_OfClusters":
+        """Clusters to which all data cost the same are looked at once."""
+        work = np.array([item.workload for item in instance.datasets])
+        costs, which = np.unique(transfer_costs(instance), axis=0, return_inverse=True)
+        found = [of_costs(work, row) for row in costs]
+        rates = [exchange_rates(work, row) for row in costs]
+        which = which.ravel()
+        return cls(
+            np.repeat(np.arange(len(which)), [len(rates[i]) for i in which]),
+            np.concatenate([rates[i] for i in which]),
+            np.concatenate([found[i][0] for i in which]),
+            np.concatenate([found[i][1] for i in which]),
+        )
+
+
+def transfer_costs(instance: Instance) -> FloatArray:
+    """What it costs to bring every dataset to every cluster, shape (N, D) [cost]."""
+    order = {item.name: index for index, item in enumerate(instance.datasets)}
+    places = {item.name: index for index, item in enumerate(instance.clusters)}
+    costs = np.zeros((len(places), len(order)))
+    for row in instance.transfers:
+        costs[places[row.cluster], order[row.dataset]] = row.cost
+    return costs

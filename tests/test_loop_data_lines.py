@@ -1,0 +1,123 @@
+"""Lines below the work and the transfers of all sets of data, and the sets that come near them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from depl.heuristics.loop.data_lines import corner_lines, exchange_rates, fitting, good_sets, tangents
+
+
+def drawn(seed: int, datasets: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Volumes, work and transfers of several magnitudes; some transfers are free."""
+    rng = np.random.default_rng([6, 31, seed])
+    volumes, work = np.exp(rng.normal(size=(2, datasets)))
+    transfers = np.exp(rng.normal(size=datasets)) * (rng.random(datasets) < 0.7)
+    return volumes, work, transfers
+
+
+def all_sets(*columns: np.ndarray) -> np.ndarray:
+    """Sums over all nonempty sets, one row each."""
+    chosen = np.array(list(itertools.product((0, 1), repeat=len(columns[0]))))[1:]
+    return np.stack([chosen @ column for column in columns])
+
+
+def ends_of(volumes: np.ndarray, intervals: int) -> np.ndarray:
+    total = volumes.sum() * (1 + 1e-12)
+    return np.linspace(volumes.min() * (1 - 1e-12), total, intervals + 1)
+
+
+@pytest.mark.parametrize("intervals", [1, 3, 40])
+@pytest.mark.parametrize("seed", range(8))
+def test_no_set_is_below_all_corners_in_any_direction(seed: int, intervals: int) -> None:
+    """a c + b F and sqrt(c) + b F of every set are at least those of the best corner."""
+    columns = drawn(seed)
+    ends = ends_of(columns[0], intervals)
+    work, transfers = corner_lines(*columns, ends)
+    rng = np.random.default_rng(seed)
+    for volume, c, paid in all_sets(*columns).T:
+        i = min(int(np.searchsorted(ends, volume, side="right")) - 1, intervals - 1)
+        t = (volume - ends[i]) / (ends[i + 1] - ends[i])
+        corner_work = (1 - t) * work[:, 2 * i] + t * work[:, 2 * i + 1]
+        corner_paid = (1 - t) * transfers[:, 2 * i] + t * transfers[:, 2 * i + 1]
+        for weight in np.exp(4 * rng.normal(size=12)):
+            for f in (np.asarray, np.sqrt):
+                least = (f(corner_work) + weight * corner_paid).min()
+                assert f(c) + weight * paid >= least * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_concave_cost_is_least_at_an_end_of_an_interval(seed: int) -> None:
+    """What the frontier relies on, with one interval for all volumes and a line for what is learnt."""
+    columns = drawn(seed)
+    ends = ends_of(columns[0], 1)
+    work, transfers = corner_lines(*columns, ends)
+    rng = np.random.default_rng([seed, 1])
+    volume, c, paid = all_sets(*columns)
+    for weight, slope in np.exp(2 * rng.normal(size=(40, 2))):
+        corners = np.sqrt(work) + weight * transfers - slope * np.tile(ends, len(work)).reshape(work.shape)
+        assert (np.sqrt(c) + weight * paid - slope * volume).min() >= corners.min() - 1e-9 * abs(
+            corners
+        ).max()
+
+
+def test_corners_are_attained_where_fractional_sets_are_sets() -> None:
+    """Unit volumes, of two kinds: work 1 and transfer 10, or work 4 and none. Volume 3 of four."""
+    volumes = np.ones(4)
+    work, transfers = np.array([1.0, 1.0, 4.0, 4.0]), np.array([10.0, 10.0, 0.0, 0.0])
+    ends = np.array([3 - 1e-9, 3 + 1e-9])
+    corners = np.stack(corner_lines(volumes, work, transfers, ends))[:, :, 0].T
+    found = {(round(float(c), 4), round(float(paid), 4)) for c, paid in corners}
+    assert (6.0, 20.0) in found
+    assert (9.0, 10.0) in found
+
+
+def test_free_transfers_have_one_corner() -> None:
+    volumes, work, _ = drawn(1)
+    ends = ends_of(volumes, 5)
+    lines, paid = corner_lines(volumes, work, np.zeros(7), ends)
+    assert lines.shape == (1, 10)
+    assert not paid.any()
+    assert exchange_rates(work, np.zeros(7)).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_sets_pay_for_whole_datasets(seed: int) -> None:
+    """The least set has the least volume and no fraction of a denser one."""
+    volumes, work, transfers = drawn(seed)
+    smallest = int(np.argmin(volumes))
+    least = volumes[smallest]
+    lines, _ = corner_lines(volumes, work, transfers, np.array([least * (1 - 1e-12), least * (1 + 1e-12)]))
+    assert lines.min() == pytest.approx(work[smallest], rel=1e-6)
+    found, paid = good_sets(volumes, work, transfers, np.array([least]))
+    assert found == pytest.approx(work[smallest])
+    assert paid == pytest.approx(transfers[smallest])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_good_sets_are_those_of_their_order_at_its_own_volumes(seed: int) -> None:
+    volumes, work, transfers = drawn(seed)
+    for j, rate in enumerate(exchange_rates(work, transfers)):
+        order = np.argsort((work + rate * transfers) / volumes)
+        reached = np.cumsum(volumes[order])
+        large = reached >= volumes.max()
+        found, paid = good_sets(volumes, work, transfers, reached[large])
+        assert found[j] == pytest.approx(np.cumsum(work[order])[large])
+        assert paid[j] == pytest.approx(np.cumsum(transfers[order])[large], abs=1e-12)
+
+
+def test_a_set_has_no_dataset_larger_than_itself() -> None:
+    volumes = np.array([1.0, 2.0, 3.0])
+    assert fitting(volumes, 2.0).tolist() == [True, True, False]
+    assert fitting(volumes, 0.5).tolist() == [True, False, False]
+
+
+def test_free_data_at_home_bend_the_charges_and_the_line_stays_below_them() -> None:
+    """F(Q) is 0 up to the volume 1 of the home data and then rises: a tangent must not be cut off at 0."""
+    costs, volumes = np.array([0.0, 10.0]), np.array([1.0, 1.0])
+    for low, high in ((0.5, 1.6), (1 - 1e-3, 1.2), (0.2, 0.9), (1.5, 2.0)):  # middles right and left of 1
+        left, right = tangents(volumes, costs, np.array([low, high]))
+        inside = np.linspace(low, high, 50)
+        assert min(left, right) >= 0
+        line = np.interp(inside, [low, high], [left, right])
+        assert (line <= np.interp(inside, [0, 1, 2], [0, 0, 10]) + 1e-12).all()
