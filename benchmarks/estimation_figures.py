@@ -1,6 +1,7 @@
 """Figs. 2 and 4 of the paper from any traces: bands of the loss, ratios, p-values, switch jumps."""
 
 from fractions import Fraction
+from itertools import groupby
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,7 +11,7 @@ from depl.benchmarks.figures.fitted_density import FittedCurve, fitted_density
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.figures.p_values import p_value_histogram
 from depl.models.errors import InvalidInputError
-from depl.models.estimation.combinations import TracesFit, fit_rows, schedule_label
+from depl.models.estimation.combinations import TracesFit, fit_rows
 from depl.models.estimation.families import IMPROVEMENT_FAMILIES, SWITCH_FAMILIES
 from depl.models.estimation.fit import FittedLaw
 from depl.models.laws import FloatArray
@@ -43,19 +44,20 @@ def trace_curves(traces: Traces, metric: str = "loss", schedules: int = 2) -> li
         losses = matrix[rows, : len(schedule) + 1]
         known = np.flatnonzero(np.isfinite(losses).all(axis=0))
         lower, upper = np.quantile(losses[:, known], [float(TAIL), float(1 - TAIL)], axis=0)
-        label = f"{schedule_label(schedule)} ({len(rows)} runs)"
+        stages = [f"{len(list(group))} {model}" for model, group in groupby(name for name, _ in schedule)]
+        label = f"{', '.join(stages)} ({len(rows)} runs)"
         mean = losses[:, known].mean(axis=0)
         found.append(LossCurve(label, known.tolist(), mean.tolist(), lower.tolist(), upper.tolist(), style))
     return found
 
 
-def fit_figure(by_model: TracesFit, by_schedule: TracesFit) -> Figure:
+def fit_figure(by_model: TracesFit, combinations: TracesFit) -> Figure:
     """Ratios of the model with most of them, p-values of all combinations, most frequent jump (Fig. 4).
 
     Parameters
     ----------
-    by_model, by_schedule : TracesFit
-        The same traces fitted by model, and every schedule on its own.
+    by_model, combinations : TracesFit
+        The same traces fitted by model, and every combination on its own.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def fit_figure(by_model: TracesFit, by_schedule: TracesFit) -> Figure:
     model, fit = max(fits.items(), key=lambda item: item[1].ratios.size)
     laws = [fit.law("inverse_gamma"), *([] if fit.best == "inverse_gamma" else [fit.law(fit.best)])]
     fitted_density(fit.ratios, [_curve(law, fit.ratios) for law in laws], f"ratio $x$, {model}", axes=axes[0])
-    p_value_histogram(p_values(by_schedule), axes[1])
+    p_value_histogram(p_values(combinations), axes[1])
     if by_model.jumps:
         (before, after), jump = max(by_model.jumps.items(), key=lambda item: item[1].jumps.size)
         curves = [_curve(law, jump.jumps) for law in jump.laws]

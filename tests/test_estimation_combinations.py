@@ -69,6 +69,18 @@ def test_combinations_share_observations_as_asked(drawn: Traces, by: FitBy, name
     assert found.estimated_jumps["full", "cut"] == 0
 
 
+def test_every_run_can_be_fitted_on_its_own(drawn: Traces) -> None:
+    few = drawn.select([0, 20])
+    found = fit_traces(few, np.random.default_rng(2), FitBy.RUN, resamples=19)
+    assert [str(key) for key in found.improvements] == [
+        "full / edge / 7-0",
+        "cut / far / 7-0",
+        "full / edge / 4-0",
+    ]
+    assert [fit.ratios.size for fit in found.improvements.values()] == [5, 7, 5]
+    assert found.refused["cut / far / 4-0"] == "a law is fitted to at least 5 numbers, not 4"
+
+
 def test_the_table_says_what_the_fits_say(drawn: Traces) -> None:
     found = fit_traces(drawn, np.random.default_rng(2), resamples=99)
     first, second = fit_rows(found.improvements)

@@ -35,8 +35,8 @@ def drawn(bell: Instance) -> Traces:
 
 def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: Traces) -> None:
     first, second = trace_curves(drawn)
-    assert first.label == "5 full@site, 6 cut@site (30 runs)"
-    assert second.label == "5 full@site, 4 cut@site (20 runs)"
+    assert first.label == "5 full, 6 cut (30 runs)"
+    assert second.label == "5 full, 4 cut (20 runs)"
     losses = drawn.matrix()[20:50, :12]
     assert list(first.epochs) == list(range(12))
     assert first.mean == pytest.approx(losses.mean(axis=0))

@@ -47,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=[item.value for item in FitBy],
         default=FitBy.MODEL.value,
-        help="fit every model, every model on every cluster, or these in every schedule (Fig. 4)",
+        help="fit every model, every model on every cluster, or these in every schedule or run (Fig. 4)",
     )
     parser.add_argument(
         "--resamples",
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> Answer:
     text = _text(options.traces, traces, found, fit)
     if facts is not None:
         text += f"\n\n{_facts_text(facts)}"
-    return Answer(text, json=as_json(content), aside=_drawn(options, traces, found, rng))
+    return Answer(text, json=as_json(content), aside=_drawn(options, traces, found.fit, fit, rng))
 
 
 def _traces(name: str) -> Traces:
@@ -96,12 +96,20 @@ def _facts(traces: Traces, rng: np.random.Generator, metric: str) -> Facts | Non
     return three_facts(traces, rng, metric)
 
 
-def _drawn(options: argparse.Namespace, traces: Traces, found: Diagnosis, rng: np.random.Generator) -> str:
+def _drawn(
+    options: argparse.Namespace,
+    traces: Traces,
+    by_model: TracesFit,
+    chosen: TracesFit,
+    rng: np.random.Generator,
+) -> str:
+    """Draw what was asked for; p-values are those of every schedule unless ``--by`` chose other ones."""
     if not options.figure:
         return ""
     target = Path(options.figure)
-    by_schedule = fit_traces(traces, rng, FitBy.SCHEDULE, options.metric, options.resamples)
-    figures = {"loss": loss_band(traces, options.metric), "fits": fit_figure(found.fit, by_schedule)}
+    if chosen is by_model:
+        chosen = fit_traces(traces, rng, FitBy.SCHEDULE, options.metric, options.resamples)
+    figures = {"loss": loss_band(traces, options.metric), "fits": fit_figure(by_model, chosen)}
     files = [
         str(path)
         for name, figure in figures.items()

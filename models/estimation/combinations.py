@@ -1,8 +1,9 @@
 """All that can be fitted in a set of traces: every model, on every cluster, in every schedule (Fig. 4).
 
 An instance has one improvement law per model, so that `FitBy.MODEL` is what it is assembled from. Fig. 4 of
-the paper fits every combination on its own and shows how many p-values exceed .05; `FitBy.SCHEDULE` does
-that. A combination that cannot be fitted is listed with the reason.
+the paper fits every combination on its own and shows how many p-values exceed .05. `FitBy.SCHEDULE` does that
+for all runs of a combination together, `FitBy.RUN` curve by curve, which has few ratios and so rejects less.
+A combination that cannot be fitted is listed with the reason.
 """
 
 from collections import Counter
@@ -29,11 +30,12 @@ class FitBy(Enum):
     MODEL = "model"
     CLUSTER = "cluster"
     SCHEDULE = "schedule"
+    RUN = "run"
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A model, the cluster it was trained on, and the schedule of the runs; "" where these are pooled."""
+    """A model, its cluster, and the schedule of the runs or the name of one; "" where these are pooled."""
 
     model: str
     cluster: str = ""
@@ -127,7 +129,7 @@ def fit_traces(
         If the traces do not hold the metric, or no run trained.
     """
     seen = observe(traces, metric)
-    labels = np.array([schedule_label(schedule) for schedule in traces.schedules])
+    labels = np.array(traces.runs if by is FitBy.RUN else [schedule_label(s) for s in traces.schedules])
     improvements: dict[Combination, ImprovementFit] = {}
     refused: dict[str, str] = {}
     for key, values in _parts(seen, labels, by):

@@ -216,7 +216,10 @@ def _about_fits(fit: TracesFit) -> Iterator[str]:
             )
         if found.laws and found.law(found.best).p_value <= _SIGNIFICANCE:
             p_value = found.law(found.best).p_value
-            yield f"{key}: no candidate law fits the ratios (the best, {found.best}, has p = {p_value:.3f})"
+            yield (
+                f"{key}: no candidate law fits the ratios (the best, {found.best}, has p = {p_value:.3f}); "
+                "the empirical law keeps their distribution"
+            )
         if abs(found.curve.mean_ratio - 1) > _NOTABLE_MEAN:
             yield (
                 f"{key}: the mean ratio along the least-squares curve is {found.curve.mean_ratio:.2f}, not "
