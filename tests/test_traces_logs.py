@@ -201,6 +201,14 @@ def test_the_column_of_labels_need_not_be_the_first(file):
     assert (reading.traces.runs, reading.traces.loss.tolist()) == (("a",), [2, 1])
 
 
+def test_models_and_clusters_of_a_wide_file_may_change_on_the_way(file):
+    reading = wide(file("epoch,a\n0,3\n1,2\n2,1\n"), model=["big", "small"])
+    assert reading.traces.model.tolist() == ["big", "big", "small"]
+    with pytest.raises(InvalidInputError, match="no cluster for epoch 2; 1 are given") as caught:
+        wide(file("epoch,a\n1,2\n2,1\n"), cluster=["edge"])
+    assert caught.value.path.endswith("row 3")
+
+
 def test_a_wide_file_needs_names_and_numbers_of_epochs(file):
     with pytest.raises(InvalidInputError, match="names no model"):
         read_wide(file(COLUMNS), cluster="site")

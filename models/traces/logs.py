@@ -225,7 +225,10 @@ def read_wide(
             where = row.number if runs_in == "columns" else sheet.header_row
             epoch = whole_number(sheet, where, source, called) - first + 1
             loss, empty = _loss(sheet, row.number, column, cell)
-            names = [_name(sheet, given, epoch, row.number, "model") for given in (model, cluster)]
+            names = [
+                _name(sheet, given, epoch, row.number, what)
+                for what, given in (("model", model), ("cluster", cluster))
+            ]
             line = _Line(epoch, row.number, column, loss, empty, names[0], names[1])
             run = column if runs_in == "columns" else row.cells[at]
             runs.setdefault(run, []).append(line)
