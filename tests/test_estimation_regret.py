@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from depl.models.enumeration import enumerate_plans
 from depl.models.errors import InvalidInputError
@@ -11,7 +12,9 @@ from depl.models.estimation.estimated import Parameter, refitted, scaled
 from depl.models.estimation.regret import (
     RegretRow,
     Trial,
+    expected_violation,
     regret_row,
+    runs_by_formula,
     runs_needed,
     trial,
     true_optimum,
@@ -109,6 +112,30 @@ def test_runs_are_needed_until_all_larger_numbers_suffice() -> None:
     assert math.isinf(runs_needed(counts, [row(1.5), row(1.5), row(2.1)]))
     assert math.isinf(runs_needed(counts, [row(1.5), row(1.5), row(math.nan)]))
     assert runs_needed(counts, [row(1.5), row(3.0), row(1.9)], excess=4) == 5
+
+
+def test_the_formula_is_what_margins_from_runs_deliver() -> None:
+    """A plan of normal loss, mean estimated from 10 runs, sigma known: 200000 margins of 1.645 sigma."""
+    rng = np.random.default_rng(4)
+    margin = stats.norm.isf(0.05) + rng.standard_normal((200_000, 10)).mean(axis=1)
+    delivered = stats.norm.sf(margin)
+    assert delivered.mean() == pytest.approx(expected_violation(0.05, 10), abs=3e-4)
+    needed = runs_by_formula(0.05)
+    assert needed == 13
+    for runs, enough in ((needed, True), (needed - 1, False)):
+        ninth = stats.norm.sf(stats.norm.isf(0.05) - stats.norm.isf(0.1) / math.sqrt(runs))
+        assert bool(ninth <= 0.1) == enough
+
+
+def test_rarer_violations_need_more_runs() -> None:
+    assert [runs_by_formula(p) for p in (0.1, 0.05, 0.01, 0.001)] == [9, 13, 23, 37]
+    assert runs_by_formula(0.05, share=0.5) == 1
+    assert expected_violation(0.01, 10**9) == pytest.approx(0.01)
+    for arguments in ((0.6, 2.0, 0.9), (0.05, 1.0, 0.9), (0.0, 2.0, 0.9), (0.05, 2.0, 0.4)):
+        with pytest.raises(InvalidInputError, match="needs 0 < p"):
+            runs_by_formula(*arguments)
+    with pytest.raises(InvalidInputError, match="at least one run"):
+        expected_violation(0.05, 0)
 
 
 def test_an_optimum_that_is_not_proved_is_no_yardstick(wide: Instance) -> None:

@@ -4,6 +4,12 @@ A plan is solved on an estimated instance and evaluated on the true one: its pro
 target is certified there, and its cost is compared with the true optimum. Costs do not depend on laws, so
 a plan on wrong laws is dearer than needed, or breaks its promise, or both; laws that are too pessimistic may
 find no plan at all. All three are told.
+
+For a plan that does not depend on the runs there is a formula. With n runs of it the mean of the final loss
+is known up to a normal error of standard deviation sigma / sqrt(n), so a margin of z_p sigma becomes one of
+(z_p + N / sqrt(n)) sigma, N standard normal. The violation is Phi(-z_p + N / sqrt(n)): on average
+Phi(-z_p / sqrt(1 + 1/n)), and at most c p with probability q as soon as n >= (z_{1-q} / (z_p - z_{cp}))**2. A
+solver that chooses among models prefers those that were overestimated, which is why `trial` plans anew.
 """
 
 import math
@@ -11,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from depl.models.errors import InvalidInputError
 from depl.models.evaluation import evaluate
@@ -160,6 +167,44 @@ def regret_row(label: str, trials: Iterable[Trial]) -> RegretRow:
         ninth_excess=float(np.quantile(excess, 0.9, method="higher")) if plans else math.nan,
         extra_cost=float(np.mean(kept)) if kept else math.nan,
     )
+
+
+def expected_violation(allowed: float, runs: int) -> float:
+    """Mean true violation of a fixed plan whose margin comes from ``runs`` runs of it; see the module.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``allowed`` does not lie in (0, 1) or there is no run.
+    """
+    if not 0 < allowed < 1 or runs < 1:
+        raise InvalidInputError(f"needs a probability and at least one run, not {allowed} and {runs}")
+    return float(special.ndtr(special.ndtri(allowed) / math.sqrt(1 + 1 / runs)))
+
+
+def runs_by_formula(allowed: float, excess: float = 2.0, share: float = 0.9) -> int:
+    """Fewest runs of a fixed plan so that it misses at most ``excess`` times as often as allowed.
+
+    Parameters
+    ----------
+    allowed : float
+        p = 1 - omega.
+    excess : float
+        Above 1, so that ``excess * allowed`` is a probability below 1.
+    share : float
+        Probability, over the runs, with which that holds; at least 1/2.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is out of range.
+    """
+    if not (0 < allowed < excess * allowed < 1 and 0.5 <= share < 1):
+        raise InvalidInputError(
+            f"needs 0 < p < excess p < 1 and a share in [1/2, 1), not {allowed}, {excess} and {share}"
+        )
+    distance = special.ndtri(excess * allowed) - special.ndtri(allowed)
+    return max(1, math.ceil((special.ndtri(share) / distance) ** 2))
 
 
 def runs_needed(runs: Sequence[int], rows: Sequence[RegretRow], excess: float = 2.0) -> float:
