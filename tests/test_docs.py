@@ -27,6 +27,7 @@ WITH_EXAMPLES = (
     "problem.rst",
     "replanning.rst",
     "risk.rst",
+    "traces.rst",
 )
 
 
