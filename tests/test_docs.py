@@ -19,6 +19,7 @@ FOLDERS = ("models", "heuristics", "instances", "benchmarks")
 WITH_EXAMPLES = (
     "dataset_selection.rst",
     "depl_paper.rst",
+    "estimation.rst",
     "exact.rst",
     "index.rst",
     "loop.rst",

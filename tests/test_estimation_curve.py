@@ -9,7 +9,7 @@ from scipy.optimize import least_squares as by_scipy
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.curve import (
     LEAST_RUNS_TO_RESAMPLE,
-    Bounds,
+    ConfidenceInterval,
     Curve,
     curve_values,
     epoch_sums,
@@ -89,7 +89,7 @@ def test_a_loss_that_rises_has_a_negative_scale() -> None:
     assert down == Curve(
         -up.scale,
         up.offset,
-        Bounds(-up.scale_bounds.upper, -up.scale_bounds.lower),
+        ConfidenceInterval(-up.scale_bounds.upper, -up.scale_bounds.lower),
         up.offset_bounds,
         up.mean_ratio,
         0.95,

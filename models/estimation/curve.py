@@ -41,7 +41,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ConfidenceInterval:
     """A confidence interval; an end may be infinite."""
 
     lower: float
@@ -58,7 +58,7 @@ class Curve:
         A [loss]; of the constant shape, the improvement per epoch.
     offset : float
         B [epochs]; infinite for the constant shape.
-    scale_bounds, offset_bounds : Bounds
+    scale_bounds, offset_bounds : ConfidenceInterval
         Confidence intervals of A and B of the decaying shape; infinite at one end where the constant shape
         cannot be excluded. Where the constant shape was asked for, that of the mean, and of nothing.
     mean_ratio : float
@@ -72,8 +72,8 @@ class Curve:
 
     scale: float
     offset: float
-    scale_bounds: Bounds
-    offset_bounds: Bounds
+    scale_bounds: ConfidenceInterval
+    offset_bounds: ConfidenceInterval
     mean_ratio: float
     confidence: float
     by_run: bool
@@ -234,7 +234,7 @@ def _mean_improvement(
 ) -> Curve:
     """The constant shape with an interval of the mean; from Student's t where there are few runs."""
     seen = values[np.isfinite(values)]
-    mean, nowhere = float(seen.mean()), Bounds(math.inf, math.inf)
+    mean, nowhere = float(seen.mean()), ConfidenceInterval(math.inf, math.inf)
     by_run = len(values) >= LEAST_RUNS_TO_RESAMPLE
     if by_run:
         sums = epoch_sums(
@@ -243,7 +243,7 @@ def _mean_improvement(
         bounds = _percentiles(sums.sums.sum(axis=1) / sums.counts.sum(axis=1), confidence)
     else:
         half = stats.t.ppf((1 + confidence) / 2, seen.size - 1) * seen.std(ddof=1) / math.sqrt(seen.size)
-        bounds = Bounds(mean - float(half), mean + float(half))
+        bounds = ConfidenceInterval(mean - float(half), mean + float(half))
     return Curve(mean, math.inf, bounds, nowhere, 1.0, confidence, by_run)
 
 
@@ -275,23 +275,23 @@ def _explained(sums: EpochSums, logs: FloatArray) -> FloatArray:
 
 def _runs_resampled(
     values: FloatArray, epochs: FloatArray, rng: np.random.Generator, resamples: int, confidence: float
-) -> tuple[Bounds, Bounds]:
+) -> tuple[ConfidenceInterval, ConfidenceInterval]:
     """Percentile intervals of A (of mean ratio 1) and B over runs drawn with replacement."""
     sums = epoch_sums(values, epochs, resampling_weights(len(values), rng, resamples))
     return _intervals(sums, confidence)
 
 
-def _intervals(sums: EpochSums, confidence: float) -> tuple[Bounds, Bounds]:
+def _intervals(sums: EpochSums, confidence: float) -> tuple[ConfidenceInterval, ConfidenceInterval]:
     scale, offset = least_squares(sums)
     scale = scale * mean_ratio(sums, scale, offset)
     scale = np.where(np.isinf(offset), np.copysign(np.inf, scale), scale)
     return _percentiles(scale, confidence), _percentiles(offset, confidence)
 
 
-def _percentiles(values: FloatArray, confidence: float) -> Bounds:
+def _percentiles(values: FloatArray, confidence: float) -> ConfidenceInterval:
     ends = (1 - confidence) / 2, (1 + confidence) / 2
     lower = np.quantile(values, ends[0], method="lower")
-    return Bounds(float(lower), float(np.quantile(values, ends[1], method="higher")))
+    return ConfidenceInterval(float(lower), float(np.quantile(values, ends[1], method="higher")))
 
 
 def _ratios_resampled(
@@ -301,7 +301,7 @@ def _ratios_resampled(
     rng: np.random.Generator,
     resamples: int,
     confidence: float,
-) -> tuple[Bounds, Bounds]:
+) -> tuple[ConfidenceInterval, ConfidenceInterval]:
     """Percentile intervals of A (of mean ratio 1) and B over ratios x drawn anew for every epoch."""
     rows, columns = np.nonzero(np.isfinite(values))
     scale, offset = (np.array([number]) for number in fitted)

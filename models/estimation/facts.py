@@ -18,7 +18,7 @@ from scipy import stats
 
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.combinations import schedule_label
-from depl.models.estimation.curve import Bounds, resampling_weights
+from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
 from depl.models.laws import FloatArray
 from depl.models.traces.table import Schedule, Traces
 
@@ -82,14 +82,14 @@ class OppositeTrends:
         Pairs of epochs that were compared.
     share : float
         Share in which the mean falls and the standard deviation rises.
-    bounds : Bounds
+    bounds : ConfidenceInterval
         Its 95 % interval over resampled runs.
     """
 
     schedule: str
     pairs: int
     share: float
-    bounds: Bounds
+    bounds: ConfidenceInterval
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,9 @@ def _trends(schedule: Schedule, losses: FloatArray, rng: np.random.Generator) ->
     weights = resampling_weights(len(losses), rng, _RESAMPLES)
     lower, upper = np.quantile(opposite_share(losses, pairs, weights), [0.025, 0.975])
     share = float(opposite_share(losses, pairs, np.ones((1, len(losses))))[0])
-    return OppositeTrends(schedule_label(schedule), len(pairs), share, Bounds(float(lower), float(upper)))
+    return OppositeTrends(
+        schedule_label(schedule), len(pairs), share, ConfidenceInterval(float(lower), float(upper))
+    )
 
 
 def _pairs(schedule: Schedule) -> Iterator[tuple[int, int]]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.models.errors import InvalidInputError
-from depl.models.estimation.curve import Bounds, resampling_weights
+from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
 from depl.models.estimation.dependence import normal_violation
 from depl.models.laws import FloatArray
 
@@ -53,7 +53,7 @@ class Independence:
         Runs that share their schedule with another one, and epochs of the longest.
     variance_ratio : Tested
         Var(sum) / sum of Var; 1 under independence.
-    bounds : Bounds
+    bounds : ConfidenceInterval
         Its 95 % interval over resampled runs.
     autocorrelations : tuple of Tested
         Mean correlation of increments that are 1, 2, ... epochs apart; 0 under independence.
@@ -66,7 +66,7 @@ class Independence:
     runs: int
     epochs: int
     variance_ratio: Tested
-    bounds: Bounds
+    bounds: ConfidenceInterval
     autocorrelations: tuple[Tested, ...]
     start_correlation: Tested | None
     deviations: tuple[float, ...]
@@ -184,10 +184,10 @@ def _tested(value: float, permuted: FloatArray) -> Tested:
     return Tested(value, min(1.0, 2 * float(min(above, below)) / (1 + permuted.size)))
 
 
-def _resampled_ratio(increments: FloatArray, rng: np.random.Generator, resamples: int) -> Bounds:
+def _resampled_ratio(increments: FloatArray, rng: np.random.Generator, resamples: int) -> ConfidenceInterval:
     """95 % percentile interval of the variance ratio over resampled runs."""
     weights = resampling_weights(len(increments), rng, resamples)
     sums = weights @ increments.sum(axis=1) ** 2, weights @ (increments**2).sum(axis=1)
     ratios = np.divide(*sums, out=np.ones(resamples), where=sums[1] > 0)
     lower, upper = np.quantile(ratios, [0.025, 0.975])
-    return Bounds(float(lower), float(upper))
+    return ConfidenceInterval(float(lower), float(upper))

@@ -203,8 +203,8 @@ def runs_by_formula(allowed: float, excess: float = 2.0, share: float = 0.9) -> 
         raise InvalidInputError(
             f"needs 0 < p < excess p < 1 and a share in [1/2, 1), not {allowed}, {excess} and {share}"
         )
-    distance = special.ndtri(excess * allowed) - special.ndtri(allowed)
-    return max(1, math.ceil((special.ndtri(share) / distance) ** 2))
+    distance = float(special.ndtri(excess * allowed) - special.ndtri(allowed))
+    return max(1, math.ceil((float(special.ndtri(share)) / distance) ** 2))
 
 
 def runs_needed(runs: Sequence[int], rows: Sequence[RegretRow], excess: float = 2.0) -> float:
