@@ -72,7 +72,10 @@ def test_json_holds_fits_tests_and_verdict(ask, good) -> None:
     assert content["whole"]["start_correlation"] is None
     (jump,) = content["switches"]
     assert (jump["from"], jump["to"], jump["jumps"]) == ("full", "cut", 40)
-    assert {law["family"] for law in jump["laws"]} == {"student_t", "normal"}
+    first, second = jump["laws"]
+    assert (first["family"], second["family"]) == ("student_t", "normal")
+    assert sorted(first["parameters"]) == ["degrees_of_freedom", "location", "scale"]
+    assert first["p_value"] == first["goodness"]["bootstrap_p_value"]
     assert [item["nominal"] for item in content["promises"]] == [0.1, 0.05, 0.01]
 
 

@@ -18,6 +18,7 @@ from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.combinations import FitBy, FitRow, TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
 from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
+from depl.models.estimation.fit import FittedLaw
 from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.independence import Independence, Tested
 from depl.models.traces.files import read_traces
@@ -135,6 +136,10 @@ def _text(name: str, traces: Traces, found: Diagnosis, fit: TracesFit) -> str:
         parts.append(f"Loss of switches:\n{_jump_table(fit)}")
     if found.stages:
         parts.append(f"Variance ratios by model, from switch to switch:\n{_stage_table(found.stages)}")
+    if found.levels:
+        parts.append(
+            f"Final losses of frequent schedules, by the fitted law and in truth:\n{_level_table(found)}"
+        )
     parts.append(f"What a promised probability of missing the target is worth:\n{_promise_table(found)}")
     if found.warnings:
         parts.append("Warnings:\n" + "\n".join(f"- {note}" for note in found.warnings))
@@ -231,6 +236,36 @@ def _stage_table(stages: Mapping[str, Independence]) -> str:
     return table(header, cells, right=header[1:])
 
 
+def _level_table(found: Diagnosis) -> str:
+    header = (
+        "schedule",
+        "runs",
+        "mean by law",
+        "observed",
+        "deviation by law",
+        "observed",
+        "below .95-quantile",
+    )
+    cells = [
+        (
+            item.schedule,
+            str(item.runs),
+            *(
+                number(value, _DIGITS)
+                for value in (
+                    item.predicted_mean,
+                    item.observed_mean,
+                    item.predicted_deviation,
+                    item.observed_deviation,
+                )
+            ),
+            f"{100 * item.delivered:.3g} %",
+        )
+        for item in found.levels
+    ]
+    return table(header, cells, right=header[1:])
+
+
 def _promise_table(found: Diagnosis) -> str:
     header = ("promised", "as measured", "AR(1) as measured", "AR(1) of .3", "shared factor of .1")
     cells = [[f"{100 * value:.2g} %" for value in asdict(item).values()] for item in found.promises]
@@ -273,6 +308,7 @@ def _content(options: argparse.Namespace, traces: Traces, found: Diagnosis, fit:
         "warnings": list(found.warnings),
         "whole": _finite(asdict(found.whole)),
         "stages": {model: _finite(asdict(item)) for model, item in found.stages.items()},
+        "levels": [_finite(asdict(item)) for item in found.levels],
         "promises": [asdict(item) for item in found.promises],
         "fits": [_finite(asdict(row)) for row in fit_rows(fit.improvements)],
         "switches": [
@@ -283,12 +319,17 @@ def _content(options: argparse.Namespace, traces: Traces, found: Diagnosis, fit:
                 "estimated": fit.estimated_jumps[previous, following],
                 "nonpositive": item.nonpositive,
                 "best": item.best,
-                "laws": [_finite(asdict(law)) for law in item.laws],
+                "laws": [_law(law) for law in item.laws],
             }
             for (previous, following), item in fit.jumps.items()
         ],
         "refused": dict(fit.refused),
     }
+
+
+def _law(law: FittedLaw) -> Any:
+    content = asdict(law) | {"parameters": dict(law.parameters), "goodness": law.goodness._asdict()}
+    return _finite(content | {"p_value": law.p_value})
 
 
 def _finite(content: Any) -> Any:

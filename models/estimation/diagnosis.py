@@ -3,7 +3,9 @@
 `diagnose` fits the law of every model, tests the increments of whole runs and of the stages of every model
 for independence, and says what a promised violation would really be. The verdict rests on the variance
 ratio (`depl.models.estimation.independence`): that of whole runs must lie in [.7, 1.5], and no model may have
-stages whose ratio lies outside with its whole interval, because plans are put together from stages.
+stages whose ratio lies outside with its whole interval, because plans are put together from stages. The
+fitted law must also give the final losses of its own runs the right mean and spread
+(`depl.models.estimation.levels`): a ratio near 1 is no comfort where these are wrong.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,6 +21,7 @@ from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.estimation.dependence import Dependence, normal_violation, variance_ratio
 from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.independence import USABLE, Independence, independence
+from depl.models.estimation.levels import LevelCheck, level_checks
 from depl.models.estimation.observations import Observations, observe
 from depl.models.laws import FloatArray
 from depl.models.traces.table import Traces
@@ -68,6 +71,8 @@ class Diagnosis:
         Of the increments of whole runs.
     stages : mapping of str to Independence
         Of the increments between a switch to a model and the next switch, by model.
+    levels : tuple of LevelCheck
+        Final losses of frequent schedules, predicted by the fitted law and observed.
     promises : tuple of Promise
         For some violation probabilities.
     usable : bool
@@ -79,6 +84,7 @@ class Diagnosis:
     fit: TracesFit
     whole: Independence
     stages: Mapping[str, Independence]
+    levels: tuple[LevelCheck, ...]
     promises: tuple[Promise, ...]
     usable: bool
     warnings: tuple[str, ...]
@@ -115,14 +121,16 @@ def diagnose(
             unjudged[model] = str(error)
     fit = fit_traces(traces, rng, metric=metric, resamples=resamples)
     clear = [model for model, found in stages.items() if _clearly_outside(found)]
-    notes = [*_about_dependence(whole, stages, clear), *_about_fits(fit)]
+    levels = level_checks(seen, traces.by_schedule(), fit)
+    notes = [*_about_dependence(whole, stages, clear), *_about_levels(levels), *_about_fits(fit)]
     notes += [f"stages of {model} are not judged: {reason}" for model, reason in unjudged.items()]
     return Diagnosis(
         fit=fit,
         whole=whole,
         stages=MappingProxyType(stages),
+        levels=levels,
         promises=tuple(_promise(nominal, whole) for nominal in NOMINAL),
-        usable=whole.usable and not clear,
+        usable=whole.usable and not clear and all(item.acceptable for item in levels),
         warnings=tuple(notes),
     )
 
@@ -198,6 +206,18 @@ def _about_dependence(
     first = whole.autocorrelations[0] if whole.autocorrelations else None
     if first is not None and first.p_value <= _SIGNIFICANCE:
         yield f"neighbouring increments have a correlation of {first.value:.2f} (p = {first.p_value:.3f})"
+
+
+def _about_levels(levels: tuple[LevelCheck, ...]) -> Iterator[str]:
+    wrong = [item for item in levels if not item.acceptable]
+    if wrong:
+        worst = max(wrong, key=lambda item: abs(item.error))
+        yield (
+            f"the independent law must not be used: it misplaces the final losses of {len(wrong)} of "
+            f"{len(levels)} schedules that it was fitted to; in {worst.schedule} it has mean "
+            f"{worst.predicted_mean:.3g} and deviation {worst.predicted_deviation:.3g}, the runs have "
+            f"{worst.observed_mean:.3g} and {worst.observed_deviation:.3g}"
+        )
 
 
 def _meaning(found: Independence) -> str:
