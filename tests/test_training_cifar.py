@@ -64,7 +64,7 @@ def test_the_images_are_those_of_the_files_in_order(pickled):
     assert material.test.labels.tolist() == [made[-1][2]]
     pixels = (material.train.inputs[:, IMAGES] * 0.25 + 0.45) * 255
     assert np.abs(pixels - made[1][1][0]).max() < 1e-3
-    assert material.shape == (3, 1024)
+    assert material.example == (3, 1024)
 
 
 def test_the_folder_around_it_will_do_and_few_images_need_few_files(pickled):

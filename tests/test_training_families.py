@@ -67,9 +67,9 @@ def test_families_and_seeds_have_generators_of_their_own():
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_network_of_a_family_fits_its_data(name):
     task = family(name).task()
-    assert task.network.shapes[0] == task.material.shape
+    assert task.network.shapes[0] == task.material.example
     assert task.network.shapes[-1] == (task.material.classes, len(task.material.test.labels))
-    assert len(task.material.train.inputs) == task.material.shape.channels * task.material.shape.positions
+    assert len(task.material.train.inputs) == task.material.example.channels * task.material.example.positions
 
 
 @pytest.mark.parametrize("layers", [alexnet, mobilenet])

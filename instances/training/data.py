@@ -29,7 +29,7 @@ class Material:
     Attributes
     ----------
     train, test : Examples
-    shape : Shape
+    example : tuple of int
         Channels and positions of an example.
     classes : int
     source : str
@@ -38,7 +38,7 @@ class Material:
 
     train: Examples
     test: Examples
-    shape: Shape
+    example: Shape
     classes: int
     source: str
 
@@ -92,9 +92,11 @@ def split(inputs: Any, labels: Any, shape: Shape, classes: int, source: str) -> 
 
     Parameters
     ----------
-    inputs : array, shape (examples, numbers per example)
-    labels : array of int, shape (examples,)
-    shape, classes, source
+    inputs : array of float, a row of numbers per example
+    labels : array of int, one per example
+    shape : tuple of int
+        Channels and positions of an example.
+    classes, source
         As in `Material`.
     """
     test = _held_out(len(labels))

@@ -79,7 +79,7 @@ class Family:
             If the data is not there.
         """
         material = self.material()
-        network = Network(material.shape, self.layers(material.shape, material.classes))
+        network = Network(material.example, self.layers(material.example, material.classes))
         return Task(network, material, self.descent)
 
     def schedule(self, seed: int) -> tuple[Epoch, ...]:

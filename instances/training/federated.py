@@ -16,10 +16,12 @@ class Examples(NamedTuple):
 
     Attributes
     ----------
-    inputs : array of float32, shape (numbers per example, examples)
-    labels : array of int, shape (answers per example, examples)
-    groups : array of int, shape (examples,)
-        What clients have different shares of: the class, or the passage of a text.
+    inputs : array of float32
+        A column of numbers per example.
+    labels : array of int
+        A column of answers per example.
+    groups : array of int
+        By example: what clients have different shares of: the class, or the passage of a text.
     """
 
     inputs: Numbers
@@ -84,8 +86,8 @@ def federated_epoch(
 
     Parameters
     ----------
-    network : Network
-    weights, mask : array of float, shape (weights,)
+    network : neural network
+    weights, mask : array of float, one per weight
         Where to start, and which weights may move.
     examples : Examples
     clients : tuple of arrays of int
@@ -96,7 +98,7 @@ def federated_epoch(
 
     Returns
     -------
-    array of float, shape (weights,)
+    array of float, one per weight
         Mean of the clients' weights in proportion to their numbers of examples.
     """
     average = np.zeros(len(weights))

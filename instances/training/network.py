@@ -25,7 +25,8 @@ class Evaluation(NamedTuple):
         Mean cross-entropy over all answers, natural logarithm.
     error_rate : float
         Share of answers whose most probable class is wrong.
-    probabilities : array of float, shape (classes, answers per example, examples)
+    probabilities : array of float
+        By class, answer and example.
     """
 
     loss: float
@@ -39,9 +40,10 @@ class Network:
 
     Attributes
     ----------
-    given : Shape
-        Of an example.
-    layers : tuple of Layer
+    given : tuple of int
+        Channels and positions of an example.
+    layers : tuple
+        Each as `depl.instances.training.layers.Layer` asks for.
     """
 
     given: Shape
@@ -82,13 +84,13 @@ class Network:
 
         Parameters
         ----------
-        weights : array of float, shape (weights,)
+        weights : array of float, one per weight
         factor : float
             Share of the weights to remove, in [0, 1); biases are kept. Of equal ones the earlier are kept.
 
         Returns
         -------
-        array of float, shape (weights,)
+        array of float, one per weight
 
         Raises
         ------
@@ -109,7 +111,7 @@ class Network:
 
         Parameters
         ----------
-        weights : array of float, shape (weights,)
+        weights : array of float, one per weight
         inputs : array of float, shape (numbers per example, examples)
         labels : array of int, shape (answers per example, examples)
         """

@@ -55,7 +55,7 @@ def record(
 
     Parameters
     ----------
-    family : Family
+    family : one of `depl.instances.training.families`
     seeds : sequence of int
     path : str or Path
         Of the file; it is made or added to.

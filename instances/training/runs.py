@@ -42,7 +42,7 @@ class Task:
 
     Attributes
     ----------
-    network : Network
+    network : neural network
     material : Material
     descent : Descent
     clusters : tuple of str
@@ -67,12 +67,12 @@ class Run:
 
     Attributes
     ----------
-    loss, error_rate : array of float, shape (K + 1,)
-        On the held-out examples, after every epoch.
-    start_loss, start_error_rate : array of float, shape (K + 1,)
-        At the start of the epochs in which the pruning factor changes, after it has; NaN elsewhere.
-    probabilities : array of float, shape (classes, answers per example, examples)
-        Of every class for the held-out examples, at the end.
+    loss, error_rate : array of float
+        By epoch, K + 1 of them; on the held-out examples, after every epoch.
+    start_loss, start_error_rate : array of float
+        Likewise; at the start of the epochs in which the pruning factor changes, after it has; NaN elsewhere.
+    probabilities : array of float
+        By class, answer and held-out example, at the end.
     """
 
     loss: NDArray[np.float64]
