@@ -12,6 +12,7 @@ import depl.models.risk.prepared as module
 from depl.models.epochs import FinalLoss, Term
 from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.batch import Verdict, certified_verdict
+from depl.models.risk.contour import choose_contour
 from depl.models.risk.interval import Interval
 from depl.models.risk.prepared import PreparedVerdicts
 
@@ -134,3 +135,29 @@ def test_labels_are_made_once_for_every_increment(monkeypatch):
     for loss in random_losses(6, 15, KINDS[:6]):
         prepared.verdict(loss)
     assert len(made) == len(set(made)) <= 6
+
+
+def test_losses_of_very_different_spread_need_few_contours_and_no_other_evaluator(monkeypatch):
+    """A contour made for one spread leaves wide intervals for others: one more is made, and kept."""
+    evaluated, chosen = [], []
+
+    def remembered(loss, maximum_loss, budget):
+        evaluated.append(loss)
+        return certified_verdict(loss, maximum_loss, budget)
+
+    def choosing(*arguments):
+        chosen.append(choose_contour(*arguments))
+        return chosen[-1]
+
+    monkeypatch.setattr(module, "certified_verdict", remembered)
+    monkeypatch.setattr(module, "choose_contour", choosing)
+    prepared = PreparedVerdicts(0.0, BUDGET)
+    spread = np.sqrt([term.law.variance * term.coefficient**2 for term in (BELL, WIDE)])
+    for narrow, wide in itertools.product((1, 8, 60), (0, 1, 8, 60)):
+        deviation = math.hypot(math.sqrt(narrow) * spread[0], math.sqrt(wide) * spread[1])
+        mean = narrow * 1.0 + wide * 0.84
+        for score, known in ((-1.8, Verdict.MET), (-1.5, Verdict.VIOLATED)):  # z = -1.645
+            loss = FinalLoss(mean + score * deviation, ((BELL, narrow), (WIDE, wide)))
+            assert prepared.verdict(loss) is known
+    assert not evaluated
+    assert 1 < len(chosen) <= 6

@@ -48,9 +48,10 @@ OPTIMALITY = 5e-10
 
 _Key = tuple[tuple[int, frozenset[str]], ...]
 
-_SLACKS = (0.0, 0.2)
+_ROOMS = ((0.0, MOST_TRIED), (0.2, MOST_TRIED))
 _ROUNDS = 5
 _TRIED_WITH_ATOMS = 40
+_LAST_ROOMS = ((0.6, 200),)
 _WIDER = 0.15
 _NOTHING = 2e-3
 _PATIENCE = 60
@@ -82,6 +83,8 @@ class _Loop:
         No feasible plan costs less [cost].
     leeway : float
         Share of its margin that a plan may do without, as far as data choices are concerned.
+    rooms : tuple
+        What labels may lie above l_max, as a share of the margin, and how many sequences are judged then.
     """
 
     instance: Instance
@@ -90,6 +93,7 @@ class _Loop:
     best: Candidate | None = None
     lower: float = 0.0
     leeway: float = 0.0
+    rooms: tuple[tuple[float, int], ...] = _ROOMS
     build_seconds: float = 0.0
     reference: Reference = field(init=False)
     start: Prices = field(init=False)
@@ -208,6 +212,18 @@ class _Loop:
         for key, (reference, bound) in list(self._seen_choices.items()):
             if not self._finished() and self.reference.unlike(reference):
                 self._models(dict(key), bound)
+        self._once_more()
+
+    def _once_more(self) -> None:
+        """On the data of the incumbent, with so much of a slack that the label hardly counts."""
+        self.rooms, before = _LAST_ROOMS, math.inf
+        while self.best is not None and self.cost < before and not self._finished():
+            data = dict(sorted(self.best.data.items()))
+            before, key = self.cost, tuple(data.items())
+            if key not in self._seen_choices or self.stage.is_long(self._kinds(data)):
+                break
+            self._models(data, self._seen_choices[key][1])
+        self.rooms = _ROOMS
 
     def _choices(self) -> None:
         """Data choices whose expected cost is below the incumbent, until too many were of no use."""
@@ -274,7 +290,7 @@ class _Loop:
 
     def _in_rooms(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
         """With the label as it is now, then with more and more of a slack; what is found moves the label."""
-        rooms = [(slack * abs(self.reference.margin), MOST_TRIED) for slack in _SLACKS]
+        rooms = [(slack * abs(self.reference.margin), most) for slack, most in self.rooms]
         if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
             rooms.append((self.reference.reach, _TRIED_WITH_ATOMS))
         for room, most in rooms:

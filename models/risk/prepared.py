@@ -1,8 +1,8 @@
 """Verdicts on many final losses one after another, of the same few increments: labels are kept.
 
-The contour is chosen for the first loss. An untruncated Student-t is replaced by its core, at a certified
-price as in `batch`. What the contour does not decide, and what no contour covers, is decided by the evaluator
-made for that loss.
+A contour is chosen for the first loss, and for later ones that no contour decides so far, a few in all. An
+untruncated Student-t is replaced by its core, at a certified price as in `batch`. What contours do not decide
+or cover is decided by the evaluator made for that loss.
 """
 
 import math
@@ -20,6 +20,7 @@ from depl.models.risk.contour import Contour, Labels, choose_contour, label_tabl
 from depl.models.risk.transforms import has_transform
 
 _CORE_SHARE = 0.01
+_MOST_CONTOURS = 6
 _ROUNDING = 1e-9
 _UNIT = 2.0**-50
 
@@ -38,9 +39,7 @@ class PreparedVerdicts:
 
     maximum_loss: float
     budget: Fraction
-    _contour: Contour | None = field(default=None, init=False)
-    _labels: Labels | None = field(default=None, init=False)
-    _rows: dict[Term, int] = field(default_factory=dict, init=False)
+    _prepared: list["_Prepared"] = field(default_factory=list, init=False)
     _cores: dict[tuple[Term, float], Term] = field(default_factory=dict, init=False)
 
     def verdict(self, loss: FinalLoss) -> Verdict:
@@ -66,32 +65,51 @@ class PreparedVerdicts:
         return FinalLoss(loss.constant, tuple(terms)), kept
 
     def _quick(self, loss: FinalLoss, kept: float) -> Verdict:
-        if self._contour is None:
-            self._contour = choose_contour(loss.terms, float(self.budget))
-            if self._contour is None:
-                return Verdict.UNDECIDED
-        table = self._table(loss, self._contour)
-        counts = np.zeros((1, len(table)))
-        for term, count in loss.terms:
-            counts[0, self._rows[term]] += count
+        for prepared in self._prepared:
+            found = self._decided(prepared, loss, kept)
+            if found is not Verdict.UNDECIDED:
+                return found
+        if len(self._prepared) == _MOST_CONTOURS:
+            return Verdict.UNDECIDED
+        contour = choose_contour(loss.terms, float(self.budget))
+        if contour is None:
+            return Verdict.UNDECIDED
+        prepared = _Prepared(contour)
+        found = self._decided(prepared, loss, kept)
+        if found is not Verdict.UNDECIDED:
+            self._prepared.insert(0, prepared)
+        return found
+
+    def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: float) -> Verdict:
         size = abs(loss.constant) + abs(loss.constant - self.maximum_loss)
         threshold = loss.constant - self.maximum_loss
-        lower, upper = violation(self._contour, table.combine(counts), threshold, size)
+        lower, upper = violation(prepared.contour, prepared.labels(loss), threshold, size)
         most = kept * float(upper[0]) + (1 - kept) * (1 + _ROUNDING) + _UNIT if kept < 1 else float(upper[0])
         if Fraction(most) <= self.budget:
             return Verdict.MET
         least = kept * (1 - _ROUNDING) * float(lower[0])
         return Verdict.VIOLATED if Fraction(least) > self.budget else Verdict.UNDECIDED
 
-    def _table(self, loss: FinalLoss, contour: Contour) -> Labels:
-        """Labels of all increments seen so far."""
-        missing = [term for term, _ in loss.terms if term not in self._rows]
-        if missing or self._labels is None:
-            missing = list(dict.fromkeys(missing))
+
+@dataclass
+class _Prepared:
+    """A contour with the labels of all increments seen so far."""
+
+    contour: Contour
+    _table: Labels | None = None
+    _rows: dict[Term, int] = field(default_factory=dict)
+
+    def labels(self, loss: FinalLoss) -> Labels:
+        """Those of a loss."""
+        missing = list(dict.fromkeys(term for term, _ in loss.terms if term not in self._rows))
+        if missing or self._table is None:
             self._rows |= {term: len(self._rows) + index for index, term in enumerate(missing)}
-            rows = label_table(missing, contour)
-            self._labels = rows if self._labels is None else _joined(self._labels, rows)
-        return self._labels
+            rows = label_table(missing, self.contour)
+            self._table = rows if self._table is None else _joined(self._table, rows)
+        counts = np.zeros((1, len(self._table)))
+        for term, count in loss.terms:
+            counts[0, self._rows[term]] += count
+        return self._table.combine(counts)
 
 
 def _joined(first: Labels, second: Labels) -> Labels:
