@@ -3,7 +3,7 @@
 import pytest
 
 from depl.models.errors import InvalidInputError
-from depl.models.traces.logs import What, read_long, read_wide
+from depl.models.traces.logs import What, read_files, read_long, read_wide
 
 LONG = """\
 seed,step,val/loss,acc,time
@@ -218,3 +218,52 @@ def test_a_wide_file_needs_names_and_numbers_of_epochs(file):
     with pytest.raises(InvalidInputError, match="whole number, not 'a'") as caught:
         wide(file(COLUMNS), "rows")
     assert caught.value.path.endswith("row 1, column a")
+
+
+# --- what well-known tools write ------------------------------------------------------------------------
+
+
+def test_a_log_of_keras_is_read(file):
+    text = "epoch,accuracy,loss,val_accuracy,val_loss\n0,0.3,2.1,0.4,1.9\n1,0.5,1.6,0.55,1.5\n"
+    names = {"loss": "val_loss", "accuracy": "val_accuracy"}
+    reading = read_long(file(text), names, model="net", cluster="site", first=0)
+    assert reading.traces.epoch.tolist() == [1, 2]
+    assert reading.traces.loss.tolist() == [1.9, 1.5]
+    assert reading.report() == "column 'accuracy' is passed over\ncolumn 'loss' is passed over"
+
+
+def test_a_log_of_lightning_with_lines_of_training_between_is_read(file):
+    text = "epoch,step,train_loss,val_loss\n0,9,2.2,\n0,9,,1.9\n1,19,1.7,\n1,19,,1.5\n"
+    reading = read_long(file(text), {"loss": "val_loss"}, model="net", cluster="site", first=0)
+    assert reading.traces.loss.tolist() == [1.9, 1.5]
+    assert [note.row for note in reading.notes][2:] == [2, 4]
+
+
+def test_an_export_of_a_chart_with_extremes_beside_every_run_is_read(file):
+    text = '"Step","a - loss","a - loss__MIN","b - loss"\n"1","2.5","2.5","2.25"\n"2","1.5","1.5",""\n'
+    reading = wide(file(text), runs=["a - loss", "b - loss"])
+    assert reading.traces.runs == ("a - loss", "b - loss")
+    assert reading.traces.last_epochs.tolist() == [2, 1]
+    assert "column 'a - loss__MIN' is passed over" in reading.report()
+    with pytest.raises(InvalidInputError, match="there is no run 'c'; there are a - loss"):
+        wide(file(text), runs=["c"])
+
+
+def test_a_folder_with_one_file_per_run_is_read(tmp_path):
+    for name, losses in (("b", (3, 2)), ("a", (2.5, "nan"))):
+        lines = [f"17.5,{step},{loss}" for step, loss in enumerate(losses, start=1)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["Wall time,Step,Value", *lines]), encoding="utf-8")
+
+    def read(path):
+        names = {"epoch": "Step", "loss": "Value"}
+        return read_long(path, names, model="net", cluster="site", on_missing="end")
+
+    paths = sorted(tmp_path.glob("*.csv"))
+    reading = read_files(paths, read)
+    assert reading.traces.runs == ("a", "b")
+    assert reading.diverged == ("a",)
+    assert f"{paths[0]}: run 'a' diverged" in reading.report()
+    with pytest.raises(InvalidInputError, match="run 'a' is in two of the tables"):
+        read_files([paths[0], paths[0]], read)
+    with pytest.raises(InvalidInputError, match="nothing to join"):
+        read_files([], read)

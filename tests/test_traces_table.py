@@ -94,9 +94,9 @@ def test_tables_are_joined_unless_a_run_or_the_metrics_differ():
     both = joined([traces.select([1]), traces.select([0])], {"source": "here"})
     assert both.runs == ("b", "a")
     assert both.provenance == {"source": "here"}
-    with pytest.raises(InvalidInputError, match="begins again after another run") as caught:
-        joined([traces, traces.select([0])])
-    assert caught.value.path == ".run[5]"
+    for again in (0, 1):
+        with pytest.raises(InvalidInputError, match=r"run '.' is in two of the tables"):
+            joined([traces, traces.select([again])])
     with pytest.raises(InvalidInputError, match="different metrics"):
         joined([traces.select([0]), table(metrics={}).select([1])])
     with pytest.raises(InvalidInputError, match="nothing to join"):

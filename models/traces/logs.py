@@ -17,7 +17,7 @@ target. `Reading.diverged` names them, so that they can be counted.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -26,8 +26,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from depl.models.errors import InvalidInputError
-from depl.models.traces.csv_files import Sheet, assembled, number, read_sheet, whole_number
-from depl.models.traces.table import METRICS, RATES, Traces
+from depl.models.traces.csv_files import Row, Sheet, assembled, number, read_sheet, whole_number
+from depl.models.traces.table import METRICS, RATES, Traces, joined
 
 OnMissing = Literal["refuse", "end", "drop"]
 OnRepeated = Literal["refuse", "last"]
@@ -186,6 +186,7 @@ def read_wide(
     runs_in: Literal["columns", "rows"] = "columns",
     *,
     label: str | None = None,
+    runs: Sequence[str] | None = None,
     model: Names = None,
     cluster: Names = None,
     first: int = 1,
@@ -201,6 +202,8 @@ def read_wide(
         the header holds the epochs and one column the names of the runs.
     label : str, optional
         Name of that one column; the first column by default.
+    runs : sequence of str, optional
+        Read these runs alone, for files that hold more columns (or rows) than runs; all by default.
     model, cluster, first, on_missing
         As in `read_long`; model and cluster are needed.
 
@@ -214,26 +217,63 @@ def read_wide(
         if given is None:
             raise InvalidInputError(f"a wide file names no {name}; give it", f".{name}")
     at = 0 if label is None else _index(sheet, label)
-    head = sheet.header[at]
-    runs: _Runs = {}
+    there = _wide_runs(sheet, runs_in, at)
+    for run in runs or ():
+        if run not in there:
+            raise sheet.error(f"there is no run {run!r}; there are {', '.join(there)}")
+    unread = [] if runs is None else [run for run in there if run not in runs]
+    notes = [Note(What.PASSED_OVER, f"{runs_in[:-1]} {run!r} is passed over") for run in unread]
+    found: _Runs = {}
     for row in sheet.rows:
         for index, cell in enumerate(row.cells):
-            if index == at:
-                continue
-            column = sheet.header[index]
-            called, source = (row.cells[at], head) if runs_in == "columns" else (column, column)
-            where = row.number if runs_in == "columns" else sheet.header_row
-            epoch = whole_number(sheet, where, source, called) - first + 1
-            loss, empty = _loss(sheet, row.number, column, cell)
-            names = [
-                _name(sheet, given, epoch, row.number, what)
-                for what, given in (("model", model), ("cluster", cluster))
-            ]
-            line = _Line(epoch, row.number, column, loss, empty, names[0], names[1])
-            run = column if runs_in == "columns" else row.cells[at]
-            runs.setdefault(run, []).append(line)
-    kept = {run: _without_end(lines) for run, lines in runs.items()}
-    return _settled(sheet, kept, [], on_missing, "refuse")
+            run = sheet.header[index] if runs_in == "columns" else row.cells[at]
+            if index != at and run not in unread:
+                called = _called(sheet, runs_in, row, at, index) - first + 1
+                loss, empty = _loss(sheet, row.number, sheet.header[index], cell)
+                names = [
+                    _name(sheet, given, called, row.number, what)
+                    for what, given in (("model", model), ("cluster", cluster))
+                ]
+                line = _Line(called, row.number, sheet.header[index], loss, empty, names[0], names[1])
+                found.setdefault(run, []).append(line)
+    kept = {run: _without_end(lines) for run, lines in found.items()}
+    return _settled(sheet, kept, notes, on_missing, "refuse")
+
+
+def read_files(paths: Iterable[str | Path], read: Callable[[str | Path], Reading]) -> Reading:
+    """Read several files one after the other, such as a folder with one file per run.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        In the order in which the runs are to stand: ``sorted(Path("logs").glob("*.csv"))``.
+    read : callable
+        Reads one of them: ``lambda path: read_long(path, {"epoch": "Step", "loss": "Value"}, ...)``.
+
+    Raises
+    ------
+    InvalidInputError
+        As ``read``; or if there is no file, a run occurs in two files, or the files hold different metrics.
+    """
+    readings = [(str(path), read(path)) for path in paths]
+    notes = [
+        note._replace(text=f"{path}: {note.text}") for path, reading in readings for note in reading.notes
+    ]
+    return Reading(joined([reading.traces for _, reading in readings]), tuple(notes))
+
+
+def _wide_runs(sheet: Sheet, runs_in: str, at: int) -> list[str]:
+    """Names of the runs of a wide file."""
+    if runs_in == "columns":
+        return [name for index, name in enumerate(sheet.header) if index != at]
+    return list(dict.fromkeys(row.cells[at] for row in sheet.rows))
+
+
+def _called(sheet: Sheet, runs_in: str, row: Row, at: int, index: int) -> int:
+    """What a wide file calls the epoch of a cell."""
+    if runs_in == "columns":
+        return whole_number(sheet, row.number, sheet.header[at], row.cells[at])
+    return whole_number(sheet, sheet.header_row, sheet.header[index], sheet.header[index])
 
 
 def _named(sheet: Sheet, columns: Mapping[str, str], model: Names, cluster: Names) -> dict[str, str]:

@@ -226,6 +226,10 @@ def joined(parts: Sequence[Traces], provenance: Mapping[str, str] | None = None)
     kinds = {tuple(sorted(part.metrics)) for part in parts}
     if len(kinds) > 1:
         raise InvalidInputError(f"the tables hold different metrics: {sorted(kinds)}", ".metrics")
+    names = [run for part in parts for run in part.runs]
+    if len(set(names)) < len(names):
+        twice = next(run for index, run in enumerate(names) if run in names[:index])
+        raise InvalidInputError(f"run {twice!r} is in two of the tables; rename one", ".run")
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     metrics = {name: np.concatenate([part.metrics[name] for part in parts]) for name in parts[0].metrics}
     source = parts[0].provenance if provenance is None else provenance
