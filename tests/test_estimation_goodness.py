@@ -22,6 +22,19 @@ def test_the_distance_of_three_numbers_by_hand() -> None:
     assert found[0] == pytest.approx(1 / 3 - stats.norm.cdf(-1), rel=1e-12)
 
 
+@pytest.mark.parametrize("size", [499, 500, 501, 515, 516, 517, 3000])
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.5])
+def test_leaving_out_what_cannot_be_farthest_changes_nothing(size: int, shift: float) -> None:
+    samples = np.random.default_rng(size).normal(shift, 1, (6, size))
+    samples[0] = np.round(samples[0], 1)  # ties
+    parameters = np.array([[0.0, 1.0], [0.01, 1.1]] * 3)
+    found = distances(NORMAL, parameters, samples)
+    for row, (mean, deviation), distance in zip(samples, parameters, found, strict=True):
+        assert distance == pytest.approx(
+            stats.kstest(row, stats.norm(mean, deviation).cdf).statistic, rel=1e-12
+        )
+
+
 def test_distance_and_paper_p_value_are_those_of_scipy() -> None:
     sample = stats.invgamma.rvs(20, scale=19, size=77, random_state=np.random.default_rng(0))
     parameters = INVERSE_GAMMA.fit(sample[None])

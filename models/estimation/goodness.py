@@ -20,6 +20,7 @@ LEAST_SAMPLE = 5
 """Fewest numbers that a law with two or three parameters is fitted to."""
 
 _LARGEST_BLOCK = 2_000_000
+_MANY, _STRIDE = 500, 16
 
 
 class GoodnessOfFit(NamedTuple):
@@ -49,11 +50,10 @@ def distances(family: Family, parameters: FloatArray, samples: FloatArray) -> Fl
     parameters : float array (b, p)
     samples : float array (b, n)
     """
-    size = samples.shape[1]
-    heights = family.cdf(parameters, np.sort(samples, axis=1))
-    ranks = np.arange(size + 1) / size
-    above, below = ranks[1:] - heights, heights - ranks[:-1]
-    return np.asarray(np.maximum(above.max(axis=1), below.max(axis=1)))
+    ordered = np.sort(samples, axis=1)
+    if samples.shape[1] < _MANY:
+        return _greatest(family.cdf(parameters, ordered), 0, samples.shape[1])
+    return _distances_of_many(family, parameters, ordered)
 
 
 def paper_p_value(statistic: float, size: int) -> float:
@@ -88,6 +88,35 @@ def goodness_of_fit(
         found.append(distances(family, family.fit(block), block))
     drawn = np.concatenate(found)
     return GoodnessOfFit(statistic, paper_p_value(statistic, checked.size), exceedance(drawn, statistic))
+
+
+def _greatest(heights: FloatArray, first: FloatArray | int, size: int) -> FloatArray:
+    """Greatest distance of heights at consecutive order statistics from both ends of the steps there.
+
+    The first column is at the order statistic ``first`` (from 0) of ``size``; a row may have its own.
+    """
+    ranks = (np.reshape(first, (-1, 1)) + np.arange(heights.shape[1])) / size
+    above, below = ranks + 1 / size - heights, heights - ranks
+    return np.asarray(np.maximum(above.max(axis=1), below.max(axis=1)))
+
+
+def _distances_of_many(family: Family, parameters: FloatArray, ordered: FloatArray) -> FloatArray:
+    """The same as `_greatest` of all, without most of the distribution function's values.
+
+    Both functions increase. Between the order statistics a and b the distance is therefore at most
+    max(b / n - F(x_a), F(x_b) - (a + 1) / n), and only where that exceeds the best so far are values needed.
+    """
+    size = ordered.shape[1]
+    marks = np.append(np.arange(0, size - 1, _STRIDE), size - 1)
+    heights = family.cdf(parameters, ordered[:, marks])
+    best = np.maximum((marks + 1) / size - heights, heights - marks / size).max(axis=1)
+    most = np.maximum(marks[1:] / size - heights[:, :-1], heights[:, 1:] - (marks[:-1] + 1) / size)
+    rows, gaps = np.nonzero(most > best[:, None])
+    firsts = np.minimum(marks[gaps] + 1, size - _STRIDE)  # the last gap may be short: overlap the one before
+    columns = firsts[:, None] + np.arange(_STRIDE - 1)
+    found = _greatest(family.cdf(parameters[rows], ordered[rows[:, None], columns]), firsts, size)
+    np.maximum.at(best, rows, found)
+    return np.asarray(best)
 
 
 def exceedance(drawn: FloatArray, observed: float) -> float:
