@@ -104,7 +104,7 @@ def test_losses_without_chance_are_deterministic() -> None:
     improvement = found.as_improvement()
     assert improvement.at(9)[0] == pytest.approx(CURVE[8], rel=1e-6)
     assert improvement.noise == Deterministic(value=1)
-    with pytest.raises(InvalidInputError, match="none, because nothing varies"):
+    with pytest.raises(InvalidInputError, match="none: too few values, or nothing varies"):
         found.as_improvement("normal")
 
 
@@ -151,7 +151,15 @@ def test_negative_jumps_are_counted_and_kept() -> None:
     assert all(item.excluded == 0 for item in found.laws)
 
 
-@pytest.mark.parametrize("jumps", [[], [math.nan], [0.1, math.inf], [0.1, 0.2]])
+def test_few_jumps_are_kept_as_they_are() -> None:
+    found = fit_switch([0.1, 0.3, 0.2, 0.2], np.random.default_rng(0))
+    assert (found.best, found.laws) == ("empirical", ())
+    assert found.as_switch() == Empirical(values=(0.1, 0.3, 0.2, 0.2))
+    with pytest.raises(InvalidInputError, match="no fit of the family 'student_t'"):
+        found.as_switch("student_t")
+
+
+@pytest.mark.parametrize("jumps", [[], [math.nan], [0.1, math.inf]])
 def test_jumps_that_cannot_be_fitted_are_refused(jumps: list[float]) -> None:
     with pytest.raises(InvalidInputError):
         fit_switch(jumps, np.random.default_rng(0))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.estimation.dependence import Dependence, normal_violation, variance_ratio
-from depl.models.estimation.goodness import RESAMPLES
+from depl.models.estimation.goodness import LEAST_SAMPLE, RESAMPLES
 from depl.models.estimation.independence import USABLE, Independence, independence
 from depl.models.estimation.levels import LevelCheck, level_checks
 from depl.models.estimation.observations import Observations, observe
@@ -246,6 +246,10 @@ def _about_fits(fit: TracesFit) -> Iterator[str]:
                 "1: the improvements do not decay as A / sqrt(k + B)"
             )
     yield from (f"{name} is not fitted: {reason}" for name, reason in fit.refused.items())
+    for (previous, following), jump in fit.jumps.items():
+        if jump.jumps.size < LEAST_SAMPLE:
+            count = jump.jumps.size
+            yield f"{previous} -> {following}: {count} jumps are too few for a law and are kept as they are"
     for (previous, following), count in fit.estimated_jumps.items():
         if count:
             yield (

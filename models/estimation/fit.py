@@ -35,6 +35,7 @@ from depl.models.estimation.families import (
     law_of_switch,
 )
 from depl.models.estimation.goodness import (
+    LEAST_SAMPLE,
     RESAMPLES,
     GoodnessOfFit,
     block_sizes,
@@ -177,7 +178,7 @@ class SwitchFit:
     nonpositive : int
         How many are not positive.
     laws : tuple of FittedLaw
-        Candidates, the paper's Student-t first; empty if the jumps do not vary.
+        Candidates, the paper's Student-t first; empty if the jumps are too few or do not vary.
     """
 
     jumps: FloatArray
@@ -186,7 +187,9 @@ class SwitchFit:
 
     @property
     def best(self) -> str:
-        """The candidate of least AIC; ``deterministic`` if nothing varies."""
+        """The candidate of least AIC; the observed values, or their common one, where there is none."""
+        if not self.laws and np.ptp(self.jumps) > 0:
+            return EMPIRICAL
         return _best(self.laws)
 
     def law(self, family: str) -> FittedLaw:
@@ -268,21 +271,21 @@ def fit_switch(jumps: ArrayLike, rng: np.random.Generator, resamples: int = RESA
     Parameters
     ----------
     jumps : array (n,)
-        One number per switch that was observed [loss].
+        One number per switch that was observed; fewer than five are kept as they are [loss].
     rng : numpy.random.Generator
         Of the resamples.
 
     Raises
     ------
     InvalidInputError
-        If there are too few jumps, or one is not finite.
+        If there is no jump, or one is not finite.
     """
     values = np.array(jumps, dtype=float).ravel()
-    laws: tuple[FittedLaw, ...] = ()
-    if values.size and not np.ptp(values) <= _NO_SPREAD * np.abs(values).max():
-        laws = tuple(_fitted(family, values, rng, resamples) for family in SWITCH_FAMILIES)
-    elif not values.size or not np.isfinite(values).all():
+    if not values.size or not np.isfinite(values).all():
         raise InvalidInputError("a switch is fitted to finite jumps, at least one")
+    laws: tuple[FittedLaw, ...] = ()
+    if values.size >= LEAST_SAMPLE and np.ptp(values) > _NO_SPREAD * np.abs(values).max():
+        laws = tuple(_fitted(family, values, rng, resamples) for family in SWITCH_FAMILIES)
     return SwitchFit(values, int(np.count_nonzero(values <= 0)), laws)
 
 
@@ -359,7 +362,7 @@ def _named(laws: Sequence[FittedLaw], family: str) -> FittedLaw:
     for item in laws:
         if item.family == family:
             return item
-    known = ", ".join(item.family for item in laws) or "none, because nothing varies"
+    known = ", ".join(item.family for item in laws) or "none: too few values, or nothing varies"
     raise InvalidInputError(f"there is no fit of the family {family!r}; fitted are: {known}")
 
 
