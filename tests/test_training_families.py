@@ -17,7 +17,7 @@ from depl.instances.training.families import (
     mobilenet,
 )
 from depl.instances.training.layers import Shape
-from depl.instances.training.network import Network
+from depl.instances.training.network import NeuralNetwork
 from depl.models.errors import InvalidInputError
 from tests.training_cases import points
 
@@ -75,7 +75,7 @@ def test_the_network_of_a_family_fits_its_data(name):
 @pytest.mark.parametrize("layers", [alexnet, mobilenet])
 @pytest.mark.parametrize("side", [4, 8, 16, 32])
 def test_images_of_any_side_end_in_two_by_two_positions(layers, side):
-    network = Network(Shape(3, side * side), layers(Shape(3, side * side), 10))
+    network = NeuralNetwork(Shape(3, side * side), layers(Shape(3, side * side), 10))
     assert Shape(16 if layers is alexnet else 48, 4) in network.shapes
     assert network.shapes[-1] == (10, 1)
 

@@ -5,7 +5,7 @@ import pytest
 
 from depl.instances.training.federated import Descent, Examples, federated_epoch, share_out
 from depl.instances.training.layers import Dense, Shape
-from depl.instances.training.network import Network
+from depl.instances.training.network import NeuralNetwork
 
 
 def test_every_example_goes_to_one_client_and_clusters_get_equal_parts():
@@ -29,7 +29,7 @@ def test_a_small_concentration_makes_clients_differ_more():
 
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_round_is_the_mean_of_what_clients_learn_in_proportion_to_their_examples(empty):
-    network = Network(Shape(2, 1), (Dense(2, linear=True),))
+    network = NeuralNetwork(Shape(2, 1), (Dense(2, linear=True),))
     rng = np.random.default_rng(2)
     inputs, labels = rng.standard_normal((2, 9)), rng.integers(0, 2, (1, 9))
     examples = Examples(inputs, labels, labels[0])

@@ -14,20 +14,22 @@ from depl.instances.training.layers import (
     Pointwise,
     Shape,
 )
-from depl.instances.training.network import Network
+from depl.instances.training.network import NeuralNetwork
 
 EXAMPLES = 3
 STEP = 1e-6
 IMAGE = Shape(2, 16)
 # Each kind stands first, in the middle and behind another one somewhere, so that both derivatives count.
 NETWORKS = {
-    "convolution": Network(IMAGE, (Convolution(3), Convolution(2), Dense(4, linear=True))),
-    "depthwise": Network(IMAGE, (Depthwise(), Depthwise(stride=2), Dense(4, linear=True))),
-    "pointwise": Network(IMAGE, (Pointwise(3), Pointwise(2, linear=True), Dense(4, linear=True))),
-    "dense": Network(IMAGE, (Dense(5), Dense(5), Dense(4, linear=True))),
-    "maximum pool": Network(IMAGE, (Convolution(3), MaximumPool(), Dense(4, linear=True))),
-    "mean pool": Network(IMAGE, (Pointwise(3), MeanPool(), Dense(4, linear=True))),
-    "attention": Network(Shape(1, 5), (Embed(3, 4), Attention(), Attention(), Pointwise(4, linear=True))),
+    "convolution": NeuralNetwork(IMAGE, (Convolution(3), Convolution(2), Dense(4, linear=True))),
+    "depthwise": NeuralNetwork(IMAGE, (Depthwise(), Depthwise(stride=2), Dense(4, linear=True))),
+    "pointwise": NeuralNetwork(IMAGE, (Pointwise(3), Pointwise(2, linear=True), Dense(4, linear=True))),
+    "dense": NeuralNetwork(IMAGE, (Dense(5), Dense(5), Dense(4, linear=True))),
+    "maximum pool": NeuralNetwork(IMAGE, (Convolution(3), MaximumPool(), Dense(4, linear=True))),
+    "mean pool": NeuralNetwork(IMAGE, (Pointwise(3), MeanPool(), Dense(4, linear=True))),
+    "attention": NeuralNetwork(
+        Shape(1, 5), (Embed(3, 4), Attention(), Attention(), Pointwise(4, linear=True))
+    ),
 }
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from depl.instances.training.layers import Dense, Shape
-from depl.instances.training.network import Network
+from depl.instances.training.network import NeuralNetwork
 from depl.models.errors import InvalidInputError
 
-SMALL = Network(Shape(2, 1), (Dense(2, linear=True),))
+SMALL = NeuralNetwork(Shape(2, 1), (Dense(2, linear=True),))
 
 
 def test_the_loss_and_the_error_rate_of_a_network_are_those_of_its_scores():
@@ -48,7 +48,7 @@ def test_pruning_removes_the_share_of_smallest_weights_and_no_bias():
 
 def test_what_is_pruned_stays_pruned_when_more_is():
     rng = np.random.default_rng(1)
-    network = Network(Shape(4, 1), (Dense(8), Dense(3, linear=True)))
+    network = NeuralNetwork(Shape(4, 1), (Dense(8), Dense(3, linear=True)))
     weights = network.initial_weights(rng)
     first = network.mask(weights, 0.5)
     second = network.mask(weights * first, 0.75)
@@ -58,7 +58,7 @@ def test_what_is_pruned_stays_pruned_when_more_is():
 
 
 def test_layers_of_different_width_are_pruned_in_their_own_units():
-    network = Network(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
+    network = NeuralNetwork(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
     weights = network.initial_weights(np.random.default_rng(2))
     kept = network.mask(weights, 0.75)
     assert kept[:5000].mean() == pytest.approx(0.25, abs=0.02)
@@ -72,7 +72,7 @@ def test_a_factor_that_is_no_share_is_refused(factor):
 
 
 def test_first_weights_have_the_spread_of_their_layer_and_biases_are_zero():
-    network = Network(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
+    network = NeuralNetwork(Shape(100, 1), (Dense(50), Dense(2, linear=True)))
     weights = network.initial_weights(np.random.default_rng(3))
     assert weights.dtype == np.float32
     assert weights[:5000].std() == pytest.approx(math.sqrt(2 / 100), rel=0.05)

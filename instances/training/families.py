@@ -26,7 +26,7 @@ from depl.instances.training.layers import (
     Pointwise,
     Shape,
 )
-from depl.instances.training.network import Network
+from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.runs import Epoch, Task
 from depl.models.errors import InvalidInputError
 
@@ -79,7 +79,7 @@ class Family:
             If the data is not there.
         """
         material = self.material()
-        network = Network(material.example, self.layers(material.example, material.classes))
+        network = NeuralNetwork(material.example, self.layers(material.example, material.classes))
         return Task(network, material, self.descent)
 
     def schedule(self, seed: int) -> tuple[Epoch, ...]:

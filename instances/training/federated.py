@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.instances.training.kernels import Labels, Numbers, descend
-from depl.instances.training.network import Network
+from depl.instances.training.network import NeuralNetwork
 
 
 class Examples(NamedTuple):
@@ -74,7 +74,7 @@ def share_out(
 
 
 def federated_epoch(
-    network: Network,
+    network: NeuralNetwork,
     weights: Numbers,
     mask: Numbers,
     examples: Examples,
@@ -110,7 +110,7 @@ def federated_epoch(
 
 
 def _trained(
-    network: Network,
+    network: NeuralNetwork,
     weights: Numbers,
     mask: Numbers,
     examples: Examples,

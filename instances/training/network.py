@@ -16,7 +16,7 @@ from depl.models.errors import InvalidInputError
 _EVALUATED = 256  # examples at a time
 
 
-class Evaluation(NamedTuple):
+class Assessment(NamedTuple):
     """What a network makes of examples.
 
     Attributes
@@ -35,7 +35,7 @@ class Evaluation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Network:
+class NeuralNetwork:
     """A chain of layers; the last one gives a score for every class.
 
     Attributes
@@ -130,7 +130,7 @@ class Network:
             )
         return loss / len(answers), slope
 
-    def evaluate(self, weights: Numbers, inputs: Numbers, labels: Labels) -> Evaluation:
+    def evaluate(self, weights: Numbers, inputs: Numbers, labels: Labels) -> Assessment:
         """Loss, error rate and probabilities; arrays as in `gradient`."""
         loss, wrong, parts = 0.0, 0, []
         for start in range(0, inputs.shape[1], _EVALUATED):
@@ -140,7 +140,7 @@ class Network:
             more = cross_entropy(scores, np.ascontiguousarray(labels[:, part]).reshape(-1), probabilities)
             loss, wrong = loss + more[0], wrong + more[1]
             parts.append(probabilities.reshape(len(scores), len(labels), -1))
-        return Evaluation(loss / labels.size, wrong / labels.size, np.concatenate(parts, axis=2))
+        return Assessment(loss / labels.size, wrong / labels.size, np.concatenate(parts, axis=2))
 
     def _forward(self, weights: Numbers, inputs: Numbers, keep: bool) -> tuple[Numbers, Sequence[Any]]:
         values = np.ascontiguousarray(inputs).reshape(self.given.channels, -1)

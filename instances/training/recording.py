@@ -103,7 +103,8 @@ def record(
 
 def described(family: Family, task: Task, schedule: Sequence[Epoch] | None = None) -> dict[str, str]:
     """What fixes runs of a family: its name, data and setup, the schedule, and the libraries that train."""
-    setup = repr((task.network, task.descent, task.clusters, task.clients, task.concentration))
+    network, clients = task.network, (task.clusters, task.clients, task.concentration)
+    setup = repr((network.given, network.layers, task.descent, clients))
     return {
         "family": family.name,
         "summary": family.summary,

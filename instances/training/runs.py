@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from depl.instances.training.data import Material
 from depl.instances.training.federated import Clients, Descent, federated_epoch, share_out
 from depl.instances.training.kernels import Numbers
-from depl.instances.training.network import Evaluation, Network
+from depl.instances.training.network import Assessment, NeuralNetwork
 from depl.models.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
@@ -53,7 +53,7 @@ class Task:
         Of the Dirichlet law that makes the clients of a cluster differ (`share_out`).
     """
 
-    network: Network
+    network: NeuralNetwork
     material: Material
     descent: Descent
     clusters: tuple[str, ...] = ("edge", "far-edge")
@@ -164,7 +164,7 @@ def _train(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator) -> R
     return Run(after[0], after[1], before[0], before[1], evaluation.probabilities)
 
 
-def _evaluate(task: Task, weights: Numbers) -> Evaluation:
+def _evaluate(task: Task, weights: Numbers) -> Assessment:
     return task.network.evaluate(weights, task.material.test.inputs, task.material.test.labels)
 
 

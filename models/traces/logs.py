@@ -13,7 +13,7 @@ Every file is CSV with a header line. `read_long` reads one line per epoch of a 
 
 In wide files of unequal lengths the empty cells at the end of a run are how the file ends it: they are never
 refused. **Ending or dropping runs that diverged makes training look better than it is**; such runs miss every
-target. `Reading.diverged` names them, so that they can be counted.
+target. `LogReading.diverged` names them, so that they can be counted.
 """
 
 import math
@@ -78,7 +78,7 @@ class Note(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class LogReading:
     """Traces and the report of how they were read.
 
     Attributes
@@ -137,7 +137,7 @@ def read_long(
     percent: bool = False,
     on_missing: OnMissing = "refuse",
     on_repeated: OnRepeated = "refuse",
-) -> Reading:
+) -> LogReading:
     """Read a CSV file with one line per epoch of a run.
 
     Parameters
@@ -191,7 +191,7 @@ def read_wide(
     cluster: Names = None,
     first: int = 1,
     on_missing: OnMissing = "refuse",
-) -> Reading:
+) -> LogReading:
     """Read a CSV file with one column per run, or with one line per run.
 
     Parameters
@@ -240,7 +240,7 @@ def read_wide(
     return _settled(sheet, kept, notes, on_missing, "refuse")
 
 
-def read_files(paths: Iterable[str | Path], read: Callable[[str | Path], Reading]) -> Reading:
+def read_files(paths: Iterable[str | Path], read: Callable[[str | Path], LogReading]) -> LogReading:
     """Read several files one after the other, such as a folder with one file per run.
 
     Parameters
@@ -259,7 +259,7 @@ def read_files(paths: Iterable[str | Path], read: Callable[[str | Path], Reading
     notes = [
         note._replace(text=f"{path}: {note.text}") for path, reading in readings for note in reading.notes
     ]
-    return Reading(joined([reading.traces for _, reading in readings]), tuple(notes))
+    return LogReading(joined([reading.traces for _, reading in readings]), tuple(notes))
 
 
 def _wide_runs(sheet: Sheet, runs_in: str, at: int) -> list[str]:
@@ -352,7 +352,7 @@ def _without_end(lines: Sequence[_Line]) -> list[_Line]:
 
 def _settled(
     sheet: Sheet, runs: _Runs, notes: list[Note], on_missing: OnMissing, on_repeated: OnRepeated
-) -> Reading:
+) -> LogReading:
     """Apply the rules run by run and make the table."""
     for name, value, known in (
         ("on_missing", on_missing, ("refuse", "end", "drop")),
@@ -373,7 +373,7 @@ def _settled(
         if lines[-1].epoch < longest:
             text = f"run {run!r} ends at epoch {lines[-1].epoch}, the longest at {longest}; kept"
             notes.append(Note(What.SHORTER, text, run, lines[-1].row))
-    return Reading(_table(sheet, kept), tuple(notes))
+    return LogReading(_table(sheet, kept), tuple(notes))
 
 
 def _single(
