@@ -116,6 +116,12 @@ def test_the_order_of_epochs_and_epochs_nobody_saw_do_not_matter() -> None:
     assert fit_curve(padded, [*ks[order], 50], np.random.default_rng(4)) == first
 
 
+def test_runs_that_were_never_seen_do_not_count() -> None:
+    values, ks = drawn(np.random.default_rng(3), 4, 9)
+    padded = np.concatenate([values, np.full((20, 9), np.nan)])
+    assert fit_curve(padded, ks, np.random.default_rng(4)) == fit_curve(values, ks, np.random.default_rng(4))
+
+
 def test_sums_count_what_was_seen_as_often_as_the_run_was_drawn() -> None:
     values = np.array([[1.0, np.nan], [10.0, 100.0]])
     found = epoch_sums(values, np.array([1.0, 2.0]), np.array([[2.0, 1.0], [0.0, 2.0]]))
@@ -166,6 +172,7 @@ def test_nineteen_of_twenty_intervals_contain_the_truth() -> None:
         (np.ones((2, 2)), [1, 2], "at least 3 epochs and 4 improvements, not 2 and 4"),
         (np.ones((1, 3)), [1, 2, 3], "not 3 and 3"),
         (np.zeros((2, 4)), np.arange(1, 5), "does not move"),
+        (np.array([[1.0] * 4, [-1.0] * 4]), np.arange(1, 5), "does not move on average"),
     ],
 )
 def test_improvements_without_a_curve_are_refused(values: FloatArray, epochs: object, message: str) -> None:

@@ -136,7 +136,7 @@ def fit_curve(
     ------
     InvalidInputError
         If shapes do not fit, fewer than three epochs or four improvements were observed, or the loss does
-        not move.
+        not move (on average).
     """
     values, ks = checked_improvements(improvements, epochs)
     if not 0 < confidence < 1:
@@ -145,6 +145,8 @@ def fit_curve(
         return _mean_improvement(values, rng, resamples, confidence)
     whole = epoch_sums(values, ks, np.ones((1, len(values))))
     scale, offset = (float(found[0]) for found in least_squares(whole))
+    if scale == 0:
+        raise InvalidInputError("the loss does not move on average, so that there are no ratios to a curve")
     factor = float(mean_ratio(whole, np.array([scale]), np.array([offset]))[0])
     by_run = len(values) >= LEAST_RUNS_TO_RESAMPLE
     if by_run:
@@ -200,7 +202,7 @@ def resampling_weights(runs: int, rng: np.random.Generator, resamples: int) -> F
 
 
 def checked_improvements(improvements: ArrayLike, epochs: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Improvements (runs, e) and epochs (e,) in ascending order, if a curve can be fitted to them.
+    """Improvements (r, e) of the runs that were observed, epochs (e,) in ascending order.
 
     Raises
     ------
@@ -223,7 +225,7 @@ def checked_improvements(improvements: ArrayLike, epochs: ArrayLike) -> tuple[Fl
             f"A and B need at least 3 epochs and 4 improvements, not {used.sum()} and {seen.sum()}"
         )
     order = np.argsort(ks[used])
-    values, ks = values[:, used][:, order], ks[used][order]
+    values, ks = values[seen.any(axis=1)][:, used][:, order], ks[used][order]
     if np.nansum(np.abs(values)) == 0:
         raise InvalidInputError("the loss does not move: all improvements are 0")
     return values, ks
