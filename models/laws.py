@@ -396,6 +396,12 @@ ImprovementLaw = InverseGamma | Normal | Lognormal | Deterministic | Empirical
 SwitchLaw = StudentT | Normal | Deterministic | Empirical | Zero | Forbidden
 
 
+@functools.cache
+def _legendre(order: int) -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    return nodes, weights
+
+
 @functools.lru_cache(maxsize=1024)
 def _truncated_quadrature(law: StudentT, order: int, panel: float) -> tuple[FloatArray, FloatArray]:
     if law.lower is None or law.upper is None:
@@ -403,7 +409,7 @@ def _truncated_quadrature(law: StudentT, order: int, panel: float) -> tuple[Floa
     nu, location, scale = law.degrees_of_freedom, law.location, law.scale
     width = scale * min(math.sqrt(nu), 6.0)
     edges = _graded_edges(law.lower - location, law.upper - location, width, panel) + location
-    nodes, weights = np.polynomial.legendre.leggauss(order)
+    nodes, weights = _legendre(order)
     half = np.diff(edges)[:, None] / 2
     points = (edges[:-1, None] + half * (1 + nodes)).ravel()
     mass = (half * weights).ravel() * stats.t.pdf(points, nu, location, scale)

@@ -303,6 +303,7 @@ READERS = {
     "heuristics/loop/dual.py": {"switches"},
     "heuristics/loop/learning.py": {"switches"},
     "heuristics/loop/model_stage.py": {"switches"},
+    "heuristics/loop/tilted_learning.py": {"switches"},
 }
 
 

@@ -14,14 +14,13 @@ sites are allowed.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.heuristics.loop.cutting_planes import Cut, CuttingPlanes, Part, Prices
 from depl.heuristics.loop.kernels import cheapest_sequence, reduced_costs
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import Requirement, VarianceRange
@@ -29,7 +28,6 @@ from depl.heuristics.loop.sites import Places, Priced
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.laws import FloatArray
 
-_LARGEST_PRICE = 1e4
 _MOST_CUTS = 60
 _KEPT_CUTS = 24
 _ROUNDING = 1e-11
@@ -38,46 +36,6 @@ _FAR = 1.3
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _GOLDEN_STEPS = 12
 _BISECTIONS = 14
-
-
-class Prices(NamedTuple):
-    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]."""
-
-    time: float
-    gain: float
-    variance: float
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Plans on some sites.
-
-    Attributes
-    ----------
-    charges : ndarray
-        Charge of an epoch on each site, infinite where it may not be used, shape (O,) [cost].
-    paid : float
-        Transfers that all these plans pay [cost].
-    """
-
-    charges: FloatArray
-    paid: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """One sequence: models and sites of its epochs, and its sums at the price it was found at.
-
-    ``cost`` counts kappa x alone, ``uses`` how many epochs train on each site, shape (O,).
-    """
-
-    models: NDArray[np.int64]
-    sites: NDArray[np.int64]
-    cost: float
-    time: float
-    gain: float
-    variance: float
-    uses: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -106,6 +64,11 @@ class Dual:
         T_max [time].
     dearest : float
         No plan costs more [cost].
+
+    Attributes
+    ----------
+    same_time : bool
+        Leave the price of time as it is: psi then is known.
     """
 
     learning: Learning
@@ -113,6 +76,7 @@ class Dual:
     maximum_time: float | None
     dearest: float
     cuts: list[Cut] = field(default_factory=list)
+    same_time: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Read units of cost, time, gain and variance, and the prices to begin with."""
@@ -123,6 +87,7 @@ class Dual:
         self._variances = finite
         changes = self.learning.switch_variances
         self._switch_variances = np.where(np.isfinite(changes), changes, 0.0)
+        self._switch_fourths = np.zeros_like(changes)
         self._priced: dict[float, Priced] = {}
 
     def bound(self, part: Part, requirement: Requirement, start: Prices, cutoff: float = math.inf) -> Bound:
@@ -130,8 +95,8 @@ class Dual:
 
         Parameters
         ----------
-        start : Prices
-            Where to begin; any are valid.
+        start : tuple
+            Prices to begin with; any are valid.
         """
         best, open_ranges = Bound(math.inf, start, None), []
         for piece in requirement.ranges:
@@ -145,15 +110,21 @@ class Dual:
 
     def value(self, part: Part, requirement: Requirement, prices: Prices) -> float:
         """The bound that given prices prove, the least over all ranges."""
+        return min(self.values(part, requirement, prices), default=math.inf)
+
+    def values(self, part: Part, requirement: Requirement, prices: Prices) -> list[float]:
+        """The bound that given prices prove for every range; infinite beyond what any plan can cost."""
         least, cut = self.cheapest(part, prices)
         if cut is None:
-            return math.inf
-        rests = [
-            _Program(self, part, requirement.fall, piece, [], prices).rest(prices)
-            for piece in requirement.ranges
-        ]
-        value = least + part.paid + min(rests)
-        return math.inf if value > self.dearest * (1 + 1e-6) else value
+            return [math.inf] * len(requirement.ranges)
+        rests = (_rest(requirement.fall, piece, self.limit, prices) for piece in requirement.ranges)
+        values = (least + part.paid + rest for rest in rests)
+        return [math.inf if value > self.dearest * (1 + 1e-6) else value for value in values]
+
+    @property
+    def limit(self) -> float | None:
+        """T_max with the tolerance by which a plan may exceed it [time]."""
+        return None if self.maximum_time is None else self.maximum_time * (1 + TIME_TOLERANCE)
 
     def without_cost(self) -> "Dual":
         """The same sequences where nothing costs anything: for what can be reached at all."""
@@ -177,7 +148,9 @@ class Dual:
         chosen = self._reduced(priced, part, prices)
         switches = np.where(
             self.learning.allowed,
-            prices.gain * self.learning.switch_losses + prices.variance * self._switch_variances,
+            prices.gain * self.learning.switch_losses
+            + prices.variance * self._switch_variances
+            + prices.fourth * self._switch_fourths,
             math.inf,
         )
         values, before = self._paths
@@ -220,7 +193,7 @@ class Dual:
         time = priced.time[row, models, sites]
         spent = priced.psi[row, models, sites] - np.where(np.isinf(time), 0.0, prices.time * time)
         before = np.concatenate([[len(self.learning.switches) - 1], models[:-1]])
-        gains, variances = self._learned(prices, models, sites)
+        gains, variances, fourths = self._learned(prices, models, sites)
         return Cut(
             models,
             sites,
@@ -229,28 +202,30 @@ class Dual:
             float(gains.sum() - self.learning.switch_losses[before, models].sum()),
             float(variances.sum() + self._switch_variances[before, models].sum()),
             np.bincount(sites, minlength=len(self.places.low)),
+            float(fourths.sum() + self._switch_fourths[before, models].sum()),
         )
 
     def _learned(
         self, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Gain and variance of every epoch of a sequence, without switches."""
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gain, variance and F of every epoch of a sequence, without switches."""
         k = np.arange(len(models))
         gain = self.learning.gains[k, models]
         factor = np.where(gain > 0, self.places.factors[sites], self.places.low[sites])
         spread = (self.places.low if prices.variance > 0 else self.places.high)[sites]
-        return factor * gain, spread**2 * self._variances[k, models]
+        return factor * gain, spread**2 * self._variances[k, models], np.zeros(len(k))
 
     def _in_range(self, part: Part, fall: float, piece: VarianceRange, start: Prices, cutoff: float) -> Bound:
         """Kelley's cutting planes, asked a little towards the best prices so far."""
-        program = _Program(self, part, fall, piece, self._usable(part), start)
+        cuts = self._usable(part)
+        program = CuttingPlanes(part, fall, piece, cuts, start, self.limit, self.same_time)
         best = Bound(-math.inf, start, None)
         prices = start
         for _ in range(_MOST_CUTS):
             least, cut = self.cheapest(part, prices)
             if cut is None:
                 return Bound(math.inf, prices, None)
-            value = least + part.paid + program.rest(prices)
+            value = least + part.paid + _rest(fall, piece, self.limit, prices)
             if value > best.value:
                 best = Bound(value, prices, cut)
             if best.value > self.dearest * (1 + 1e-6):
@@ -263,6 +238,8 @@ class Dual:
             if newest is None or ceiling - best.value <= 1e-5 * max(abs(best.value), 1e-12):
                 return best
             prices = _between(newest, best.prices)
+            if self.same_time:
+                prices = prices._replace(time=start.time)
         return best
 
     def _usable(self, part: Part) -> list[Cut]:
@@ -326,7 +303,7 @@ def _time_price_range(dual: Dual) -> tuple[float, float]:
         time = dual.places.at(middle).time
         same = np.allclose(np.where(np.isfinite(time), time, 0.0), quick, rtol=1e-9)
         low, high = (low, middle) if same else (middle, high)
-        if high < 2 * low:
+        if high < (1 + 1e-6) * low:  # the same in all units
             break
     return high * 1e-8, high
 
@@ -377,94 +354,20 @@ def _fastest(places: Places) -> FloatArray:
     return places.fastest
 
 
-class _Program:
-    """max z subject to z <= the value of every cut at the prices and at both ends of the range."""
-
-    def __init__(
-        self,
-        dual: Dual,
-        part: Part,
-        fall: float,
-        piece: VarianceRange,
-        cuts: Sequence[Cut],
-        start: Prices,
-    ) -> None:
-        self._part, self._fall = part, fall
-        self._least_unit = start.gain * abs(fall) / 10
-        limit = dual.maximum_time  # a plan may exceed it by the tolerance
-        self._limit = None if limit is None else limit * (1 + TIME_TOLERANCE)
-        self._ends = sorted({(piece.low, piece.margin_low), (piece.high, piece.margin_high)})
-        self._units: tuple[float, float, float, float] | None = None
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._solver.setOptionValue("output_flag", False)
-        self._waiting = list(cuts)
-        self._variance = max(piece.high, 1e-300)
-
-    def rest(self, prices: Prices) -> float:
-        """What the prices add to the reduced cost, rounded down."""
-        parts = [
-            prices.gain * (self._fall + margin) - prices.variance * variance
-            for variance, margin in self._ends
-        ]
-        paid = prices.time * self._limit if self._limit is not None else 0.0
-        return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)
-
-    def add(self, cut: Cut) -> None:
-        """Two rows of a cut, one for each end."""
-        if self._units is None:
-            self._begin(cut)
-        self._rows([cut])
-
-    def solve(self) -> tuple[float, Prices | None]:
-        """The ceiling of the bound and where it is attained."""
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal or self._units is None:
-            return math.inf, None
-        ceiling, *values = self._solver.getSolution().col_value
-        cost, *units = self._units
-        time, gain, variance = (value * cost / unit for value, unit in zip(values, units, strict=True))
-        return ceiling * cost + self._part.paid, Prices(max(time, 0.0), max(gain, 0.0), variance)
-
-    def _begin(self, cut: Cut) -> None:
-        """Units from the first sequence, so that all numbers are of a size."""
-        used = cut.uses > 0
-        cost = max(cut.cost + float(cut.uses[used] @ self._part.charges[used]), self._least_unit, 1e-12)
-        time = self._limit if self._limit is not None else 1.0
-        self._units = cost, time, max(abs(self._fall), 1e-12), self._variance
-        free = highspy.kHighsInf
-        timed = _LARGEST_PRICE if self._limit is not None else 0.0
-        spread = _LARGEST_PRICE if self._ends[-1][0] > 0 else 0.0
-        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread])
-        self._solver.addVars(4, lower, np.array([free, timed, _LARGEST_PRICE, spread]))
-        self._solver.changeColCost(0, -1.0)
-        self._rows(self._waiting)
-
-    def _rows(self, cuts: Sequence[Cut]) -> None:
-        """Two rows for every cut, one for each end of the range."""
-        if self._units is None or not cuts:
-            return
-        cost, time, gain, variance = self._units
-        charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
-        sums = np.array(
-            [(cut.cost + float(cut.uses @ charges), cut.time, cut.gain, cut.variance) for cut in cuts]
-        )
-        late = 0.0 if self._limit is None else (sums[:, 1] - self._limit) / time
-        rows = np.ones((len(cuts), len(self._ends), 4))
-        for place, (end, margin) in enumerate(self._ends):
-            rows[:, place, 1] = -late
-            rows[:, place, 2] = -(self._fall + margin - sums[:, 2]) / gain
-            rows[:, place, 3] = -(sums[:, 3] - end) / variance
-        count = rows.shape[0] * rows.shape[1]
-        self._solver.addRows(
-            count,
-            np.full(count, -highspy.kHighsInf),
-            np.repeat(sums[:, 0] / cost, len(self._ends)),
-            4 * count,
-            np.arange(0, 4 * count, 4, dtype=np.int32),
-            np.tile(np.arange(4, dtype=np.int32), count),
-            rows.ravel(),
-        )
+def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices) -> float:
+    """What prices add to the reduced cost of plans in a range, rounded down."""
+    if prices.fourth > 0 and piece.fourth_high == math.inf:
+        return -math.inf  # F has no end
+    parts = [
+        prices.gain * (fall + margin) - prices.variance * variance - prices.fourth * fourth
+        for variance, fourth, margin in piece.corners
+    ]
+    paid = prices.time * limit if limit is not None else 0.0
+    return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)
 
 
 def _between(newest: Prices, best: Prices) -> Prices:
     return Prices(*(new + _INWARDS * (old - new) for new, old in zip(newest, best, strict=True)))
+
+
+__all__ = ["Bound", "Cut", "Dual", "Part", "Prices", "start_prices"]

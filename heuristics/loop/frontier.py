@@ -25,6 +25,7 @@ from depl.heuristics.loop.data_lines import corner_lines, exchange_rates, good_s
 from depl.heuristics.loop.kernels import cheapest_rows
 from depl.heuristics.loop.sites import DataFactors, Priced
 from depl.models.allocation import TIME_TOLERANCE
+from depl.models.epochs import compute
 from depl.models.laws import FloatArray
 from depl.models.problem import Instance
 
@@ -117,7 +118,7 @@ class Frontier:
         in_intervals: bool,
     ) -> "Frontier":
         least = rows.work.min(axis=0)
-        demand = np.array([[model.demand] for model in instance.models], dtype=float)
+        _, shares = _work_of_data(instance)
         sizes = np.array([model.size for model in instance.models])
         places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
         return cls(
@@ -125,8 +126,8 @@ class Frontier:
             factors,
             low,
             high,
-            demand * least,
-            demand * (np.repeat(least[::2], 2) if in_intervals else least),
+            shares[:, None] * least,
+            shares[:, None] * (np.repeat(least[::2], 2) if in_intervals else least),
             rows.clusters,
             rows.rates,
             np.divide(rows.work, least, out=np.ones_like(rows.work), where=least > 0),
@@ -196,7 +197,7 @@ class _OfClusters:
         cls, instance: Instance, of_costs: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
     ) -> "_OfClusters":
         """Clusters to which all data cost the same are looked at once."""
-        work = np.array([item.workload for item in instance.datasets])
+        work, _ = _work_of_data(instance)
         costs, which = np.unique(transfer_costs(instance), axis=0, return_inverse=True)
         found = [of_costs(work, row) for row in costs]
         rates = [exchange_rates(work, row) for row in costs]
@@ -217,3 +218,20 @@ def transfer_costs(instance: Instance) -> FloatArray:
     for row in instance.transfers:
         costs[places[row.cluster], order[row.dataset]] = row.cost
     return costs
+
+
+def work_of_data(instance: Instance) -> FloatArray:
+    """Work of every dataset alone for the most demanding model, shape (D,) [resource x time].
+
+    That of a set is their sum, and that of other models is in proportion.
+    """
+    return _work_of_data(instance)[0]
+
+
+def _work_of_data(instance: Instance) -> tuple[FloatArray, FloatArray]:
+    """That, and the share of it that every model asks for, shape (M,)."""
+    names = [item.name for item in instance.datasets]
+    totals = np.array([compute(instance, 1, model.name, frozenset(names)) for model in instance.models])
+    most = instance.models[int(np.argmax(totals))].name
+    work = np.array([compute(instance, 1, most, frozenset({name})) for name in names])
+    return work, totals / totals.max() if totals.max() > 0 else np.ones(len(totals))

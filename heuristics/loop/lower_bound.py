@@ -1,8 +1,10 @@
 """The proved lower bound of an instance, and what stands in the way of every plan.
 
-The dual under what every plan certainly needs (`depl.heuristics.loop.requirement.certified_requirement`).
-Where all sites are listed it is evaluated on them. Where a frontier stands for them, a guide finds the prices
-and one evaluation on the full frontier, over all clusters, proves them.
+Two proofs, the better one counts: the dual under what two moments and the inequality of Berry and Esseen ask
+of every plan (`depl.heuristics.loop.requirement`), and, where all laws allow it, the duals of all classes of
+plans under their own tilts (`depl.heuristics.loop.tilted_classes`), which lose next to nothing where epochs
+are many. Where all sites are listed they are evaluated on them. Where a frontier stands for them, a guide
+finds the prices and an evaluation on the full frontier, over all clusters, proves them.
 """
 
 import math
@@ -14,7 +16,13 @@ from depl.heuristics.loop.dual import Dual, Part, Prices, start_prices
 from depl.heuristics.loop.frontier import Frontier
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.outlook import Outlook
-from depl.heuristics.loop.requirement import Requirement, certified_requirement, largest_variance
+from depl.heuristics.loop.requirement import (
+    Requirement,
+    VarianceRange,
+    certified_requirement,
+    fall_of,
+    largest_variance,
+)
 from depl.heuristics.loop.sites import (
     DataFactors,
     Places,
@@ -22,6 +30,8 @@ from depl.heuristics.loop.sites import (
     listed_sites,
     may_be_listed,
 )
+from depl.heuristics.loop.tilted_classes import Classes
+from depl.heuristics.loop.tilted_learning import COARSE, FEW_EPOCHS, FINE, TiltedLearning
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.problem import Instance
 from depl.models.wording import number
@@ -41,69 +51,115 @@ class LowerBound:
         No plan costs more [cost].
     obstacle : str
         Why there is no plan, by stage, if that is proved.
+    outlook : Outlook or None
+        The one that was built on the way, where sites are not listed.
+    infeasible : bool
+        It is proved that there is no plan, but not why; the value then is ``dearest``.
     """
 
     value: float
     dearest: float
     obstacle: str = ""
+    outlook: Outlook | None = None
+    infeasible: bool = False
 
     @classmethod
     def of(cls, instance: Instance, learning: Learning, factors: DataFactors) -> "LowerBound":
         """Prove a bound."""
-        target = instance.target
         dearest = _dearest(instance)
-        if target.maximum_epochs == 0:
+        if instance.target.maximum_epochs == 0:
             return cls(
                 math.inf, dearest, "models: no epoch is allowed, and the loss does not meet the target"
             )
-        largest = largest_variance(learning.variances, learning.switch_variances)
-        requirement = certified_requirement(instance, learning.third_ratio, largest)
-        if requirement is None:
-            return cls(0.0, dearest)
-        listed = may_be_listed(instance)
-        places: Places
-        if listed:
-            sites = Sites.of(instance, listed_sites(instance), factors)
-            places, part = sites, Part(sites.transfers / target.maximum_epochs)
-        else:
-            places = Frontier.of(instance, factors)
-            part = Part(np.zeros(len(places.factors)))
-        dual = Dual(learning, places, target.maximum_time, dearest)
-        obstacle = _obstacle(instance, dual, part, requirement)
+        if may_be_listed(instance):
+            return _Proof(instance, learning, factors, dearest, None).result()
+        return _Proof(instance, learning, factors, dearest, Outlook(instance, learning, factors)).result()
+
+
+@dataclass(eq=False)
+class _Proof:
+    """What one bound is made of; without an outlook all sites are listed."""
+
+    instance: Instance
+    learning: Learning
+    factors: DataFactors
+    dearest: float
+    outlook: Outlook | None
+
+    def __post_init__(self) -> None:
+        """All sites, or what stands for them."""
+        instance, self.places = self.instance, self._places()
+        charges = np.zeros(len(self.places.factors))
+        if isinstance(self.places, Sites):
+            charges = self.places.transfers / instance.target.maximum_epochs
+        self.part = Part(charges)
+        self.dual = Dual(self.learning, self.places, instance.target.maximum_time, self.dearest)
+        largest = largest_variance(self.learning.variances, self.learning.switch_variances)
+        self.requirement = certified_requirement(instance, self.learning.third_ratio, largest)
+
+    def result(self) -> LowerBound:
+        """The better of two bounds, or why there is no plan."""
+        obstacle = _obstacle(self.instance, self.dual, self.part, self.requirement)
         if obstacle:
-            return cls(math.inf, dearest, obstacle)
-        if listed:
-            bound = dual.bound(part, requirement, start_prices(dual, part, requirement))
-            return cls(max(bound.value, 0.0), dearest)
-        return cls(_proved(instance, learning, factors, dual, requirement), dearest)
+            return LowerBound(math.inf, self.dearest, obstacle, self.outlook)
+        tilted = TiltedLearning.covers(self.instance, self.learning)
+        value = 0.0
+        if self.requirement is not None and (self.outlook is None or not tilted):
+            value = max(value, self._by_moments(self.requirement))
+        if tilted:
+            value = max(value, self._by_tilts())
+        if value == math.inf:  # the nearest reachable quantile is for a search to say
+            return LowerBound(self.dearest, self.dearest, "", self.outlook, infeasible=True)
+        return LowerBound(float(value), self.dearest, "", self.outlook)
+
+    def _places(self) -> Places:
+        if self.outlook is None:
+            return Sites.of(self.instance, listed_sites(self.instance), self.factors)
+        return Frontier.of(self.instance, self.factors)
+
+    def _by_moments(self, requirement: Requirement) -> float:
+        """Under what two moments and Berry and Esseen ask."""
+        if self.outlook is None:
+            start = start_prices(self.dual, self.part, requirement)
+            return self.dual.bound(self.part, requirement, start).value
+        start, lowest = self.outlook.start(requirement), math.inf
+        for piece in requirement.ranges:
+            single = replace(requirement, ranges=(piece,))
+            guided = self.outlook.bound(single, start)
+            lowest = min(lowest, self.dual.value(self.part, single, guided.prices))
+        return lowest
+
+    def _by_tilts(self) -> float:
+        """Under what holds under the tilt of every class of plans."""
+        limit, guide = self.instance.target.maximum_time, self.places
+        part = self.part
+        if self.outlook is not None:
+            guide, part = self.outlook.guide.places, self.outlook.part
+        known = np.concatenate([places.low[places.low > 0] for places in (self.places, guide)])
+        high = max(float(places.high.max()) for places in (self.places, guide))
+        fineness = COARSE if self.instance.target.maximum_epochs <= FEW_EPOCHS else FINE
+        tables = TiltedLearning(self.instance, self.learning, float(known.min()), high, fineness)
+        tilts = tables.tilts()
+        if not all(tilt.says_something for tilt in tilts):
+            return 0.0
+        plain = Requirement(fall_of(self.instance), (VarianceRange(0.0, 1.0, 0.0, 0.0),))
+        dual = self.dual if self.outlook is None else self.outlook.guide
+        start = start_prices(dual, part, plain)
+        dearest = self.dearest if self.outlook is None else math.inf
+        opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start)
+        if self.outlook is None:
+            return min(item.value for item in opened)
+        return Classes(tables, self.places, self.part, limit, self.dearest, tilts).proved(opened)
 
 
-def _proved(
-    instance: Instance, learning: Learning, factors: DataFactors, dual: Dual, requirement: Requirement
-) -> float:
-    """The bound on the frontier at the guide's prices, the least over the ranges."""
-    outlook = Outlook(instance, learning, factors)
-    start = outlook.start(requirement)
-    part = Part(np.zeros(len(dual.places.factors)))
-    lowest = math.inf
-    for piece in requirement.ranges:
-        single = replace(requirement, ranges=(piece,))
-        guided = outlook.bound(single, start)
-        if guided.value >= lowest * 1.01:
-            continue  # cannot be the least, if the frontier is near the guide
-        lowest = min(lowest, dual.value(part, single, guided.prices))
-    for piece in requirement.ranges:  # prove that
-        single = replace(requirement, ranges=(piece,))
-        guided = outlook.bound(single, start)
-        lowest = min(lowest, dual.value(part, single, guided.prices))
-    return max(lowest, 0.0)
-
-
-def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requirement) -> str:
+def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requirement | None) -> str:
     """A proof that the mean of no sequence can reach what is certainly needed, with the nearest value."""
     target = instance.target
-    needed = requirement.fall + min(min(piece.margin_low, piece.margin_high) for piece in requirement.ranges)
-    free = Part(np.where(np.isinf(part.charges), math.inf, 0.0))
+    needed = -math.inf
+    if requirement is not None:
+        lowest = min(min(piece.margin_low, piece.margin_high) for piece in requirement.ranges)
+        needed = requirement.fall + lowest
+    free = _free_of(part)
     idle = dual.without_cost()
     least, _ = idle.cheapest(free, _FREE)
     if least == math.inf:
@@ -114,10 +170,11 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
             f"models: target {number(target.maximum_loss)} at omega {number(target.quantile_level)} is out "
             f"of reach within {target.maximum_epochs} epochs; the lowest expected loss is {number(reached)}"
         )
-    if target.maximum_time is None:
+    if target.maximum_time is None or needed == -math.inf:
         return ""
-    fastest = _least_time(dual, free, needed)
-    if fastest > target.maximum_time * (1 + TIME_TOLERANCE):
+    limit = target.maximum_time * (1 + TIME_TOLERANCE)
+    fastest = _least_time(dual, free, needed, limit)
+    if fastest > limit:
         return (
             f"resources: reaching the target takes at least {number(fastest)}, and maximum_time is "
             f"{number(target.maximum_time)}"
@@ -125,8 +182,8 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
     return ""
 
 
-def _least_time(dual: Dual, part: Part, needed: float) -> float:
-    """A lower bound of the time that any sequence with the needed mean gain takes."""
+def _least_time(dual: Dual, part: Part, needed: float, limit: float) -> float:
+    """A lower bound of the time that any sequence with the needed mean gain takes; any, if one is in time."""
     timed = dual.with_times()
     low, high, best = 1e-12, 1e12, 0.0
     for _ in range(50):
@@ -135,8 +192,15 @@ def _least_time(dual: Dual, part: Part, needed: float) -> float:
         if cut is None:
             return math.inf
         best = max(best, least + price * needed)
+        if cut.gain >= needed and cut.cost <= limit:
+            return best
         low, high = (price, high) if cut.gain < needed else (low, price)
     return best
+
+
+def _free_of(part: Part) -> Part:
+    """The same sites, without charges."""
+    return Part(np.where(np.isinf(part.charges), math.inf, 0.0))
 
 
 def _dearest(instance: Instance) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 
 from depl.heuristics.loop.data_lines import fitting, order_of
 from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_prices
-from depl.heuristics.loop.frontier import Frontier, transfer_costs
+from depl.heuristics.loop.frontier import Frontier, transfer_costs, work_of_data
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import Requirement
 from depl.heuristics.loop.sites import DataFactors, Site
@@ -47,7 +47,7 @@ class Outlook:
     def __post_init__(self) -> None:
         """Build the guide."""
         self._volumes = np.array([item.volume for item in self.instance.datasets])
-        self._work = np.array([item.workload for item in self.instance.datasets])
+        self._work = work_of_data(self.instance)
         self._transfers = transfer_costs(self.instance)
         self._coarse = Frontier.guide(self.instance, self.factors, _COARSE)
         self._play = self._in_play()

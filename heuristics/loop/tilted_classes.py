@@ -1,0 +1,156 @@
+"""The least bound over all classes of plans (`depl.heuristics.loop.tilted_learning`).
+
+Every plan is in one of the classes, so the least of their bounds holds for all plans. Prices of one class
+give prices to begin with for the next; a class is left as soon as its bound is as good as the least so far.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from depl.heuristics.loop.dual import Part, Prices
+from depl.heuristics.loop.requirement import Requirement, VarianceRange
+from depl.heuristics.loop.sites import Places, Priced
+from depl.heuristics.loop.tilted_dual import TiltedDual
+from depl.heuristics.loop.tilted_learning import Tilt, TiltedLearning
+
+_CLOSE = 1.001
+_ENOUGH = 1.01
+_FAR = 1e30
+
+
+@dataclass(eq=False)
+class Opened:
+    """A range of a class: the best bound so far and the prices that prove it, and those to go back to."""
+
+    tilt: int
+    piece: VarianceRange
+    value: float
+    prices: Prices
+    modest: tuple[float, Prices]
+
+
+@dataclass(eq=False)
+class Classes:
+    """All classes on some places.
+
+    Parameters
+    ----------
+    tables : TiltedLearning
+    places : Places
+    part : Part
+    maximum_time : float or None
+    dearest : float
+        No plan costs more [cost].
+    tilts : list of Tilt
+    """
+
+    tables: TiltedLearning
+    places: Places
+    part: Part
+    maximum_time: float | None
+    dearest: float
+    tilts: list[Tilt]
+    _psi: dict[float, Priced] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """One dual for every class; what psi is at a price of time is shared."""
+        self.duals = []
+        for tilt in self.tilts:
+            dual = TiltedDual(self.tables, tilt, self.places, self.maximum_time, self.dearest)
+            dual.share(self._psi)
+            self.duals.append(dual)
+
+    def priced(self, start: Prices) -> list[Opened]:
+        """All ranges with prices that prove the least bound over them, or nearly as much."""
+        found = [item for index in range(len(self.duals)) for item in self._opened(index, start)]
+        least, left = math.inf, list(found)
+        while left:
+            item = min(left, key=lambda item: (least == math.inf and item.piece.fourth_low > 0, item.value))
+            left.remove(item)
+            if item.value >= least * _CLOSE:
+                break
+            self._raise(item, least)
+            if item.value < least:
+                least = item.value
+                for index in range(len(self.duals)):
+                    self._try(index, item, left)
+            else:
+                self._try(item.tilt, item, left)
+        for item in found:
+            _hold_back(item, least * _ENOUGH)
+        return found
+
+    def proved(self, guided: list[Opened]) -> float:
+        """The least bound that prices found elsewhere prove.
+
+        Prices of a range are tried on all ranges of its class, those of ranges that may decide first; a range
+        with more than one that had its own prices does not decide.
+        """
+        proved, tried = np.full(len(guided), -math.inf), np.zeros(len(guided), dtype=bool)
+        lowest = math.inf
+        while not tried.all():
+            place = min(np.flatnonzero(~tried), key=lambda place: (proved[place], guided[place].value))
+            if proved[place] >= lowest:
+                break
+            index, prices = guided[place].tilt, guided[place].prices
+            mine = [other for other, item in enumerate(guided) if item.tilt == index]
+            dual = self.duals[index]
+            values = dual.values(self.part, dual.tilt.requirement, prices)
+            proved[mine] = np.maximum(proved[mine], values)
+            tried[place], lowest = True, min(lowest, float(proved[place]))
+        return float(proved.min(initial=math.inf))
+
+    def _raise(self, item: Opened, least: float) -> None:
+        """Better prices for one range: with the time as it is, if that is enough, or with all of them."""
+        dual = self.duals[item.tilt]
+        single = Requirement(dual.tilt.requirement.fall, (item.piece,))
+        for same in (True, False) if least < math.inf else (False,):
+            dual.same_time = same
+            bound = dual.bound(self.part, single, item.prices, least * _CLOSE)
+            if bound.value > item.value:
+                item.value, item.prices = bound.value, bound.prices
+            if item.value >= least * _CLOSE:
+                break
+
+    def _try(self, index: int, found: Opened, left: Sequence[Opened]) -> None:
+        """What the prices of one range are worth for those of a class that are left."""
+        mine = [item for item in left if item.tilt == index]
+        if not mine:
+            return
+        dual, prices = self.duals[index], found.prices
+        if index != found.tilt:
+            weight = self.duals[found.tilt].variance_price(prices)
+            prices = dual.prices_from(prices.time, prices.gain, weight)
+        requirement = Requirement(dual.tilt.requirement.fall, tuple(item.piece for item in mine))
+        for item, value in zip(mine, dual.values(self.part, requirement, prices), strict=True):
+            if index != found.tilt:
+                item.modest = value, prices
+            if value > item.value:
+                item.value, item.prices = value, prices
+
+    def _opened(self, index: int, start: Prices) -> list[Opened]:
+        dual = self.duals[index]
+        prices = dual.prices_from(start.time, start.gain, start.gain * dual.tilt.rate / 2)
+        values = dual.values(self.part, dual.tilt.requirement, prices)
+        return [
+            Opened(index, piece, value, prices, (value, prices))
+            for piece, value in zip(dual.tilt.requirement.ranges, values, strict=True)
+        ]
+
+
+def _hold_back(item: Opened, enough: float) -> None:
+    """Go back towards modest prices as far as enough is proved: where plans are few, prices run away.
+
+    The dual is concave, so in between it is at least the line from one value to the other.
+    """
+    value, prices = item.modest
+    if not -math.inf < value < enough < item.value:
+        return
+    share = (enough - value) / (min(item.value, _FAR) - value)
+    between = [old + share * (new - old) for old, new in zip(prices, item.prices, strict=True)]
+    if prices.time == item.prices.time:
+        between[0] = prices.time
+    item.value, item.prices = enough, Prices(*between)

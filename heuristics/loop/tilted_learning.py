@@ -1,0 +1,426 @@
+r"""What epochs learn under an exponential tilt: tables by law, one `Tilt` for every class of plans.
+
+At a rate s every plan has a divergence H(s) = KL(Q_s | P), a sum over its increments; what a switch adds for
+tails that were cut off belongs to it. Let s_1 < ... < s_J be rates and h > 0, and let s_1 be so small that no
+plan at all has H(s_1) >= h. A plan either has H(s_j) < h for all j, or a first j > 1 with H(s_j) >= h. Then
+H(s_(j - 1)) < h. With r = s_j / s_(j - 1) every run has
+
+    H(r u) = int_0^(r u) t kappa_2(t) dt = r**2 int_0^u t kappa_2(r t) dt <= r**2 H(u),
+
+since kappa_2 falls, so H(s_j) < rho h, where rho is r**2 or the greatest ratio of a switch, if that is more.
+So every plan is in exactly one of these classes:
+
+- class j: h <= H(s_j) <= rho h, looked at with the rate s_j, near their own saddle point;
+- the plans with H(s_J) < h, of little variance, looked at with the rate s_J.
+
+Each class is divided into ranges of H and F, and every range has a plane below what its plans need
+(`depl.models.risk.tilted_bound`).
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from depl.heuristics.loop.learning import Learning
+from depl.heuristics.loop.requirement import Requirement, VarianceRange, fall_of
+from depl.models.epochs import NoiseLaw, Term
+from depl.models.laws import FloatArray, Normal, StudentT
+from depl.models.problem import Instance
+from depl.models.risk.tilted_bound import Spread, plane, tilted_margins
+from depl.models.risk.tilted_laws import STEP, TiltedTable, covers, unclear, unit_of
+from depl.models.risk.tilted_switches import TiltedSwitch
+
+_BELOW = 0.85
+_MOST_TABLES = 400
+_LEAST_SCORE = 0.7
+_MOST_LIKELY, _LARGEST_BUDGET = 0.6, 0.5
+_WIDEST_SWITCH = 1e5
+_UNKNOWN = 1e6
+_SMALL = 1 / 64
+_LEVELS = (0.0, 0.4, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 1.9, 1.96, 2.0)
+_STEADIEST = 0.015
+
+
+@dataclass(frozen=True)
+class Fineness:
+    """How finely plans are divided; all that follows holds for any division.
+
+    Attributes
+    ----------
+    growth, least_spread : float
+        By how much H may grow from a rate to the next, and a standard deviation, as a share of the needed
+        fall, below which plans are not told apart.
+    steps : tuple of float
+        ln of the ratio of a rate to the one before: the first under which H does not grow too much.
+    pieces, steady_pieces : int
+        Ranges of H in a class, and in that of the least variance.
+    parts : int
+        Cells of H in a range.
+    fourths : tuple
+        Ends of the cells of F in every range of F.
+    """
+
+    growth: float
+    least_spread: float
+    steps: tuple[float, ...]
+    pieces: int
+    steady_pieces: int
+    parts: int
+    fourths: tuple[tuple[float, ...], ...]
+
+
+FINE = Fineness(
+    1.65,
+    4e-3,
+    (0.24, 0.2, 0.16, 0.12, 0.08, 0.04),
+    2,
+    4,
+    12,
+    (
+        (0.0, 0.02, 0.05, 0.1),
+        (0.1, 0.2, 0.3, 0.4),
+        (0.4, 0.6, 0.9, 1.2),
+        *((low, high) for low, high in itertools.pairwise((1.2, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0))),
+        (8.0, 10.0),
+        (10.0, 13.0),
+        (13.0, 17.0),
+        (17.0, math.inf),
+    ),
+)
+COARSE = Fineness(
+    1.65,
+    1.5e-2,
+    (0.24, 0.16, 0.08, 0.04),
+    2,
+    4,
+    3,
+    tuple(itertools.pairwise((0.0, 0.2, 0.6, 1.2, 2.0, 3.0, 5.0, 8.0, 12.0, math.inf))),
+)
+"""For few epochs: there the remainder loses more than the width of a cell."""
+
+FEW_EPOCHS = 30
+"""Up to so many epochs the division is coarse."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tilt:
+    """A class of plans, and all increments under its tilt.
+
+    Attributes
+    ----------
+    rate : float
+        s [1 / loss].
+    requirement : Requirement
+        What the plans of the class gain at least under the tilt; H takes the place of the variance.
+    places : ndarray
+        Columns of the tables at h = 1, shape (K, M).
+    switch_losses, switch_divergences, switch_fourths : ndarray
+        Shape (M + 1, M) [loss], [1], [1].
+    """
+
+    rate: float
+    requirement: Requirement
+    places: FloatArray
+    switch_losses: FloatArray
+    switch_divergences: FloatArray
+    switch_fourths: FloatArray
+
+    @property
+    def says_something(self) -> bool:
+        """Whether something is known of all ranges: wild switches may let H grow until p e**H reaches 1."""
+        return all(math.isfinite(piece.margin_low) for piece in self.requirement.ranges)
+
+
+@dataclass(eq=False)
+class TiltedLearning:
+    """Tables of all laws of an instance.
+
+    Parameters
+    ----------
+    instance : Instance
+    learning : Learning
+    least_factor, greatest_factor : float
+        Least positive and greatest h that occur.
+    fineness : Fineness
+
+    Attributes
+    ----------
+    goal : float
+        h, the least H of a class.
+    rates : list of float
+        Rising.
+    rows : int array (K, M)
+        Table of every epoch and model; the last one, of zeros, for epochs without randomness.
+    lost, low, high, fourth_low, fourth_high : ndarray
+        D, H and F at the nodes of all tables, one row each (`depl.models.risk.tilted_laws.TiltedTable`).
+    """
+
+    instance: Instance
+    learning: Learning
+    least_factor: float
+    greatest_factor: float
+    fineness: Fineness
+    goal: float = field(init=False)
+    rates: list[float] = field(init=False)
+    rows: NDArray[np.int64] = field(init=False)
+    lost: FloatArray = field(init=False)
+    low: FloatArray = field(init=False)
+    high: FloatArray = field(init=False)
+    fourth_low: FloatArray = field(init=False)
+    fourth_high: FloatArray = field(init=False)
+
+    @staticmethod
+    def covers(instance: Instance, learning: Learning) -> bool:
+        """Whether every run follows a law of `depl.models.risk.tilted_laws`, and some are random.
+
+        Levels below one half and switches of another size than all runs are left to other bounds.
+        """
+        terms = {term for row in learning.runs for step in row for term in step.terms}
+        known = all(covers(t.law) and (t.coefficient < 0 or isinstance(t.law, Normal)) for t in terms)
+        fall = fall_of(instance)
+        if not known or not 0 < len({term.law for term in terms}) <= _MOST_TABLES or fall <= 0:
+            return False
+        changes = [step for row in learning.switches for step in row if step is not None]
+        scales = [t.law.scale for step in changes for t in step.terms if isinstance(t.law, StudentT)]
+        tame = max(scales, default=0.0) < _WIDEST_SWITCH * fall
+        return tame and float(instance.target.violation_budget) <= _LARGEST_BUDGET
+
+    def __post_init__(self) -> None:
+        """Find the rates that matter and tabulate the laws for them."""
+        budget = float(self.instance.target.violation_budget)
+        score = max(float(-special.ndtri(budget)), _LEAST_SCORE)
+        room = math.log(_MOST_LIKELY / budget)  # p e**H stays below that
+        self.goal = min(_BELOW * score**2 / 2, 0.7 * room)
+        self._most_growth = min(self.fineness.growth, room / self.goal)
+        changes = [step for row in self.learning.switches for step in row if step is not None]
+        self._changes = list(dict.fromkeys(itertools.chain.from_iterable(step.terms for step in changes)))
+        self._tilted: dict[tuple[Term, float, bool], TiltedSwitch] = {}
+        self._known: dict[object, FloatArray] = {}
+        laws = self._read_runs()
+        greatest = math.sqrt(2 * self.goal) / (self.fineness.least_spread * fall_of(self.instance))
+        first = self._surely_least(laws)
+        self._tabulate(laws, first, greatest)
+        self.rates = self._rates(first, greatest)
+
+    def classes(self) -> list[tuple[float, FloatArray]]:
+        """Rates of all classes and ends of their cells of H, those of much variance first."""
+        found, fineness = [], self.fineness
+        for before, rate in itertools.pairwise(self.rates):
+            cells = fineness.pieces * fineness.parts
+            growth = self._growth(before, rate) * (1 + 1e-9)
+            found.append((rate, np.geomspace(1.0, growth, cells + 1) * self.goal))
+        steady = np.geomspace(_STEADIEST, 1.0, fineness.steady_pieces * fineness.parts) * self.goal
+        return [*found, (self.rates[-1], np.array([0.0, *steady[:-1], self.goal]))]
+
+    def tilts(self) -> list[Tilt]:
+        """All classes."""
+        return [self.tilt(*item) for item in self.classes()]
+
+    def tilt(self, rate: float, ends: FloatArray) -> Tilt:
+        """A class of plans with H in cells with some ends, under the tilt by a rate."""
+        switches = {term: self._switch(term, rate) for term in self._changes}
+        spread, steep = self._spread(rate, list(switches.values()), float(ends[-1]))
+        largest = self._largest(rate, self.fourth_high, "fourth")
+        ranges, parts = [], self.fineness.parts
+        for first in range(0, len(ends) - 1, parts):
+            piece = ends[first : first + parts + 1]
+            for fourths in self.fineness.fourths:
+                if fourths[0] <= min(largest, steep * piece[-1] * (1 + 1e-9)):
+                    margins = self._margins(piece, np.array(fourths), spread)
+                    ranges.append(_range(piece, np.array(fourths), margins, rate))
+        return Tilt(
+            rate,
+            Requirement(fall_of(self.instance), tuple(ranges)),
+            (self._logarithms + math.log(rate) - self._starts[self.rows]) / STEP,
+            *self._switch_tables(switches),
+        )
+
+    def penalties(
+        self, lost_price: float, divergence_price: float, fourth_price: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """What D, H and F cost at all nodes, from below: what rises in h, and what falls."""
+        rising = lost_price * self.lost
+        rising += max(divergence_price, 0.0) * self.low + max(fourth_price, 0.0) * self.fourth_low
+        rising[:, 0] = np.minimum(rising[:, 0], 0.0)
+        falling = min(divergence_price, 0.0) * self.high + min(fourth_price, 0.0) * self.fourth_high
+        return rising, falling
+
+    def read(self, table: FloatArray, rows: NDArray[np.int64], places: FloatArray) -> FloatArray:
+        """Values of a table at some columns, as the kernel reads them."""
+        places = np.maximum(places, 0.0)
+        columns = np.minimum(places.astype(np.int64), table.shape[1] - 2)
+        share = places - columns
+        return np.asarray(table[rows, columns] * (1 - share) + table[rows, columns + 1] * share)
+
+    def _spread(self, rate: float, switches: Sequence[TiltedSwitch], most: float) -> tuple[Spread, float]:
+        """What increments say of W, T and Y, rounded so that few different ones occur; and F / H, at most."""
+        shift = math.log(rate)
+        spans = [(first + shift, last + shift) for first, last in self._spans]
+        runs = [table.ratios(*span, most) for table, span in zip(self._tables, spans, strict=True)]
+        known = [item for item in switches if math.isfinite(item.fourth)]
+        ratios = [2.0, *(item.variance / item.divergence for item in known)]
+        thirds = [0.0, *(item.third / item.divergence for item in known)]
+        odd = [
+            0.0,
+            *(
+                (1 - item.variance / (2 * item.divergence) - item.third / (6 * item.divergence))
+                for item in known
+            ),
+        ]
+        low = min(*(ratio for ratio, _, _ in runs), *ratios)
+        widest = math.floor(2 * min([12.0, *(item.widest for item in known)])) / 2
+        spread = Spread(
+            variance_low=max(level for level in _LEVELS if level <= low),
+            variance_high=_coarsely_up(max(ratios)),
+            any_variance=_coarsely_up(max([2.0, *(item.variance / item.divergence for item in switches)])),
+            third_low=-_coarsely_up(-min(thirds)),
+            third_high=_coarsely_up(max(thirds)),
+            rest=math.ceil(200 * max(rest for _, rest, _ in runs)) / 200,
+            odd_low=-_coarsely_up(-min(odd)),
+            odd_high=_coarsely_up(max(odd)),
+            short=_coarsely_up(2 - min(ratios)),
+            switch_fourth=_rounded_up(len(self.rows) * max([0.0, *(item.fourth for item in known)])),
+            widest=widest if self._clear(rate) else 0.0,
+        )
+        steep = [item.fourth / item.divergence for item in switches]
+        return spread, max([*(most for _, _, most in runs), *steep])
+
+    def _clear(self, rate: float) -> bool:
+        """Whether rounding of what increments say of T is small enough for `Spread`."""
+        scales = np.exp(self._logarithms).max(axis=1).sum()
+        return unclear(len(self.rows) + rate * float(scales) * self.greatest_factor) <= 1e-9
+
+    def _read_runs(self) -> list[NoiseLaw]:
+        """Table and scale of every epoch and model."""
+        shape = self.learning.gains.shape
+        self.rows, self._logarithms = np.full(shape, -1, dtype=np.int64), np.full(shape, -math.inf)
+        position: dict[NoiseLaw, int] = {}
+        for k, m in np.ndindex(*shape):
+            for term in self.learning.runs[k][m].terms:
+                self.rows[k, m] = position.setdefault(term.law, len(position))
+                self._logarithms[k, m] = math.log(abs(term.coefficient) * unit_of(term.law))
+        self.rows[self.rows < 0] = len(position)
+        self._spans, ends = [], (math.log(self.least_factor), math.log(self.greatest_factor))
+        for index in range(len(position)):
+            own = self._logarithms[self.rows == index]
+            self._spans.append((float(own.min()) + ends[0], float(own.max()) + ends[1]))
+        return list(position)
+
+    def _surely_least(self, laws: Sequence[NoiseLaw]) -> float:
+        """A rate at which all increments have less than H = h: H(u) <= u, for normal laws u**2 / 2."""
+        scales = np.exp(self._logarithms) * self.greatest_factor
+        normal = np.array([*(isinstance(law, Normal) for law in laws), False])[self.rows]
+        straight = float(np.where(normal, 0.0, scales).max(axis=1).sum())
+        squares = float(np.where(normal, scales**2, 0.0).max(axis=1).sum())
+        rate = 2 * self.goal / max(straight, math.sqrt(self.goal * squares))
+        while True:
+            switches = max(
+                (self._switch(term, rate, False).divergence for term in self._changes), default=0.0
+            )
+            if straight * rate + squares * rate**2 / 2 + len(scales) * switches <= self.goal:
+                return rate
+            rate /= 1.3
+
+    def _tabulate(self, laws: Sequence[NoiseLaw], least: float, greatest: float) -> None:
+        """One table for each law, over all rates and factors that may occur."""
+        ends = math.log(least) - 2 * self.fineness.steps[0], math.log(max(greatest, least)) + 0.1
+        self._tables = [
+            TiltedTable.of(law, low + ends[0], high + ends[1])
+            for law, (low, high) in zip(laws, self._spans, strict=True)
+        ]
+        count = max(len(table.low) for table in self._tables)
+        self._starts = np.array([*(table.start for table in self._tables), 0.0])
+        stacked = np.zeros((5, len(laws) + 1, count))
+        for index, table in enumerate(self._tables):
+            kinds = table.lost_low, table.low, table.high, table.fourth_low, table.fourth_high
+            for target, values in zip(stacked, kinds, strict=True):
+                target[index] = np.pad(values, (0, count - len(values)), mode="edge")
+        self.lost, self.low, self.high, self.fourth_low, self.fourth_high = stacked
+
+    def _rates(self, first: float, greatest: float) -> list[float]:
+        """From the greatest down to one at which no plan has H = h."""
+        rates = [max(greatest, first)]
+        while self._largest(rates[-1], self.high, "divergence") >= self.goal:
+            growing = (
+                step
+                for step in self.fineness.steps
+                if self._growth(rates[-1] * math.exp(-step), rates[-1]) <= self._most_growth
+            )
+            rates.append(rates[-1] * math.exp(-next(growing, self.fineness.steps[-1])))
+        return rates[::-1]
+
+    def _largest(self, rate: float, table: FloatArray, name: str) -> float:
+        """At least H, or F, of every plan at a rate."""
+        places = (self._logarithms + math.log(rate * self.greatest_factor) - self._starts[self.rows]) / STEP
+        runs = self.read(table, self.rows, places).max(axis=1).sum()
+        known = name == "fourth"
+        switches = [getattr(self._switch(term, rate, known), name) for term in self._changes]
+        return float(runs) + len(self.rows) * max(switches, default=0.0)
+
+    def _growth(self, before: float, rate: float) -> float:
+        """At least H of a plan at a rate over H at the one before."""
+        pairs = [
+            (self._switch(term, before, False), self._switch(term, rate, False)) for term in self._changes
+        ]
+        ratios = [b.divergence / a.divergence for a, b in pairs]
+        return max([(rate / before) ** 2, *ratios])
+
+    def _switch(self, term: Term, rate: float, with_fourth: bool = True) -> TiltedSwitch:
+        if (term, rate, True) in self._tilted:
+            return self._tilted[term, rate, True]
+        key = term, rate, with_fourth
+        if key not in self._tilted:
+            self._tilted[key] = TiltedSwitch.of(*key)
+        return self._tilted[key]
+
+    def _margins(self, ends: FloatArray, fourths: FloatArray, spread: Spread) -> FloatArray:
+        """Those of other classes where nothing differs."""
+        key = ends.tobytes(), fourths.tobytes(), spread
+        if key not in self._known:
+            budget = float(self.instance.target.violation_budget)
+            self._known[key] = tilted_margins(budget, ends, fourths, spread)
+        return self._known[key]
+
+    def _switch_tables(
+        self, switches: Mapping[Term, TiltedSwitch]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean losses under the tilt and divergences of all switches, shape (M + 1, M)."""
+        losses = self.learning.switch_losses.copy()
+        divergences, fourths = np.zeros_like(losses), np.zeros_like(losses)
+        for p, row in enumerate(self.learning.switches):
+            for m, step in enumerate(row):
+                if step is not None and step.terms:
+                    tilted = [switches[term] for term in step.terms]
+                    losses[p, m] = step.shift + math.fsum(item.loss for item in tilted)
+                    divergences[p, m] = math.fsum(item.divergence for item in tilted)
+                    fourths[p, m] = min(math.fsum(item.fourth for item in tilted), _UNKNOWN)
+        return losses, divergences, fourths
+
+
+def _coarsely_up(value: float) -> float:
+    """To the next multiple of 1 / 200; `Spread` allows for what is cut off here."""
+    return math.ceil(200 * value - 1e-8) / 200 + 0.0
+
+
+def _rounded_up(value: float) -> float:
+    """To a few powers, so that few different ones occur."""
+    return 2.0 ** math.ceil(math.log2(value)) if value > _SMALL else 0.0 if value == 0 else _SMALL
+
+
+def _range(ends: FloatArray, fourths: FloatArray, margins: FloatArray, rate: float) -> VarianceRange:
+    corner, slope, other = plane(ends, fourths, margins)
+    low, high = float(ends[0]), float(ends[-1])
+    return VarianceRange(
+        low,
+        high,
+        corner / rate,
+        (corner + slope * (high - low)) / rate,
+        float(fourths[0]),
+        float(fourths[-1]),
+        other / rate,
+    )

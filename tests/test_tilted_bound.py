@@ -1,0 +1,269 @@
+"""What a plan needs under a tilt, against known laws of sums: no claim is false, normal ones are tight.
+
+Under a tilt by s, a plan with P(G < g) = p has Delta = s (mu - g). So for every plan and every g, Delta* for
+that p may not be above Delta; here the plan sits on the boundary of the target.
+"""
+
+import cmath
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from depl.models.epochs import FinalLoss, Term
+from depl.models.laws import InverseGamma, Lognormal
+from depl.models.risk.certify import certified_violation
+from depl.models.risk.tilted_bound import Spread, plane, tilted_margins
+from depl.models.risk.tilted_transform import circles
+
+BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
+
+
+def cell(rng: np.random.Generator, value: float, widest: float) -> np.ndarray:
+    """A cell that contains a value, near one of its ends or anywhere."""
+    share, width = rng.choice([0.0, 1.0, rng.random()]), widest * rng.random()
+    return np.array([value * (1 - share * width), value * (1 + (1 - share) * width) + 1e-12])
+
+
+def claimed(budget: float, divergence: np.ndarray, fourth: np.ndarray, spread: Spread) -> float:
+    return float(tilted_margins(budget, divergence, fourth, spread)[0, 0])
+
+
+def gamma_numbers(w: float) -> tuple[float, float, float, float]:
+    """H, W, T, F of a gamma law of shape 1 under a tilt with u / (t + u) = w: closed forms."""
+    return -math.log1p(-w) - w, w**2, 2 * w**3, 6 * w**4
+
+
+def gamma_spread(w: float) -> Spread:
+    h, variance, third, fourth = gamma_numbers(w)
+    return Spread(variance_low=variance / h, rest=(h - variance / 2 - third / 6) / fourth)
+
+
+# --- normal increments: Phi itself ---------------------------------------------------------------------
+
+
+def test_margins_of_normal_sums_are_right_and_nearly_tight() -> None:
+    rng = np.random.default_rng([11, 1])
+    losses = [0.0]
+    for _ in range(600):
+        budget = float(rng.choice(BOUNDS))
+        score = float(stats.norm.isf(budget))  # g = mean - score
+        rate = score * rng.uniform(0.7, 1.4) if score > 0.5 else rng.uniform(0.5, 1.2)
+        exact = rate * (score - rate)  # s (mu - g), mu = mean - s
+        assert exact < 1.9
+        ends = cell(rng, rate**2 / 2, 0.02)
+        found = claimed(budget, ends, np.array([0.0, 1e-9]), Spread())
+        assert found <= exact
+        if budget * math.exp(ends[1]) < 0.55:
+            losses.append(exact - found - 2 * (ends[1] - ends[0]))  # a cell asks for what its ends ask for
+    assert len(losses) > 400
+    assert max(losses) < 0.01
+
+
+def test_margins_of_normal_sums_become_exact_as_cells_shrink() -> None:
+    rate = score = float(stats.norm.isf(0.05))
+    ends = rate**2 / 2 * np.array([1 - 1e-6, 1 + 1e-6])
+    assert claimed(0.05, ends, np.array([0.0, 1e-9]), Spread()) == pytest.approx(
+        rate * (score - rate), abs=2e-3
+    )
+
+
+# --- gamma increments: GGC with closed forms and known sums --------------------------------------------
+
+
+def test_margins_of_gamma_sums_are_right_in_thousands_of_cases() -> None:
+    """n equal increments; the number of them, the tilt, the target and the cells are random."""
+    rng = np.random.default_rng([11, 2])
+    near = 0
+    for _ in range(2500):
+        count = math.exp(rng.uniform(math.log(0.5), math.log(400)))
+        goal = rng.uniform(0.15, 3.5)  # H
+        w = min(math.sqrt(2 * goal / count), 0.9)
+        for _ in range(30):  # Newton's rule for H(w) = goal / count
+            w = min(max(w - (gamma_numbers(w)[0] - goal / count) * (1 - w) / w, w / 2), (1 + w) / 2)
+        h, _, _, fourth = (count * value for value in gamma_numbers(w))
+        share = w / (1 - w)  # u = s c with t = 1
+        delta = rng.uniform(-3.0, 1.0)
+        below = count * (1 - w) - delta / share  # E_Q of the sum is n / (1 + u); g = mu - Delta / s
+        budget = float(special.gammainc(count, below)) if below > 0 else 0.0
+        if not 1e-6 < budget < 0.6:
+            continue
+        found = claimed(budget, cell(rng, h, 0.03), cell(rng, fourth, 0.1), gamma_spread(w))
+        assert found <= delta + 1e-9
+        assert claimed(budget, cell(rng, h, 0.03), np.array([fourth, math.inf]), gamma_spread(w)) <= delta
+        near += found > delta - 0.15
+    assert near > 300
+
+
+def test_margins_of_mixed_gamma_sums_are_right() -> None:
+    """Two different increments, convolved by scipy's quadrature."""
+    rng = np.random.default_rng([11, 3])
+    checked = 0
+    while checked < 60:
+        counts, shares = rng.uniform(0.5, 12, 2), np.exp(rng.uniform(-2, 1, 2))
+        ws = shares / (1 + shares)
+        parts = [np.array(gamma_numbers(w)) * n for w, n in zip(ws, counts, strict=True)]
+        h, _, _, fourth = sum(parts)
+        if not 0.1 < h < 3.5:
+            continue
+        delta = rng.uniform(-2.0, 0.8)
+        mean = float((counts * shares * (1 - ws)).sum())  # of s G under the tilt
+        below = mean - delta
+        if below <= 0:
+            continue
+
+        def density(x: float, n: float = counts[0], u: float = shares[0]) -> float:
+            return float(stats.gamma.pdf(x, n, scale=u))
+
+        def inner(x: float, b: float = below, n: float = counts[1], u: float = shares[1]) -> float:
+            return density(x) * float(special.gammainc(n, (b - x) / u))
+
+        budget = integrate.quad(inner, 0, below, limit=200)[0]
+        if not 1e-5 < budget < 0.6:
+            continue
+        spreads = [gamma_spread(w) for w in ws]
+        spread = Spread(variance_low=min(s.variance_low for s in spreads), rest=max(s.rest for s in spreads))
+        found = claimed(budget, cell(rng, h, 0.02), cell(rng, fourth, 0.05), spread)
+        assert found <= delta + 1e-6
+        checked += 1
+
+
+# --- inverse gamma and lognormal increments: certified probabilities -----------------------------------
+
+
+def numbers(law: InverseGamma | Lognormal, share: float) -> np.ndarray:
+    """E_u X, H, W, T, F by scipy's quadrature in ln x."""
+    frozen = (
+        stats.invgamma(law.shape_scale()[0], scale=law.shape_scale()[1])
+        if isinstance(law, InverseGamma)
+        else stats.lognorm(law.log_parameters()[1], scale=math.exp(law.log_parameters()[0]))
+    )
+    t = np.linspace(math.log(frozen.ppf(1e-14)) - 1.5, math.log(frozen.isf(1e-14)) + 1, 6001)
+    x = np.exp(t)
+    weights = frozen.pdf(x) * x * np.exp(-share * x)
+    total = integrate.simpson(weights, x=t)
+    mean = integrate.simpson(weights * x, x=t) / total
+    k2, k3, m4 = (integrate.simpson(weights * (x - mean) ** n, x=t) / total for n in (2, 3, 4))
+    return np.array(
+        [
+            mean,
+            -math.log(total) - share * mean,
+            share**2 * k2,
+            share**3 * k3,
+            share**4 * (m4 - 3 * k2**2),
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", [InverseGamma, Lognormal])
+def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind: type[InverseGamma | Lognormal]) -> None:
+    rng = np.random.default_rng([11, 4])
+    checked = near = 0
+    while checked < 60:
+        laws = [kind(mean=1.0, variance=float(rng.uniform(0.05, 0.8))) for _ in range(2)]
+        counts = [int(n) for n in rng.integers(1, 40, 2)]
+        sizes = rng.uniform(0.3, 2.0, 2)
+        rate = math.exp(rng.uniform(-2, 1.5)) / math.sqrt(sum(counts))
+        parts = [numbers(law, rate * c) for law, c in zip(laws, sizes, strict=True)]
+        _, h, variance, _, fourth = sum(n * part for n, part in zip(counts, parts, strict=True))
+        if not 0.15 < h < 3.5:
+            continue
+        mu = sum(n * c * part[0] for n, c, part in zip(counts, sizes, parts, strict=True))
+        delta = rng.uniform(-1.5, 0.5)
+        loss = FinalLoss(
+            0.0, tuple((Term(-c, law), n) for n, c, law in zip(counts, sizes, laws, strict=True))
+        )
+        violation = certified_violation(loss, -(mu - delta / rate))
+        if not 1e-5 < violation.upper < 0.6:
+            continue
+        spread = Spread(
+            variance_low=min(part[2] / part[1] for part in parts),
+            rest=max((part[1] - part[2] / 2 - part[3] / 6) / part[4] for part in parts),
+        )
+        found = claimed(violation.upper, cell(rng, h, 0.02), cell(rng, fourth, 0.08), spread)
+        assert found <= delta + 1e-6
+        checked += 1
+        near += found > delta - 0.2
+        assert variance <= 2 * h
+    assert near > 10
+
+
+# --- parts ---------------------------------------------------------------------------------------------
+
+
+def test_a_mixture_of_normal_and_gamma_sums_is_right() -> None:
+    rng = np.random.default_rng([11, 5])
+    for _ in range(40):
+        count, share, deviation = rng.uniform(1, 20), rng.uniform(0.1, 0.8), rng.uniform(0.2, 1.2)
+        w = share / (1 + share)
+        part = np.array(gamma_numbers(w)) * count
+        h, fourth = part[0] + deviation**2 / 2, part[3]
+        delta = rng.uniform(-1.5, 0.6)
+        below = count * w - deviation**2 - delta  # of s G; the normal part has mean 0
+
+        def inner(
+            x: float, b: float = below, n: float = count, u: float = share, d: float = deviation
+        ) -> float:
+            return float(stats.gamma.pdf(x, n, scale=u) * special.ndtr((b - x) / d))
+
+        budget = integrate.quad(inner, 0, np.inf, limit=200)[0]
+        if not 1e-5 < budget < 0.6 or h > 3.5:
+            continue
+        found = claimed(budget, cell(rng, h, 0.02), cell(rng, fourth, 0.05), gamma_spread(w))
+        assert found <= delta + 1e-6
+
+
+def test_wider_cells_and_larger_budgets_claim_less() -> None:
+    ends, fourths = np.array([1.2, 1.22]), np.array([0.3, 0.32])
+    base = claimed(0.05, ends, fourths, Spread(variance_low=1.5, rest=0.05))
+    assert base > -1
+    assert claimed(0.06, ends, fourths, Spread(variance_low=1.5, rest=0.05)) <= base
+    assert claimed(0.05, np.array([1.15, 1.25]), fourths, Spread(variance_low=1.5, rest=0.05)) <= base
+    assert claimed(0.05, ends, np.array([0.25, 0.4]), Spread(variance_low=1.5, rest=0.05)) <= base
+    assert claimed(0.05, ends, fourths, Spread(variance_low=1.5, rest=0.05, widest=0.0)) <= base - 0.5
+
+
+def test_circles_contain_the_function_they_stand_for() -> None:
+    """g(x) = int_0^1 t**3 / (1 - i x t) dt at random x <= b."""
+    centres, radii = circles()
+    rng = np.random.default_rng([11, 6])
+    for place in rng.integers(0, len(radii), 40):
+        x = rng.uniform(0, (place + 1) / 10)
+        real = integrate.quad(lambda t, x=x: t**3 / (1 + (x * t) ** 2), 0, 1)[0]
+        imaginary = integrate.quad(lambda t, x=x: t**3 * x * t / (1 + (x * t) ** 2), 0, 1)[0]
+        assert abs(complex(real, imaginary) - centres[place]) <= radii[place]
+        z = 1j * x
+        closed = (-cmath.log(1 - z) - z - z**2 / 2 - z**3 / 3) / z**4
+        assert closed == pytest.approx(complex(real, imaginary), rel=1e-4, abs=1e-6)
+
+
+def test_planes_lie_below_all_cells() -> None:
+    rng = np.random.default_rng([11, 7])
+    for size, rows in itertools.product((1, 2, 5), (1, 3)):
+        ends, fourths = np.cumsum(rng.random(size + 1)), np.cumsum(rng.random(rows + 1))
+        values = rng.normal(size=(rows, size)) + 2 * ends[:-1]
+        corner, slope, other = plane(ends, fourths, values)
+        touching = []
+        for i, j in np.ndindex(rows, size):
+            for h, f in itertools.product(ends[j : j + 2], fourths[i : i + 2]):
+                height = corner + slope * (h - ends[0]) + other * (f - fourths[0])
+                assert height <= values[i, j] + 1e-12
+                touching.append(values[i, j] - height)
+        assert min(touching) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_plane_without_a_finite_cell_claims_nothing() -> None:
+    assert plane(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([[-math.inf]]))[0] == -math.inf
+
+
+def test_jensen_holds_where_f_has_no_end() -> None:
+    """For a normal sum; the claim needs W alone."""
+    rng = np.random.default_rng([11, 8])
+    for _ in range(200):
+        budget = float(rng.choice(BOUNDS))
+        score, rate = float(stats.norm.isf(budget)), rng.uniform(0.3, 2.5)
+        ends = cell(rng, rate**2 / 2, 0.1)
+        found = claimed(budget, ends, np.array([0.0, math.inf]), Spread())
+        assert found <= rate * (score - rate)

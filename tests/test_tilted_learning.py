@@ -1,0 +1,262 @@
+"""Every plan lies in exactly one class and obeys what is asked of its class: random feasible plans, many.
+
+A plan's target is put where the plan just meets it, as certified. Divergences and means of runs come from
+`depl.models.risk.tilted`, which shares no code with the tables.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.heuristics.loop.learning import Learning
+from depl.heuristics.loop.sites import DataFactors, listed_sites
+from depl.heuristics.loop.tilted_learning import COARSE, FINE, Tilt, TiltedLearning
+from depl.instances.generator import random_instances
+from depl.instances.heterogeneous import heterogeneous_instance
+from depl.models.epochs import FinalLoss, Term
+from depl.models.errors import InvalidInputError
+from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem import Instance, Switch
+from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.tilted import tilted_term
+from depl.models.risk.tilted_switches import TiltedSwitch
+
+
+def sequence(rng: np.random.Generator, learning: Learning, most: int) -> list[int]:
+    """Models of a random plan that switches now and then."""
+    count = int(rng.integers(1, min(most, len(learning.runs)) + 1))
+    stay, before, models = rng.choice([0.5, 0.9, 0.98]), len(learning.switches) - 1, list[int]()
+    for k in range(count):
+        choices = np.flatnonzero(learning.allowed[before])
+        if k and before in choices and rng.random() < stay:
+            models.append(before)
+        else:
+            models.append(int(rng.choice(choices)))
+        before = models[-1]
+    return models
+
+
+def epochs_of(learning: Learning, models: list[int], factors: list[float]) -> Iterator[tuple[Term, bool]]:
+    """Terms of a plan with their factors; whether they are switches."""
+    before = len(learning.switches) - 1
+    for k, (m, factor) in enumerate(zip(models, factors, strict=True)):
+        for term in learning.runs[k][m].terms:
+            yield Term(factor * term.coefficient, term.law), False
+        change = learning.switches[before][m]
+        yield from ((term, True) for term in (change.terms if change else ()))
+        before = m
+
+
+def seen(terms: list[tuple[Term, bool]], constant: float, rate: float) -> tuple[float, float]:
+    """H and the mean final loss of a plan under the tilt by s."""
+    divergence, loss = 0.0, constant
+    for term, changes in terms:
+        if changes:
+            tilted = TiltedSwitch.of(term, rate, with_fourth=False)
+            divergence, loss = divergence + tilted.divergence, loss + tilted.loss
+        else:
+            run = tilted_term(term, rate)
+            divergence, loss = divergence + rate * run.mean - run.log_transform, loss + run.mean
+    return divergence, loss
+
+
+def fourth_of(
+    tables: TiltedLearning, tilt: Tilt, models: list[int], factors: list[float]
+) -> tuple[float, float]:
+    """Between which F lies, by the tables."""
+    k, m = np.arange(len(models)), np.array(models)
+    before = np.array([len(tilt.switch_fourths) - 1, *models[:-1]])
+    places = tilt.places[k, m] + np.log(factors) / 0.01
+    switches = float(tilt.switch_fourths[before, m].sum())
+    both = (tables.read(t, tables.rows[k, m], places).sum() for t in (tables.fourth_low, tables.fourth_high))
+    low, high = both
+    return float(low) + switches, float(high) + switches
+
+
+def check(instance: Instance, rng: np.random.Generator, plans: int, most: int, fine: bool = False) -> int:
+    """Plans of an instance that are in their class and obey it; how many were looked at."""
+    learning, data = Learning.of(instance), DataFactors(instance)
+    allowed = sorted({data.of(site.datasets) for site in listed_sites(instance)})
+    done = 0
+    for _ in range(plans):
+        models = sequence(rng, learning, most)
+        factors = [float(value) for value in rng.choice(allowed, len(models))]
+        loss = learning.loss(models, factors)
+        quantile = certified_quantile(loss, instance.target.violation_budget).upper
+        if not quantile < instance.target.initial_loss - 1e-6 or not math.isfinite(quantile):
+            continue
+        try:
+            aimed = instance.replace(maximum_loss=quantile)
+        except InvalidInputError:
+            continue
+        if not TiltedLearning.covers(aimed, learning):
+            continue
+        if not certified_violation(loss, quantile).at_most(aimed.target.violation_budget):
+            continue
+        division = FINE if fine else COARSE
+        done += obeys(
+            TiltedLearning(aimed, learning, allowed[0], allowed[-1], division), models, factors, loss
+        )
+    return done
+
+
+def obeys(tables: TiltedLearning, models: list[int], factors: list[float], loss: FinalLoss) -> bool:
+    """Whether something is asked of the plan; it is met in any case."""
+    terms = list(epochs_of(tables.learning, models, factors))
+    assert seen(terms, loss.constant, tables.rates[0])[0] < tables.goal  # no plan is above all classes
+    first, divergence, mean = len(tables.rates), 0.0, 0.0
+    for index, rate in enumerate(tables.rates):
+        divergence, mean = seen(terms, loss.constant, rate)
+        if divergence >= tables.goal:
+            first = index
+            break
+    rate, ends = tables.classes()[min(first, len(tables.rates)) - 1]
+    tilt = tables.tilt(rate, ends)
+    assert rate == tables.rates[min(first, len(tables.rates) - 1)]
+    low, high = fourth_of(tables, tilt, models, factors)
+    gain = tables.instance.target.initial_loss - mean  # s (mu - g) >= Delta*
+    mine = [
+        piece
+        for piece in tilt.requirement.ranges
+        if piece.low <= divergence <= piece.high * (1 + 1e-9)
+        and piece.fourth_low <= high
+        and low <= piece.fourth_high
+    ]
+    assert mine, (divergence, low, high)
+    if not all(math.isfinite(piece.margin_low) for piece in mine):
+        assert not tilt.says_something
+        return False
+    margins = []
+    for piece in mine:
+        share = (divergence - piece.low) / (piece.high - piece.low)
+        fourth = min(max(low, piece.fourth_low), piece.fourth_high)
+        margin = piece.margin_low + share * (piece.margin_high - piece.margin_low)
+        margins.append(tables_fall(tables) + margin + piece.slope * (fourth - piece.fourth_low))
+    assert gain >= min(margins) - 1e-9 * (1 + abs(gain))
+    return True
+
+
+def tables_fall(tables: TiltedLearning) -> float:
+    return tables.instance.target.initial_loss - tables.instance.target.maximum_loss - 1e-9
+
+
+def of_many_epochs(seed: int, count: int) -> Iterator[tuple[np.random.Generator, Instance]]:
+    rng = np.random.default_rng([14, seed])
+    sizes = {"models": (2, 4), "clusters": (1, 3), "datasets": (1, 4), "maximum_epochs": (20, 60)}
+    for instance in random_instances(rng, count, **sizes):
+        yield rng, instance
+
+
+def test_random_feasible_plans_obey_their_class() -> None:
+    assert sum(check(instance, rng, 3, 60) for rng, instance in of_many_epochs(1, 5)) > 6
+
+
+@pytest.mark.slow
+def test_hundreds_of_random_feasible_plans_obey_their_class() -> None:
+    done = sum(
+        check(instance, rng, 6, 60, index % 4 == 0)
+        for index, (rng, instance) in enumerate(of_many_epochs(2, 50))
+    )
+    assert done > 100
+
+
+def mixed(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Models of very different laws and Student-t switches, some of them wild, some lowering the loss."""
+    kinds = [
+        lambda mean: InverseGamma(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 4))),
+        lambda mean: Lognormal(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 3))),
+        lambda mean: Normal(mean=mean, variance=mean**2 * float(rng.uniform(0.01, 2))),
+        lambda mean: InverseGamma(shape=float(rng.uniform(1.3, 3)), scale=mean),
+    ]
+    models = []
+    for model in instance.models:
+        improvement = model.improvement
+        noise = kinds[int(rng.integers(len(kinds)))](float(rng.uniform(0.5, 1.5)))
+        models.append(
+            msgspec.structs.replace(model, improvement=msgspec.structs.replace(improvement, noise=noise))
+        )
+    names = [model.name for model in models]
+    unit = abs(float(Learning.of(instance).gains.mean()))
+
+    def law() -> StudentT | Normal:
+        scale = unit * math.exp(rng.uniform(-2, 1.5))
+        location = unit * float(rng.uniform(-0.5, 2))
+        freedom = float(rng.uniform(1.2, 12))
+        match int(rng.integers(4)):
+            case 0:
+                return Normal(mean=location, variance=scale**2)
+            case 1:
+                return StudentT(degrees_of_freedom=freedom, location=location, scale=scale)
+            case 2:
+                return StudentT(
+                    degrees_of_freedom=freedom, location=location, scale=scale, lower=0, upper=8 * unit
+                )
+            case _:
+                return StudentT(
+                    degrees_of_freedom=freedom,
+                    location=location,
+                    scale=scale,
+                    lower=location - 30 * scale,
+                    upper=location + scale,
+                )
+
+    switches = tuple(Switch(previous=a, following=b, law=law()) for a, b in itertools.permutations(names, 2))
+    return msgspec.structs.replace(instance, models=tuple(models), switches=switches)
+
+
+def of_mixed_models(seed: int, count: int) -> Iterator[tuple[np.random.Generator, Instance]]:
+    rng = np.random.default_rng([15, seed])
+    sizes = {"models": (2, 4), "clusters": (1, 2), "datasets": (1, 4), "maximum_epochs": (20, 60)}
+    for instance in random_instances(rng, count, **sizes):
+        if all(hasattr(model.improvement, "noise") for model in instance.models):
+            yield rng, mixed(rng, instance)
+
+
+def test_plans_of_very_different_models_and_wild_switches_obey_their_class() -> None:
+    assert sum(check(instance, rng, 4, 60) for rng, instance in of_mixed_models(1, 3)) > 2
+
+
+@pytest.mark.slow
+def test_hundreds_of_plans_with_wild_switches_obey_their_class() -> None:
+    assert sum(check(instance, rng, 6, 60) for rng, instance in of_mixed_models(2, 30)) > 60
+
+
+def test_plans_of_the_heterogeneous_family_obey_their_class() -> None:
+    rng = np.random.default_rng([14, 3])
+    instance = heterogeneous_instance(rng, clusters=2, datasets=3, models=3, maximum_epochs=60)
+    assert check(instance, rng, 3, 60, fine=True) > 1
+
+
+@pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(3, 5), Fraction(999, 1000)])
+def test_plans_obey_their_class_at_other_levels(level: Fraction) -> None:
+    done = 0
+    for rng, instance in of_many_epochs(4, 4):
+        done += check(instance.replace(quantile_level=float(level)), rng, 2, 40)
+    assert done > 1
+
+
+def test_levels_below_one_half_are_not_covered() -> None:
+    for _, instance in of_many_epochs(5, 8):
+        low = instance.replace(quantile_level=0.3)
+        assert not TiltedLearning.covers(low, Learning.of(low))
+
+
+def test_the_least_rate_is_low_enough_for_any_plan_and_rates_rise() -> None:
+    done = 0
+    for rng, instance in of_many_epochs(6, 6):
+        learning = Learning.of(instance)
+        if not TiltedLearning.covers(instance, learning):
+            continue
+        tables = TiltedLearning(instance, learning, 0.2, 1.0, COARSE)
+        assert all(a < b for a, b in itertools.pairwise(tables.rates))
+        for _ in range(20):
+            models = sequence(rng, learning, instance.target.maximum_epochs)
+            terms = list(epochs_of(learning, models, [1.0] * len(models)))
+            assert seen(terms, 0.0, tables.rates[0])[0] < tables.goal
+        done += 1
+    assert done > 1

@@ -1,0 +1,129 @@
+"""Switches under a tilt against mpmath's quadrature: divergence, mean, cumulants, characteristic function."""
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from depl.models.epochs import Term
+from depl.models.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.models.risk.tilted_switches import TiltedSwitch
+
+BOUNDED = (
+    StudentT(degrees_of_freedom=3, location=0.2, scale=0.1, lower=0, upper=1.5),
+    StudentT(degrees_of_freedom=1.5, location=1.0, scale=2.0, lower=-3, upper=40),
+    StudentT(degrees_of_freedom=80, location=-0.5, scale=0.3, lower=-2, upper=0.1),
+)
+
+
+def oracle(law: StudentT, share: float, low: float, high: float) -> tuple[float, ...]:
+    """E_u X, H, W, T, E Z**4 of the law on an interval, by mpmath."""
+    nu, m, s = law.degrees_of_freedom, law.location, law.scale
+
+    def moment(tilt: float, power: int, about: mpmath.mpf) -> mpmath.mpf:
+        def integrand(x: mpmath.mpf) -> mpmath.mpf:
+            density = (1 + ((x - m) / s) ** 2 / nu) ** (-(nu + 1) / 2)
+            return density * mpmath.exp(-tilt * x) * (x - about) ** power
+
+        points = sorted(
+            {low, high, *(p for p in (m - 4 * s, m - s, m, m + s, m + 4 * s, m + 16 * s) if low < p < high)}
+        )
+        return mpmath.quad(integrand, points)
+
+    with mpmath.workdps(25):
+        plain, total = moment(0, 0, mpmath.mpf(0)), moment(share, 0, mpmath.mpf(0))
+        mean = moment(share, 1, mpmath.mpf(0)) / total
+        second, third, fourth = (share**n * moment(share, n, mean) / total for n in (2, 3, 4))
+        h = -mpmath.log(total / plain) - share * mean
+        return tuple(float(value) for value in (mean, h, second, third, fourth))
+
+
+@pytest.mark.parametrize(("law", "rate"), list(itertools.product(BOUNDED, (0.05, 0.7, 4.0))))
+def test_a_truncated_student_t_has_the_numbers_of_mpmath(law: StudentT, rate: float) -> None:
+    found = TiltedSwitch.of(Term(1.0, law), rate)
+    mean, h, w, third, fourth = oracle(law, -rate, *law.support())
+    assert found.loss == pytest.approx(mean, rel=1e-10, abs=1e-12)
+    assert h <= found.divergence <= h * (1 + 1e-8) + 1e-12
+    assert found.variance == pytest.approx(w, rel=1e-9)
+    assert found.third == pytest.approx(third, rel=1e-8, abs=1e-12)
+    assert found.fourth >= fourth + 6 * w**2
+    assert found.widest == pytest.approx(1 / math.sqrt(w))
+
+
+@pytest.mark.parametrize(("law", "rate"), list(itertools.product(BOUNDED, (0.7, 4.0))))
+def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
+    law: StudentT, rate: float
+) -> None:
+    """By the trapezoidal rule on very many points; beyond W**(-1/2) only the decay counts."""
+    found = TiltedSwitch.of(Term(1.0, law), rate)
+    if not math.isfinite(found.fourth):
+        return
+    mean, _, w, third, _ = oracle(law, -rate, *law.support())
+    x = np.linspace(*law.support(), 400_001)
+    density = stats.t.pdf(x, law.degrees_of_freedom, law.location, law.scale) * np.exp(rate * (x - x[-1]))
+    density /= integrate.trapezoid(density, x)
+    rng = np.random.default_rng([13, 1])
+    for y in np.exp(rng.uniform(-3, 4, 60)) / math.sqrt(w):
+        f = complex(integrate.trapezoid(density * np.exp(-1j * y * rate * (x - mean)), x))
+        decay = math.exp(-3 * w**2 / found.fourth * math.log1p(y**2 * found.fourth / (6 * w)))
+        assert abs(f) <= decay + 1e-7
+        if y <= found.widest:
+            off = np.log(f) + w * y**2 / 2 + 1j * third * y**3 / 6
+            assert abs(off) <= found.fourth * y**4 / 24 + 1e-8
+
+
+def test_most_switches_of_use_have_a_finite_fourth() -> None:
+    for law, rate in itertools.product(BOUNDED, (0.5, 2.0)):
+        if law.moments().variance * rate**2 < 2:
+            assert math.isfinite(TiltedSwitch.of(Term(1.0, law), rate).fourth)
+
+
+@pytest.mark.parametrize("rate", [1e-3, 0.3, 3.0, 200.0])
+def test_tails_that_are_cut_off_are_paid_for(rate: float) -> None:
+    """P(gain < g) >= mass e**(-H) A: H grows by -ln mass, which is little where the tilt is weak."""
+    law = StudentT(degrees_of_freedom=2.5, location=0.3, scale=0.2)
+    found = TiltedSwitch.of(Term(1.0, law), rate)
+    assert math.isfinite(found.loss)
+    assert found.divergence > 0
+    w = found.variance
+    assert found.divergence <= max(w, 1.0) * 3 + 12
+    if rate <= 0.3:
+        assert found.loss == pytest.approx(0.3, abs=0.2)
+        assert found.divergence == pytest.approx(w / 2, rel=0.3)
+
+
+def test_a_cut_law_is_the_law_on_a_symmetric_interval() -> None:
+    """H less the tails' share is that of mpmath on the interval that the mean tells."""
+    law, rate = StudentT(degrees_of_freedom=4, location=0.0, scale=0.5), 1.0
+    found = TiltedSwitch.of(Term(1.0, law), rate)
+    matches = []
+    for width in np.linspace(1.0, 8.0, 15) * law.scale:
+        mean, h, w, _, _ = oracle(law, -rate, -width, width)
+        mass = 1 - 2 * stats.t.sf(width / law.scale, 4)
+        matches.append((mean, h - math.log(mass), w))
+    means = [row[0] for row in matches]
+    for column, value in ((1, found.divergence), (2, found.variance)):
+        assert np.interp(found.loss, means, [row[column] for row in matches]) == pytest.approx(
+            value, rel=0.02
+        )
+
+
+def test_normal_and_empirical_switches_have_closed_forms() -> None:
+    normal = TiltedSwitch.of(Term(1.0, Normal(mean=0.5, variance=0.04)), 3.0)
+    assert normal.loss == pytest.approx(0.5 + 3 * 0.04)
+    assert normal.divergence == pytest.approx(9 * 0.04 / 2)
+    assert (normal.third, normal.fourth, normal.widest) == (0, 0, math.inf)
+    coin = TiltedSwitch.of(Term(1.0, Empirical(values=(0.0, 1.0), weights=(0.5, 0.5))), 2.0)
+    q = math.e**2 / (1 + math.e**2)
+    assert coin.loss == pytest.approx(q)
+    assert coin.divergence == pytest.approx(2 * q - math.log((1 + math.e**2) / 2))
+    assert coin.variance == pytest.approx(4 * q * (1 - q))
+    assert coin.fourth == math.inf
+
+
+def test_only_laws_of_switches_are_tilted() -> None:
+    with pytest.raises(TypeError, match="does not follow"):
+        TiltedSwitch.of(Term(1.0, InverseGamma(mean=1.0, variance=1.0)), 1.0)
