@@ -1,0 +1,177 @@
+"""The affine law's fit: exact without noise, consistent with it, constrained, pooled as stated."""
+
+import numpy as np
+import pytest
+
+from depl.models.epochs import compose
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.estimation.affine import (
+    FEWEST,
+    LARGEST_RETENTION,
+    Position,
+    constrained_step,
+    fit_affine,
+    positions,
+)
+from depl.models.traces.table import Schedule, Traces
+
+FULL, CUT = ("full", "edge"), ("cut", "far")
+EPOCHS = 8
+STARTS = (2, 3, 5)
+
+
+def schedule(start: int, epochs: int = EPOCHS) -> Schedule:
+    return (FULL,) * start + (CUT,) * (epochs - start)
+
+
+def truth(item: Position) -> tuple[float, float, float]:
+    """Intercept, slope of the start and retention that the traces are drawn from."""
+    if item.previous is None:
+        return 0.2 + 0.01 * item.age, 0.0, 0.5 + 0.03 * item.age
+    return 0.3 - 0.02 * item.age, 0.004 * item.age, 0.1 if item.age == 1 else 0.9 - 0.05 * item.age
+
+
+def drawn(runs: int, noise: float, rng: np.random.Generator, starts: tuple[int, ...] = STARTS) -> Traces:
+    """``runs`` runs of every start, from a random loss, with normal residuals."""
+    plans = [schedule(start) for start in starts for _ in range(runs)]
+    losses = np.empty((len(plans), EPOCHS + 1))
+    losses[:, 0] = 2 + rng.uniform(size=len(plans))
+    for row, plan in zip(losses, plans, strict=True):
+        for k, item in enumerate(positions(plan), start=1):
+            intercept, slope, retention = truth(item)
+            row[k] = intercept + slope * item.start + retention * row[k - 1] + noise * rng.normal()
+    pairs = [pair for plan in plans for pair in (plan[0], *plan)]
+    return Traces(
+        run=np.repeat(np.arange(len(plans)).astype(str), EPOCHS + 1),
+        epoch=np.tile(np.arange(EPOCHS + 1), len(plans)),
+        model=[model for model, _ in pairs],
+        cluster=[cluster for _, cluster in pairs],
+        loss=losses.ravel(),
+    )
+
+
+def test_a_stage_ends_where_the_model_or_its_cluster_changes() -> None:
+    found = positions((FULL, FULL, ("full", "far"), CUT, CUT))
+    far = ("full", "far")
+    assert found == (
+        Position(FULL, None, 1, 0),
+        Position(FULL, None, 2, 0),
+        Position(far, FULL, 1, 2),
+        Position(CUT, far, 1, 3),
+        Position(CUT, far, 2, 3),
+    )
+
+
+def test_without_noise_the_coefficients_are_recovered_exactly() -> None:
+    law = fit_affine(drawn(8, 0.0, np.random.default_rng(0)), least=FEWEST, least_jumps=FEWEST)
+    for start in STARTS:
+        for item in positions(schedule(start)):
+            step, (intercept, slope, retention) = law.step(item), truth(item)
+            assert step.shift(start) == pytest.approx(intercept + slope * start, abs=1e-7)
+            assert step.retention == pytest.approx(retention, abs=1e-7)
+            assert np.abs(step.residuals).max() < 1e-9
+            varies = item.previous is not None and item.age < 6  # only start 2 has age 6
+            assert step.start_slope == pytest.approx(slope if varies else 0, abs=1e-7)
+
+
+def test_with_noise_the_error_falls_like_one_over_the_root_of_the_runs() -> None:
+    rng = np.random.default_rng(1)
+    intercept, slope, retention = truth(Position(CUT, FULL, 2, 3))
+    errors = []
+    for runs in (50, 5000):
+        step = fit_affine(drawn(runs, 0.05, rng)).step(Position(CUT, FULL, 2, 3))
+        middle = 0.6
+        found = step.shift(3) + step.retention * middle
+        errors.append(abs(found - (intercept + slope * 3 + retention * middle)))
+        assert step.residuals.std() == pytest.approx(0.05, rel=4 / np.sqrt(2 * 3 * runs))
+        assert step.residuals.mean() == pytest.approx(0, abs=1e-12)
+        # l(k-1) has the residual of the epoch before at least, so its deviation is 0.05 or more
+        assert step.retention == pytest.approx(retention, abs=4 / np.sqrt(3 * runs))
+    assert errors[0] < 4 * 0.05 * 3 / np.sqrt(150)
+    assert errors[1] < 4 * 0.05 * 3 / np.sqrt(15000)
+
+
+@pytest.mark.parametrize(("slope", "wanted"), [(-0.5, 0.0), (0.4, 0.4), (1.7, LARGEST_RETENTION)])
+def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope: float, wanted: float) -> None:
+    rng = np.random.default_rng(2)
+    before, start = rng.normal(size=40), rng.integers(1, 5, 40).astype(float)
+    after = 1 + 0.1 * start + slope * before
+    intercept, of_start, retention = constrained_step(before, after, start)
+    assert retention == pytest.approx(wanted, abs=1e-12)
+
+    def squares(rho: float) -> float:
+        design = np.column_stack([np.ones(40), start])
+        rest = after - rho * before
+        return float(np.sum((rest - design @ np.linalg.lstsq(design, rest, rcond=None)[0]) ** 2))
+
+    own = float(np.sum((after - intercept - of_start * start - retention * before) ** 2))
+    assert own == pytest.approx(squares(retention), abs=1e-9)
+    assert own <= min(squares(rho) for rho in np.linspace(0, LARGEST_RETENTION, 201)) + 1e-9
+
+
+def test_what_does_not_vary_has_coefficient_zero() -> None:
+    after = np.array([1.0, 2.0, 3.0])
+    assert constrained_step(np.full(3, 0.1), after, np.full(3, 7.0)) == (2.0, 0.0, 0.0)
+
+
+def test_a_larger_loss_before_never_means_a_smaller_one_after() -> None:
+    law = fit_affine(drawn(20, 0.3, np.random.default_rng(3)))
+    steps = [*law.steps.values(), *law.jumps.values()]
+    assert all(0 <= step.retention <= LARGEST_RETENTION < 1 for step in steps)
+
+
+def test_neighbouring_ages_are_pooled_until_there_are_enough_observations() -> None:
+    traces = drawn(5, 0.05, np.random.default_rng(4))
+    law = fit_affine(traces, least=15)
+    assert law.steps[FULL, True, 1].ages == (1, 1)
+    # 15 runs have ages 1 and 2 of the first stage, 10 age 3, and 5 ages 4 and 5
+    assert law.steps[FULL, True, 2].ages == (2, 2)
+    assert law.steps[FULL, True, 3].ages == (2, 4)
+    assert law.steps[FULL, True, 5].ages == (3, 5)
+    assert law.steps[FULL, True, 5].runs == 10
+    assert law.steps[FULL, True, 5].residuals.size == 20
+    assert fit_affine(traces, least=10_000).steps[CUT, False, 4].ages == (2, 6)
+
+
+def test_a_rare_jump_borrows_from_other_predecessors_and_a_common_one_does_not() -> None:
+    traces = drawn(5, 0.05, np.random.default_rng(5))
+    renamed = traces.model.copy()
+    rare = np.isin(traces.run, ["0", "1"]) & (traces.model == "full")
+    renamed = np.where(rare, "other", renamed)
+    mixed = Traces(traces.run, traces.epoch, renamed, traces.cluster, traces.loss)
+    law = fit_affine(mixed, least_jumps=13)
+    assert law.jumps[("other", "edge"), CUT].runs == 15
+    assert law.jumps[FULL, CUT].runs == 13
+
+
+def test_records_hold_the_residuals_of_their_own_run() -> None:
+    traces = drawn(6, 0.1, np.random.default_rng(6))
+    law = fit_affine(traces)
+    table = traces.matrix()
+    for run, losses in zip(law.records, table, strict=True):
+        again = losses[0]
+        for item, residual in zip(run.positions, run.residuals, strict=True):
+            step = law.step(item)
+            again = step.shift(item.start) + step.retention * again + residual
+        assert again == pytest.approx(losses[-1], abs=1e-12)
+
+
+def test_a_step_is_the_step_that_evaluators_consume() -> None:
+    law = fit_affine(drawn(20, 0.1, np.random.default_rng(7)))
+    step = law.step(Position(CUT, FULL, 2, 3))
+    consumed = compose(1.3, [step.loss_step(3)])
+    assert consumed.constant == pytest.approx(step.shift(3) + step.retention * 1.3)
+    assert consumed.mean() == pytest.approx(consumed.constant, abs=1e-12)
+    assert consumed.variance() == pytest.approx(step.residuals.var())
+
+
+def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
+    traces = drawn(1, 0.1, np.random.default_rng(8))
+    with pytest.raises(InvalidInputError, match="too small"):
+        fit_affine(traces, least=3)
+    with pytest.raises(NotCoveredError, match="outside the support"):
+        fit_affine(traces).step(Position(FULL, None, 1, 0))  # three runs only
+    late = traces.epoch > 0
+    columns = (traces.run, traces.epoch, traces.model, traces.cluster, traces.loss)
+    with pytest.raises(InvalidInputError, match="epoch 0"):
+        fit_affine(Traces(*(column[late] for column in columns)))
