@@ -33,6 +33,7 @@ from depl.heuristics.loop.sites import (
 from depl.heuristics.loop.tilted_classes import Classes
 from depl.heuristics.loop.tilted_learning import COARSE, FEW_EPOCHS, FINE, TiltedLearning
 from depl.models.allocation import TIME_TOLERANCE
+from depl.models.epochs import compute
 from depl.models.problem import Instance
 from depl.models.wording import number
 
@@ -163,7 +164,7 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
     idle = dual.without_cost()
     least, _ = idle.cheapest(free, _FREE)
     if least == math.inf:
-        return "resources: no epoch keeps the round deadline on any cluster"
+        return _no_epoch(instance)
     if -least < needed:
         reached = target.initial_loss + least
         return (
@@ -195,6 +196,31 @@ def _least_time(dual: Dual, part: Part, needed: float, limit: float) -> float:
         if cut.gain >= needed and cut.cost <= limit:
             return best
         low, high = (price, high) if cut.gain < needed else (low, price)
+    return best
+
+
+def _no_epoch(instance: Instance) -> str:
+    """Why not even one epoch can be trained."""
+    quickest, deadline = _fastest_epoch(instance), instance.target.round_deadline
+    if deadline is None or quickest <= deadline:
+        return "models: no model that may follow the initial one keeps the round deadline"
+    return (
+        f"resources: no epoch keeps the round deadline {number(deadline)} on any cluster; the fastest takes "
+        f"{number(quickest)}"
+    )
+
+
+def _fastest_epoch(instance: Instance) -> float:
+    """Least time of an epoch with one dataset and full resources [time]."""
+    names = [frozenset({item.name}) for item in instance.datasets]
+    epochs = range(1, instance.target.maximum_epochs + 1)
+    tabled = any(model.compute is not None for model in instance.models)
+    best = math.inf
+    for model in instance.models:
+        work = min(compute(instance, k, model.name, d) for k in (epochs if tabled else (1,)) for d in names)
+        for place in instance.clusters:
+            time = work / (place.nodes * place.capacity) + model.size / place.bandwidth
+            best = min(best, time)
     return best
 
 

@@ -112,6 +112,9 @@ class _Loop:
         self._search()
         if self.best is None and not self.limits.expired():
             self._insist()
+        if self.best is None and self.bound.infeasible:  # what was found only says how near plans come
+            self.lower = math.inf
+            return self.outcome(Termination.INFEASIBLE)
         return self.outcome(self._termination())
 
     def outcome(self, termination: Termination) -> Outcome:

@@ -8,7 +8,7 @@ from depl.heuristics.loop.model_stage import Candidate
 from depl.models.decisions import Decision, Stage
 from depl.models.problem import Instance, Target
 from depl.models.result import Termination
-from depl.models.wording import number
+from depl.models.wording import counted, number
 
 _MOST_WORDS = 6
 _MOST_FAILURES = 40
@@ -47,7 +47,7 @@ class Record:
         met = f"certified to meet {number(target.maximum_loss)} at omega {number(target.quantile_level)}"
         self._decisions += [
             Decision(Stage.DATA, self._data(used), "kept"),
-            Decision(Stage.MODELS, models, f"{len(found.models)} epochs, {met}"),
+            Decision(Stage.MODELS, models, f"{counted(len(found.models), 'epoch')}, {met}"),
             Decision(Stage.RESOURCES, clusters, "within the time limits: the new incumbent", cost=found.cost),
         ]
 
