@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import depl
-from depl.commands import check, demo, diagnose, explain, front, instances, replan, solve, train
+from depl.commands import certify, check, demo, diagnose, explain, front, instances, replan, solve, train
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.models.errors import DeplError
 
@@ -27,10 +27,12 @@ _COMMANDS = {
     "instances": instances,
     "train": train,
     "diagnose": diagnose,
+    "certify": certify,
 }
 _EPILOG = """\
-exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails;
-4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof; 70 internal error
+exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails, or one
+that is not certified; 4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof;
+70 internal error
 """
 
 

@@ -12,16 +12,14 @@ import numpy as np
 from depl.benchmarks.estimation_figures import fit_figure, loss_band
 from depl.benchmarks.figures.canvas import save
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, positive_count, require_writable, seed
+from depl.commands.options import add_json, named_traces, positive_count, require_writable, seed
 from depl.commands.table import fields, table
-from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.combinations import FitBy, FitRow, TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
 from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
 from depl.models.estimation.fit import FittedLaw
 from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.independence import Independence, Tested
-from depl.models.traces.files import read_traces
 from depl.models.traces.table import TARGETS, Traces
 from depl.models.wording import number
 
@@ -69,7 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Fit, test and judge; a verdict against the law is an answer."""
-    traces, by = _traces(options.traces), FitBy(options.by)
+    traces, by = named_traces(options.traces), FitBy(options.by)
     require_writable(options.figure and f"{options.figure}-loss.png")
     rng = np.random.default_rng(options.seed)
     found = diagnose(traces, rng, options.metric, options.resamples)
@@ -84,11 +82,6 @@ def run(options: argparse.Namespace) -> Answer:
     if facts is not None:
         text += f"\n\n{_facts_text(facts)}"
     return Answer(text, json=as_json(content), aside=_drawn(options, traces, found.fit, fit, rng))
-
-
-def _traces(name: str) -> Traces:
-    written = Path(name).suffix in (".csv", ".npz") or Path(name).exists()
-    return read_traces(name) if written else recorded_traces(name)
 
 
 def _facts(traces: Traces, rng: np.random.Generator, metric: str) -> Facts | None:

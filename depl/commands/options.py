@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from depl.instances.library import load
+from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
 from depl.models.methods import DEFAULT_METHOD, DEFAULT_SCENARIOS
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.structure import read_text
+from depl.models.traces.files import read_traces
+from depl.models.traces.table import Traces
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +87,18 @@ def read_plan(path: str) -> Plan:
     """
     with inside(path):
         return Plan.from_json(read_text(path))
+
+
+def named_traces(name: str) -> Traces:
+    """The traces in a file, or those of a shipped family.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.models.traces.files.read_traces` and `depl.instances.training.recorded.recorded_traces`.
+    """
+    written = Path(name).suffix in (".csv", ".npz") or Path(name).exists()
+    return read_traces(name) if written else recorded_traces(name)
 
 
 @contextmanager

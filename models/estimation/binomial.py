@@ -1,0 +1,283 @@
+r"""What counts of runs prove about a probability, and how many runs a proof needs.
+
+Of n independent runs of a plan X exceed the target; X is binomial with the unknown probability q = P(l(K) >
+l_max). The promise, constraint (3) of the paper, is q <= 1 - omega. With T(x; n, q) = P(X <= x),
+
+    the promise is *certified* with confidence c   iff T(x; n, 1 - omega) <= 1 - c,
+    it is *refuted* with confidence c              iff 1 - T(x - 1; n, 1 - omega) <= 1 - c.
+
+T falls in q. So where q > 1 - omega the first happens with probability at most 1 - c, and where q <= 1 -
+omega so does the second. Neither needs a law of the losses. The first is the same as: the upper end of the
+one-sided Clopper-Pearson interval is at most 1 - omega.
+
+omega and the confidence are read as the decimals that they print as. Where floating point cannot decide a
+comparison it is made again in whole numbers, so that ties come out right: one run that meets its target
+certifies a median with confidence .5, exactly.
+"""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from scipy import special, stats
+
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.curve import ConfidenceInterval
+from depl.models.risk.discrete import decimal
+
+HIGHEST_LEVEL = 0.999999
+"""No plan can be run often enough for more: this takes three million runs."""
+
+_UNDECIDED = 1e-9
+_MOST_TRIED = 5_000
+
+
+class Design(NamedTuple):
+    """A sample fixed before it is drawn.
+
+    Attributes
+    ----------
+    runs : int
+    exceedances : int
+        How many may exceed the target.
+    probability : float
+        That it certifies, if the true violation is what was assumed.
+    """
+
+    runs: int
+    exceedances: int
+    probability: float
+
+
+def binomial_tail(exceedances: int, runs: int, violation: Fraction) -> Fraction:
+    """P(X <= exceedances) among ``runs`` runs that exceed with probability ``violation``, exactly.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no run, more exceed than there are, or the probability is not in [0, 1].
+    """
+    _check_counts(exceedances, runs)
+    if not 0 <= violation <= 1:
+        raise InvalidInputError(f"must be a probability, not {violation}", ".violation")
+    if violation == 1:
+        return Fraction(int(exceedances == runs))
+    hit, miss = violation.numerator, violation.denominator - violation.numerator
+    term = miss**runs
+    total = term
+    for count in range(exceedances):
+        term = term * (runs - count) * hit // ((count + 1) * miss)  # a whole number again
+        total += term
+    return Fraction(total, violation.denominator**runs)
+
+
+def certifies(exceedances: int, runs: int, level: float, confidence: float) -> bool:
+    """Whether so few exceedances certify P(l(K) <= l_max) >= ``level``.
+
+    Parameters
+    ----------
+    level : float
+        omega, inside (0, 1) and at most `HIGHEST_LEVEL`.
+    confidence : float
+        In [.5, 1).
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(exceedances, runs)
+    return _tail_is_at_most(exceedances, runs, *_checked(level, confidence))
+
+
+def refutes(exceedances: int, runs: int, level: float, confidence: float) -> bool:
+    """Whether so many exceedances refute P(l(K) <= l_max) >= ``level``: the exact one-sided binomial test.
+
+    At confidence .95 a plan that is *not refuted* is "not below its promise at the 5 % level". That is much
+    less than certified: a few runs refute nothing.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(exceedances, runs)
+    violation, risk = _checked(level, confidence)
+    # P(X >= x) is the lower tail of the runs that do not exceed, of which there are at most n - x
+    return _tail_is_at_most(runs - exceedances, runs, 1 - violation, risk)
+
+
+def certifying_p_value(exceedances: int, runs: int, level: float) -> float:
+    """P(X <= exceedances) if the promise is broken by a hair: 1 less the greatest confidence that certifies.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(exceedances, runs)
+    return float(stats.binom.cdf(exceedances, runs, float(_violation(level))))
+
+
+def refuting_p_value(exceedances: int, runs: int, level: float) -> float:
+    """P(X >= exceedances) if the promise is just kept: 1 less the greatest confidence that refutes it.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(exceedances, runs)
+    return float(stats.binom.sf(exceedances - 1, runs, float(_violation(level))))
+
+
+def clopper_pearson(exceedances: int, runs: int, confidence: float) -> ConfidenceInterval:
+    """The exact interval of P(l(K) > l_max), each side with half of the risk.
+
+    It contains the probability with at least the stated confidence, whatever it is. The ends are beta
+    quantiles in floating point; no verdict rests on them.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(exceedances, runs)
+    side = float(_risk(confidence)) / 2
+    return ConfidenceInterval(
+        lower=1 - _upper_end(runs - exceedances, runs, side), upper=_upper_end(exceedances, runs, side)
+    )
+
+
+def greatest_violation(exceedances: int, runs: int, confidence: float) -> float:
+    """The upper end of the one-sided Clopper-Pearson interval: all risk on this side.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(exceedances, runs)
+    return _upper_end(exceedances, runs, float(_risk(confidence)))
+
+
+def allowed_exceedances(runs: int, level: float, confidence: float) -> int | None:
+    """The most exceedances among ``runs`` that certify; None where not even none does.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(0, runs)
+    violation, risk = _checked(level, confidence)
+    certified, too_many = -1, runs
+    while too_many - certified > 1:
+        middle = (certified + too_many) // 2
+        if _tail_is_at_most(middle, runs, violation, risk):
+            certified = middle
+        else:
+            too_many = middle
+    return certified if certified >= 0 else None
+
+
+def least_runs(level: float, confidence: float, exceedances: int = 0) -> int:
+    """The fewest runs that certify although so many of them exceed.
+
+    For none this is the least n with omega**n <= 1 - c: 29, 59 and 299 for omega = .90, .95 and .99 at
+    confidence .95. Fewer runs cannot certify at all.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    _check_counts(exceedances, max(exceedances, 1))
+    violation, risk = _checked(level, confidence)
+    too_few, enough = exceedances, exceedances + 1
+    while not _tail_is_at_most(exceedances, enough, violation, risk):
+        too_few, enough = enough, 2 * enough
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if _tail_is_at_most(exceedances, middle, violation, risk):
+            enough = middle
+        else:
+            too_few = middle
+    return enough
+
+
+def design(level: float, confidence: float, violation: float, power: float = 0.9) -> Design | None:
+    """The smallest sample that certifies with probability ``power`` a plan whose true violation is known.
+
+    The minimum of `least_runs` nearly always fails for a plan that just keeps its promise: one exceedance
+    spoils it. How many runs are worth paying for depends on how much better than promised the plan is.
+
+    Parameters
+    ----------
+    violation : float
+        The P(l(K) > l_max) that is hoped for; below 1 - omega, or no size is enough.
+    power : float
+        Inside (0, 1).
+
+    Returns
+    -------
+    Design or None
+        None where the violation is so near to 1 - omega that more than 5000 exceedances would be needed.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is outside its range.
+    """
+    promised = _checked(level, confidence)[0]
+    if not 0 <= violation < promised:
+        message = (
+            f"must be below the promised {float(promised):g}, not {violation}: no sample is large enough"
+        )
+        raise InvalidInputError(message, ".violation")
+    if not 0 < power < 1:
+        raise InvalidInputError(f"must lie strictly between 0 and 1, not at {power}", ".power")
+    for exceedances in range(_MOST_TRIED):
+        runs = least_runs(level, confidence, exceedances)
+        probability = float(special.bdtr(exceedances, runs, violation))
+        if probability >= power:
+            return Design(runs, exceedances, probability)
+    return None
+
+
+def _tail_is_at_most(exceedances: int, runs: int, violation: Fraction, risk: Fraction) -> bool:
+    if exceedances >= runs:
+        return risk >= 1
+    tail = float(special.bdtr(exceedances, runs, float(violation)))
+    if abs(tail - float(risk)) > _UNDECIDED * float(risk):
+        return tail <= risk
+    return binomial_tail(exceedances, runs, violation) <= risk
+
+
+def _upper_end(exceedances: int, runs: int, risk: float) -> float:
+    if exceedances == runs:
+        return 1.0
+    return float(stats.beta.isf(risk, exceedances + 1, runs - exceedances))
+
+
+def _checked(level: float, confidence: float) -> tuple[Fraction, Fraction]:
+    """1 - omega and 1 - c."""
+    return _violation(level), _risk(confidence)
+
+
+def _violation(level: float) -> Fraction:
+    if not 0 < level <= HIGHEST_LEVEL:
+        message = f"omega must lie strictly above 0 and at most at {HIGHEST_LEVEL}, not at {level}"
+        raise InvalidInputError(message, ".level")
+    return 1 - decimal(level)
+
+
+def _risk(confidence: float) -> Fraction:
+    if not 0.5 <= confidence < 1:
+        raise InvalidInputError(f"the confidence must be in [.5, 1), not {confidence}", ".confidence")
+    return 1 - decimal(confidence)
+
+
+def _check_counts(exceedances: int, runs: int) -> None:
+    if not 0 <= exceedances <= runs or runs < 1:
+        message = f"needs at least one run and 0 <= exceedances <= runs, not {exceedances} of {runs}"
+        raise InvalidInputError(message, ".exceedances")

@@ -1,0 +1,162 @@
+"""Certificates: coverage by enumeration for any law, ties and infinities, verdicts, and one simulation."""
+
+import math
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.certificate import (
+    Verdict,
+    certificate,
+    certify,
+    conformal_bound,
+    conformal_runs,
+    quantile_bound,
+)
+from depl.models.traces.table import Traces
+
+# A law with atoms, the greatest of which is "no final loss": P(l <= 0) = .3, P(l <= 1) = .6, P(l <= 2) = .9.
+ATOMS = {0.0: Fraction(3, 10), 1.0: Fraction(3, 10), 2.0: Fraction(3, 10), math.inf: Fraction(1, 10)}
+
+
+def chance(outcome: tuple[float, ...]) -> Fraction:
+    return math.prod((ATOMS[loss] for loss in outcome), start=Fraction(1))
+
+
+def quantile(level: Fraction) -> float:
+    total = Fraction(0)
+    for loss, weight in ATOMS.items():
+        total += weight
+        if total >= level:
+            return loss
+    return math.inf
+
+
+@pytest.mark.parametrize("level", [0.3, 0.5, 0.6, 0.61, 0.75, 0.9, 0.95])
+def test_the_quantile_bound_covers_with_its_confidence_also_with_ties_and_infinities(level: float) -> None:
+    """All 4**5 outcomes of five runs, each with its probability."""
+    for confidence in (0.5, 0.75, 0.9):
+        covered = sum(
+            chance(outcome)
+            for outcome in product(ATOMS, repeat=5)
+            if quantile_bound(outcome, level, confidence).value >= quantile(Fraction(str(level)))
+        )
+        assert covered >= Fraction(str(confidence))
+
+
+@pytest.mark.parametrize("level", [0.3, 0.5, 0.6, 0.75, 0.8])
+def test_the_conformal_bound_covers_the_next_run_on_average(level: float) -> None:
+    covered = sum(
+        chance(outcome)
+        for outcome in product(ATOMS, repeat=5)
+        if outcome[-1] <= conformal_bound(outcome[:-1], level).value
+    )
+    assert covered >= Fraction(str(level))
+
+
+def test_without_ties_the_conformal_bound_covers_exactly_its_rank() -> None:
+    """Five values in any order are equally likely; the last one is the next run."""
+    covered = [order[-1] <= conformal_bound(order[:-1], 0.5).value for order in permutations(range(5))]
+    assert Fraction(sum(covered), len(covered)) == Fraction(3, 5)  # ceil(5 * .5) = 3 of 5 ranks
+
+
+def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do() -> None:
+    assert [conformal_runs(level) for level in (0.9, 0.95, 0.99)] == [9, 19, 99]
+    for level, runs in ((0.9, 9), (0.95, 19), (0.99, 99)):
+        assert conformal_bound(np.arange(runs), level).value == runs - 1
+        short = conformal_bound(np.arange(runs - 1), level)
+        assert (short.value, short.rank, short.least_runs) == (math.inf, None, runs)
+    for level, runs in ((0.9, 29), (0.95, 59), (0.99, 299)):
+        assert quantile_bound(np.arange(runs), level).value == runs - 1
+        short = quantile_bound(np.arange(runs - 1), level)
+        assert (short.value, short.rank, short.least_runs) == (math.inf, None, runs)
+
+
+def test_conformal_ranks_are_read_off_decimals() -> None:
+    # (n + 1) omega is 7 exactly, and 7.000000000000001 in floating point
+    assert 100 * 0.07 > 7
+    assert conformal_bound(np.arange(99), 0.07).rank == 7
+
+
+def test_a_conformal_bound_of_so_few_runs_is_broken_more_than_every_third_time() -> None:
+    """P(the maximum of n lies below the quantile) = omega**n for a continuous law."""
+    for level in (0.9, 0.95, 0.99):
+        assert 1 / 3 < level ** conformal_runs(level) < 0.4
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+def test_certified_is_the_same_as_a_quantile_bound_within_the_target(level: float) -> None:
+    rng = np.random.default_rng(1)
+    for runs in (3, 30, 61):
+        losses = rng.integers(0, 12, runs).astype(float)
+        for target in np.arange(-0.5, 13, 0.5):
+            found = certificate(losses, float(target), level, 0.9)
+            assert found.certified == (found.quantile.value <= target)
+            assert found.certified == (found.allowed is not None and found.exceedances <= found.allowed)
+            assert found.certified == (found.greatest_violation <= 1 - level)
+
+
+def test_the_verdict_of_counts_worked_out_by_hand() -> None:
+    none = certificate(np.zeros(59), 0.5, 0.95)
+    assert none.verdict is Verdict.CERTIFIED
+    assert none.p_value == pytest.approx(0.95**59)
+    assert none.greatest_violation == pytest.approx(1 - 0.05 ** (1 / 59))
+    one = certificate([*np.zeros(58), 1.0], 0.5, 0.95)
+    assert (one.verdict, one.exceedances, one.allowed, one.needed) == (Verdict.UNDECIDED, 1, 0, 93)
+    assert one.refuting_p_value == pytest.approx(1 - 0.95**59)
+    all_of_them = certificate(np.ones(2), 0.5, 0.95)
+    assert all_of_them.verdict is Verdict.REFUTED  # .05**2
+    assert all_of_them.refuting_p_value == pytest.approx(0.0025)
+    assert all_of_them.allowed is None
+
+
+def test_a_loss_at_the_target_keeps_it_and_a_missing_one_does_not() -> None:
+    found = certificate([0.5, 0.5, math.nan, math.inf], 0.5, 0.5, 0.5)
+    assert (found.runs, found.exceedances) == (4, 2)
+
+
+def test_what_is_no_sample_or_no_target_is_refused() -> None:
+    for losses, target in (
+        ([], 1),
+        ([[1.0]], 1),
+        ([1.0, -math.inf], 1),
+        ([1.0], math.nan),
+        ([1.0], math.inf),
+    ):
+        with pytest.raises(InvalidInputError):
+            certificate(losses, target, 0.9)
+    with pytest.raises(InvalidInputError):
+        conformal_runs(1)
+
+
+def test_traces_are_certified_by_their_last_epochs_in_the_metric_chosen() -> None:
+    runs = [f"r{index}" for index in range(30)]
+    traces = Traces(
+        run=np.repeat(runs, 2),
+        epoch=np.tile([0, 1], 30),
+        model=["net"] * 60,
+        cluster=["site"] * 60,
+        loss=np.tile([2.0, 1.0], 30),
+        metrics={"accuracy": np.tile([0.1, 0.8], 30)},
+    )
+    assert certify(traces, 1, 0.9, chosen_by=()).certified
+    assert certify(traces, 0.99, 0.9, chosen_by=()).verdict is Verdict.REFUTED
+    assert certify(traces, 0.21, 0.9, chosen_by=(), metric="error_rate").certified
+    lost = certify(traces, 1, 0.9, chosen_by=(), diverged=["r3", "gone"])
+    assert (lost.runs, lost.exceedances, lost.diverged) == (31, 2, ("r3", "gone"))
+    assert not lost.certified
+    with pytest.raises(InvalidInputError, match="'r0' was used to choose the plan"):
+        certify(traces, 1, 0.9, chosen_by=traces)
+
+
+def test_simulated_plans_that_break_their_promise_pass_as_rarely_as_computed() -> None:
+    """At most 2 of 124 may exceed; exponential losses exceed 2.9 with probability .055, not .05."""
+    rng = np.random.default_rng(5)
+    limit, violation = 2.9, math.exp(-2.9)
+    passed = sum(certificate(rng.exponential(size=124), limit, 0.95).certified for _ in range(1500))
+    wanted = sum(math.comb(124, n) * violation**n * (1 - violation) ** (124 - n) for n in range(3))
+    assert 0.02 < wanted < 0.05
+    assert abs(passed - 1500 * wanted) <= 4 * math.sqrt(1500 * wanted)
