@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from depl.models.estimation.held_out import fitted_from
 from depl.models.traces.files import write_traces
 from depl.models.traces.table import Traces
 
@@ -36,7 +37,8 @@ def test_a_promise_that_is_kept_is_certified(ask, written) -> None:
     assert text.splitlines()[0] == f"{path}: certified"
     assert "1 of 100 exceed the target; at most 1 may" in text
     assert "2 net@site" in text
-    assert "with probability 0.95, averaged over held-out runs as well, at most at 1, loss 96 of 100" in text
+    assert "the 0.95-quantile is at most 1 with confidence 0.95 (rank 99 of 100)" in text
+    assert "it is at most 1 with probability 0.95, averaged over such samples (rank 96 of 100)" in text
     assert "needed" not in text
 
 
@@ -46,8 +48,9 @@ def test_too_few_runs_and_a_broken_promise_have_the_exit_code_of_a_check_that_fa
     assert code == 3
     assert "no runs were named that chose the plan" in err
     assert "NOT certified: the runs are too few to tell" in text
-    assert "infinite, for it takes 59 runs" in text
-    assert "59 runs of which at most 0 exceed" in text
+    assert "so few runs certify nothing" in text
+    assert "no bound, which takes 59 runs" in text
+    assert "59 runs if no more than 0 exceed; 59 to certify nine times in ten if they exceed as often" in text
     code, text, _ = ask("certify", few, "--target", 0.5, "--omega", 0.95)
     assert code == 3
     assert "NOT certified: the promise is broken" in text
@@ -62,6 +65,8 @@ def test_runs_that_ended_early_or_diverged_are_told(ask, written) -> None:
     assert "4 of 63 exceed the target" in text
     assert "2 of them because they ended before the plan ('f60', ...)" in text
     assert "2 of them because they diverged ('f3', ...)" in text
+    assert "no bound, because too many runs have no final value (rank 61 of 63)" in text
+    assert "89 runs if no more than 4 exceed" in text
     content = json.loads(ask(*words, "--json")[1])
     assert (content["stopped"], content["diverged"]) == (["f60", "f61"], ["f3", "gone"])
 
@@ -75,7 +80,7 @@ def test_json_holds_the_certificate(ask, written) -> None:
     assert code == 0
     assert (content["certified"], content["verdict"], content["runs"]) == (True, "certified", 100)
     assert (content["target"], content["level"], content["confidence"]) == (1.5, 0.95, 0.9)
-    assert (content["exceedances"], content["schedule"], content["chosen_by"]) == (1, "2 net@site", used)
+    assert (content["exceedances"], content["schedule"], content["chosen_by"]) == (1, "2 net@site", [used])
     few = written("few.csv", 5, 0, "f")
     content = json.loads(ask("certify", few, "--target", 1.5, "--omega", 0.95, "--json")[1])
     assert content["quantile"] == {"value": None, "rank": None, "least_runs": 59}
@@ -95,3 +100,22 @@ def test_what_cannot_certify_is_refused(ask, written, tmp_path) -> None:
     code, _, err = ask("certify", "digits-alexnet", "--target", 1, "--omega", 0.9)
     assert code == 2  # runs of 75 schedules
     assert "where the plan has" in err
+
+
+def test_an_instance_and_several_files_may_have_chosen_the_plan(ask, written, tiny, tmp_path) -> None:
+    path, used = written("fresh.csv", 30, 0, "f"), written("used.csv", 5, 0, "u")
+    other, same = tmp_path / "other.json", tmp_path / "same.json"
+    other.write_text(tiny.replace(provenance=(fitted_from(["u1"]),)).to_json(), encoding="utf-8")
+    same.write_text(tiny.replace(provenance=(fitted_from(["u1", "f4"]),)).to_json(), encoding="utf-8")
+    words = ("certify", path, "--target", 1.5, "--omega", 0.9, "--chosen-by", used, "--chosen-by")
+    code, _, err = ask(*words, other)
+    assert (code, err) == (0, "")
+    code, _, err = ask(*words, same)
+    assert code == 2
+    assert ".run[12]: run 'f4' was used to choose the plan" in err
+
+
+def test_a_share_of_exceedances_beyond_the_promise_is_told(ask, written) -> None:
+    text = ask("certify", written("f.csv", 20, 3, "f"), "--target", 1.5, "--omega", 0.9)[1]
+    assert "too few to tell" in text
+    assert "as often as here is too often for any sample" in text

@@ -55,6 +55,12 @@ def test_the_maximum_covers_from_29_59_and_299_runs_on() -> None:
         assert allowed_exceedances(runs - 1, level, 0.95) is None
 
 
+def test_sample_sizes_are_those_that_wilks_found_for_tolerance_limits() -> None:
+    """Orders 1 to 6 of the 95/95 and 90/95 limits, as nuclear safety knows them."""
+    assert [least_runs(0.95, 0.95, order) for order in range(6)] == [59, 93, 124, 153, 181, 208]
+    assert [least_runs(0.9, 0.95, order) for order in range(6)] == [29, 46, 61, 76, 89, 103]
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95])
 def test_sample_sizes_are_those_of_a_search_in_rational_numbers(level: float, confidence: float) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_json, named_traces, read_plan
 from depl.commands.table import fields
+from depl.instances.library import load
+from depl.models.estimation.binomial import design
 from depl.models.estimation.certificate import Certificate, QuantileBound, Verdict, certificate
 from depl.models.estimation.combinations import schedule_label
-from depl.models.estimation.held_out import HeldOut, held_out
+from depl.models.estimation.held_out import ChosenBy, HeldOut, held_out
 from depl.models.traces.table import TARGETS
 from depl.models.wording import counted, interval, number, rounded_down, rounded_up
 
@@ -44,8 +46,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--chosen-by",
-        metavar="TRACES",
-        help="the traces that were used to choose the plan; none of their runs may be among the others",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="traces that were used to choose the plan, or the instance (json) that was fitted to them; none "
+        "of their runs may be among the others. May be given several times",
     )
     parser.add_argument(
         "--plan", metavar="PLAN", help="what the runs must have trained; default: the longest run's schedule"
@@ -65,18 +70,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Judge the runs; a promise that is not certified is an answer with an exit code of its own."""
-    judges = held_out(
-        named_traces(options.traces),
-        () if options.chosen_by is None else named_traces(options.chosen_by),
-        None if options.plan is None else read_plan(options.plan),
-        options.metric,
-        [name.strip() for name in options.diverged.split(",") if name.strip()],
-    )
+    traces = named_traces(options.traces)
+    plan = None if options.plan is None else read_plan(options.plan)
+    diverged = [name.strip() for name in options.diverged.split(",") if name.strip()]
+    judges = held_out(traces, (), plan, options.metric, diverged)
+    for name in options.chosen_by:
+        held_out(traces, _chosen_by(name), plan, options.metric, diverged)
     found = certificate(
         judges.losses, options.target, options.omega, options.confidence, judges.stopped, judges.diverged
     )
     code = ExitCode.ANSWERED if found.certified else ExitCode.INFEASIBLE
-    aside = _UNNAMED if options.chosen_by is None else ""
+    aside = "" if options.chosen_by else _UNNAMED
     return Answer(_text(options, judges, found), code, as_json(_content(options, judges, found)), aside)
 
 
@@ -90,19 +94,14 @@ def _text(options: argparse.Namespace, judges: HeldOut, found: Certificate) -> s
         ("runs", _runs(found)),
         ("delivered", f"at least {kept} with confidence {confidence}; from both sides {ends}"),
         (
-            "p-values",
-            f"{number(found.p_value, _DIGITS)} for so few if the promise is broken, "
-            f"{number(found.refuting_p_value, _DIGITS)} for so many if it is kept",
+            "by chance",
+            f"so few have probability {number(found.p_value, _DIGITS)} if the promise is just broken, "
+            f"so many {number(found.refuting_p_value, _DIGITS)} if it is just kept",
         ),
-        (
-            "quantile",
-            f"with confidence {confidence} all runs to come have their {level}-quantile at most at "
-            f"{_bound(found.quantile, found.runs)}",
-        ),
+        ("quantile", _bound(found.quantile, found.runs, f"the {level}-quantile", f"confidence {confidence}")),
         (
             "next run",
-            f"with probability {level}, averaged over held-out runs as well, at most at "
-            f"{_bound(found.conformal, found.runs)}",
+            _bound(found.conformal, found.runs, "it", f"probability {level}, averaged over such samples"),
         ),
     ]
     if not found.certified:
@@ -116,23 +115,36 @@ def _runs(found: Certificate) -> str:
         if names:
             named = f"{names[0]!r}, ..." if len(names) > 1 else repr(names[0])
             parts.append(f"{len(names)} of them because they {what} ({named})")
-    may = "even none would be too many" if found.allowed is None else f"at most {found.allowed} may"
+    may = "so few runs certify nothing" if found.allowed is None else f"at most {found.allowed} may"
     return "; ".join([*parts, may])
 
 
-def _bound(bound: QuantileBound, runs: int) -> str:
+def _bound(bound: QuantileBound, runs: int, what: str, surety: str) -> str:
     if bound.rank is None:
-        return f"infinite, for it takes {counted(bound.least_runs, 'run')}"
-    return f"{rounded_up(bound.value, _DIGITS)}, loss {bound.rank} of {runs} in ascending order"
+        return f"no bound, which takes {counted(bound.least_runs, 'run')}"
+    if math.isinf(bound.value):
+        return f"no bound, because too many runs have no final value (rank {bound.rank} of {runs})"
+    return f"{what} is at most {rounded_up(bound.value, _DIGITS)} with {surety} (rank {bound.rank} of {runs})"
 
 
 def _needed(found: Certificate) -> str:
     if found.verdict is Verdict.REFUTED:
         return "another plan, or a lower promise: more runs of this one will not certify it"
-    return (
-        f"a new sample, its size fixed before it is drawn: {counted(found.needed, 'run')} of which at most "
-        f"{found.exceedances} exceed. Adding runs to these until it is certified would prove nothing"
+    text = (
+        f"a new sample, its size fixed before it is drawn: {counted(found.needed, 'run')} if no more than "
+        f"{found.exceedances} exceed"
     )
+    share = found.exceedances / found.runs
+    likely = design(found.level, found.confidence, share) if share < 1 - found.level else None
+    if likely is not None:
+        text += f"; {likely.runs} to certify nine times in ten if they exceed as often as here"
+    elif found.exceedances:
+        text += "; as often as here is too often for any sample"
+    return f"{text}. To add runs until it is certified proves nothing"
+
+
+def _chosen_by(name: str) -> ChosenBy:
+    return load(name) if name.endswith(".json") else named_traces(name)
 
 
 def _content(options: argparse.Namespace, judges: HeldOut, found: Certificate) -> dict[str, Any]:
