@@ -24,22 +24,28 @@ def schedule(start: int, epochs: int = EPOCHS) -> Schedule:
     return (FULL,) * start + (CUT,) * (epochs - start)
 
 
-def truth(item: Position) -> tuple[float, float, float]:
+def truth(item: Position, slope: float = 0.004) -> tuple[float, float, float]:
     """Intercept, slope of the start and retention that the traces are drawn from."""
     if item.previous is None:
         return 0.2 + 0.01 * item.age, 0.0, 0.5 + 0.03 * item.age
-    return 0.3 - 0.02 * item.age, 0.004 * item.age, 0.1 if item.age == 1 else 0.9 - 0.05 * item.age
+    return 0.3 - 0.02 * item.age, slope * item.age, 0.1 if item.age == 1 else 0.9 - 0.05 * item.age
 
 
-def drawn(runs: int, noise: float, rng: np.random.Generator, starts: tuple[int, ...] = STARTS) -> Traces:
+def drawn(
+    runs: int,
+    noise: float,
+    rng: np.random.Generator,
+    starts: tuple[int, ...] = STARTS,
+    slope: float = 0.004,
+) -> Traces:
     """``runs`` runs of every start, from a random loss, with normal residuals."""
     plans = [schedule(start) for start in starts for _ in range(runs)]
     losses = np.empty((len(plans), EPOCHS + 1))
     losses[:, 0] = 2 + rng.uniform(size=len(plans))
     for row, plan in zip(losses, plans, strict=True):
         for k, item in enumerate(positions(plan), start=1):
-            intercept, slope, retention = truth(item)
-            row[k] = intercept + slope * item.start + retention * row[k - 1] + noise * rng.normal()
+            intercept, of_start, retention = truth(item, slope)
+            row[k] = intercept + of_start * item.start + retention * row[k - 1] + noise * rng.normal()
     pairs = [pair for plan in plans for pair in (plan[0], *plan)]
     return Traces(
         run=np.repeat(np.arange(len(plans)).astype(str), EPOCHS + 1),

@@ -100,6 +100,17 @@ def test_an_unseen_plan_combines_every_first_stage_with_every_second(monkeypatch
     assert all(fewer.quantile(level) >= found.quantile(level) for level in np.linspace(0.05, 0.95, 19))
 
 
+def test_no_schedule_lends_more_runs_to_another_than_the_median_schedule() -> None:
+    """Stages of four epochs after the switch: 60 runs switched at 2, 15 at 3 and none later lend them."""
+    traces = drawn(60, 0.1, np.random.default_rng(5))
+    keep = [index for index in range(180) if index < 60 or index < 75 or index >= 165]
+    law = fit_affine(traces.select(keep))
+    found = final_atoms(law, schedule(4))  # ages to 4: starts 2 and 3; the median of 60 and 15 is 37.5
+    assert not found.together
+    assert found.donors == 15  # of the first stage: start 5 alone has four epochs of it
+    assert found.values.size == 15 * (38 + 15)
+
+
 def test_independent_residuals_have_the_moments_of_the_recursion(law: AffineLaw) -> None:
     plan = schedule(4)
     steps = [law.step(item) for item in positions(plan)]

@@ -16,8 +16,11 @@ stages together if there are at least `LEAST_TOGETHER`; the atoms of l(K) are th
 runs themselves, and the quantile is the order statistic of rank ceil((n + 1) omega), which holds for a next
 run with probability omega at least, whatever the law (exchangeability). Otherwise the donors of different
 stages are combined each with each. Donors of a stage trained it for long enough; those with the same
-predecessor are preferred if there are at least `LEAST_DONORS`. Where there would be more than `MOST_ATOMS`
-atoms, groups of neighbours are replaced by their greatest, which can only raise a quantile.
+predecessor are preferred if there are at least `LEAST_DONORS`. A plan that was never run resembles another
+*plan*, not another run: no schedule lends more runs than the median schedule among the donors (or than it
+takes to have `LEAST_DONORS` in all), the first in the order of the traces, lest the deviations of one plan
+stand for those of all. Where there would be more than `MOST_ATOMS` atoms, groups of neighbours are replaced
+by their greatest, which can only raise a quantile.
 
 *Guard.* Outside the support are a model on a cluster that was not trained after that predecessor; an age and
 switch epoch outside the convex hull of those seen with the model; and a mean loss that leaves the range of
@@ -25,6 +28,7 @@ the losses that a step was fitted to. Both evaluations refuse there.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -267,8 +271,23 @@ def _went_through(run: RunRecord, ahead: Sequence[Position]) -> bool:
 def _donors(law: AffineLaw, part: Sequence[Position]) -> list[RunRecord]:
     """The runs whose residuals can stand for those of a part of one stage."""
     able = [run for run in law.records if _place(run, part) is not None]
-    same = [run for run in able if part[-1].previous == _previous(run, part)]
-    return same if len(same) >= LEAST_DONORS else able
+    same = _balanced([run for run in able if part[-1].previous == _previous(run, part)])
+    return same if len(same) >= LEAST_DONORS else _balanced(able)
+
+
+def _balanced(donors: Sequence[RunRecord]) -> list[RunRecord]:
+    """Of every schedule at most as many runs as the median schedule has, or as it takes for enough."""
+    counts = Counter(run.positions for run in donors)
+    if not counts:
+        return []
+    most = max(math.ceil(np.median(list(counts.values()))), math.ceil(LEAST_DONORS / len(counts)))
+    taken: Counter[tuple[Position, ...]] = Counter()
+    chosen = []
+    for run in donors:
+        taken[run.positions] += 1
+        if taken[run.positions] <= most:
+            chosen.append(run)
+    return chosen
 
 
 def _previous(run: RunRecord, part: Sequence[Position]) -> tuple[str, str] | None:

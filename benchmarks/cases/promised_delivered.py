@@ -1,0 +1,125 @@
+"""Are promises on real runs kept? Promised against delivered frequency on runs and plans held out of the fit.
+
+The two main families of shipped traces, 600 runs each: order statistics of a plan's own runs, the affine law
+with residuals per run and independent, and the paper's law of independent increments beside them. Runs are
+dealt into 26 folds, so that each plan is fitted to 100 of its 104 runs: with fewer than 99 no order statistic
+covers .99. Plans are then held out whole, one by one (the three that have many runs) and in 12 folds (the
+others), and promises are made from the loss that a run has some epochs after the switch.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from depl.benchmarks.registry import Case, Goal
+from depl.instances.training.recorded import recorded_traces
+from depl.models.estimation.promises import Method, PromiseRow, Setting, promised_delivered
+
+_FAMILIES = ("digits-alexnet", "digits-mobilenet")
+_FOLDS, _PLAN_FOLDS, _DRAWS = 26, 12, 20_000
+_SMOKE_RUNS = 240
+_MIDDLE = (0.9, 0.95)
+
+Named = tuple[str, PromiseRow]
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    found: list[Named] = []
+    for family in _FAMILIES[:1] if smoke else _FAMILIES:
+        traces = recorded_traces(family)
+        if smoke:
+            traces = traces.select(np.arange(_SMOKE_RUNS))
+        for settings, folds in (((Setting.RUNS, Setting.KNOWN), _FOLDS), ((Setting.PLAN,), _PLAN_FOLDS)):
+            rows = promised_delivered(
+                traces, rng, 2 if smoke else folds, settings=settings, draws=500 if smoke else _DRAWS
+            )
+            found += [(family, row) for row in rows]
+    return {"held_out_runs": _judged(found), **_figures(found), "rows": [_told(*item) for item in found]}
+
+
+def _judged(found: list[Named]) -> int:
+    """Fewest held-out runs that the order statistic was judged on in a family, at .90."""
+    cells = _pooled(found, Setting.RUNS, Method.ORDER, (0.9,))
+    return min(runs for _, runs, _ in cells)
+
+
+def _figures(found: list[Named]) -> dict[str, float]:
+    def distance(setting: Setting, method: Method) -> float:
+        return _worst(_pooled(found, setting, method, _MIDDLE), abs)
+
+    def shortfall(others: bool) -> float:
+        rows = [item for item in found if (item[1].plan == "others") == others]
+        return _worst(_pooled(rows, Setting.PLAN, Method.PER_RUN, _MIDDLE), float)
+
+    order = _pooled(found, Setting.RUNS, Method.ORDER, (0.99,))
+    known = [
+        row.delivered
+        for _, row in found
+        if row.setting is Setting.KNOWN and row.method is Method.PAPER and row.level == 0.9
+    ]
+    return {
+        "order_distance": distance(Setting.RUNS, Method.ORDER),
+        "order_at_99": min((kept / runs for _, runs, kept in order if runs), default=float("nan")),
+        "per_run_distance": distance(Setting.RUNS, Method.PER_RUN),
+        "independent_residuals_distance": distance(Setting.RUNS, Method.INDEPENDENT),
+        "known_per_run_distance": distance(Setting.KNOWN, Method.PER_RUN),
+        "known_independent_residuals_distance": distance(Setting.KNOWN, Method.INDEPENDENT),
+        "unseen_plan_shortfall": shortfall(others=False),
+        "unseen_others_shortfall": shortfall(others=True),
+        "paper_distance": distance(Setting.RUNS, Method.PAPER),
+        "paper_known_least": float(np.nanmin(known)),
+    }
+
+
+def _pooled(
+    found: list[Named], setting: Setting, method: Method, levels: tuple[float, ...]
+) -> list[tuple[float, int, int]]:
+    """Level, judged and kept runs of every family and level, plans together."""
+    cells: dict[tuple[str, float], tuple[int, int]] = {}
+    for family, row in found:
+        if row.setting is setting and row.method is method and row.level in levels:
+            runs, kept = cells.get((family, row.level), (0, 0))
+            cells[family, row.level] = runs + row.runs, kept + row.kept
+    return [(level, runs, kept) for (_, level), (runs, kept) in cells.items()]
+
+
+def _worst(cells: list[tuple[float, int, int]], measure: Callable[[float], float]) -> float:
+    """Greatest of promised less delivered, or of its size; NaN where nothing was judged."""
+    return max((measure(level - kept / runs) for level, runs, kept in cells if runs), default=float("nan"))
+
+
+def _told(family: str, row: PromiseRow) -> dict[str, object]:
+    lower, upper = row.bounds
+    return {
+        "family": family,
+        "plan": row.plan,
+        "setting": row.setting.value,
+        "method": row.method.value,
+        "promised": row.level,
+        "delivered": row.delivered if row.runs else None,
+        "lower": lower,
+        "upper": upper,
+        "runs": row.runs,
+        "refused": row.refused,
+    }
+
+
+CASE = Case(
+    name="promised-delivered",
+    summary="Promised against delivered frequency on held-out runs and plans of the shipped digits families.",
+    goals=(
+        Goal("held_out_runs", "held-out runs per family", ">=", 300),
+        Goal("order_distance", "order statistic, farthest from .90 and .95 in a family", "<=", 0.03),
+        Goal("order_at_99", "order statistic, least delivered at .99", ">=", 0.97),
+        Goal("per_run_distance", "affine law, residuals per run, the same", "<=", 0.05),
+        Goal("independent_residuals_distance", "affine law, independent residuals, the same", "<=", 0.05),
+        Goal("known_per_run_distance", "per run, from a known loss", "<=", 0.05),
+        Goal("known_independent_residuals_distance", "independent residuals, from a known loss", "<=", 0.05),
+        Goal("unseen_plan_shortfall", "per run, plans held out: promised less delivered, worst", "<=", 0.05),
+        Goal("unseen_others_shortfall", "the same for plans of the design", "<=", 0.05),
+        Goal("paper_distance", "independent increments: they fail by at least", ">=", 0.04),
+        Goal("paper_known_least", "and deliver from a known loss instead of .90 at most", "<=", 0.6),
+    ),
+    run=_run,
+    seed=20261122,
+)
