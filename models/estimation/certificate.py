@@ -159,13 +159,13 @@ def certify(
         omega.
     confidence : float
         c, in [.5, 1).
-    chosen_by : names of runs, Traces or Instance
+    chosen_by : iterable of str, Traces or Instance
         The runs that were used to choose the plan; none of them may be in ``traces``. ``()`` for none.
     plan : Plan or Schedule, optional
         What the runs must have trained; by default the longest schedule among them.
     metric : str
         ``loss`` or ``error_rate``.
-    diverged : names of runs
+    diverged : iterable of str
         Those that diverged; they exceed, also where ``traces`` does not hold them.
 
     Raises
@@ -189,7 +189,7 @@ def certificate(
 
     Parameters
     ----------
-    losses : array of float, shape (runs,)
+    losses : array of float, one per run
         Final losses; infinite or NaN for runs that have none, which exceed.
 
     Raises
@@ -228,7 +228,7 @@ def quantile_bound(losses: ArrayLike, level: float, confidence: float = 0.95) ->
 
     Parameters
     ----------
-    losses : array of float, shape (runs,)
+    losses : array of float, one per run
         Of independent runs; NaN counts as infinite.
 
     Raises
@@ -248,7 +248,7 @@ def conformal_bound(losses: ArrayLike, level: float) -> QuantileBound:
 
     Parameters
     ----------
-    losses : array of float, shape (runs,)
+    losses : array of float, one per run
         Of runs that are exchangeable with the next one; NaN counts as infinite.
 
     Raises

@@ -52,7 +52,7 @@ class HeldOut:
     ----------
     runs : tuple of str
         Names, those that the traces do not hold last.
-    losses : float array (runs,)
+    losses : float array, one per run
         l(K) in the metric chosen; infinite for runs that stopped early or diverged [loss].
     schedule : Schedule
         Model and cluster of every epoch of the plan.
@@ -78,14 +78,14 @@ def held_out(
 
     Parameters
     ----------
-    chosen_by : names of runs, Traces or Instance
+    chosen_by : iterable of str, Traces or Instance
         The runs that were used to choose the plan; ``()`` says that none were. An instance names them if it
         was made with `fitted_from`.
     plan : Plan or Schedule, optional
         What every run must have trained; by default the longest schedule in ``traces``.
     metric : str
         ``loss`` or ``error_rate``.
-    diverged : names of runs
+    diverged : iterable of str
         Those that diverged, whether ``traces`` holds them or not.
 
     Raises
