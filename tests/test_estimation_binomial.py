@@ -5,7 +5,7 @@ from itertools import product
 from math import comb
 
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.binomial import (
@@ -73,7 +73,10 @@ def test_sample_sizes_are_those_of_a_search_in_rational_numbers(level: float, co
 
 
 def test_ties_between_tail_and_risk_are_decided_exactly() -> None:
-    # 1 - .9 is 0.09999999999999998 in floating point, and .9**1 is not 1 - it
+    # one run at a violation of .95: its tail is .05 exactly, but 0.05000000000000004 in floating point
+    assert special.bdtr(0, 1, 0.95) > 0.05
+    assert certifies(0, 1, 0.05, 0.95)
+    assert refutes(1, 1, 0.95, 0.95)
     assert certifies(0, 1, 0.1, 0.9)
     assert certifies(0, 2, 0.5, 0.75)
     assert not certifies(0, 2, 0.5, 0.7500000001)
