@@ -118,4 +118,8 @@ def test_an_instance_and_several_files_may_have_chosen_the_plan(ask, written, ti
 def test_a_share_of_exceedances_beyond_the_promise_is_told(ask, written) -> None:
     text = ask("certify", written("f.csv", 20, 3, "f"), "--target", 1.5, "--omega", 0.9)[1]
     assert "too few to tell" in text
-    assert "as often as here is too often for any sample" in text
+    assert "as often as here is too often for a sample of any practical size" in text
+    # .05 is above 1 / 20 in floating point, 1 - .95 even farther
+    code, text, _ = ask("certify", written("g.csv", 20, 1, "g"), "--target", 1.5, "--omega", 0.95)
+    assert code == 3
+    assert "93 runs if no more than 1 exceed; as often as here is too often" in text

@@ -3,6 +3,7 @@
 import argparse
 import math
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from depl.commands.answer import Answer, ExitCode, as_json
@@ -13,6 +14,7 @@ from depl.models.estimation.binomial import design
 from depl.models.estimation.certificate import Certificate, QuantileBound, Verdict, certificate
 from depl.models.estimation.combinations import schedule_label
 from depl.models.estimation.held_out import ChosenBy, HeldOut, held_out
+from depl.models.risk.discrete import decimal
 from depl.models.traces.table import TARGETS
 from depl.models.wording import counted, interval, number, rounded_down, rounded_up
 
@@ -95,8 +97,8 @@ def _text(options: argparse.Namespace, judges: HeldOut, found: Certificate) -> s
         ("delivered", f"at least {kept} with confidence {confidence}; from both sides {ends}"),
         (
             "by chance",
-            f"so few have probability {number(found.p_value, _DIGITS)} if the promise is just broken, "
-            f"so many {number(found.refuting_p_value, _DIGITS)} if it is just kept",
+            f"so few or fewer have probability {number(found.p_value, _DIGITS)} if the promise is just broken, "
+            f"so many or more {number(found.refuting_p_value, _DIGITS)} if it is just kept",
         ),
         ("quantile", _bound(found.quantile, found.runs, f"the {level}-quantile", f"confidence {confidence}")),
         (
@@ -134,12 +136,12 @@ def _needed(found: Certificate) -> str:
         f"a new sample, its size fixed before it is drawn: {counted(found.needed, 'run')} if no more than "
         f"{found.exceedances} exceed"
     )
-    share = found.exceedances / found.runs
-    likely = design(found.level, found.confidence, share) if share < 1 - found.level else None
+    share, promised = Fraction(found.exceedances, found.runs), 1 - decimal(found.level)
+    likely = design(found.level, found.confidence, float(share)) if share < promised else None
     if likely is not None:
         text += f"; {likely.runs} to certify nine times in ten if they exceed as often as here"
     elif found.exceedances:
-        text += "; as often as here is too often for any sample"
+        text += "; as often as here is too often for a sample of any practical size"
     return f"{text}. To add runs until it is certified proves nothing"
 
 
