@@ -108,29 +108,52 @@ def test_on_real_runs_order_statistics_deliver_within_three_hundredths(family: s
     assert found[Setting.RUNS, Method.ORDER, 0.99][2] / 312 >= 0.97
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_on_real_runs_affine_laws_deliver_within_five_hundredths_and_independent_increments_do_not(
-    family: str,
-) -> None:
+@pytest.fixture(scope="module", params=FAMILIES)
+def real(request: pytest.FixtureRequest) -> tuple[str, list[PromiseRow]]:
+    """The three plans of a family that have many runs, judged at .90 and .95 in three folds."""
     rows = promised_delivered(
-        recorded_traces(family),
+        recorded_traces(request.param),
         np.random.default_rng(6),
         folds=3,
         levels=(0.9, 0.95),
         settings=[Setting.RUNS, Setting.KNOWN],
         draws=4000,
     )
-    found = by_cell(rows)
-    for level in (0.9, 0.95):
-        for method in (Method.PER_RUN, Method.INDEPENDENT):
-            for setting in (Setting.RUNS, Setting.KNOWN):
-                runs, refused, kept = found[setting, method, level]
-                assert (runs, refused) == (312, 0)
-                assert abs(kept / runs - level) <= 0.05
-        runs, _, kept = found[Setting.RUNS, Method.PAPER, level]
-        assert kept == runs  # far too pessimistic from the start
-    known = [row.delivered for row in rows if row.setting is Setting.KNOWN and row.method is Method.PAPER]
-    assert min(known) < 0.6  # and unsafe from a known loss
+    return request.param, list(rows)
+
+
+def test_on_real_runs_residuals_per_run_deliver_within_five_hundredths_in_every_plan(
+    real: tuple[str, list[PromiseRow]],
+) -> None:
+    rows = [row for row in real[1] if row.method is Method.PER_RUN]
+    assert len(rows) == 3 * 2 * 2
+    for row in rows:
+        assert (row.runs, row.refused) == (104, 0)
+        assert abs(row.delivered - row.level) <= 0.05, row
+
+
+def test_independent_residuals_do_too_except_where_runs_share_a_factor(
+    real: tuple[str, list[PromiseRow]],
+) -> None:
+    """MobileNet pruned by .9: the variance ratio of its stages is 2, and .77 is delivered instead of .90."""
+    family, rows = real
+    judged = [row for row in rows if row.method is Method.INDEPENDENT]
+    assert len(judged) == 3 * 2 * 2
+    for row in judged:
+        if family == "digits-alexnet":
+            assert abs(row.delivered - row.level) <= 0.05, row
+        elif "pruned-90" not in row.plan:
+            assert row.delivered >= row.level - 0.05, row  # up to .08 too cautious
+        elif row.setting is Setting.RUNS:
+            assert row.bounds[1] < row.level, row
+
+
+def test_independent_increments_are_too_pessimistic_at_first_and_unsafe_from_a_known_loss(
+    real: tuple[str, list[PromiseRow]],
+) -> None:
+    rows = [row for row in real[1] if row.method is Method.PAPER]
+    assert {row.delivered for row in rows if row.setting is Setting.RUNS} == {1.0}
+    assert min(row.delivered for row in rows if row.setting is Setting.KNOWN) < 0.6
 
 
 def test_bad_requests_are_refused() -> None:

@@ -43,8 +43,8 @@ from depl.models.laws import Empirical, FloatArray
 from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule
 
-LEAST_TOGETHER = 30
-"""Fewest runs of the whole schedule that make up its law alone."""
+LEAST_TOGETHER = 19
+"""Fewest runs of the whole schedule that make up its law alone: just enough for the level .95."""
 
 LEAST_DONORS = 20
 """Fewest donors with the right predecessor, below which all predecessors do."""
