@@ -40,7 +40,7 @@ from depl.models.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.affine import AffineLaw, Position, RunRecord, positions, told
 from depl.models.laws import Empirical, FloatArray
-from depl.models.risk.discrete import decimal
+from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
 from depl.models.traces.table import Schedule
 
 LEAST_TOGETHER = 19
@@ -95,8 +95,13 @@ class FinalAtoms:
         return order_statistic(self.values, level, next_run=self.together)
 
     def violation(self, maximum_loss: float) -> float:
-        """Share of the atoms above ``maximum_loss``."""
-        return float(np.mean(self.values > maximum_loss))
+        """P(l(K) > maximum_loss), at most 1 - level if and only if the quantile of the level meets it.
+
+        Of n runs that stay together, x of them above, it is (x + 1) / (n + 1), never 0; of combined donors
+        the share of the atoms above. An atom at most 1e-9 above counts as met.
+        """
+        above = int(np.count_nonzero(self.values > maximum_loss + float(ATOM_TOLERANCE)))
+        return (above + int(self.together)) / (len(self.values) + int(self.together))
 
 
 def order_statistic(values: FloatArray, level: float, *, next_run: bool = True) -> float:

@@ -6,7 +6,8 @@ probability omega. Runs held out of the fit tell how often it was not. Three set
 *Held-out runs*: the runs of every schedule are dealt into folds at random; each fold is judged by the laws of
 all others. *Unseen plan*: all runs of one schedule are held out, and the laws must put the plan together from
 others; schedules with few runs are dealt into folds whole. *Known loss*: folds as first, but the promise is
-made `KNOWN_AGE` epochs after the last switch, from the loss of the very run at that epoch.
+made `KNOWN_AGE` epochs after the last switch, from the loss of the very run at that epoch (whether the plan
+lies within the support is asked for the median of these losses).
 
 Four methods: the order statistic of the plan's own runs, the affine law with residuals per run and
 independent (`depl.models.estimation.affine_prediction`), and the paper's law of independent improvements and
