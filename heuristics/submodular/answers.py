@@ -39,7 +39,7 @@ class Minimum:
         Why the set is optimal, or that it is not known to be.
     status : Submodularity
         What is known of the function.
-    certificate : Certificate or None
+    certificate : object or None
         The base behind ``lower_bound``, if there is one. It bounds only submodular functions.
     iterations : int
         Steps of the method; sets tried by enumeration.
@@ -82,7 +82,7 @@ def concluded(
         f.
     subset : frozenset of int
         The best set found.
-    certificate : Certificate
+    certificate : object
         For the lower bound; checked here, from the function itself.
     iterations : int
         Steps of the method.
