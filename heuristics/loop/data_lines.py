@@ -41,7 +41,7 @@ def corner_lines(
     Returns
     -------
     work, transfers : ndarray
-        Shape (J, 2 I), J corners; lines that are used nowhere have none.
+        Shape (J, 2 I), a corner for every rate of `exchange_rates`; an unused line has that of the last one.
     """
     first = _whole_lines(volumes, work, ends)
     if not transfers.any():

@@ -47,7 +47,7 @@ class Frontier:
     low, high : ndarray
         Least and greatest h in the interval of the entry, shape (O,).
     work : ndarray
-        Least W, shape (M, O) [resource x time]. That of other models is in proportion to that of the first.
+        Least W, shape (M, O) [resource x time].
     least_work : ndarray
         The least of it in the interval of the entry, shape (M, O) [resource x time].
     clusters : ndarray of int
@@ -58,6 +58,12 @@ class Frontier:
         W over its least, shape (R, O).
     charges : ndarray
         F~ / K_max, shape (R, O) [cost].
+    nodes, price, capacity : ndarray
+        Of the cluster of every row, the price for all nodes, shape (R,) [1], [cost / resource], [resource].
+    communication : ndarray
+        Shape (R, M) [time].
+    deadline : float
+        tau with its tolerance, infinite without one [time].
     """
 
     volumes: FloatArray
@@ -118,7 +124,7 @@ class Frontier:
         in_intervals: bool,
     ) -> "Frontier":
         least = rows.work.min(axis=0)
-        _, shares = _work_of_data(instance)
+        _, shares = work_of_data(instance)
         sizes = np.array([model.size for model in instance.models])
         places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
         return cls(
@@ -197,7 +203,7 @@ class _OfClusters:
         cls, instance: Instance, of_costs: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
     ) -> "_OfClusters":
         """Clusters to which all data cost the same are looked at once."""
-        work, _ = _work_of_data(instance)
+        work, _ = work_of_data(instance)
         costs, which = np.unique(transfer_costs(instance), axis=0, return_inverse=True)
         found = [of_costs(work, row) for row in costs]
         rates = [exchange_rates(work, row) for row in costs]
@@ -220,16 +226,11 @@ def transfer_costs(instance: Instance) -> FloatArray:
     return costs
 
 
-def work_of_data(instance: Instance) -> FloatArray:
-    """Work of every dataset alone for the most demanding model, shape (D,) [resource x time].
+def work_of_data(instance: Instance) -> tuple[FloatArray, FloatArray]:
+    """Work of every dataset alone for the most demanding model, and the share of it that each model asks for.
 
-    That of a set is their sum, and that of other models is in proportion.
+    That of a set is the sum of its datasets. Shapes (D,) [resource x time] and (M,).
     """
-    return _work_of_data(instance)[0]
-
-
-def _work_of_data(instance: Instance) -> tuple[FloatArray, FloatArray]:
-    """That, and the share of it that every model asks for, shape (M,)."""
     names = [item.name for item in instance.datasets]
     totals = np.array([compute(instance, 1, model.name, frozenset(names)) for model in instance.models])
     most = instance.models[int(np.argmax(totals))].name

@@ -36,7 +36,7 @@ from depl.heuristics.loop.requirement import (
     fall_of,
     largest_variance,
 )
-from depl.heuristics.loop.sites import DataFactors, Site, Sites, listed_sites, may_be_listed
+from depl.heuristics.loop.sites import DataFactors, Site, Sites, listed_sites
 from depl.models.epochs import FinalLoss
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import Plan
@@ -146,16 +146,15 @@ class _Loop:
             return
         limit, dearest = instance.target.maximum_time, self.bound.dearest
         guess = self._first_guess()
-        if may_be_listed(instance):
+        if (outlook := self.bound.outlook) is None:
             sites = listed_sites(instance)
         else:
-            outlook = Outlook(instance, self.learning, self.factors)
             self.start = self._calibrated_on(outlook, guess)
             sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
         self.dual = Dual(self.learning, self.sites, limit, dearest)
         self.data = DataStage(self.sites, self.dual, epochs, guess)
-        if may_be_listed(instance):
+        if outlook is None:
             self.start = start_prices(self.dual, self.data.everything(), guess)
         self.build_seconds = time.perf_counter() - started
 

@@ -197,11 +197,11 @@ class ModelStage:
         low, high, step = 0.0, math.inf, _DEARER
         for _ in range(_PRICES):
             path = self._lightest(problem, multiplier)
-            if path is None or self.limits.expired():
+            if path is None:
                 break
             cost = problem.cost(path.models)
             best = min(best, (cost, path.models))
-            if (cost < math.inf and low == 0) or high <= low * _ALIKE:
+            if (cost < math.inf and low == 0) or high <= low * _ALIKE or self.limits.expired():
                 break
             low, high = (low, multiplier) if cost < math.inf else (multiplier or _low_price(problem), high)
             multiplier = low * step if high == math.inf else math.sqrt(low * high)
