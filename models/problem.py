@@ -31,6 +31,7 @@ from depl.models.learning import (
     TableDataLaw,
     TabledImprovement,
 )
+from depl.models.memory.document import TracedLaw
 from depl.models.structure import Checked, Name, decode_document, encode_document, require_unique
 
 SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
@@ -180,6 +181,10 @@ class Instance(Checked, frozen=True, kw_only=True):
     data_law: Annotated[DataLaw, Meta(description="absent: learning does not depend on the data")] | None = (
         None
     )
+    traced_law: (
+        Annotated[TracedLaw, Meta(description="law of the loss with memory, instead of those of models")]
+        | None
+    ) = None
     description: str = ""
     provenance: tuple[Provenance, ...] = ()
 
@@ -193,6 +198,8 @@ class Instance(Checked, frozen=True, kw_only=True):
         self._validate_data_law()
         if self.target.initial_model is not None:
             _require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
+        if self.traced_law is not None:
+            self._validate_traced_law(self.traced_law)
         self._refuse_free_time()
 
     @functools.cached_property
@@ -380,6 +387,25 @@ class Instance(Checked, frozen=True, kw_only=True):
                         f"{sorted(subset - {name})}; more data may not need more epochs",
                         ".data_law.subsets",
                     )
+
+    def _validate_traced_law(self, law: TracedLaw) -> None:
+        """Traces know models and clusters, not what other data or another start would have done."""
+        rows = [(f".steps[{index}]", row.model, row.cluster) for index, row in enumerate(law.steps)]
+        rows += [(f".jumps[{index}]", row.model, row.cluster) for index, row in enumerate(law.jumps)]
+        for path, model, cluster in rows:
+            _require_known(model, self._models_by_name, f".traced_law{path}.model")
+            _require_known(cluster, self._clusters_by_name, f".traced_law{path}.cluster")
+        for path, given in (
+            (".data_law", self.data_law is not None),
+            (".target.initial_model", self.target.initial_model is not None),
+            (".datasets", len(self.datasets) > 1),
+        ):
+            if given:
+                raise InvalidInputError(
+                    "a traced law holds for the data and the start of its runs; give one dataset, no data "
+                    "law and no initial model",
+                    path,
+                )
 
     def _refuse_free_time(self) -> None:
         if self.target.maximum_time is not None or self.target.round_deadline is not None:

@@ -5,14 +5,9 @@ import pytest
 
 from depl.models.epochs import compose
 from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.estimation.affine import (
-    FEWEST,
-    LARGEST_RETENTION,
-    Position,
-    constrained_step,
-    fit_affine,
-    positions,
-)
+from depl.models.estimation.affine import FEWEST, constrained_step, fit_affine
+from depl.models.memory.law import LARGEST_RETENTION, Position, positions
+from depl.models.memory.prediction import independent_step
 from depl.models.traces.table import Schedule, Traces
 
 FULL, CUT = ("full", "edge"), ("cut", "far")
@@ -164,8 +159,9 @@ def test_records_hold_the_residuals_of_their_own_run() -> None:
 
 def test_a_step_is_the_step_that_evaluators_consume() -> None:
     law = fit_affine(drawn(20, 0.1, np.random.default_rng(7)))
-    step = law.step(Position(CUT, FULL, 2, 3))
-    consumed = compose(1.3, [step.loss_step(3)])
+    place = Position(CUT, FULL, 2, 3)
+    step = law.step(place)
+    consumed = compose(1.3, [independent_step(law, place)])
     assert consumed.constant == pytest.approx(step.shift(3) + step.retention * 1.3)
     assert consumed.mean() == pytest.approx(consumed.constant, abs=1e-12)
     assert consumed.variance() == pytest.approx(step.residuals.var())

@@ -10,7 +10,7 @@ made `KNOWN_AGE` epochs after the last switch, from the loss of the very run at 
 lies within the support is asked for the median of these losses).
 
 Four methods: the order statistic of the plan's own runs, the affine law with residuals per run and
-independent (`depl.models.estimation.affine_prediction`), and the paper's law of independent improvements and
+independent (`depl.models.memory.prediction`), and the paper's law of independent improvements and
 jumps, with curves from `depl.models.estimation.fit` and the observed ratios and jumps as its noise. Quantiles
 of the two independent laws are order statistics of draws.
 
@@ -35,12 +35,13 @@ from numpy.typing import NDArray
 
 from depl.models.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.estimation.affine import AffineLaw, fit_affine, positions
-from depl.models.estimation.affine_prediction import Known, final_atoms, final_loss, order_statistic
+from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.binomial import clopper_pearson
 from depl.models.estimation.combinations import fit_traces, schedule_label
 from depl.models.estimation.curve import Curve
 from depl.models.laws import Empirical, FloatArray
+from depl.models.memory.law import AffineLaw, positions
+from depl.models.memory.prediction import Known, final_atoms, final_loss, order_statistic
 from depl.models.risk.oracles import sample_final_loss
 from depl.models.traces.table import Schedule, Traces
 

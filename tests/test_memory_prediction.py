@@ -9,9 +9,10 @@ import pytest
 
 from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.estimation import affine_prediction
-from depl.models.estimation.affine import AffineLaw, fit_affine, positions
-from depl.models.estimation.affine_prediction import (
+from depl.models.estimation.affine import fit_affine
+from depl.models.memory import prediction
+from depl.models.memory.law import AffineLaw, positions
+from depl.models.memory.prediction import (
     Known,
     final_atoms,
     final_loss,
@@ -93,7 +94,7 @@ def test_an_unseen_plan_combines_every_first_stage_with_every_second(monkeypatch
     assert found.values == pytest.approx(np.sort(brute), abs=1e-12)
     assert found.quantile(0.9) == found.values[64]  # the 65th of 72
 
-    monkeypatch.setattr(affine_prediction, "MOST_ATOMS", 10)
+    monkeypatch.setattr(prediction, "MOST_ATOMS", 10)
     fewer = final_atoms(law, plan)
     assert fewer.values.size == 9
     assert fewer.values == pytest.approx(found.values[7::8])  # the greatest of every eight

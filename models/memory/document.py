@@ -1,0 +1,224 @@
+"""The affine law as part of an instance file: its coefficients, and the runs that lend the residuals.
+
+Everything else follows from these (`depl.models.memory.law`): residuals are what the coefficients leave of
+the losses of the runs, and the support is where the runs have been.
+"""
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.memory.law import (
+    LARGEST_RETENTION,
+    AffineLaw,
+    AffineStep,
+    Coefficients,
+    Position,
+    Trained,
+    assembled,
+    positions,
+)
+from depl.models.structure import Checked, Name, require_unique
+
+Residuals = Literal["per_run", "independent"]
+
+Retention = Annotated[float, Meta(ge=0, le=LARGEST_RETENTION, description="what stays of l(k-1)")]
+Age = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
+class Stage(Checked, frozen=True, kw_only=True):
+    """Consecutive epochs of one model on one cluster."""
+
+    model: Name
+    cluster: Name
+    epochs: Age
+
+    @property
+    def trained(self) -> Trained:
+        """Model and cluster."""
+        return self.model, self.cluster
+
+
+class RecordedRun(Checked, frozen=True, kw_only=True):
+    """One run of the traces."""
+
+    stages: Annotated[tuple[Stage, ...], Meta(min_length=1)]
+    losses: Annotated[tuple[float, ...], Meta(min_length=2, description="l(0), ..., l(K) [loss]")]
+
+    def validate(self) -> None:
+        """Require one loss per epoch and one before them."""
+        epochs = sum(stage.epochs for stage in self.stages)
+        if len(self.losses) != epochs + 1:
+            raise InvalidInputError(
+                f"has {len(self.losses)} entries for {epochs} epochs; give l(0) and one loss per epoch",
+                ".losses",
+            )
+        for index in range(1, len(self.stages)):
+            if self.stages[index].trained == self.stages[index - 1].trained:
+                raise InvalidInputError("goes on with the stage before; join the two", f".stages[{index}]")
+
+    @cached_property
+    def positions(self) -> tuple[Position, ...]:
+        """Where its epochs stand."""
+        return positions(tuple(stage.trained for stage in self.stages for _ in range(stage.epochs)))
+
+
+class FittedStep(Checked, frozen=True, kw_only=True):
+    """l(k) = intercept + start_slope * s + retention * l(k-1) + e, age epochs since the model took over."""
+
+    model: Name
+    cluster: Name
+    age: Age
+    intercept: Annotated[float, Meta(description="a [loss]")]
+    retention: Retention
+    start_slope: Annotated[float, Meta(description="b [loss / epoch], times the epochs s before")] = 0.0
+    first: Annotated[bool, Meta(description="of a first stage, which nothing came before")] = False
+    ages: Annotated[tuple[Age, Age], Meta(description="pooled for it; its own alone unless given")] | None = (
+        None
+    )
+
+    def validate(self) -> None:
+        """Age 1 is that of a jump unless the stage is the first; the pool is a range."""
+        if self.age == 1 and not self.first:
+            raise InvalidInputError("the first epoch of a later stage is a jump; list it there", ".age")
+        if self.ages is not None and self.ages[0] > self.ages[1]:
+            raise InvalidInputError("give the least age and then the greatest", ".ages")
+
+    @property
+    def key(self) -> tuple[Trained, bool, int]:
+        """As `depl.models.memory.law.AffineLaw.steps` are found."""
+        return (self.model, self.cluster), self.first, self.age
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """What the law needs."""
+        ages = self.ages or (self.age, self.age)
+        return Coefficients(self.intercept, self.start_slope, self.retention, ages)
+
+
+class FittedJump(Checked, frozen=True, kw_only=True):
+    """The same for the first epoch of a model after another, or on another cluster."""
+
+    previous_model: Name
+    previous_cluster: Name
+    model: Name
+    cluster: Name
+    intercept: Annotated[float, Meta(description="a [loss]")]
+    retention: Retention
+    start_slope: Annotated[float, Meta(description="b [loss / epoch], times the epochs s before")] = 0.0
+    pooled: Annotated[bool, Meta(description="with the jumps from all other predecessors")] = False
+
+    def validate(self) -> None:
+        """Refuse a jump to where it comes from."""
+        if (self.previous_model, self.previous_cluster) == (self.model, self.cluster):
+            raise InvalidInputError("a model on its own cluster makes no jump; remove the row", "")
+
+    @property
+    def key(self) -> tuple[Trained, Trained]:
+        """As `depl.models.memory.law.AffineLaw.jumps` are found."""
+        return (self.previous_model, self.previous_cluster), (self.model, self.cluster)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """What the law needs."""
+        return Coefficients(self.intercept, self.start_slope, self.retention, (1, 1), self.pooled)
+
+
+class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affine"):
+    """The affine law of the loss, fitted to traces; replaces improvements and switches.
+
+    Attributes
+    ----------
+    runs : tuple of RecordedRun
+        What was fitted to.
+    steps : tuple of FittedStep
+    jumps : tuple of FittedJump
+    residuals : "per_run" or "independent"
+        Whether a run lends its residuals of a whole stage (of the whole plan, where enough runs went through
+        it), or every epoch draws one of its own.
+    unseen_loss : float or None
+        Where whole runs are lent: the loss of one more run, unlike all that were seen [loss].
+    deviations : tuple of float
+        By how much plans that were never run ended off the law, all equally likely; added to the final loss
+        of plans that too few runs went through [loss].
+    """
+
+    runs: Annotated[tuple[RecordedRun, ...], Meta(min_length=1)]
+    steps: Annotated[tuple[FittedStep, ...], Meta(min_length=1)]
+    jumps: tuple[FittedJump, ...] = ()
+    residuals: Residuals = "per_run"
+    unseen_loss: float | None = None
+    deviations: tuple[float, ...] = ()
+
+    def validate(self) -> None:
+        """Require one law per epoch, each with runs that lend residuals."""
+        require_unique([item.key for item in self.steps], ".steps")
+        require_unique([item.key for item in self.jumps], ".jumps")
+        try:
+            self.law  # noqa: B018 - says whether it can be put together
+        except NotCoveredError as error:
+            raise InvalidInputError(str(error), ".steps") from error
+
+    @cached_property
+    def law(self) -> AffineLaw:
+        """The law with its residuals."""
+        return assembled(
+            {item.key: item.coefficients for item in self.steps},
+            {item.key: item.coefficients for item in self.jumps},
+            [run.positions for run in self.runs],
+            [np.array(run.losses) for run in self.runs],
+        )
+
+
+def traced_law(
+    law: AffineLaw,
+    residuals: Residuals = "per_run",
+    unseen_loss: float | None = None,
+    deviations: tuple[float, ...] = (),
+) -> TracedLaw:
+    """A fitted law as part of an instance; see `TracedLaw` for the arguments."""
+    return TracedLaw(
+        runs=tuple(
+            RecordedRun(stages=_stages(run.positions), losses=tuple(run.losses.tolist()))
+            for run in law.records
+        ),
+        steps=tuple(_step(*key, step) for key, step in sorted(law.steps.items())),
+        jumps=tuple(_jump(*key, step) for key, step in sorted(law.jumps.items())),
+        residuals=residuals,
+        unseen_loss=unseen_loss,
+        deviations=deviations,
+    )
+
+
+def _stages(places: tuple[Position, ...]) -> tuple[Stage, ...]:
+    ends = [item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1]
+    return tuple(Stage(model=item.trained[0], cluster=item.trained[1], epochs=item.age) for item in ends)
+
+
+def _step(trained: Trained, first: bool, age: int, step: AffineStep) -> FittedStep:
+    return FittedStep(
+        model=trained[0],
+        cluster=trained[1],
+        first=first,
+        age=age,
+        ages=None if step.ages == (age, age) else step.ages,
+        intercept=step.intercept,
+        start_slope=step.start_slope,
+        retention=step.retention,
+    )
+
+
+def _jump(previous: Trained, trained: Trained, step: AffineStep) -> FittedJump:
+    return FittedJump(
+        previous_model=previous[0],
+        previous_cluster=previous[1],
+        model=trained[0],
+        cluster=trained[1],
+        intercept=step.intercept,
+        start_slope=step.start_slope,
+        retention=step.retention,
+        pooled=step.coefficients.pooled,
+    )
