@@ -62,6 +62,16 @@ def test_schedules_that_begin_alike_give_the_same_losses_as_long_as_they_are_ali
     assert long.loss[5] != other.loss[5]
 
 
+def test_who_watches_sees_what_shorter_runs_end_with_and_changes_nothing():
+    seen = {}
+    schedule = [HALF] * 3 + [MORE] * 2
+    run = train_run(TASK, schedule, FAMILY.generator(0), lambda epoch, given: seen.update({epoch: given}))
+    assert list(seen) == [1, 2, 3, 4, 5]
+    assert same(run, trained(schedule))
+    for epoch, probabilities in seen.items():
+        assert np.array_equal(probabilities, trained(schedule[:epoch]).probabilities)
+
+
 def test_a_lower_factor_lets_pruned_weights_move_again():
     run = trained([Epoch(0.9, "edge")] * 2 + [Epoch(0.25, "edge")] * 8)
     assert run.start_loss[3] == run.loss[2]  # the weights that come back are zero

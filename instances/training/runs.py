@@ -9,7 +9,7 @@ the same bits, whatever else is trained beside it. Linear algebra is kept to one
 
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -27,6 +27,9 @@ from depl.models.traces.table import Traces
 DECIMALS = 5
 """Losses and error rates are kept to so many decimals."""
 _MODEL = re.compile(r"pruned-(\d{1,2})")
+
+Watcher = Callable[[int, Numbers], None]
+"""Told the number of an epoch and, after it, the probabilities by class, answer and held-out example."""
 
 
 class Epoch(NamedTuple):
@@ -104,7 +107,9 @@ def pruning_factor(model: str) -> float:
     return int(match[1]) / 100
 
 
-def train_run(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator) -> Run:
+def train_run(
+    task: Task, schedule: Sequence[Epoch], rng: np.random.Generator, watch: Watcher | None = None
+) -> Run:
     """Train one run.
 
     Parameters
@@ -114,6 +119,8 @@ def train_run(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator) -
     rng : Generator
         Draws the first weights, which client has which examples, and the order of the examples. Schedules
         that begin alike give the same losses from the same generator as long as they are alike.
+    watch : callable, optional
+        Called after every epoch, with its number from 1 and the probabilities then.
 
     Raises
     ------
@@ -123,7 +130,7 @@ def train_run(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator) -
     """
     _require_schedule(task, schedule)
     with _one_thread():
-        return _train(task, schedule, rng)
+        return _train(task, schedule, rng, watch)
 
 
 def as_traces(names: Sequence[str], schedules: Sequence[Sequence[Epoch]], runs: Sequence[Run]) -> Traces:
@@ -144,7 +151,7 @@ def as_traces(names: Sequence[str], schedules: Sequence[Sequence[Epoch]], runs: 
     )
 
 
-def _train(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator) -> Run:
+def _train(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator, watch: Watcher | None) -> Run:
     train = task.material.train
     dealt = share_out(train.groups, [task.clients] * len(task.clusters), task.concentration, rng)
     clients: dict[str, Clients] = dict(zip(task.clusters, dealt, strict=True))
@@ -161,6 +168,8 @@ def _train(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator) -> R
         )
         evaluation = _evaluate(task, weights)
         after[:, k] = evaluation[:2]
+        if watch is not None:
+            watch(k, evaluation.probabilities)
     return Run(after[0], after[1], before[0], before[1], evaluation.probabilities)
 
 

@@ -1,0 +1,193 @@
+"""Prediction sets: closed forms, all splits against their enumeration, coverage by simulation, refusals."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.prediction_sets import (
+    Score,
+    class_scores,
+    mean_prediction_sets,
+    prediction_sets,
+)
+
+FIGURES = ("coverage", "size", "empty", "single")
+
+
+def drawn(examples, classes=3, seed=0, decimals=None):
+    """Random distributions and labels; few decimals make ties."""
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.ones(classes), examples).T
+    if decimals is not None:
+        table = np.round(table, decimals)
+        table[-1] = 1 - table[:-1].sum(axis=0)
+        table = np.abs(table)
+    return table, rng.integers(0, classes, examples)
+
+
+def test_the_label_score_is_what_the_class_lacks_to_one():
+    assert class_scores([[0.7, 0.25], [0.3, 0.75]]).tolist() == [
+        pytest.approx([0.3, 0.75]),
+        pytest.approx([0.7, 0.25]),
+    ]
+
+
+def test_the_cumulative_score_is_the_probability_of_likelier_classes_and_ties_are_none():
+    table = np.array([[0.5, 0.4, 0.2], [0.3, 0.4, 0.2], [0.2, 0.2, 0.6]])
+    found = class_scores(table, Score.CUMULATIVE)
+    assert found == pytest.approx(np.array([[0, 0, 0.6], [0.5, 0, 0.6], [0.8, 0.8, 0]]))
+
+
+def test_one_split_by_hand():
+    probabilities = [[0.9, 0.6, 0.2, 0.5, 0.1, 0.65], [0.1, 0.4, 0.8, 0.5, 0.9, 0.35]]
+    labels = [0, 0, 1, 0, 0, 0]
+    found = prediction_sets(class_scores(probabilities), labels, 0.5, [0, 1, 2])
+    # Scores .1, .4, .2 of three; rank ceil(4 / 2) = 2, threshold .2; sets {}, {1}, {}, none with its label.
+    assert (found.calibration, found.rank) == (3, 2)
+    assert (found.coverage, found.size, found.empty, found.single) == pytest.approx((0, 1 / 3, 2 / 3, 1 / 3))
+    wider = prediction_sets(class_scores(probabilities), labels, 0.75, [0, 1, 2])
+    # Rank 3, threshold .4: {}, {1}, {0}.
+    assert (wider.rank, wider.size, wider.coverage) == (3, pytest.approx(2 / 3), pytest.approx(1 / 3))
+
+
+@pytest.mark.parametrize("score", Score)
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize(("calibration", "level"), [(1, 0.5), (4, 0.6), (4, 0.8), (6, 0.3), (3, 0.9)])
+def test_the_mean_over_all_splits_is_their_enumeration(score, decimals, calibration, level):
+    table, labels = drawn(7, seed=5, decimals=decimals)
+    scores = class_scores(table, score)
+    found = mean_prediction_sets(scores, labels, level, calibration)
+    splits = [
+        prediction_sets(scores, labels, level, list(chosen)) for chosen in combinations(range(7), calibration)
+    ]
+    assert found.rank == splits[0].rank
+    for name in FIGURES:
+        assert getattr(found, name) == pytest.approx(np.mean([getattr(one, name) for one in splits]))
+
+
+@pytest.mark.parametrize("score", Score)
+def test_the_mean_over_all_splits_is_where_repeated_splits_go(score):
+    table, labels = drawn(60, classes=5, seed=2)
+    scores = class_scores(table, score)
+    rng = np.random.default_rng(11)
+    splits = [prediction_sets(scores, labels, 0.8, rng.permutation(60)[:30]) for _ in range(1500)]
+    found = mean_prediction_sets(scores, labels, 0.8, 30)
+    for name in ("coverage", "size"):  # the others are too rare here to be seen
+        values = np.array([getattr(one, name) for one in splits])
+        error = values.std() / math.sqrt(len(values))
+        assert abs(getattr(found, name) - values.mean()) <= 4 * error
+
+
+@pytest.mark.parametrize("calibration", [9, 25, 49])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+def test_without_ties_the_coverage_is_the_rank_over_one_more_whatever_the_network(calibration, level):
+    table, labels = drawn(50, seed=3)
+    found = mean_prediction_sets(class_scores(table), labels, level, calibration)
+    assert found.rank == math.ceil(round((calibration + 1) * level, 9))
+    assert found.coverage == pytest.approx(found.rank / (calibration + 1), abs=1e-12)
+
+
+def test_with_ties_the_coverage_is_more():
+    table, labels = drawn(50, seed=3, decimals=1)
+    found = mean_prediction_sets(class_scores(table), labels, 0.8, 24)
+    assert found.coverage > found.rank / 25 + 0.001
+
+
+def test_fresh_examples_are_covered_as_promised_and_sizes_are_those_of_a_closed_form():
+    """p(true) uniform on [0, 1], two classes: E[T] = r / (n + 1), coverage E[T] and size 2 E[T]."""
+    rng = np.random.default_rng(4)
+    coverages, sizes = [], []
+    for _ in range(3000):
+        true = rng.uniform(size=40)
+        found = prediction_sets(class_scores([true, 1 - true]), np.zeros(40, int), 0.9, np.arange(19))
+        coverages.append(found.coverage)
+        sizes.append(found.size)
+    assert found.rank == 18
+    for values, expected in ((coverages, 18 / 20), (sizes, 2 * 18 / 20)):
+        assert abs(np.mean(values) - expected) <= 4 * np.std(values) / math.sqrt(3000)
+
+
+@pytest.mark.parametrize("score", Score)
+def test_who_knows_has_single_classes_and_who_guesses_has_all(score):
+    labels = np.arange(40) % 4
+    known = mean_prediction_sets(class_scores(np.eye(4)[:, labels], score), labels, 0.9, 20)
+    assert (known.coverage, known.size, known.empty, known.single) == pytest.approx((1, 1, 0, 1))
+    guessed = mean_prediction_sets(class_scores(np.full((4, 40), 0.25), score), labels, 0.9, 20)
+    assert (guessed.coverage, guessed.size, guessed.empty, guessed.single) == pytest.approx((1, 4, 0, 0))
+
+
+def test_label_sets_can_be_empty_and_cumulative_sets_cannot():
+    table, labels = drawn(40, seed=1)
+    labels = table.argmax(axis=0)  # always right, so that few classes suffice
+    by_label, cumulative = (
+        mean_prediction_sets(class_scores(table, score), labels, 0.5, 20) for score in Score
+    )
+    assert by_label.empty > 0.4
+    assert by_label.size < 0.6
+    assert (cumulative.empty, cumulative.single) == pytest.approx((0, 1))
+
+
+@pytest.mark.parametrize(("runs", "enough"), [(18, False), (19, True)])
+def test_with_too_few_examples_to_calibrate_sets_hold_all_classes(runs, enough):
+    table, labels = drawn(30, seed=6)
+    scores = class_scores(table)
+    for found in (
+        mean_prediction_sets(scores, labels, 0.95, runs),
+        prediction_sets(scores, labels, 0.95, np.arange(runs)),
+    ):
+        assert (found.rank is not None, found.size == pytest.approx(3)) == (enough, not enough)
+
+
+def test_a_single_class_is_in_its_set_whenever_it_is_not_empty():
+    found = mean_prediction_sets(np.array([[0.1, 0.2, 0.3, 0.4]]), np.zeros(4, int), 0.5, 3)
+    assert found.single == pytest.approx(found.coverage) == pytest.approx(0.5)
+    assert found.empty == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "path"),
+    [
+        ([0.5, 0.5], ".probabilities"),
+        (np.zeros((2, 0)), ".probabilities"),
+        ([[0.5, 0.5], [0.5, 0.4]], r".probabilities[:, 1]"),
+        ([[1.5], [-0.5]], r".probabilities[:, 0]"),
+        ([[math.nan], [0.5]], r".probabilities[:, 0]"),
+    ],
+)
+def test_what_is_no_table_of_distributions_is_refused(probabilities, path):
+    with pytest.raises(InvalidInputError) as caught:
+        class_scores(probabilities)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [0, 1, 2], [0.0, 1.0, 0.0], [[0, 1, 1]], [0, -1, 1]])
+def test_labels_that_do_not_fit_the_scores_are_refused(labels):
+    with pytest.raises(InvalidInputError) as caught:
+        mean_prediction_sets([[0.1, 0.2, 0.3], [0.9, 0.8, 0.7]], labels, 0.5, 1)
+    assert caught.value.path == ".labels"
+
+
+def test_scores_that_are_not_finite_are_refused():
+    with pytest.raises(InvalidInputError, match="finite score"):
+        mean_prediction_sets([[0.1, math.inf], [0.9, 0.8]], [0, 1], 0.5, 1)
+
+
+@pytest.mark.parametrize("calibration", [0, 3, -1])
+def test_a_number_that_leaves_nothing_to_calibrate_or_to_test_is_refused(calibration):
+    with pytest.raises(InvalidInputError, match="between 1 and 2"):
+        mean_prediction_sets([[0.1, 0.2, 0.3], [0.9, 0.8, 0.7]], [0, 1, 1], 0.5, calibration)
+
+
+@pytest.mark.parametrize("calibration", [[], [0, 1, 2], [0, 0], [3], [-1], [0.0], [[0]]])
+def test_a_split_that_is_none_is_refused(calibration):
+    with pytest.raises(InvalidInputError, match="some examples, not all"):
+        prediction_sets([[0.1, 0.2, 0.3], [0.9, 0.8, 0.7]], [0, 1, 1], 0.5, calibration)
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, math.nan])
+def test_a_level_out_of_range_is_refused(level):
+    with pytest.raises(InvalidInputError, match="omega must lie"):
+        mean_prediction_sets([[0.1, 0.2, 0.3], [0.9, 0.8, 0.7]], [0, 1, 1], level, 1)
