@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from depl.models.evaluation import epoch_loads, final_loss, plan_steps
+from depl.models.memory.traced import traced_survival
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.discrete import decimal
 from depl.models.risk.interval import Interval
-from depl.models.risk.survival import POINTS, Survival, survival
+from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
 
 _ROUNDING = 1e-12
 
@@ -72,12 +73,14 @@ def early_stopping(
     ------
     InvalidInputError
         If the plan does not speak of the instance, makes a forbidden switch or outlasts a table.
+    NotCoveredError
+        For a law with memory whose residuals are not kept per run.
     """
     plan.check_names(instance)
     maximum_loss = instance.target.maximum_loss
     if violation is None:
         violation = certified_violation(final_loss(instance, plan), maximum_loss)
-    found = survival(instance.target.initial_loss, plan_steps(instance, plan), maximum_loss, points)
+    found = _survival(instance, plan, points)
     final, last = _complement(violation), _complement(found.at(len(plan.epochs)))
     reached = last
     if last.exact is None:
@@ -90,6 +93,13 @@ def early_stopping(
         final=final,
         survival=found,
     )
+
+
+def _survival(instance: Instance, plan: Plan, points: int) -> Survival:
+    maximum_loss = instance.target.maximum_loss
+    if instance.traced_law is None or not plan.epochs:
+        return survival(instance.target.initial_loss, plan_steps(instance, plan), maximum_loss, points)
+    return exact_survival(traced_survival(instance.traced_law, plan.schedule, maximum_loss), "runs counted")
 
 
 def _payments(instance: Instance, plan: Plan) -> list[float]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from depl.models.errors import InvalidInputError
+from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import (
     Deterministic,
     Empirical,
@@ -110,7 +110,14 @@ def loss_step(
     ------
     InvalidInputError
         If the switch is forbidden.
+    NotCoveredError
+        If the instance has a traced law, whose epochs depend on more than this.
     """
+    if instance.traced_law is not None:
+        raise NotCoveredError(
+            "the loss of this instance has memory (traced_law), and this method plans with independent "
+            "increments: use the method enumerate or scenario-search"
+        )
     coefficient, noise = instance.model(model).improvement.at(epoch)
     parts: list[tuple[float, NoiseLaw | Deterministic]] = [
         (-instance.learning_factor(datasets) * coefficient, noise)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.epochs import FinalLoss, Load, LossStep, compose, load, loss_step
 from depl.models.errors import InvalidInputError
+from depl.models.memory.traced import traced_final_loss, traced_steps
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.risk.certify import certified_quantile, certified_violation
@@ -165,8 +166,17 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
 
 
 def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
-    """The law of l(K) under a plan, the recursion of Sec. III over its epochs."""
-    return compose(instance.target.initial_loss, plan_steps(instance, plan))
+    """The law of l(K) under a plan, the recursion of Sec. III over its epochs or the traced law.
+
+    Raises
+    ------
+    InvalidInputError
+        At a forbidden switch, at an epoch beyond the tables of its model, or outside the support of the
+        traces that the law was fitted to.
+    """
+    if instance.traced_law is None or not plan.epochs:
+        return compose(instance.target.initial_loss, plan_steps(instance, plan))
+    return traced_final_loss(instance.traced_law, plan.schedule)
 
 
 def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
@@ -175,8 +185,12 @@ def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
     Raises
     ------
     InvalidInputError
-        At a forbidden switch, or at an epoch beyond the tables of its model.
+        As `final_loss`.
+    NotCoveredError
+        If the law keeps the residuals of a run together, so that there are no steps.
     """
+    if instance.traced_law is not None and plan.epochs:
+        return traced_steps(instance.traced_law, plan.schedule)
     steps = []
     previous, since = instance.target.initial_model, 0
     for index, epoch in enumerate(plan.epochs):

@@ -87,6 +87,11 @@ class Plan(Checked, frozen=True, kw_only=True):
         """D_n of a used cluster."""
         return self._datasets_by_cluster.get(cluster, frozenset())
 
+    @property
+    def schedule(self) -> tuple[tuple[str, str], ...]:
+        """Model and cluster of epochs 1, ..., K."""
+        return tuple((epoch.model, epoch.cluster) for epoch in self.epochs)
+
     def check_names(self, instance: Instance) -> None:
         """Refuse a plan that does not speak of ``instance``.
 

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from depl.models.epochs import compose
+import msgspec
+
+from depl.models.epochs import FinalLoss, compose
 from depl.models.errors import InvalidInputError
-from depl.models.evaluation import plan_steps
+from depl.models.evaluation import final_loss, plan_steps
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.risk.certify import certified_quantile
@@ -61,11 +63,11 @@ def trajectory(
     plan.check_names(instance)
     if not 0 < tail <= Fraction(1, 2):
         raise InvalidInputError(f"tail must lie between 0 and 1/2, not be {tail}")
-    steps = plan_steps(instance, plan)
-    chosen = tuple(sorted(set(range(len(steps) + 1) if epochs is None else epochs)))
-    if chosen and not 0 <= chosen[0] <= chosen[-1] <= len(steps):
-        raise InvalidInputError(f"the plan has epochs up to {len(steps)}, which {chosen} exceeds", "epochs")
-    prefixes = [compose(instance.target.initial_loss, steps[:k]) for k in chosen]
+    last = len(plan.epochs)
+    chosen = tuple(sorted(set(range(last + 1) if epochs is None else epochs)))
+    if chosen and not 0 <= chosen[0] <= chosen[-1] <= last:
+        raise InvalidInputError(f"the plan has epochs up to {last}, which {chosen} exceeds", "epochs")
+    prefixes = _prefixes(instance, plan, chosen)
     return Trajectory(
         epochs=chosen,
         mean=tuple(prefix.mean() for prefix in prefixes),
@@ -73,6 +75,14 @@ def trajectory(
         upper=tuple(certified_quantile(prefix, tail) for prefix in prefixes),
         tail=tail,
     )
+
+
+def _prefixes(instance: Instance, plan: Plan, chosen: Sequence[int]) -> list[FinalLoss]:
+    """The law of the loss after the first k epochs, for every k chosen."""
+    if instance.traced_law is not None:
+        return [final_loss(instance, msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in chosen]
+    steps = plan_steps(instance, plan)
+    return [compose(instance.target.initial_loss, steps[:k]) for k in chosen]
 
 
 def milestones(plan: Plan, count: int) -> tuple[int, ...]:

@@ -270,8 +270,10 @@ class Lent:
     Attributes
     ----------
     donors : tuple of RunRecord
+    residuals : float array (donors, epochs)
+        [loss]
     gains : float array (donors,)
-        Weighted residuals [loss].
+        Weighted sums of them [loss].
     first_losses : float array (donors,)
         l(0) of the donors [loss].
     retained : float
@@ -281,6 +283,7 @@ class Lent:
     """
 
     donors: tuple[RunRecord, ...]
+    residuals: FloatArray
     gains: FloatArray
     first_losses: FloatArray
     retained: float
@@ -417,9 +420,10 @@ def _lent(law: AffineLaw, last: Position, first_age: int) -> Lent:
     known = [step for step in steps if step is not None]
     weights = suffix_weights([step.retention for step in known])
     complete = len(known) == len(steps)
-    residuals = np.array(rows).reshape(len(rows), -1)
+    residuals = np.array(rows).reshape(len(rows), len(steps))
     return Lent(
         donors=donors,
+        residuals=residuals,
         gains=residuals @ weights[1:] if donors and complete else np.zeros(0),
         first_losses=np.array([run.losses[0] for run in donors]),
         retained=float(weights[0]),

@@ -7,6 +7,8 @@ told from "with slightly more". The number of distinct sums stays small for latt
 answer here, and the directed grid has to serve.
 """
 
+import bisect
+import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -19,7 +21,7 @@ ATOM_TOLERANCE = Fraction(1, 10**9)
 """An atom of the final loss that exceeds the maximum loss by at most this much counts as met."""
 
 MAXIMUM_ATOMS = 20_000
-"""Most distinct sums that are followed."""
+"""Most distinct sums that are followed; the last summand is never added, only compared with."""
 
 MAXIMUM_PRODUCTS = 3_000_000
 """Most pairs of atoms that are multiplied, over the whole sum (a few seconds)."""
@@ -58,10 +60,8 @@ def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     law = _distribution(loss)
     if law is None:
         return None
-    unit, atoms = law
-    threshold = (decimal(maximum_loss) + ATOM_TOLERANCE) / unit
-    above = sum(weight for value, weight in atoms.items() if value > threshold)
-    return _enclosed(Fraction(above, sum(atoms.values())), "exact sum")
+    threshold = (decimal(maximum_loss) + ATOM_TOLERANCE) / law.unit
+    return _enclosed(1 - Fraction(law.weight_up_to(math.floor(threshold)), law.total), "exact sum")
 
 
 def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
@@ -75,24 +75,42 @@ def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
     Returns
     -------
     Interval or None
-        With ``exact`` filled; None in the cases of `exact_violation`. Sums closer than the merging
+        With ``exact`` filled; None in the cases of `exact_violation`. Partial sums closer than the merging
         distance of this module (at most 1e-10 of a unit of loss, see the source) are one atom.
     """
     law = _distribution(loss)
     if law is None:
         return None
-    unit, atoms = law
-    needed = decimal(level) * sum(atoms.values())
-    reached = 0
-    for value in sorted(atoms):
-        reached += atoms[value]
-        if reached >= needed:
-            break
-    return _enclosed(value * unit, "exact sum")
+    needed = decimal(level) * law.total
+    below, above = law.least - 1, law.greatest
+    while above - below > 1:  # weight_up_to(below) < needed <= weight_up_to(above)
+        middle = (below + above) // 2
+        below, above = (below, middle) if law.weight_up_to(middle) >= needed else (middle, above)
+    return _enclosed(above * law.unit, "exact sum")
 
 
-def _distribution(loss: FinalLoss) -> tuple[Fraction, Atoms] | None:
-    """The unit and the atoms of the final loss in that unit, or None if there are too many."""
+class _Sums:
+    """Sums of two independent discrete variables, in integers; not formed, only counted."""
+
+    def __init__(self, unit: Fraction, first: Atoms, second: Atoms) -> None:
+        self.unit = unit
+        self._first, self._values = first, sorted(second)
+        self._cumulative = [0, *itertools.accumulate(second[value] for value in self._values)]
+        self.total = sum(first.values()) * self._cumulative[-1]
+        self.least = min(first) + self._values[0]
+        self.greatest = max(first) + self._values[-1]
+
+    def weight_up_to(self, bound: int) -> int:
+        """Weight of the sums that do not exceed ``bound``."""
+        places = (
+            (weight, bisect.bisect_right(self._values, bound - value))
+            for value, weight in self._first.items()
+        )
+        return sum(weight * self._cumulative[place] for weight, place in places)
+
+
+def _distribution(loss: FinalLoss) -> _Sums | None:
+    """The sums that the final loss can be, or None if there are too many."""
     if not is_discrete(loss):
         return None
     supports = [(_support(term), count) for term, count in loss.terms]
@@ -102,14 +120,15 @@ def _distribution(loss: FinalLoss) -> tuple[Fraction, Atoms] | None:
     distance = int(_merging_distance(constant, supports) * denominator)
     atoms: Atoms = {int(constant * denominator): 1}
     products = 0
-    for step in _steps(supports, denominator):
+    *steps, last = [*_steps(supports, denominator)] or [{0: 1}]
+    for step in steps:
         products += len(atoms) * len(step)
         if products > MAXIMUM_PRODUCTS:
             return None
         atoms = _merge(_add(atoms, step), distance)
         if len(atoms) > MAXIMUM_ATOMS:
             return None
-    return Fraction(1, denominator), atoms
+    return _Sums(Fraction(1, denominator), atoms, last)
 
 
 def _support(term: Term) -> dict[Fraction, Fraction]:

@@ -94,9 +94,7 @@ def survival(
     else:
         exact = _exact(initial_loss, steps, maximum_loss)
     if exact is not None:
-        values = np.array([float(value) for value in exact])
-        lower, upper = np.nextafter(values, -1), np.nextafter(values, 2)
-        return Survival(np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0), exact, "exact sum")
+        return exact_survival(exact, "exact sum")
     bounds = _by_runs(initial_loss, steps, maximum_loss)
     evaluator = "contour"
     bounds = _monotone(*bounds)
@@ -105,6 +103,13 @@ def survival(
         bounds = _monotone(np.maximum(bounds[0], found[0]), np.minimum(bounds[1], found[1]))
         evaluator = "contour and grid"
     return Survival(*bounds, None, evaluator)
+
+
+def exact_survival(exact: tuple[Fraction, ...], evaluator: str) -> Survival:
+    """What is known as fractions, with the floats around them."""
+    values = np.array([float(value) for value in exact])
+    lower, upper = np.nextafter(values, -1), np.nextafter(values, 2)
+    return Survival(np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0), exact, evaluator)
 
 
 def _monotone(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
