@@ -3,7 +3,8 @@
 For every assignment of datasets to clusters, all classes of plans (`plan_classes`) are costed by the
 closed form and certified in order of cost; the first that meets constraint (3) is a cheapest plan of
 that assignment. The answer is called optimal only if every cheaper class is *certified* to violate (3);
-a cheaper class that the certificate leaves undecided becomes the lower bound instead.
+a cheaper class that the certificate leaves undecided becomes the lower bound instead. Under a traced law the
+search is that of `depl.models.memory.search`.
 
 A cluster is left out beforehand only if another one with the same number of nodes is at least as good
 in capacity, bandwidth, unit cost and every transfer, and there is only one dataset: then moving all its
@@ -21,6 +22,7 @@ import numpy as np
 from depl.models.allocation import allocate
 from depl.models.epochs import FinalLoss, load
 from depl.models.errors import NotCoveredError
+from depl.models.memory.search import search_under_law
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.plan_classes import Classes, Configuration, plan_classes
@@ -49,6 +51,8 @@ def enumerate_plans(instance: Instance, limits: Limits, maximum_classes: int = M
     NotCoveredError
         If there are more classes.
     """
+    if instance.traced_law is not None:
+        return search_under_law(instance, limits, maximum_classes)
     search = _Search(instance, limits, maximum_classes)
     try:
         return search.run()

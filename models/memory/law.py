@@ -204,6 +204,18 @@ class AffineLaw:
         return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
 
     @cached_property
+    def beginnings(self) -> Mapping[tuple[tuple[Trained, int], ...], tuple[int, ...]]:
+        """Records by what they begin with, given as stages and their lengths."""
+        found: dict[tuple[tuple[Trained, int], ...], list[int]] = defaultdict(list)
+        for index, run in enumerate(self.records):
+            done: tuple[tuple[Trained, int], ...] = ()
+            for k, item in enumerate(run.positions):
+                found[(*done, (item.trained, item.age))].append(index)
+                if k + 1 < len(run.positions) and run.positions[k + 1].age == 1:
+                    done = (*done, (item.trained, item.age))
+        return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
+
+    @cached_property
     def lent(self) -> dict[object, object]:
         """What predictions have worked out once for a stage; theirs to fill."""
         return {}

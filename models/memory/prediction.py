@@ -163,9 +163,16 @@ def stage_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | N
     first_age : int
         Of the first epoch that is looked at.
     """
-    for age in range(first_age, last.age + 1):
+    for age in range(first_age, last.age):
         if law.find(last._replace(age=age)) is None:
             return f"too few runs were {told(last._replace(age=age))}"
+    return epoch_outside(law, last, first_age)
+
+
+def epoch_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
+    """The same for a stage that was inside the support one epoch earlier."""
+    if law.find(last) is None:
+        return f"too few runs were {told(last)}"
     reach = _greatest_age(law, last)
     if reach is None or last.age > reach + 1e-9:
         why = "switch epochs" if reach is None else f"ages beyond {reach:.0f}"
@@ -302,8 +309,20 @@ def lent(law: AffineLaw, last: Position, first_age: int = 1) -> Lent:
 
 
 @dataclass(frozen=True, eq=False)
-class _Mixed:
-    """A constant and independent parts, all atoms of a part equally likely."""
+class Mixed:
+    """The final loss as a constant and independent parts, all atoms of a part equally likely.
+
+    Attributes
+    ----------
+    constant : float
+        [loss]
+    parts : tuple of float arrays
+        What runs lend, by stage, or by whole run [loss].
+    donors : int
+        Of the stage that has fewest.
+    together : bool
+        Whether runs are whole.
+    """
 
     constant: float
     parts: tuple[FloatArray, ...]
@@ -311,41 +330,75 @@ class _Mixed:
     together: bool
 
 
-def _mixed(law: AffineLaw, schedule: Schedule, known: Known | None) -> _Mixed:
+def mixture_of(law: AffineLaw, ends: Sequence[Position], unseen_loss: float | None = None) -> Mixed:
+    """What a schedule, given by the last positions of its stages, ends with; the support is not checked.
+
+    Parameters
+    ----------
+    unseen_loss : float, optional
+        As for `mixed_loss`.
+    """
+    found = law.beginnings.get(tuple((end.trained, end.age) for end in ends), ())
+    if len(found) < LEAST_TOGETHER:
+        return staged(law, ends)
+    last = ends[-1].start + ends[-1].age
+    own = [float(law.records[index].losses[last]) for index in found]
+    own += [] if unseen_loss is None else [unseen_loss]
+    return Mixed(0.0, (np.array(own),), len(found), together=True)
+
+
+def _mixed(law: AffineLaw, schedule: Schedule, known: Known | None) -> Mixed:
     _require_support(law, schedule, known)
     ahead, loss = _ahead(schedule, known)
     whole = runs_through(law, schedule)
     if len(whole) >= LEAST_TOGETHER:
         return _whole(law, ahead, loss, whole, known)
     parts = _parts(ahead)
-    lending = [lent(law, part[-1], part[0].age) for part in parts]
+    ends, first_age = [part[-1] for part in parts], ahead[0].age
+    return staged(law, ends, first_age, None if known is None else known.loss)
+
+
+def staged(law: AffineLaw, ends: Sequence[Position], first_age: int = 1, loss: float | None = None) -> Mixed:
+    """Stages lent by different runs, given by their last positions; the support is the caller's business.
+
+    Parameters
+    ----------
+    first_age : int
+        Of the first epoch of the first of them.
+    loss : float, optional
+        Before it; without one the donors of a first stage bring their own l(0) [loss].
+    """
+    lending = [lent(law, end, 1 if number else first_age) for number, end in enumerate(ends)]
     after = suffix_weights([stage.retained for stage in lending])
-    constant, values = float(after[0]) * loss, []
-    for number, (part, stage) in enumerate(zip(parts, lending, strict=True)):
+    constant, values = float(after[0]) * (0.0 if loss is None else loss), []
+    for number, (end, stage) in enumerate(zip(ends, lending, strict=True)):
         weight = float(after[number + 1])
-        constant += weight * (stage.intercept + stage.slope * part[0].start)
+        constant += weight * (stage.intercept + stage.slope * end.start)
         gains = stage.gains
-        if number == 0 and known is None:
+        if number == 0 and loss is None:
             gains = gains + stage.retained * stage.first_losses
         values.append(weight * gains)
-    return _Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
+    return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
 
 
 def _whole(
     law: AffineLaw, ahead: Sequence[Position], loss: float, runs: Sequence[RunRecord], known: Known | None
-) -> _Mixed:
+) -> Mixed:
     """Whole runs; from a known loss they go on as they did from their own."""
     weights = suffix_weights([law.step(item).retention for item in ahead])
     first, end = ahead[0].start + ahead[0].age - 1, ahead[-1].start + ahead[-1].age
     own = np.array([run.losses[end] for run in runs])
     if known is not None:
         own = own - weights[0] * np.array([run.losses[first] for run in runs])
-    return _Mixed(float(weights[0]) * loss, (own,), len(runs), together=True)
+    return Mixed(float(weights[0]) * loss, (own,), len(runs), together=True)
 
 
 def runs_through(law: AffineLaw, schedule: Schedule) -> tuple[RunRecord, ...]:
     """The runs whose first epochs are those of the schedule."""
-    return tuple(run for run in law.records if run.trained[: len(schedule)] == schedule)
+    if not schedule:
+        return law.records
+    ends = tuple((part[-1].trained, part[-1].age) for part in _parts(positions(schedule)))
+    return tuple(law.records[index] for index in law.beginnings.get(ends, ()))
 
 
 def _ahead(schedule: Schedule, known: Known | None) -> tuple[list[Position], float]:

@@ -46,9 +46,7 @@ def traced_final_loss(traced: TracedLaw, schedule: Schedule) -> FinalLoss:
     """
     require_supported(traced, schedule)
     if traced.residuals == "per_run":
-        return mixed_loss(
-            traced.law, schedule, unseen_loss=traced.unseen_loss, deviations=traced.deviations
-        )
+        return mixed_loss(traced.law, schedule, unseen_loss=traced.unseen_loss, deviations=traced.deviations)
     found = prediction.final_loss(traced.law, schedule)
     if not traced.deviations or together(traced.law, schedule):
         return found

@@ -23,6 +23,7 @@ from depl.models.epochs import LossStep, Term, loss_step
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.evaluation import plan_steps
 from depl.models.laws import FloatArray
+from depl.models.memory.sampling import TracedSample
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 
@@ -37,7 +38,8 @@ class Scenarios:
     Attributes
     ----------
     improvements : float array (S, K, M)
-        X of model m at epoch k, before its coefficient [loss]; 0 where the improvement is certain.
+        X of model m at epoch k, before its coefficient [loss]; 0 where the improvement is certain. Under a
+        traced law these and the switches are the uniform numbers themselves (`depl.models.memory.sampling`).
     switch_losses : float array (S, K, M, M)
         Loss of the switch from the first model to the second at epoch k [loss]; 0 where it is certain.
     seed : int or None
@@ -98,9 +100,14 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
     if seed < 0:
         raise InvalidInputError(f"the seed must be at least 0, not {seed}")
     _require_decimals(decimals)
+    if instance.traced_law is not None and decimals is not None:
+        raise NotCoveredError("losses under a traced law are not rounded to decimals; leave them out")
     models, epochs = len(instance.models), instance.target.maximum_epochs
     drawn = np.random.default_rng(seed).random((size, epochs, models + models**2))
     uniform = np.maximum(drawn, 2.0**-54)  # the generator may return 0, where quantiles are infinite
+    if instance.traced_law is not None:
+        pairs = uniform[:, :, models:].reshape(size, epochs, models, models)
+        return Scenarios(uniform[:, :, :models].copy(), pairs.copy(), seed, decimals)
     improvements = np.zeros((size, epochs, models))
     switches = np.zeros((size, epochs, models, models))
     everything = frozenset(item.name for item in instance.datasets)
@@ -139,6 +146,8 @@ def given_scenarios(
         If an array is not of numbers, a shape does not fit the instance or a number is not finite.
     """
     _require_decimals(decimals)
+    if instance.traced_law is not None:
+        raise InvalidInputError("scenarios of a traced law are drawn from its runs; give a number of them")
     runs = _numbers(improvements, ".improvements")
     models, epochs = len(instance.models), instance.target.maximum_epochs
     if runs.ndim != 3 or len(runs) < 1 or runs.shape[1:] != (epochs, models):
@@ -180,6 +189,9 @@ def allowed_misses(instance: Instance, size: int) -> int:
 def scenario_losses(instance: Instance, scenarios: Scenarios, plan: Plan) -> FloatArray:
     """l(K) of a plan in every scenario, shape (S,) [loss]."""
     names = [model.name for model in instance.models]
+    if instance.traced_law is not None and plan.epochs:
+        of_models, of_pairs = scenarios.improvements, scenarios.switch_losses
+        return TracedSample(instance.traced_law, tuple(names), of_models, of_pairs).losses(plan.schedule)
     losses = np.full(len(scenarios), instance.target.initial_loss)
     before = instance.target.initial_model
     for index, (epoch, step) in enumerate(zip(plan.epochs, plan_steps(instance, plan), strict=True)):

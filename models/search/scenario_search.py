@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.memory.search import search_under_scenarios
 from depl.models.methods import DEFAULT_SCENARIOS, Limits, Outcome
 from depl.models.problem import Instance
 from depl.models.result import DualBound, Termination
@@ -49,6 +50,8 @@ def scenario_search(instance: Instance, limits: Limits) -> Outcome:
     sample = limits.scenarios
     if sample is None:
         sample = draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
+    if instance.traced_law is not None:
+        return search_under_scenarios(instance, limits, sample)
     return ScenarioSearch(SampledProblem(instance, sample), limits).answer()
 
 

@@ -1,0 +1,252 @@
+"""Cheapest plans of instances with a traced law: every schedule costed, the cheapest that is met taken.
+
+Under the law (method ``enumerate``) a schedule is met if the certified probability of missing the target is
+within the budget; what a count of runs or the directed grid leaves undecided is certified by itself. Under
+scenarios (``scenario-search``) misses are counted. Either way a plan is called optimal only if every cheaper
+schedule is known not to be met. Schedules outside the support of the traces are no plans.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.allocation import allocate
+from depl.models.epochs import FinalLoss, load
+from depl.models.errors import InvalidInputError
+from depl.models.laws import FloatArray
+from depl.models.memory.candidates import Candidates, all_candidates
+from depl.models.memory.directed import Grid, propagated
+from depl.models.memory.document import TracedLaw
+from depl.models.memory.prediction import LEAST_TOGETHER, Mixed, mixture_of
+from depl.models.memory.sampling import TracedSample
+from depl.models.memory.traced import traced_final_loss
+from depl.models.methods import Limits, Outcome
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem import Instance
+from depl.models.result import Termination
+from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.discrete import ATOM_TOLERANCE
+from depl.models.scenarios.draws import ATOM_TOLERANCE as SAMPLE_TOLERANCE
+from depl.models.scenarios.draws import Scenarios, allowed_misses
+from depl.models.traces.table import Schedule
+
+MAXIMUM_SCHEDULES = 1_000_000
+"""Most schedules that are listed."""
+
+_ROUNDING = 1e-11
+_NOTHING = -1
+
+Share = Fraction | float
+
+
+def search_under_law(instance: Instance, limits: Limits, maximum: int = MAXIMUM_SCHEDULES) -> Outcome:
+    """Cheapest plan under the traced law; proves optimality, and infeasibility inside the support.
+
+    Raises
+    ------
+    NotCoveredError
+        If the traces support more schedules than ``maximum``.
+    """
+    return _search(instance, limits, maximum, _UnderLaw)
+
+
+def search_under_scenarios(
+    instance: Instance, limits: Limits, scenarios: Scenarios, maximum: int = MAXIMUM_SCHEDULES
+) -> Outcome:
+    """The same where at most floor((1 - omega) S) of S scenarios may miss the target."""
+    return _search(instance, limits, maximum, partial(_UnderScenarios, scenarios))
+
+
+class _Judge(Protocol):
+    """Says how often a schedule misses its target."""
+
+    budget: Share
+
+    def misses(self, node: int) -> tuple[Share, Share]:
+        """Bounds, to be compared with the budget."""
+
+    def decided(self, node: int) -> tuple[Share, Share]:
+        """The best bounds there are."""
+
+
+_JudgeOf = Callable[[Instance, TracedLaw, Candidates, Limits], _Judge]
+
+
+def _search(instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf) -> Outcome:
+    traced, target = instance.traced_law, instance.target
+    if traced is None:
+        raise InvalidInputError("there is no law to search under", ".traced_law")
+    start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
+    if start.at_most(target.violation_budget):
+        return Outcome(Termination.OPTIMAL, Plan(), 0.0)
+    try:
+        listed = all_candidates(instance, traced.law, maximum, lambda: not limits.expired())
+        if listed is None:
+            return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped while schedules were listed")
+        built = time.perf_counter() - limits.started
+        return _first_met(instance, limits, listed, judge_of(instance, traced, listed, limits), built)
+    except KeyboardInterrupt:
+        return Outcome(Termination.INTERRUPTED, None, 0.0, "stopped before a plan was found")
+
+
+def _first_met(
+    instance: Instance, limits: Limits, listed: Candidates, judge: _Judge, built: float
+) -> Outcome:
+    """The cheapest schedule that is met."""
+    undecided, least, nearest = math.inf, math.inf, _NOTHING
+    for node in listed.by_cost().tolist():
+        cost = listed.nodes[node].cost
+        if limits.expired():
+            reason = "stopped before a schedule that meets the target was found; allow more time"
+            bound = min(undecided, cost)
+            return Outcome(Termination.TIME_LIMIT, None, bound, reason, build_seconds=built)
+        lower, upper = judge.misses(node)
+        if lower <= judge.budget < upper:
+            lower, upper = judge.decided(node)
+        if upper < least:
+            least, nearest = float(upper), node
+        if upper <= judge.budget:
+            limits.report(cost, min(cost, undecided))
+            plan = _plan(instance, listed.schedule(node))
+            gap = max(0.0, (cost - undecided) / cost)
+            ended = Termination.GAP_REACHED if gap <= limits.gap else Termination.EXHAUSTED
+            ended = Termination.OPTIMAL if undecided >= cost else ended
+            return Outcome(ended, plan, min(cost, undecided), build_seconds=built)
+        if lower <= judge.budget:
+            undecided = min(undecided, cost)
+    ended = Termination.INFEASIBLE if undecided == math.inf else Termination.EXHAUSTED
+    reason = _reason(instance, listed, nearest)
+    return Outcome(ended, None, undecided, reason, build_seconds=built)
+
+
+class _UnderLaw:
+    """Probabilities of missing the target."""
+
+    def __init__(self, instance: Instance, traced: TracedLaw, listed: Candidates, limits: Limits) -> None:
+        self.budget: Share = instance.target.violation_budget
+        self._traced, self._listed, self._limits = traced, listed, limits
+        self._maximum = instance.target.maximum_loss
+        self._deviations = np.array(traced.deviations or (0.0,))
+
+    def misses(self, node: int) -> tuple[Share, Share]:
+        """By counts of runs, or from the directed grid."""
+        if self._traced.residuals == "independent":
+            lower, upper = self._bounds[node]
+            return float(lower), float(upper)
+        mixed = mixture_of(self._traced.law, self._listed.ends(node), self._traced.unseen_loss)
+        offsets = np.zeros(1) if mixed.together else self._deviations
+        limit = self._maximum + float(ATOM_TOLERANCE)
+        return exceedance(mixed, offsets, limit + _ROUNDING), exceedance(mixed, offsets, limit - _ROUNDING)
+
+    def decided(self, node: int) -> tuple[Share, Share]:
+        """By the evaluator of the law."""
+        found = certified_violation(
+            traced_final_loss(self._traced, self._listed.schedule(node)), self._maximum
+        )
+        return (found.lower, found.upper) if found.exact is None else (found.exact, found.exact)
+
+    @cached_property
+    def _bounds(self) -> FloatArray:
+        """Of all schedules, shape (schedules, 2); what there was no time for is between 0 and 1."""
+        law, listed = self._traced.law, self._listed
+        grid = Grid.of(law)
+        found = np.tile([0.0, 1.0], (len(listed.nodes), 1))
+        laws = propagated(listed, grid.first, grid.further)
+        for index, law_of_loss in laws:
+            whole = len(law.beginnings.get(_signature(listed, index), ())) >= LEAST_TOGETHER
+            limits = self._maximum - (np.zeros(1) if whole else self._deviations)
+            found[index] = grid.exceedance(law_of_loss, limits)
+            if self._limits.expired():
+                break
+        return found
+
+
+class _UnderScenarios:
+    """Counts of scenarios that miss the target."""
+
+    def __init__(
+        self, scenarios: Scenarios, instance: Instance, traced: TracedLaw, listed: Candidates, limits: Limits
+    ) -> None:
+        self.budget: Share = allowed_misses(instance, len(scenarios))
+        self._traced, self._listed, self._limits = traced, listed, limits
+        self._maximum = instance.target.maximum_loss + SAMPLE_TOLERANCE
+        names = tuple(model.name for model in instance.models)
+        self._sample = TracedSample(traced, names, scenarios.improvements, scenarios.switch_losses)
+
+    def misses(self, node: int) -> tuple[Share, Share]:
+        """The count, twice."""
+        if self._traced.residuals == "independent":
+            count = int(self._counts[node])
+        else:
+            count = int((self._sample.of_stages(self._listed.ends(node)) > self._maximum).sum())
+        return count, count
+
+    def decided(self, node: int) -> tuple[Share, Share]:
+        """The count again: it leaves nothing open."""
+        return self.misses(node)
+
+    @cached_property
+    def _counts(self) -> NDArray[np.int64]:
+        """Of all schedules; what there was no time for misses always."""
+        sample, listed, law = self._sample, self._listed, self._traced.law
+        found = np.full(len(listed.nodes), len(sample.of_models))
+        losses = propagated(listed, sample.first, sample.further)
+        for index, before in losses:
+            whole = len(law.beginnings.get(_signature(listed, index), ())) >= LEAST_TOGETHER
+            final = sample.deviating(before, listed.nodes[index].place, whole)
+            found[index] = int((final > self._maximum).sum())
+            if self._limits.expired():
+                break
+        return found
+
+
+def exceedance(mixed: Mixed, offsets: FloatArray, limit: float) -> Fraction:
+    """P(constant + parts + offset > limit), all atoms of every part and all offsets equally likely."""
+    *others, last = sorted([offsets, *mixed.parts], key=len)
+    sums = np.array([mixed.constant])
+    for part in others:
+        sums = (sums[:, None] + part[None, :]).ravel()
+    within = np.searchsorted(np.sort(last), limit - sums, side="right").sum()
+    return 1 - Fraction(int(within), sums.size * last.size)
+
+
+def _signature(listed: Candidates, node: int) -> tuple[tuple[tuple[str, str], int], ...]:
+    return tuple((end.trained, end.age) for end in listed.ends(node))
+
+
+def _plan(instance: Instance, schedule: Schedule) -> Plan:
+    """The plan of a schedule with its cheapest resources."""
+    target, names = instance.target, tuple(item.name for item in instance.datasets)
+    loads = [load(instance, k, *trained, frozenset(names)) for k, trained in enumerate(schedule, start=1)]
+    resources = allocate(loads, target.maximum_time, target.round_deadline).resources
+    used = [
+        place.name for place in instance.clusters if any(cluster == place.name for _, cluster in schedule)
+    ]
+    return Plan(
+        data=tuple(ClusterData(cluster=place, datasets=names) for place in used),
+        epochs=tuple(
+            PlannedEpoch(model=model, cluster=cluster, resources=float(x))
+            for (model, cluster), x in zip(schedule, resources, strict=True)
+        ),
+    )
+
+
+def _reason(instance: Instance, listed: Candidates, nearest: int) -> str:
+    target = instance.target
+    asked = f"target {target.maximum_loss:g} at omega {target.quantile_level:g}"
+    if nearest == _NOTHING or instance.traced_law is None:
+        return (
+            f"models: {asked} unreachable: no schedule inside the support of the traces keeps the time limits"
+        )
+    loss = traced_final_loss(instance.traced_law, listed.schedule(nearest))
+    quantile = certified_quantile(loss, target.violation_budget)
+    return (
+        f"models: {asked} unreachable within {target.maximum_epochs} epochs, the time limits and the support "
+        f"of the traces: best quantile {quantile.upper:.6g}"
+    )
