@@ -105,6 +105,17 @@ class Comparison(NamedTuple):
     dependable_reached: float
 
 
+class Stopped(NamedTuple):
+    """Runs that each stop once their own loss reaches a target, at the latest after the last epoch.
+
+    Mean number of epochs, mean set size, and the share of runs at or below the target.
+    """
+
+    epochs: float
+    size: float
+    reached: float
+
+
 class Association(NamedTuple):
     """Final loss and set size over the runs of one plan.
 
@@ -181,6 +192,18 @@ def difference(
     drawn = rng.integers(judges.seeds, size=(draws, judges.seeds))
     before, after = judges.sizes_after(one, kind), judges.sizes_after(other, kind)
     return _change(before, after, drawn, lambda sizes: sizes.mean(axis=-1))
+
+
+def stopped(judges: Judges, plan: int, target: float, kind: Kind) -> Stopped:
+    """Every run of a plan stopped after the first epoch, past the last switch, whose loss is at most the target.
+
+    The loss that stops a run is that of the examples its sets are measured on.
+    """
+    sizes, loss = judges.sizes[kind][plan], judges.loss[plan]
+    hits = np.isfinite(sizes) & (loss <= target)
+    ends = np.where(hits.any(axis=1), hits.argmax(axis=1), loss.shape[1] - 1)
+    own = np.take_along_axis(sizes, ends[:, None], axis=1)
+    return Stopped(float(ends.mean()), float(own.mean()), float(hits.any(axis=1).mean()))
 
 
 def association(losses: FloatArray, sizes: FloatArray, rng: np.random.Generator, draws: int) -> Association:

@@ -16,6 +16,7 @@ from depl.benchmarks.set_size_study import (
     correlation,
     difference,
     judge,
+    stopped,
     worst_tenth,
 )
 from depl.benchmarks.set_size_trainings import Choice, Curves, Training
@@ -114,6 +115,13 @@ def test_the_interval_of_a_difference_contains_it_about_as_often_as_it_says():
         found = difference(judges, Training(0, 1), Training(0, 2), HEADLINE, rng, 300)
         inside += found.interval.lower <= 0.3 <= found.interval.upper
     assert 0.90 <= inside / 400 <= 0.98  # percentiles of 40 runs cover a little less than 95 %
+
+
+def test_runs_that_stop_by_their_own_loss_stop_at_the_first_epoch_that_reaches_it_or_at_the_last():
+    losses = [[1.0, 5.0, 2.0, 3.0], [1.0, 2.0, 1.0, 1.0], [1.0, 9.0, 8.0, 7.0]]
+    judges = judges_of([[30, 20, 10], [3, 2, 1], [300, 200, 100]], losses)
+    found = stopped(judges, 0, 2.0, HEADLINE)  # after epochs 2, 1 and, without success, 3; never after 0
+    assert found == pytest.approx((2.0, (20 + 3 + 100) / 3, 2 / 3))
 
 
 def test_correlation_and_the_worst_tenth_by_hand():

@@ -20,6 +20,8 @@ expected plan prolonged to the work of the dependable one, or to its last epoch,
 expectation written down before measuring: at equal work care changes the mean set size of no family by more
 than 1 %.
 
+Beside each comparison stand the same runs stopped one by one, each once its own loss reaches the target.
+
 Goals on correlation and on the worst tenth are the least figures of design notes made before (.72 and 1.2),
 the first rounded down.
 """
@@ -41,6 +43,7 @@ from depl.benchmarks.set_size_study import (
     compare,
     difference,
     judge,
+    stopped,
 )
 from depl.benchmarks.set_size_trainings import (
     Choice,
@@ -153,6 +156,7 @@ def _comparisons(one: _Family) -> list[Row]:
         plan = one.plans[choice.expected.plan]
         for kind in KINDS:
             found = compare(one.judges, choice, kind, one.rng, one.draws)
+            early = stopped(one.judges, choice.expected.plan, choice.target, kind)
             rows.append(
                 {
                     "family": one.name,
@@ -164,6 +168,9 @@ def _comparisons(one: _Family) -> list[Row]:
                     "dependable_epochs": choice.dependable.epoch,
                     "expected_reached": found.expected_reached,
                     "dependable_reached": found.dependable_reached,
+                    "stopped_epochs": early.epochs,
+                    "stopped_reached": early.reached,
+                    "stopped_size": early.size,
                     **_changed("mean", found.mean),
                     **_changed("upper", found.upper),
                 }
