@@ -45,7 +45,7 @@ try:
 except PackageNotFoundError:  # a source tree that was not installed
     __version__ = "0.1.0"
 
-register("enumerate", enumerate_plans)
+register("enumerate", enumerate_plans, memory=True)
 register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
 register("graph", graph, options=OPTIONS)
@@ -54,7 +54,7 @@ register("depl-paper", depl_paper, options=PAPER_OPTIONS)
 register("exact", exact)
 register("milp", milp, meaning=Meaning.SCENARIOS)
 register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
-register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS)
+register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS, memory=True)
 
 __all__ = [
     "DeplError",

@@ -8,14 +8,19 @@ tightened (`depl.models.sensitivity`). Consecutive epochs that do the same are o
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from depl.models import wording
 from depl.models.allocation import allocate
 from depl.models.early_stopping import early_stopping
 from depl.models.epochs import Load, LossStep, compose, load, loss_step
 from depl.models.errors import NotCoveredError
-from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate, plan_steps
+from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate, final_loss, plan_steps
 from depl.models.laws import Zero
+from depl.models.memory.document import TracedLaw
+from depl.models.memory.law import positions
+from depl.models.memory.prediction import first_losses, lent, mean_after, runs_through
+from depl.models.memory.traced import together, traced_final_loss
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.risk.interval import Interval
@@ -107,7 +112,7 @@ class _Group:
         return self.place.work / self.resources + self.place.communication
 
     def continued_by(self, other: "_Group") -> bool:
-        laws = [[term.law for term in run.terms] for run in (self.runs[-1], other.runs[0])]
+        laws = [[term.law for run in ends for term in run.terms] for ends in (self.runs[-1:], other.runs[:1])]
         return (
             (self.model, self.cluster, self.place) == (other.model, other.cluster, other.place)
             and laws[0] == laws[1]
@@ -129,7 +134,7 @@ def _groups(instance: Instance, plan: Plan) -> list[_Group]:
             datasets=data,
             resources=epoch.resources,
             place=load(instance, k, epoch.model, epoch.cluster, data),
-            runs=(loss_step(instance, k, 0, None, epoch.model, data),),
+            runs=() if instance.traced_law else (loss_step(instance, k, 0, None, epoch.model, data),),
         )
         if found and found[-1].continued_by(one):
             fields = vars(found.pop())
@@ -143,6 +148,8 @@ def _loss_lines(
     instance: Instance, plan: Plan, groups: Sequence[_Group], evaluation: Evaluation
 ) -> list[str]:
     start = instance.target.initial_loss
+    if instance.traced_law is not None and plan.epochs:
+        return _traced_lines(instance.traced_law, plan, evaluation)
     steps = plan_steps(instance, plan)
     final = compose(start, steps)
     rows = []
@@ -163,6 +170,36 @@ def _loss_lines(
         *_aligned(rows),
         f"  l({evaluation.epochs}) has mean {number(final.mean())}, standard deviation "
         f"{number(math.sqrt(final.variance()))}.",
+    ]
+
+
+def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation) -> list[str]:
+    """The affine law, stage by stage: how much of the loss before an epoch stays, and what the mean is."""
+    law, places = traced.law, positions(plan.schedule)
+    mean = float(first_losses(law, places[0].trained).mean())
+    start, rows = mean, []
+    for _, items in groupby(places, key=lambda item: item.start):
+        stage = list(items)
+        for place in stage:
+            mean = mean_after(law, place, mean)
+        first, last = stage[0], stage[-1]
+        label = f"epochs {first.start + 1}-{last.start + last.age}"
+        kept = _span([law.step(place).retention for place in stage])
+        rows.append((label, " on ".join(first.trained), f"retention {kept}", f"E l = {number(mean)}"))
+    if together(law, plan.schedule):
+        source = f"the {counted(len(runs_through(law, plan.schedule)), 'run')} that went through all of it"
+    else:
+        ends = [item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1]
+        source = f"{' and '.join(str(len(lent(law, end).donors)) for end in ends)} runs, stage by stage"
+        source += ", and what plans as such deviate by" if traced.deviations else ""
+    kind = "kept per run" if traced.residuals == "per_run" else "independent"
+    deviation = math.sqrt(traced_final_loss(traced, plan.schedule).variance())
+    moments = f"mean {number(evaluation.expected_loss)}, standard deviation {number(deviation)}"
+    return [
+        f"Loss  l(k) = a + b s + retention l(k-1) + e, the traced law, from a mean l(0) of {number(start)}",
+        *_aligned(rows),
+        f"  residuals e are {kind}; they come from {source}",
+        f"  l({evaluation.epochs}) has {moments}.",
     ]
 
 
@@ -220,7 +257,7 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
     quantile = evaluation.quantile
     if quantile is not None:
         margin = quantile.middle - evaluation.expected_loss
-        deviation = math.sqrt(compose(target.initial_loss, plan_steps(instance, plan)).variance())
+        deviation = math.sqrt(final_loss(instance, plan).variance())
         known = 0 < deviation < math.inf
         scaled = f", {number(margin / deviation, 4)} standard deviations" if known else ""
         lines += [

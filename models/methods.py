@@ -28,7 +28,10 @@ class Meaning(Enum):
 
 
 DEFAULT_METHOD = "depl"
-"""Name of the method that solves unless the caller names one."""
+"""Name of the method that solves unless the caller names one and the law of the loss has memory."""
+
+DEFAULT_WITH_MEMORY = "enumerate"
+"""Name of the method that solves instances with a traced law unless the caller names one."""
 
 DEFAULT_SCENARIOS = 100
 """S of a method that counts scenarios, unless the caller says more."""
@@ -100,13 +103,17 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Registered:
-    """A method with its name, a sentence on what it does, and the names of the options it takes."""
+    """A method with its name, a sentence on what it does, and the names of the options it takes.
+
+    ``memory`` says whether it plans under laws with memory, too (`depl.models.problem.Instance.traced_law`).
+    """
 
     name: str
     run: Method
     summary: str
     meaning: Meaning = Meaning.LAW
     options: tuple[str, ...] = ()
+    memory: bool = False
 
 
 _REGISTRY: dict[str, Registered] = {}
@@ -118,6 +125,7 @@ def register(
     summary: str = "",
     meaning: Meaning = Meaning.LAW,
     options: tuple[str, ...] = (),
+    memory: bool = False,
 ) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
 
@@ -130,7 +138,12 @@ def register(
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
-    _REGISTRY[name] = Registered(name, method, sentence, meaning, options)
+    _REGISTRY[name] = Registered(name, method, sentence, meaning, options, memory)
+
+
+def default_method(instance: Instance) -> str:
+    """Name of the method that solves an instance unless the caller names one."""
+    return DEFAULT_METHOD if instance.traced_law is None else DEFAULT_WITH_MEMORY
 
 
 def find(name: str) -> Registered:

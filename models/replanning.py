@@ -23,8 +23,9 @@ from fractions import Fraction
 import msgspec
 
 from depl.models.allocation import allocate
+from depl.models.errors import NotCoveredError
 from depl.models.evaluation import Evaluation, epoch_loads, evaluate, final_loss
-from depl.models.methods import DEFAULT_METHOD, Progress, find
+from depl.models.methods import Progress, default_method, find
 from depl.models.observed_state import (
     State,
     check_state,
@@ -137,7 +138,7 @@ def replan(
     instance: Instance,
     plan: Plan,
     state: State,
-    method: str = DEFAULT_METHOD,
+    method: str | None = None,
     *,
     keep_promise: bool = False,
     gap: float = 0.0,
@@ -157,7 +158,7 @@ def replan(
         The plan that the run followed.
     state : State
         Where it stands.
-    method : str
+    method : str, optional
         A registered method; it and all that follows as in `depl.models.solve.solve`.
     keep_promise : bool
         Ask of the new rest what the old rest would deliver given the state, instead of omega: then the
@@ -168,10 +169,18 @@ def replan(
     InvalidInputError
         If the plan does not speak of the instance, the state is impossible (`check_state`), or as
         `depl.models.solve.solve`.
+    NotCoveredError
+        If the law of the loss has memory.
     VerificationError
         As `depl.models.solve.solve`.
     """
+    if instance.traced_law is not None:
+        raise NotCoveredError(
+            "the rest of a run is planned for losses whose increments do not depend on the past; what to "
+            "expect from an observed loss under a traced law says depl.models.memory.prediction, with Known"
+        )
     check_state(instance, state, plan)
+    method = default_method(instance) if method is None else method
     find(method)
     old = _old_rest(instance, plan, state)
     level = _level(instance, old) if keep_promise else instance.target.quantile_level

@@ -11,18 +11,19 @@ from numbers import Integral
 import msgspec
 import numpy as np
 
-from depl.models.errors import DeplError, InvalidInputError
+from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.evaluation import Evaluation, evaluate
 from depl.models.interrupts import first_interrupt_ignored
 from depl.models.methods import (
-    DEFAULT_METHOD,
     DEFAULT_SCENARIOS,
     Limits,
     Meaning,
     Outcome,
     Progress,
     Registered,
+    default_method,
     find,
+    registered,
 )
 from depl.models.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.problem import Instance
@@ -42,7 +43,7 @@ class VerificationError(DeplError):
 
 def solve(
     instance: Instance,
-    method: str = DEFAULT_METHOD,
+    method: str | None = None,
     *,
     gap: float = 0.0,
     time_limit: float | None = None,
@@ -56,8 +57,8 @@ def solve(
     Parameters
     ----------
     instance : Instance
-    method : str
-        A registered method.
+    method : str, optional
+        A registered method; otherwise `depl.models.methods.default_method`.
     gap : float
         Relative gap (cost - lower bound) / cost that is good enough.
     time_limit : float, optional
@@ -75,9 +76,12 @@ def solve(
     ------
     InvalidInputError
         For an unknown method, an impossible option, or an instance that the method does not cover.
+    NotCoveredError
+        If the law of the loss has memory and the method plans with independent increments.
     VerificationError
         If the method's plan fails the independent verifier, or its outcome contradicts itself.
     """
+    method = default_method(instance) if method is None else method
     if not 0 <= gap < 1:
         raise InvalidInputError(f"gap must lie in [0, 1), not {gap}")
     if time_limit is not None and not time_limit > 0:
@@ -86,6 +90,7 @@ def solve(
         raise InvalidInputError(f"seed must be at least 0, not {seed}")
     wall, cpu = time.perf_counter(), time.process_time()
     chosen = find(method)
+    _require_covered(instance, chosen)
     further = _options(chosen, options)
     sample = _sample(instance, chosen, scenarios, seed)
     returned = chosen.run(instance, Limits(gap, time_limit, seed, sample, progress, further))
@@ -97,6 +102,16 @@ def solve(
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
     return result
+
+
+def _require_covered(instance: Instance, method: Registered) -> None:
+    if instance.traced_law is None or method.memory:
+        return
+    able = ", ".join(known.name for known in registered() if known.memory)
+    raise NotCoveredError(
+        f"method {method.name!r} plans with independent increments, and the loss of {instance.name!r} has "
+        f"memory (traced_law); methods that know that: {able}"
+    )
 
 
 def _options(method: Registered, options: Mapping[str, object] | None) -> Mapping[str, object]:

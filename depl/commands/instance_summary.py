@@ -23,6 +23,7 @@ def instance_summary(instance: Instance) -> str:
         ("Datasets", _datasets(instance)),
         ("Transfers: one-time cost beta(d, n); others cost nothing", _transfers(instance)),
         ("Models", _models(instance)),
+        ("Law of the loss, fitted to traces; instead of improvements and switches", _traced(instance)),
         (f"Switches; all others: {law(instance.other_switches)}", _switches(instance)),
         ("Where the values come from", _provenance(instance)),
     ]
@@ -101,6 +102,21 @@ def _improvement(model: Model) -> str:
             return f"{'' if scale == 1 else f'{number(scale)} '}X, X ~ {law(noise)}"
         case tabled:
             return f"listed for {counted(len(tabled.epochs), 'epoch')}"
+
+
+def _traced(instance: Instance) -> str:
+    law = instance.traced_law
+    if law is None:
+        return ""
+    kept = "kept per run" if law.residuals == "per_run" else "independent"
+    pairs = [
+        ("runs", f"{len(law.runs)}, of {counted(len({run.stages for run in law.runs}), 'schedule')}"),
+        ("epochs", f"up to {max(len(run.losses) for run in law.runs) - 1}"),
+        ("l(k)", "a + b s + retention l(k-1) + e, s epochs before the model took over"),
+        ("residuals e", kept),
+        ("deviations", f"of {counted(len(law.deviations), 'plan')}" if law.deviations else "none"),
+    ]
+    return fields(pairs)
 
 
 def _switches(instance: Instance) -> str:

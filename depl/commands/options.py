@@ -9,7 +9,7 @@ from pathlib import Path
 from depl.instances.library import load
 from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
-from depl.models.methods import DEFAULT_METHOD, DEFAULT_SCENARIOS
+from depl.models.methods import DEFAULT_METHOD, DEFAULT_SCENARIOS, DEFAULT_WITH_MEMORY
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.structure import read_text
@@ -39,7 +39,8 @@ def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> No
 
 def add_solving(parser: argparse.ArgumentParser) -> None:
     """Declare the method, its limits, and what some methods take besides."""
-    parser.add_argument("--method", metavar="M", default=DEFAULT_METHOD, help=f"default: {DEFAULT_METHOD}")
+    standard = f"default: {DEFAULT_METHOD}, or {DEFAULT_WITH_MEMORY} if the law of the loss has memory"
+    parser.add_argument("--method", metavar="M", help=standard)
     parser.add_argument(
         "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
     )
