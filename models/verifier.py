@@ -104,7 +104,7 @@ def verify(
     resource_cost = math.fsum(epoch.price * epoch.resources for epoch in epochs)
     transfer_cost = transfers(instance, plan)
     cost, duration = resource_cost + transfer_cost, math.fsum(epoch.time for epoch in epochs)
-    violation = _UNKNOWN if loss.forbidden else _violation(instance, loss, instance.target.maximum_loss)
+    violation = _UNKNOWN if loss.undefined else _violation(instance, loss, instance.target.maximum_loss)
     message = f"cost {cost:.12g} = transfers {transfer_cost:.12g} (once, E2) + resources {resource_cost:.12g}"
     sample, sample_findings = _sample(instance, plan, draws)
     bounds = list(bound_findings(instance, plan.claims or Claims(), sample, cost, most_plans))
@@ -117,6 +117,7 @@ def verify(
         _data_finding(plan),
         _epochs_finding(instance, plan),
         *_switch_findings(loss),
+        *_support_findings(instance, loss),
         *_claim_findings(instance, plan, loss, violation, cost, duration),
         *_cheapest_findings(instance, plan, epochs, transfer_cost),
         *(finding for finding, _ in bounds),
@@ -169,6 +170,9 @@ def _budget(instance: Instance) -> Fraction:
 def _sample(instance: Instance, plan: Plan, draws: Draws | None) -> tuple[DrawnSample | None, list[Finding]]:
     """The scenarios that the plan claims, None if there are none or they are not known; and what to say."""
     claim = None if plan.claims is None else plan.claims.scenarios
+    if claim is not None and instance.traced_law is not None:
+        message = "under a traced law scenarios are not drawn again here, nor read"
+        return None, [undecided("claim: scenarios", message)]
     if claim is not None:
         return claimed_sample(instance, claim, draws)
     if draws is None:
@@ -184,21 +188,21 @@ def _risk_findings(
     claim = None if plan.claims is None else plan.claims.scenarios
     if claim is None:
         yield _probability_finding(instance, plan, loss, found)
-    elif loss.forbidden:
-        yield failed("(3)", "the loss is not defined after a forbidden switch", None)
+    elif loss.undefined:
+        yield failed("(3)", loss.undefined, None)
     elif len(plan.epochs) > instance.target.maximum_epochs:
         yield failed("(3)", "the scenarios end at K_max, before the plan", None)
     elif sample is None:
         yield undecided("(3)", "the scenarios that the plan was made for are not known")
     else:
         yield from count_findings(claim, counted(instance, sample, plan))
-    if claim is not None and not loss.forbidden:
+    if claim is not None and not loss.undefined:
         yield law_note(found, instance.target.quantile_level)
 
 
 def _probability_finding(instance: Instance, plan: Plan, loss: LossFacts, found: Bracket) -> Finding:
-    if loss.forbidden:
-        return failed("(3)", "the loss is not defined after a forbidden switch", None)
+    if loss.undefined:
+        return failed("(3)", loss.undefined, None)
     budget = _budget(instance)
     shown = f"P(l(K) > l_max) {_interval(found)}"
     if found.lower > budget:
@@ -277,6 +281,16 @@ def _switch_findings(loss: LossFacts) -> list[Finding]:
     return failures or [passed("Sec. III, switches", "every switch is allowed")]
 
 
+def _support_findings(instance: Instance, loss: LossFacts) -> list[Finding]:
+    """Whether the runs of a traced law say anything about a plan."""
+    if instance.traced_law is None or not (loss.outside or loss.support):
+        return []
+    if loss.outside is not None:
+        number, reason = loss.outside
+        return [failed("traced law, support", f"epoch {number}: {reason}", None)]
+    return [passed("traced law, support", loss.support)]
+
+
 def _claim_findings(
     instance: Instance, plan: Plan, loss: LossFacts, violation: Bracket, cost: float, duration: float
 ) -> Iterator[Finding]:
@@ -287,9 +301,9 @@ def _claim_findings(
         yield _number_claim("claim: cost", claims.cost, cost)
     if claims.training_time is not None:
         yield _number_claim("claim: training_time", claims.training_time, duration)
-    if claims.violation is not None and not loss.forbidden:
+    if claims.violation is not None and not loss.undefined:
         yield _violation_claim(claims.violation, violation)
-    if claims.quantile is not None and not loss.forbidden:
+    if claims.quantile is not None and not loss.undefined:
         yield _quantile_claim(instance, loss, claims.quantile)
 
 

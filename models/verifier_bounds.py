@@ -13,7 +13,7 @@ from depl.models.problem import Instance
 from depl.models.verifier_dual import dual_finding
 from depl.models.verifier_findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier_plans import MOST_PLANS, listed
-from depl.models.verifier_requirements import CountRequirement, LawRequirement, Requirement
+from depl.models.verifier_requirements import CountRequirement, Requirement, law_requirement
 from depl.models.verifier_sample import DrawnSample
 from depl.models.verifier_scenarios import allowed_misses
 
@@ -72,7 +72,7 @@ def _lower_bound(
         return passed(_BOUND, f"{shown}; costs are never negative", excess)
     if claimed <= proved * (1.0 + _TOLERANCE):
         return passed(_BOUND, f"{shown}; not above the dual bound", excess)
-    requirement: Requirement | None = LawRequirement(instance)
+    requirement: Requirement | None = law_requirement(instance)
     if claims.scenarios is not None:
         allowed = None if sample is None else allowed_misses(instance, sample.size)
         requirement = None if sample is None else CountRequirement(instance, sample, allowed or 0)

@@ -8,8 +8,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from depl.models.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.memory.document import TracedLaw
 from depl.models.plan import Plan
 from depl.models.problem import (
     Cluster,
@@ -23,6 +25,7 @@ from depl.models.problem import (
     TabledImprovement,
 )
 from depl.models.verifier_laws import Increment, decimal, expectation, merged
+from depl.models.verifier_traces import traced_loss
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class EpochFacts:
 
 @dataclass(frozen=True)
 class LossFacts:
-    """The final loss: what is certain of it, what is random, and which switches are not allowed.
+    """The final loss: what is certain of it, what is random, and why it may not be defined.
 
     Attributes
     ----------
@@ -69,15 +72,30 @@ class LossFacts:
         Independent random increments.
     forbidden : tuple of (int, str, str)
         Epoch and the two models of every forbidden switch.
+    outside : (int, str) or None
+        Under a traced law, the first epoch found outside its support, and why.
+    support : str
+        Under a traced law, what lends the residuals.
     """
 
     certain: Fraction
     increments: tuple[Increment, ...]
     forbidden: tuple[tuple[int, str, str], ...]
+    outside: tuple[int, str] | None = None
+    support: str = ""
+
+    @property
+    def undefined(self) -> str:
+        """Why there is no law of the final loss; empty if there is one."""
+        if self.forbidden:
+            return "the loss is not defined after a forbidden switch"
+        return "" if self.outside is None else "the loss is not defined outside the support of the traces"
 
     @property
     def mean(self) -> float:
-        """E l(K)."""
+        """E l(K); nan outside the support of the traces."""
+        if self.outside is not None:
+            return math.nan
         random = [item.count * item.factor * expectation(item.law) for item in self.increments]
         return math.fsum([float(self.certain), *random])
 
@@ -116,7 +134,13 @@ def facts_of(
 
 
 def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
-    """The final loss by the recursion below eq. (1), with the run law (8) and the switch laws."""
+    """The final loss by the recursion below eq. (1), with the run law (8) and the switch laws.
+
+    A traced law takes the place of both (`depl.models.verifier_traces`); which switches are forbidden it
+    leaves as it is.
+    """
+    if instance.traced_law is not None and plan.epochs:
+        return _traced_facts(instance, instance.traced_law, plan)
     models = {item.name: item for item in instance.models}
     given = given_data(plan)
     certain = decimal(instance.target.initial_loss)
@@ -157,7 +181,7 @@ def longest_tables(instance: Instance, names: Iterable[str]) -> int | None:
     lengths = []
     for model in instance.models:
         if model.name in used:
-            if isinstance(model.improvement, TabledImprovement):
+            if isinstance(model.improvement, TabledImprovement) and instance.traced_law is None:
                 lengths.append(len(model.improvement.epochs))
             lengths.extend(len(table.epochs) for table in model.compute or ())
     return min(lengths, default=None)
@@ -185,6 +209,17 @@ def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
     if instance.data_law is None or data == everything:
         return Fraction(1)
     return _needed(instance, everything) / _needed(instance, data)
+
+
+def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
+    names = [epoch.model for epoch in plan.epochs]
+    forbidden = tuple(
+        (number, before, after)
+        for number, (before, after) in enumerate(pairwise(names), start=2)
+        if before != after and isinstance(law_of_switch(instance, before, after), Forbidden)
+    )
+    found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
+    return LossFacts(found.certain, found.increments, forbidden, found.outside, found.support)
 
 
 def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:

@@ -119,6 +119,8 @@ class LawRequirement:
     def verdict(self, plan: Plan) -> tuple[bool, bool] | None:
         """Compute the probability, if that was not done for too many other losses."""
         loss = loss_facts(self._instance, plan)
+        if loss.undefined:
+            return False, False
         key = loss.certain, loss.increments
         if key not in self._known:
             if len(self._known) == MOST_PROBABILITIES:
@@ -127,6 +129,31 @@ class LawRequirement:
             self._known[key] = tail_probability(loss.increments, bound - loss.certain, self._budget)
         found = self._known[key]
         return found.lower <= self._budget, found.upper <= self._budget
+
+
+class TracedRequirement(LawRequirement):
+    """The same under a traced law, whose epochs do not add up: nothing is excluded by sums."""
+
+    def nothing(self) -> FloatArray:
+        """No sums."""
+        return np.zeros(0)
+
+    def epoch(self, number: int, model: int, data: frozenset[str]) -> FloatArray:
+        """No sums."""
+        return np.zeros(0)
+
+    def switch(self, number: int, before: int, after: int) -> FloatArray:
+        """No sums."""
+        return np.zeros(0)
+
+    def possible(self, sums: FloatArray) -> BoolArray:
+        """All may meet it."""
+        return np.ones(len(sums), dtype=bool)
+
+
+def law_requirement(instance: Instance) -> LawRequirement:
+    """The test of equation (3) by probability, under the law that the instance has."""
+    return LawRequirement(instance) if instance.traced_law is None else TracedRequirement(instance)
 
 
 def _moments(coefficient: float, law: ImprovementLaw | SwitchLaw) -> FloatArray:

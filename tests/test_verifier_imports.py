@@ -9,7 +9,8 @@ import pytest
 import depl.models.verifier
 
 MODELS = Path(depl.models.verifier.__file__).parent
-DATA = {"errors", "structure", "laws", "learning", "problem", "plan"}
+DATA = {"errors", "structure", "laws", "learning", "problem", "plan", "memory.document"}
+VALIDATION = {"memory.law", "traces.table"}  # with which memory.document checks itself; not the verifier's
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
@@ -18,8 +19,12 @@ METHODS = {
 }  # fmt: skip
 
 
+TRACED = {"law", "lent", "trained", "positions", "key", "coefficients"}
+"""What `depl.models.memory` works out of the recorded fields of a traced law."""
+
+
 def tree(module: str) -> ast.Module:
-    return ast.parse((MODELS / f"{module}.py").read_text(encoding="utf-8"))
+    return ast.parse((MODELS / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
 
 
 def imports(module: str) -> set[str]:
@@ -42,10 +47,22 @@ def reachable(start: str) -> set[str]:
 
 def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
     modules = reachable("verifier")
-    assert {name for name in modules if not name.startswith("verifier")} <= DATA
+    assert {name for name in modules if not name.startswith("verifier")} <= DATA | VALIDATION
     for module in modules:
         outside = {name.partition(".")[0] for name in imports(module)} - {"depl"}
         assert outside - set(sys.stdlib_module_names) <= OUTSIDE, module
+
+
+def test_only_the_data_of_a_traced_law_validate_themselves_with_it():
+    inner = {f"depl.models.{name}" for name in VALIDATION}
+    users = {module for module in reachable("verifier") - VALIDATION if inner & imports(module)}
+    assert users == {"memory.document"}
+
+
+def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():
+    read = {node.attr for node in ast.walk(tree("verifier_traces")) if isinstance(node, ast.Attribute)}
+    assert {"runs", "stages", "losses", "steps", "jumps"} <= read
+    assert not read & TRACED
 
 
 def test_every_module_of_the_verifier_is_reached():
