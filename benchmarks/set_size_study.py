@@ -195,7 +195,7 @@ def difference(
 
 
 def stopped(judges: Judges, plan: int, target: float, kind: Kind) -> Stopped:
-    """Every run of a plan stopped after the first epoch, past the last switch, whose loss is at most the target.
+    """Runs of a plan, each stopped once its own loss is at most the target, past the last switch.
 
     The loss that stops a run is that of the examples its sets are measured on.
     """
