@@ -124,14 +124,14 @@ def test_a_larger_loss_before_never_means_a_smaller_one_after() -> None:
 def test_neighbouring_ages_are_pooled_until_there_are_enough_observations() -> None:
     traces = drawn(5, 0.05, np.random.default_rng(4))
     law = fit_affine(traces, least=15)
-    assert law.steps[FULL, True, 1].ages == (1, 1)
+    assert law.steps[FULL, True, 1, None].ages == (1, 1)
     # 15 runs have ages 1 and 2 of the first stage, 10 age 3, and 5 ages 4 and 5
-    assert law.steps[FULL, True, 2].ages == (2, 2)
-    assert law.steps[FULL, True, 3].ages == (2, 4)
-    assert law.steps[FULL, True, 5].ages == (3, 5)
-    assert law.steps[FULL, True, 5].runs == 10
-    assert law.steps[FULL, True, 5].residuals.size == 20
-    assert fit_affine(traces, least=10_000).steps[CUT, False, 4].ages == (2, 6)
+    assert law.steps[FULL, True, 2, None].ages == (2, 2)
+    assert law.steps[FULL, True, 3, None].ages == (2, 4)
+    assert law.steps[FULL, True, 5, None].ages == (3, 5)
+    assert law.steps[FULL, True, 5, None].runs == 10
+    assert law.steps[FULL, True, 5, None].residuals.size == 20
+    assert fit_affine(traces, least=10_000).steps[CUT, False, 4, FULL].ages == (2, 6)
 
 
 def test_a_rare_jump_borrows_from_other_predecessors_and_a_common_one_does_not() -> None:

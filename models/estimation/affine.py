@@ -6,12 +6,14 @@ end. At 0 or above, a larger loss before an epoch never means a smaller one afte
 dominance is kept, which the solvers' pruning stands on. Below 1 the past is forgotten.
 
 *Pooling.* Ages t >= 2 of a model borrow from their neighbours: the window [t - h, t + h], within ages from 2
-to the greatest, is the smallest with at least `LEAST` observations. Ages t = 1 never borrow from other ages;
-a jump whose pair of models has fewer than `LEAST_JUMPS` runs borrows from the other predecessors of its
-model. Both rules only count the runs that are given: no loss, and no run that is held out, has a say. The
+to the greatest, is the smallest with at least `LEAST` observations. Ages t = 1 never borrow from other ages.
+A model has a law of its own after every predecessor that it followed in at least `LEAST_JUMPS` runs, since
+what it inherits shows for as long as it trains; after rarer ones it has the law of all predecessors together.
+Both rules only count the runs that are given: no loss, and no run that is held out, has a say. The
 switch epoch is a regressor wherever it varies in what is pooled.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -24,6 +26,7 @@ from depl.models.memory.law import (
     Coefficients,
     Epochs,
     JumpKey,
+    Position,
     StepKey,
     Trained,
     assembled,
@@ -68,10 +71,13 @@ def fit_affine(
     seen = epochs_of(places, losses)
     by_step, by_jump = pools_of(seen)
     steps: dict[StepKey, Coefficients] = {}
-    for trained, first in {(item.trained, item.previous is None) for run in places for item in run}:
-        steps |= {
-            (trained, first, age): found for age, found in _by_age(seen, by_step, trained, first, least)
+    for trained, first, previous in _kinds(by_jump, places, least_jumps):
+        own = {
+            age: [index for key in keys for index in by_step[key]]
+            for age, keys in _keys(by_step, trained, first, previous).items()
         }
+        for age, fitted in _by_age(seen, own, first, least):
+            steps[trained, first, age, previous] = fitted
     return assembled(steps, _jumps(seen, by_jump, least_jumps), places, losses)
 
 
@@ -101,21 +107,40 @@ def _losses(traces: Traces, metric: str) -> list[FloatArray]:
     return [row[: last + 1] for row, last in zip(table, traces.last_epochs, strict=True)]
 
 
+def _kinds(
+    by_jump: Mapping[JumpKey, list[int]], places: Sequence[Sequence[Position]], least: int
+) -> set[tuple[Trained, bool, Trained | None]]:
+    """What has steps of its own: first stages, pairs with enough runs, and models after all the rare ones."""
+    firsts = {(run[0].trained, True, None) for run in places}
+    later = {
+        (after, False, before if len(rows) >= least else None) for (before, after), rows in by_jump.items()
+    }
+    return firsts | later
+
+
+def _keys(
+    by_step: Mapping[StepKey, list[int]], trained: Trained, first: bool, previous: Trained | None
+) -> dict[int, list[StepKey]]:
+    """Where the epochs of every age are; without a predecessor those after all of them."""
+    found: dict[int, list[StepKey]] = defaultdict(list)
+    for key in by_step:
+        if key[:2] == (trained, first) and previous in (None, key[3]):
+            found[key[2]].append(key)
+    return found
+
+
 def _by_age(
-    seen: Epochs, by_step: Mapping[StepKey, list[int]], trained: Trained, first: bool, least: int
+    seen: Epochs, own: Mapping[int, list[int]], first: bool, least: int
 ) -> Iterator[tuple[int, Coefficients]]:
     """The coefficients of every age that has enough epochs; age 1 only of a first stage."""
-    greatest = max((age for place, begins, age in by_step if (place, begins) == (trained, first)), default=0)
-    sizes = {age: len(by_step.get((trained, first, age), ())) for age in range(1, greatest + 1)}
+    greatest = max(own, default=0)
     for age in range(1 if first else 2, greatest + 1):
         lower = upper = age
-        while age > 1 and sum(sizes[each] for each in range(lower, upper + 1)) < least:
+        while age > 1 and sum(len(own.get(each, ())) for each in range(lower, upper + 1)) < least:
             if (lower, upper) == (2, greatest):
                 break
             lower, upper = max(lower - 1, 2), min(upper + 1, greatest)
-        pool = [
-            index for each in range(lower, upper + 1) for index in by_step.get((trained, first, each), ())
-        ]
+        pool = [index for each in range(lower, upper + 1) for index in own.get(each, ())]
         if len(pool) >= FEWEST:
             yield age, _fitted(seen, pool, (lower, upper), pooled=False)
 

@@ -17,6 +17,7 @@ from depl.models.memory.law import (
     AffineStep,
     Coefficients,
     Position,
+    StepKey,
     Trained,
     assembled,
     positions,
@@ -67,7 +68,10 @@ class RecordedRun(Checked, frozen=True, kw_only=True):
 
 
 class FittedStep(Checked, frozen=True, kw_only=True):
-    """l(k) = intercept + start_slope * s + retention * l(k-1) + e, age epochs since the model took over."""
+    """l(k) = intercept + start_slope * s + retention * l(k-1) + e, age epochs since the model took over.
+
+    Without a predecessor it holds after all that have no steps of their own.
+    """
 
     model: Name
     cluster: Name
@@ -76,21 +80,34 @@ class FittedStep(Checked, frozen=True, kw_only=True):
     retention: Retention
     start_slope: Annotated[float, Meta(description="b [loss / epoch], times the epochs s before")] = 0.0
     first: Annotated[bool, Meta(description="of a first stage, which nothing came before")] = False
+    previous_model: Annotated[Name, Meta(description="after this model alone")] | None = None
+    previous_cluster: Annotated[Name, Meta(description="and its cluster")] | None = None
     ages: Annotated[tuple[Age, Age], Meta(description="pooled for it; its own alone unless given")] | None = (
         None
     )
 
     def validate(self) -> None:
-        """Age 1 is that of a jump unless the stage is the first; the pool is a range."""
+        """Age 1 is that of a jump unless the stage is the first, without predecessor; the pool is a range."""
+        if (self.previous_model is None) != (self.previous_cluster is None):
+            raise InvalidInputError("name the model before and its cluster, or neither", ".previous_model")
+        if self.first and self.previous_model is not None:
+            raise InvalidInputError("nothing comes before a first stage", ".previous_model")
         if self.age == 1 and not self.first:
             raise InvalidInputError("the first epoch of a later stage is a jump; list it there", ".age")
         if self.ages is not None and self.ages[0] > self.ages[1]:
             raise InvalidInputError("give the least age and then the greatest", ".ages")
 
     @property
-    def key(self) -> tuple[Trained, bool, int]:
+    def key(self) -> StepKey:
         """As `depl.models.memory.law.AffineLaw.steps` are found."""
-        return (self.model, self.cluster), self.first, self.age
+        return (self.model, self.cluster), self.first, self.age, self.previous
+
+    @property
+    def previous(self) -> Trained | None:
+        """What was trained before, if the step is for that alone."""
+        if self.previous_model is None or self.previous_cluster is None:
+            return None
+        return self.previous_model, self.previous_cluster
 
     @property
     def coefficients(self) -> Coefficients:
@@ -185,7 +202,7 @@ def traced_law(
             RecordedRun(stages=_stages(run.positions), losses=tuple(run.losses.tolist()))
             for run in law.records
         ),
-        steps=tuple(_step(*key, step) for key, step in sorted(law.steps.items())),
+        steps=tuple(_step(*key, step) for key, step in sorted(law.steps.items(), key=_order)),
         jumps=tuple(_jump(*key, step) for key, step in sorted(law.jumps.items())),
         residuals=residuals,
         unseen_loss=unseen_loss,
@@ -198,10 +215,17 @@ def _stages(places: tuple[Position, ...]) -> tuple[Stage, ...]:
     return tuple(Stage(model=item.trained[0], cluster=item.trained[1], epochs=item.age) for item in ends)
 
 
-def _step(trained: Trained, first: bool, age: int, step: AffineStep) -> FittedStep:
+def _order(entry: tuple[StepKey, AffineStep]) -> tuple[Trained, bool, Trained, int]:
+    trained, first, age, previous = entry[0]
+    return trained, not first, previous or ("", ""), age
+
+
+def _step(trained: Trained, first: bool, age: int, previous: Trained | None, step: AffineStep) -> FittedStep:
     return FittedStep(
         model=trained[0],
         cluster=trained[1],
+        previous_model=None if previous is None else previous[0],
+        previous_cluster=None if previous is None else previous[1],
         first=first,
         age=age,
         ages=None if step.ages == (age, age) else step.ages,

@@ -5,10 +5,9 @@ is high by chance falls faster. The affine law
 
     l(k) = a + b s + retention l(k-1) + e
 
-has coefficients of its own for every model on its cluster and every epoch t since it took over (the *age*); s
-is the switch epoch, the number of epochs before it took over. The epoch right after a switch (t = 1, the jump
-and the first training together) has a law of its own for every predecessor; so has every epoch of a first
-model, which has no predecessor and s = 0.
+has coefficients of its own for every model on its cluster, every predecessor and every epoch t since it took
+over (the *age*); s is the switch epoch, the number of epochs before it took over. Predecessors with few runs
+share theirs. A first model has no predecessor, and s = 0.
 
 `depl.models.estimation.affine` fits the coefficients; here they meet the runs that they were fitted to, which
 lend the residuals e and say where the law may be asked at all.
@@ -149,8 +148,11 @@ class RunRecord:
         return tuple(item.trained for item in self.positions)
 
 
-StepKey = tuple[Trained, bool, int]
-"""Model and cluster, whether it is a first stage, and age: from 2, and 1 in first stages."""
+StepKey = tuple[Trained, bool, int, Trained | None]
+"""Model and cluster, whether it is a first stage, age (from 2, and 1 in first stages), and predecessor.
+
+Predecessor None stands for every one that has no steps of its own, and in a first stage for there being none.
+"""
 
 JumpKey = tuple[Trained, Trained]
 """What was trained before a switch, and after it."""
@@ -175,9 +177,11 @@ class AffineLaw:
 
     def find(self, position: Position) -> AffineStep | None:
         """The law of an epoch, None if too few runs were there to fit one."""
-        if position.previous is not None and position.age == 1:
-            return self.jumps.get((position.previous, position.trained))
-        return self.steps.get((position.trained, position.previous is None, position.age))
+        trained, previous = position.trained, position.previous
+        if previous is not None and position.age == 1:
+            return self.jumps.get((previous, trained))
+        own = previous if (trained, previous) in self.with_own else None
+        return self.steps.get((trained, previous is None, position.age, own))
 
     def step(self, position: Position) -> AffineStep:
         """The law of an epoch.
@@ -191,6 +195,13 @@ class AffineLaw:
         if found is None:
             raise NotCoveredError(f"outside the support of the traces: too few runs were {told(position)}")
         return found
+
+    @cached_property
+    def with_own(self) -> frozenset[tuple[Trained, Trained]]:
+        """Pairs of what is trained and its predecessor that have steps of their own."""
+        return frozenset(
+            (trained, previous) for trained, _, _, previous in self.steps if previous is not None
+        )
 
     @cached_property
     def by_stage(self) -> Mapping[tuple[Trained, bool], tuple[tuple[int, int, int], ...]]:
@@ -265,14 +276,14 @@ def epochs_of(places: Sequence[Sequence[Position]], losses: Sequence[FloatArray]
 
 
 def pools_of(epochs: Epochs) -> tuple[dict[StepKey, list[int]], dict[JumpKey, list[int]]]:
-    """Indices of the epochs that stand at every key."""
+    """Indices of the epochs that stand at every key, later stages by their predecessor."""
     steps: dict[StepKey, list[int]] = defaultdict(list)
     jumps: dict[JumpKey, list[int]] = defaultdict(list)
     for index, item in enumerate(epochs.place):
         if item.previous is not None and item.age == 1:
             jumps[item.previous, item.trained].append(index)
         else:
-            steps[item.trained, item.previous is None, item.age].append(index)
+            steps[item.trained, item.previous is None, item.age, item.previous].append(index)
     return steps, jumps
 
 
@@ -311,8 +322,16 @@ def assembled(
 
 
 def _step_pool(by_step: Mapping[StepKey, list[int]], key: StepKey, found: Coefficients) -> list[int]:
+    trained, first, _, previous = key
     ages = range(found.ages[0], found.ages[1] + 1)
-    return [index for age in ages for index in by_step.get((*key[:2], age), ())]
+    if previous is not None or first:
+        return [index for age in ages for index in by_step.get((trained, first, age, previous), ())]
+    return [
+        index
+        for other, rows in by_step.items()
+        if other[:2] == (trained, False) and other[2] in ages
+        for index in rows
+    ]
 
 
 def _jump_pool(by_jump: Mapping[JumpKey, list[int]], pair: JumpKey, found: Coefficients) -> list[int]:
