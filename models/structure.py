@@ -28,6 +28,9 @@ Name = Annotated[
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
 T = TypeVar("T", bound=msgspec.Struct)
 
+LONGEST_COLUMN = 12
+"""Numbers of an array, or flat objects, that are written one field below the other; more go into lines."""
+
 
 class Checked(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True, kw_only=True
@@ -97,8 +100,12 @@ def decode_document(text: str | bytes, kind: type[T]) -> T:
 
 
 def encode_document(value: msgspec.Struct) -> str:
-    """Write ``value`` as indented JSON: format and version first, defaults left out, a final newline."""
-    return msgspec.json.format(msgspec.json.encode(document(value)), indent=2).decode() + "\n"
+    """Write ``value`` as indented JSON: format and version first, defaults left out, a final newline.
+
+    More than `LONGEST_COLUMN` numbers lie on one line, and of as many flat objects each on a line of its own,
+    so that long files stay small and their differences readable.
+    """
+    return _indented(document(value), "") + "\n"
 
 
 def document(value: msgspec.Struct) -> dict[str, Any]:
@@ -166,6 +173,40 @@ def require_unique(keys: Iterable[object], path: str) -> None:
             shown = sorted(key) if isinstance(key, frozenset) else key
             raise InvalidInputError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
         seen.add(key)
+
+
+def _indented(value: Any, margin: str) -> str:
+    """``value``, made of builtins, as `msgspec.json.format` writes it, but for long arrays."""
+    if not _is_nested(value) or not value:
+        return msgspec.json.encode(value).decode()
+    inner = margin + "  "
+    if isinstance(value, dict):
+        rows = [f"{_indented(name, '')}: {_indented(item, inner)}" for name, item in value.items()]
+        return f"{{\n{inner}" + f",\n{inner}".join(rows) + f"\n{margin}}}"
+    long = len(value) > LONGEST_COLUMN
+    if long and all(_is_number(item) for item in value):
+        return _on_one_line(value)
+    flat = long and all(isinstance(item, dict) and _is_flat(item) for item in value)
+    rows = [_on_one_line(item) if flat else _indented(item, inner) for item in value]
+    return f"[\n{inner}" + f",\n{inner}".join(rows) + f"\n{margin}]"
+
+
+def _on_one_line(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_flat(record: dict[str, Any]) -> bool:
+    """Whether a record holds no other one, and no array but of single values."""
+    nested = [item for item in record.values() if _is_nested(item)]
+    return not any(isinstance(item, dict) or any(map(_is_nested, item)) for item in nested)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list | tuple)
 
 
 class _Header(msgspec.Struct):

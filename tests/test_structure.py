@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -171,6 +172,45 @@ def test_what_an_inner_record_finds_wrong_is_placed_within_the_whole_document() 
     assert str(error) == "$.legs[1].slope: too steep; lengthen the leg"
     python = refusal(lambda: Route(name="a", legs=[{"length": 1, "slope": 2}]))  # type: ignore[arg-type]
     assert str(python) == ".legs[0].slope: too steep; lengthen the leg"
+
+
+class Table(Checked, frozen=True, kw_only=True):
+    format: Literal["table"] = "table"
+    version: Literal[1] = 1
+    name: str = ""
+    numbers: tuple[float, ...] = ()
+    legs: tuple[Leg, ...] = ()
+    nested: tuple[dict[str, dict[str, int]], ...] = ()
+    flags: tuple[bool, ...] = ()
+
+
+def test_short_documents_are_indented_like_any_other_json() -> None:
+    table = Table(name='a "b" ä', numbers=(1.0, 1e-9, -2.5e30), legs=(Leg(length=2),), nested=({"a": {}},))
+    content = msgspec.json.encode({"format": "table", "version": 1, **msgspec.to_builtins(table)})
+    assert encode_document(table) == msgspec.json.format(content, indent=2).decode() + "\n"
+    assert decode_document(encode_document(table), Table) == table
+
+
+def test_many_numbers_lie_on_one_line() -> None:
+    twelve, thirteen = Table(numbers=(0.5,) * 12), Table(numbers=(0.5,) * 13)
+    assert encode_document(twelve).count("\n") == 18
+    assert f'"numbers": [{", ".join(["0.5"] * 13)}]\n' in encode_document(thirteen)
+    assert decode_document(encode_document(thirteen), Table) == thirteen
+    assert encode_document(Table(flags=(True,) * 13)).count("\n") == 19
+
+
+def test_each_of_many_flat_objects_lies_on_its_own_line() -> None:
+    table = Table(legs=tuple(Leg(length=index + 1) for index in range(13)))
+    assert encode_document(table).splitlines()[3:7] == [
+        '  "legs": [',
+        '    {"length": 1.0},',
+        '    {"length": 2.0},',
+        '    {"length": 3.0},',
+    ]
+    assert decode_document(encode_document(table), Table) == table
+    table = Table(nested=({"a": {"b": 1}},) * 13)
+    content = msgspec.json.encode({"format": "table", "version": 1, **msgspec.to_builtins(table)})
+    assert encode_document(table) == msgspec.json.format(content, indent=2).decode() + "\n"
 
 
 def test_decode_reads_a_part_without_a_header() -> None:
