@@ -1,0 +1,317 @@
+"""What a traced law says, worked out from its statement; used by tests only.
+
+Nothing here calls `depl.models.memory`: coefficients are looked up in the rows of the document, residuals are
+what they leave of the losses of the runs, and losses are followed epoch by epoch.
+"""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.memory.document import TracedLaw
+
+Trained = tuple[str, str]
+Schedule = tuple[Trained, ...]
+Floats = NDArray[np.float64]
+
+TOGETHER, DONORS, FEWEST = 19, 20, 6
+"""Runs that make a schedule's law alone, donors with the right predecessor, donors of a stage; at least."""
+
+
+class Place(NamedTuple):
+    """Model and cluster of an epoch, those before the switch, its age, epochs before the stage."""
+
+    trained: Trained
+    previous: Trained | None
+    age: int
+    start: int
+
+
+class Section(NamedTuple):
+    """A stage of a schedule."""
+
+    trained: Trained
+    previous: Trained | None
+    start: int
+    length: int
+
+
+class Row(NamedTuple):
+    """Coefficients and the epochs (run, k) that they are pooled over."""
+
+    intercept: float
+    slope: float
+    retention: float
+    pool: tuple[tuple[int, int], ...]
+
+
+def sections(schedule: Schedule) -> list[Section]:
+    found: list[Section] = []
+    for trained, items in itertools.groupby(schedule):
+        last = found[-1] if found else None
+        start = last.start + last.length if last else 0
+        found.append(Section(trained, last.trained if last else None, start, len(list(items))))
+    return found
+
+
+def places(schedule: Schedule) -> list[Place]:
+    return [
+        Place(part.trained, part.previous, age, part.start)
+        for part in sections(schedule)
+        for age in range(1, part.length + 1)
+    ]
+
+
+class Oracle:
+    """A law of the instance, read once more.
+
+    What is drawn is combined in all ways, and every combination is followed from epoch to epoch.
+    """
+
+    def __init__(self, document: TracedLaw) -> None:
+        self.document = document
+        self.schedules = [
+            tuple(stage.trained for stage in run.stages for _ in range(stage.epochs)) for run in document.runs
+        ]
+        self.places = [places(schedule) for schedule in self.schedules]
+        self.losses = [run.losses for run in document.runs]
+        self._rows: dict[object, Row | None] = {}
+        self._hulls: dict[object, bool] = {}
+
+    @cached_property
+    def epochs(self) -> list[tuple[int, int, Place]]:
+        return [
+            (run, k, place) for run, row in enumerate(self.places) for k, place in enumerate(row, start=1)
+        ]
+
+    def row(self, place: Place) -> Row | None:
+        """The row of an epoch: of its jump, of its age after its predecessor, or after all the others."""
+        if place.previous is not None and place.age == 1:
+            key: tuple[object, ...] = (place.previous, place.trained)
+            if key not in self._rows:
+                self._rows[key] = self._jump(place)
+            return self._rows[key]
+        after = {
+            (step.previous_model, step.previous_cluster)
+            for step in self.document.steps
+            if (step.model, step.cluster) == place.trained
+        }
+        own = place.previous if place.previous in after else None
+        key = (place.trained, place.previous is None, place.age, own)
+        if key not in self._rows:
+            self._rows[key] = self._step(place, own)
+        return self._rows[key]
+
+    def _step(self, place: Place, own: Trained | None) -> Row | None:
+        first = place.previous is None
+        for step in self.document.steps:
+            before = None if step.previous_model is None else (step.previous_model, step.previous_cluster)
+            named = ((step.model, step.cluster), step.first, step.age, before)
+            if named == (place.trained, first, place.age, own):
+                low, high = step.ages or (step.age, step.age)
+                pool = tuple(
+                    (run, k)
+                    for run, k, other in self.epochs
+                    if other.trained == place.trained
+                    and (other.previous is None) == first
+                    and (own is None or other.previous == own)
+                    and low <= other.age <= high
+                    and (first or other.age > 1)
+                )
+                return Row(step.intercept, step.start_slope, step.retention, pool)
+        return None
+
+    def _jump(self, place: Place) -> Row | None:
+        for jump in self.document.jumps:
+            before = (jump.previous_model, jump.previous_cluster)
+            if (before, (jump.model, jump.cluster)) == (place.previous, place.trained):
+                pool = tuple(
+                    (run, k)
+                    for run, k, other in self.epochs
+                    if other.trained == place.trained
+                    and other.age == 1
+                    and other.previous is not None
+                    and (jump.pooled or other.previous == before)
+                )
+                return Row(jump.intercept, jump.start_slope, jump.retention, pool)
+        return None
+
+    def residual(self, row: Row, run: int, k: int) -> float:
+        place, losses = self.places[run][k - 1], self.losses[run]
+        return losses[k] - (row.intercept + row.slope * place.start + row.retention * losses[k - 1])
+
+    def residuals(self, place: Place) -> Floats:
+        row = self.row(place)
+        assert row is not None
+        return np.array([self.residual(row, *epoch) for epoch in row.pool])
+
+    def step(self, place: Place, losses: Floats, residual: Floats | float) -> Floats:
+        row = self.row(place)
+        assert row is not None
+        return row.intercept + row.slope * place.start + row.retention * losses + residual
+
+    # -- donors ----------------------------------------------------------------------------------------
+
+    def donors(self, part: Section) -> list[tuple[int, int]]:
+        """Runs that can lend the residuals of a stage, and where their own begins."""
+        able: dict[int, tuple[int, Trained | None]] = {}
+        for run, schedule in enumerate(self.schedules):
+            for own in sections(schedule):
+                same_kind = own.trained == part.trained and (own.previous is None) == (part.previous is None)
+                if run in able or not same_kind or own.length < part.length:
+                    continue
+                if all(
+                    self.row(Place(own.trained, own.previous, age, own.start)) is not None
+                    for age in range(1, part.length + 1)
+                ):
+                    able[run] = own.start, own.previous
+        alike = self._balanced([run for run, (_, previous) in able.items() if previous == part.previous])
+        chosen = alike if len(alike) >= DONORS else self._balanced(list(able))
+        return [(run, able[run][0]) for run in chosen]
+
+    def _balanced(self, runs: list[int]) -> list[int]:
+        if not runs:
+            return []
+        sizes = sorted(Counter(self.schedules[run] for run in runs).values())
+        middle = len(sizes) // 2
+        median = sizes[middle] if len(sizes) % 2 else Fraction(sizes[middle - 1] + sizes[middle], 2)
+        most = max(math.ceil(median), math.ceil(Fraction(DONORS, len(sizes))))
+        kept: list[int] = []
+        for run in runs:
+            if sum(self.schedules[other] == self.schedules[run] for other in kept) < most:
+                kept.append(run)
+        return kept
+
+    def lending(self, part: Section) -> Floats:
+        """Residuals by donor and epoch of the stage."""
+        rows = []
+        for run, start in self.donors(part):
+            row = []
+            for age in range(1, part.length + 1):
+                place = Place(part.trained, part.previous, age, part.start)
+                coefficients = self.row(place)
+                if part.previous is not None and age == 1:  # of its own jump, whatever came before
+                    coefficients = self.row(self.places[run][start])
+                assert coefficients is not None
+                row.append(self.residual(coefficients, run, start + age))
+            rows.append(row)
+        return np.array(rows).reshape(len(rows), part.length)
+
+    def first_losses(self, trained: Trained, length: int = 1) -> Floats:
+        return np.array([self.losses[run][0] for run, _ in self.donors(Section(trained, None, 0, length))])
+
+    def whole(self, schedule: Schedule) -> list[int]:
+        """Runs that begin with the schedule, if they are enough to be its law."""
+        runs = [run for run, own in enumerate(self.schedules) if own[: len(schedule)] == schedule]
+        return runs if len(runs) >= TOGETHER else []
+
+    # -- laws ------------------------------------------------------------------------------------------
+
+    def paths(self, schedule: Schedule) -> list[Floats]:
+        """l(0), ..., l(K) of all equally likely combinations, residuals per run, deviations included."""
+        if runs := self.whole(schedule):
+            return [np.array([self.losses[run][k] for run in runs]) for k in range(len(schedule) + 1)]
+        parts = sections(schedule)
+        lending = [self.lending(part) for part in parts]
+        counts = [len(lent) for lent in lending]
+        drawn = np.indices(counts).reshape(len(counts), -1)
+        losses = self.first_losses(parts[0].trained, parts[0].length)[drawn[0]]
+        found = [losses]
+        for part, lent, index in zip(parts, lending, drawn, strict=True):
+            for age in range(1, part.length + 1):
+                place = Place(part.trained, part.previous, age, part.start)
+                losses = self.step(place, losses, lent[index, age - 1])
+                found.append(losses)
+        offsets = np.array(self.document.deviations or (0.0,))
+        return [np.add.outer(losses, offsets).ravel() for losses in found]
+
+    def per_run(self, schedule: Schedule) -> Floats:
+        """Final losses, residuals per run, all equally likely."""
+        final = self.paths(schedule)[-1]
+        if self.whole(schedule) and self.document.unseen_loss is not None:
+            return np.append(final, self.document.unseen_loss)
+        return final
+
+    def independent(self, schedule: Schedule) -> tuple[Floats, Floats]:
+        """Final losses and their weights (whole numbers), residuals independent; by convolution."""
+        values = self.first_losses(schedule[0])
+        weights = np.ones(values.size)
+        for place in places(schedule):
+            residuals = self.residuals(place)
+            values = np.add.outer(self.step(place, values, 0.0), residuals).ravel()
+            values, weights = _gathered(values, np.repeat(weights, residuals.size))
+        if self.document.deviations and not self.whole(schedule):
+            offsets = np.array(self.document.deviations)
+            values = np.add.outer(values, offsets).ravel()
+            values, weights = _gathered(values, np.repeat(weights, offsets.size))
+        return values, weights
+
+    def law(self, schedule: Schedule) -> tuple[Floats, Floats]:
+        """Final losses and weights under the law as the document reads residuals."""
+        if self.document.residuals == "independent":
+            return self.independent(schedule)
+        values = self.per_run(schedule)
+        return values, np.ones(values.size)
+
+    def violation(self, schedule: Schedule, maximum_loss: float) -> Fraction:
+        values, weights = self.law(schedule)
+        return Fraction(int(weights[values > maximum_loss + 1e-9].sum()), int(weights.sum()))
+
+    # -- support ---------------------------------------------------------------------------------------
+
+    def supported(self, schedule: Schedule) -> bool:
+        if any(self.row(place) is None for place in places(schedule)):
+            return False
+        for part in sections(schedule):
+            if not self._in_hull(part) or len(self.donors(part)) < FEWEST:
+                return False
+        mean = float(self.first_losses(schedule[0]).mean())
+        for place in places(schedule):
+            row = self.row(place)
+            assert row is not None
+            before = [self.losses[run][k - 1] for run, k in row.pool]
+            if not min(before) <= mean <= max(before):
+                return False
+            mean = float(self.step(place, np.array(mean), 0.0))
+        return True
+
+    def _in_hull(self, part: Section) -> bool:
+        """Whether (switch epoch, age) is a convex combination of at most three pairs that were seen."""
+        key = (part.trained, part.previous is None, part.start, part.length)
+        if key not in self._hulls:
+            seen = {
+                (place.start, place.age)
+                for _, _, place in self.epochs
+                if (place.trained, place.previous is None) == key[:2]
+            }
+            self._hulls[key] = any(
+                _inside((part.start, part.length), corners)
+                for corners in itertools.combinations_with_replacement(sorted(seen), 3)
+            )
+        return self._hulls[key]
+
+
+def _gathered(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Equal values once."""
+    found, index = np.unique(values, return_inverse=True)
+    return found, np.bincount(index.ravel(), weights)
+
+
+def _inside(point: tuple[int, int], corners: tuple[tuple[int, int], ...]) -> bool:
+    """Whether a point lies in a triangle, or in the segment or point that it has shrunk to."""
+    turns = []
+    for one, other in ((0, 1), (1, 2), (2, 0)):
+        (x, y), (u, v) = corners[one], corners[other]
+        turns.append((u - x) * (point[1] - y) - (v - y) * (point[0] - x))
+    if any(turn > 0 for turn in turns) and any(turn < 0 for turn in turns):
+        return False
+    return all(
+        min(corner[axis] for corner in corners) <= point[axis] <= max(corner[axis] for corner in corners)
+        for axis in (0, 1)
+    )
