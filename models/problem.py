@@ -31,7 +31,7 @@ from depl.models.learning import (
     TableDataLaw,
     TabledImprovement,
 )
-from depl.models.memory.document import TracedLaw
+from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
 from depl.models.structure import Checked, Name, decode_document, encode_document, require_unique
 
 SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
@@ -390,11 +390,15 @@ class Instance(Checked, frozen=True, kw_only=True):
 
     def _validate_traced_law(self, law: TracedLaw) -> None:
         """Traces know models and clusters, not what other data or another start would have done."""
-        rows = [(f".steps[{index}]", row.model, row.cluster) for index, row in enumerate(law.steps)]
-        rows += [(f".jumps[{index}]", row.model, row.cluster) for index, row in enumerate(law.jumps)]
-        for path, model, cluster in rows:
-            _require_known(model, self._models_by_name, f".traced_law{path}.model")
-            _require_known(cluster, self._clusters_by_name, f".traced_law{path}.cluster")
+        rows: list[tuple[str, FittedStep | FittedJump]]
+        rows = [(f".traced_law.steps[{index}]", row) for index, row in enumerate(law.steps)]
+        rows += [(f".traced_law.jumps[{index}]", row) for index, row in enumerate(law.jumps)]
+        for path, row in rows:
+            _require_known(row.model, self._models_by_name, f"{path}.model")
+            _require_known(row.cluster, self._clusters_by_name, f"{path}.cluster")
+            if row.previous_model is not None and row.previous_cluster is not None:
+                _require_known(row.previous_model, self._models_by_name, f"{path}.previous_model")
+                _require_known(row.previous_cluster, self._clusters_by_name, f"{path}.previous_cluster")
         for path, given in (
             (".data_law", self.data_law is not None),
             (".target.initial_model", self.target.initial_model is not None),

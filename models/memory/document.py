@@ -4,6 +4,7 @@ Everything else follows from these (`depl.models.memory.law`): residuals are wha
 the losses of the runs, and the support is where the runs have been.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -96,6 +97,11 @@ class FittedStep(Checked, frozen=True, kw_only=True):
             raise InvalidInputError("the first epoch of a later stage is a jump; list it there", ".age")
         if self.ages is not None and self.ages[0] > self.ages[1]:
             raise InvalidInputError("give the least age and then the greatest", ".ages")
+        least, greatest = self.ages or (self.age, self.age)
+        if not (1 if self.first else 2) <= least <= self.age <= greatest:
+            raise InvalidInputError(
+                "the pool holds the age of the step, and of a later stage no age below 2", ".ages"
+            )
 
     @property
     def key(self) -> StepKey:
@@ -177,17 +183,32 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         try:
             self.law  # noqa: B018 - says whether it can be put together
         except NotCoveredError as error:
-            raise InvalidInputError(str(error), ".steps") from error
+            raise InvalidInputError(str(error), self._unsupported_row()) from error
 
     @cached_property
     def law(self) -> AffineLaw:
         """The law with its residuals."""
+        return self._assembled(self.steps, self.jumps)
+
+    def _assembled(self, steps: Sequence[FittedStep], jumps: Sequence[FittedJump]) -> AffineLaw:
         return assembled(
-            {item.key: item.coefficients for item in self.steps},
-            {item.key: item.coefficients for item in self.jumps},
+            {item.key: item.coefficients for item in steps},
+            {item.key: item.coefficients for item in jumps},
             [run.positions for run in self.runs],
             [np.array(run.losses) for run in self.runs],
         )
+
+    def _unsupported_row(self) -> str:
+        """Where the first row is that no run lends residuals to."""
+        rows: list[tuple[str, tuple[FittedStep, ...], tuple[FittedJump, ...]]]
+        rows = [(f".steps[{index}]", (row,), ()) for index, row in enumerate(self.steps)]
+        rows += [(f".jumps[{index}]", (), (row,)) for index, row in enumerate(self.jumps)]
+        for path, steps, jumps in rows:
+            try:
+                self._assembled(steps, jumps)
+            except NotCoveredError:
+                return path
+        return ""
 
 
 def traced_law(
