@@ -25,6 +25,7 @@ WITH_EXAMPLES = (
     "loop.rst",
     "model_selection.rst",
     "placement.rst",
+    "prediction_sets.rst",
     "problem.rst",
     "replanning.rst",
     "risk.rst",

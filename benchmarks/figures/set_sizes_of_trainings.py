@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import COLOURS, given_or_new
 
@@ -20,7 +21,7 @@ class TrainingSizes(NamedTuple):
 
 
 def set_sizes_of_trainings(rows: Sequence[TrainingSizes], axes: Axes | None = None) -> Axes:
-    """Draw the mean of both trainings as markers, with a line to the quantile.
+    """Draw the mean of both trainings as markers on a logarithmic axis, with a line to the quantile.
 
     Parameters
     ----------
@@ -41,6 +42,10 @@ def set_sizes_of_trainings(rows: Sequence[TrainingSizes], axes: Axes | None = No
         )
     axes.set_yticks(range(len(rows)), [row.label for row in rows], fontsize="x-small")
     axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("size of the sets: mean and .95-quantile of the runs")
     if rows:
         axes.legend(frameon=False, fontsize="small", loc="best")
