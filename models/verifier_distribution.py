@@ -2,7 +2,8 @@
 
 By kind of law, the sharpest way that applies:
 
-- atoms only: exact sums in rational arithmetic, split in two halves that meet at the threshold;
+- atoms only: exact sums in rational arithmetic, split in two halves that meet at the threshold; of too many
+  for that, sums that are rounded as rarely as possible (`depl.models.verifier_atoms`);
 - one law with a density, and few atoms: scipy's own distribution function;
 - smooth densities (and anything else that can be tilted): `tail_of_tiltable`;
 - untruncated Student-t: their joint exceedance, averaged over the rest;
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.verifier_atoms import MOST_COPIES, tail_of_atoms
 from depl.models.verifier_convolution import tail_of_tiltable, tail_with_polynomial
 from depl.models.verifier_jumps import Exceedance, polynomial_exceedance
 from depl.models.verifier_laws import (
@@ -74,7 +76,7 @@ def tail_probability(
     continuous = [item for item in parts if not is_discrete(item.law)]
     if not continuous:
         exact = _exact_tail(discrete, gap + ATOM_TOLERANCE)
-        return exact or _grid_tail(discrete, None, float(gap + ATOM_TOLERANCE), budget)
+        return exact or _inexact_tail(discrete, float(gap + ATOM_TOLERANCE), budget)
     limit = float(gap)
     atoms = _enumerated(discrete)
     if atoms is not None and len(continuous) == 1 and continuous[0].count == 1:
@@ -106,7 +108,8 @@ class _Atoms(NamedTuple):
 
 def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | None:
     scale = _scale(increments)
-    halves = _two_halves(increments, scale)
+    hopeless = not scale.exact and _log_sums(increments) > 2.0 * math.log(_MOST_PRODUCTS)
+    halves = None if hopeless else _two_halves(increments, scale)
     if halves is None:
         return None
     first, second = halves
@@ -117,6 +120,24 @@ def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | Non
     exceeding = int(first.weights.astype(object) @ (second.total - met).astype(object))
     probability = Fraction(exceeding, first.total * second.total)
     return Bracket(probability, probability)
+
+
+def _inexact_tail(increments: Sequence[Increment], gap: float, budget: Fraction | None) -> Bracket:
+    """Atoms that are too many for exact sums: more of them at a time while that leaves ``budget`` open."""
+    if sum(item.count for item in increments) > MOST_COPIES:
+        return _grid_tail(increments, None, gap, budget)
+    most = _SMALLEST_GRID
+    while True:
+        found = tail_of_atoms(increments, gap, most)
+        if budget is None or found.lower > budget or found.upper <= budget or most >= _LARGEST_GRID:
+            return found
+        most *= 4
+
+
+def _log_sums(increments: Sequence[Increment]) -> float:
+    """Logarithm of the number of sums, if only copies of one increment ever give the same."""
+    sizes = [(item.count, len(integer_atoms(item.law))) for item in increments]
+    return math.fsum(math.log(math.comb(size + count - 1, count)) for count, size in sizes)
 
 
 def _two_halves(increments: Sequence[Increment], scale: "_Scale") -> tuple[_Atoms, _Atoms] | None:
@@ -152,10 +173,11 @@ def _enumerated(increments: Sequence[Increment]) -> tuple[FloatArray, FloatArray
 
 @dataclass(frozen=True)
 class _Scale:
-    """What integers stand for: values are multiples of 1 / unit."""
+    """What integers stand for: values are multiples of 1 / unit, exactly or rounded to them."""
 
     unit: int
     integers: Any
+    exact: bool
 
     def certain(self) -> _Atoms:
         """The sum of nothing."""
@@ -182,8 +204,9 @@ def _scale(increments: Sequence[Increment]) -> _Scale:
         exact = math.lcm(exact, *((item.coefficient * value).denominator for value, _ in pairs))
     for unit in (exact, 10**13):
         if size * unit < 2**61 and total < 2**62:
-            return _Scale(unit, np.int64)
-    return _Scale(10**13 if size * 10**13 < 2**61 else exact, object)
+            return _Scale(unit, np.int64, unit == exact)
+    unit = 10**13 if size * 10**13 < 2**61 else exact
+    return _Scale(unit, object, unit == exact)
 
 
 def _convolved(first: _Atoms, second: _Atoms) -> _Atoms:
