@@ -140,7 +140,7 @@ def judge(
 
     Parameters
     ----------
-    family : Family
+    family : one of `depl.instances.training.families`
         With one answer per example.
     plans : sequence of Curves
         All of one length.
@@ -211,7 +211,7 @@ def association(losses: FloatArray, sizes: FloatArray, rng: np.random.Generator,
 
     Parameters
     ----------
-    losses, sizes : float array (runs,)
+    losses, sizes : array of float, one per run
         Final loss and mean set size of every run.
     rng : Generator
         For the intervals, with ``draws`` resamples of the runs.

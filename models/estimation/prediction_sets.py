@@ -87,13 +87,13 @@ def class_scores(probabilities: ArrayLike, score: Score = Score.LABEL) -> FloatA
 
     Parameters
     ----------
-    probabilities : array of float, shape (classes, examples)
+    probabilities : array of float, a row per class and a column per example
         One answer per example; the columns sum to 1.
     score : Score
 
     Returns
     -------
-    float array (classes, examples)
+    array of float, a row per class and a column per example
         In [0, 1], up to rounding.
 
     Raises
@@ -116,9 +116,9 @@ def prediction_sets(scores: ArrayLike, labels: ArrayLike, level: float, calibrat
 
     Parameters
     ----------
-    scores : array of float, shape (classes, examples)
+    scores : array of float, a row per class and a column per example
         From `class_scores`.
-    labels : array of int, shape (examples,)
+    labels : array of int, one per example
         The true class of each.
     level : float
         Coverage that is asked for, 1 - alpha.
@@ -154,8 +154,8 @@ def mean_prediction_sets(scores: ArrayLike, labels: ArrayLike, level: float, cal
 
     Parameters
     ----------
-    scores : array of float, shape (classes, examples)
-    labels : array of int, shape (examples,)
+    scores : array of float, a row per class and a column per example
+    labels : array of int, one per example
     level : float
         Coverage that is asked for, 1 - alpha.
     calibration : int
