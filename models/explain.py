@@ -196,7 +196,8 @@ def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation) -> list
     deviation = math.sqrt(traced_final_loss(traced, plan.schedule).variance())
     moments = f"mean {number(evaluation.expected_loss)}, standard deviation {number(deviation)}"
     return [
-        f"Loss  l(k) = a + b s + retention l(k-1) + e, the traced law, from a mean l(0) of {number(start)}",
+        "Loss  l(k) = a + b ln s + retention l(k-1) + e, the traced law, "
+        f"from a mean l(0) of {number(start)}",
         *_aligned(rows),
         f"  residuals e are {kind}; they come from {source}",
         f"  l({evaluation.epochs}) has {moments}.",

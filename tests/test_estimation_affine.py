@@ -6,7 +6,7 @@ import pytest
 from depl.models.epochs import compose
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.affine import FEWEST, constrained_step, fit_affine
-from depl.models.memory.law import LARGEST_RETENTION, Position, positions
+from depl.models.memory.law import LARGEST_RETENTION, Position, maturity, positions
 from depl.models.memory.prediction import independent_step
 from depl.models.traces.table import Schedule, Traces
 
@@ -40,7 +40,8 @@ def drawn(
     for row, plan in zip(losses, plans, strict=True):
         for k, item in enumerate(positions(plan), start=1):
             intercept, of_start, retention = truth(item, slope)
-            row[k] = intercept + of_start * item.start + retention * row[k - 1] + noise * rng.normal()
+            shift = intercept + of_start * maturity(item.start)
+            row[k] = shift + retention * row[k - 1] + noise * rng.normal()
     pairs = [pair for plan in plans for pair in (plan[0], *plan)]
     return Traces(
         run=np.repeat(np.arange(len(plans)).astype(str), EPOCHS + 1),
@@ -68,7 +69,7 @@ def test_without_noise_the_coefficients_are_recovered_exactly() -> None:
     for start in STARTS:
         for item in positions(schedule(start)):
             step, (intercept, slope, retention) = law.step(item), truth(item)
-            assert step.shift(start) == pytest.approx(intercept + slope * start, abs=1e-7)
+            assert step.shift(start) == pytest.approx(intercept + slope * np.log(start), abs=1e-7)
             assert step.retention == pytest.approx(retention, abs=1e-7)
             assert np.abs(step.residuals).max() < 1e-9
             varies = item.previous is not None and item.age < 6  # only start 2 has age 6
@@ -83,7 +84,7 @@ def test_with_noise_the_error_falls_like_one_over_the_root_of_the_runs() -> None
         step = fit_affine(drawn(runs, 0.05, rng)).step(Position(CUT, FULL, 2, 3))
         middle = 0.6
         found = step.shift(3) + step.retention * middle
-        errors.append(abs(found - (intercept + slope * 3 + retention * middle)))
+        errors.append(abs(found - (intercept + slope * np.log(3) + retention * middle)))
         assert step.residuals.std() == pytest.approx(0.05, rel=4 / np.sqrt(2 * 3 * runs))
         assert step.residuals.mean() == pytest.approx(0, abs=1e-12)
         # l(k-1) has the residual of the epoch before at least, so its deviation is 0.05 or more

@@ -11,7 +11,7 @@ from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.affine import fit_affine
 from depl.models.memory import prediction
-from depl.models.memory.law import AffineLaw, positions
+from depl.models.memory.law import AffineLaw, maturity, positions
 from depl.models.memory.prediction import (
     Known,
     final_atoms,
@@ -34,7 +34,7 @@ def law() -> AffineLaw:
 def recursion(law: AffineLaw, plan: Schedule, loss: float, residuals: list[float]) -> float:
     for item, residual in zip(positions(plan), residuals, strict=True):
         step = law.step(item)
-        loss = step.intercept + step.start_slope * item.start + step.retention * loss + residual
+        loss = step.intercept + step.start_slope * maturity(item.start) + step.retention * loss + residual
     return loss
 
 

@@ -112,7 +112,7 @@ def _traced(instance: Instance) -> str:
     pairs = [
         ("runs", f"{len(law.runs)}, of {counted(len({run.stages for run in law.runs}), 'schedule')}"),
         ("epochs", f"up to {max(len(run.losses) for run in law.runs) - 1}"),
-        ("l(k)", "a + b s + retention l(k-1) + e, s epochs before the model took over"),
+        ("l(k)", "a + b ln s + retention l(k-1) + e, s epochs before the model took over"),
         ("residuals e", kept),
         ("deviations", f"of {counted(len(law.deviations), 'plan')}" if law.deviations else "none"),
     ]

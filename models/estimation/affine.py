@@ -10,7 +10,7 @@ to the greatest, is the smallest with at least `LEAST` observations. Ages t = 1 
 A model has a law of its own after every predecessor that it followed in at least `LEAST_JUMPS` runs, since
 what it inherits shows for as long as it trains; after rarer ones it has the law of all predecessors together.
 Both rules only count the runs that are given: no loss, and no run that is held out, has a say. The
-switch epoch is a regressor wherever it varies in what is pooled.
+switch epoch is a regressor, by its logarithm, wherever it varies in what is pooled.
 """
 
 from collections import defaultdict
@@ -31,6 +31,7 @@ from depl.models.memory.law import (
     Trained,
     assembled,
     epochs_of,
+    maturity,
     pools_of,
     positions,
 )
@@ -87,7 +88,7 @@ def constrained_step(before: FloatArray, after: FloatArray, start: FloatArray) -
     Parameters
     ----------
     before, after, start : float array (n,)
-        l(k-1), l(k) [loss] and the switch epoch. What does not vary has coefficient 0.
+        l(k-1), l(k) [loss] and ln s of the switch epoch. What does not vary has coefficient 0.
     """
     rest_before, rest_after = _without_start(before, start), _without_start(after, start)
     square = float(rest_before @ rest_before)
@@ -158,7 +159,7 @@ def _jumps(seen: Epochs, by_jump: Mapping[JumpKey, list[int]], least: int) -> di
 
 def _fitted(seen: Epochs, pool: Sequence[int], ages: tuple[int, int], pooled: bool) -> Coefficients:
     before, after = seen.before[pool], seen.after[pool]
-    start = np.array([seen.place[index].start for index in pool], dtype=float)
+    start = np.array([maturity(seen.place[index].start) for index in pool])
     return Coefficients(*constrained_step(before, after, start), ages, pooled)
 
 

@@ -69,7 +69,7 @@ class RecordedRun(Checked, frozen=True, kw_only=True):
 
 
 class FittedStep(Checked, frozen=True, kw_only=True):
-    """l(k) = intercept + start_slope * s + retention * l(k-1) + e, age epochs since the model took over.
+    """l(k) = intercept + start_slope * ln s + retention * l(k-1) + e, age epochs since the model took over.
 
     Without a predecessor it holds after all that have no steps of their own.
     """
@@ -79,7 +79,7 @@ class FittedStep(Checked, frozen=True, kw_only=True):
     age: Age
     intercept: Annotated[float, Meta(description="a [loss]")]
     retention: Retention
-    start_slope: Annotated[float, Meta(description="b [loss / epoch], times the epochs s before")] = 0.0
+    start_slope: Annotated[float, Meta(description="b [loss], times ln s, s epochs before")] = 0.0
     first: Annotated[bool, Meta(description="of a first stage, which nothing came before")] = False
     previous_model: Annotated[Name, Meta(description="after this model alone")] | None = None
     previous_cluster: Annotated[Name, Meta(description="and its cluster")] | None = None
@@ -131,7 +131,7 @@ class FittedJump(Checked, frozen=True, kw_only=True):
     cluster: Name
     intercept: Annotated[float, Meta(description="a [loss]")]
     retention: Retention
-    start_slope: Annotated[float, Meta(description="b [loss / epoch], times the epochs s before")] = 0.0
+    start_slope: Annotated[float, Meta(description="b [loss], times ln s, s epochs before")] = 0.0
     pooled: Annotated[bool, Meta(description="with the jumps from all other predecessors")] = False
 
     def validate(self) -> None:

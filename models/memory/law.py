@@ -3,16 +3,17 @@ r"""The affine law of the loss, as predictions use it: training that forgets.
 The paper's increments are independent (Sec. III); those of real training are not (erratum E14): a loss that
 is high by chance falls faster. The affine law
 
-    l(k) = a + b s + retention l(k-1) + e
+    l(k) = a + b ln s + retention l(k-1) + e
 
 has coefficients of its own for every model on its cluster, every predecessor and every epoch t since it took
 over (the *age*); s is the switch epoch, the number of epochs before it took over. Predecessors with few runs
-share theirs. A first model has no predecessor, and s = 0.
+share theirs. A first model has neither predecessor nor s.
 
 `depl.models.estimation.affine` fits the coefficients; here they meet the runs that they were fitted to, which
 lend the residuals e and say where the law may be asked at all.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,14 +57,14 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Coefficients:
-    """What is fitted to a pool of epochs: l(k) = intercept + start_slope * s + retention * l(k-1) + e.
+    """What is fitted to a pool of epochs: l(k) = intercept + start_slope * ln s + retention * l(k-1) + e.
 
     Attributes
     ----------
     intercept : float
         [loss]
     start_slope : float
-        [loss per epoch]; 0 where the switch epoch does not vary.
+        [loss]; 0 where the switch epoch does not vary.
     retention : float
         In [0, 1).
     ages : (int, int)
@@ -106,7 +107,7 @@ class AffineStep:
 
     @property
     def start_slope(self) -> float:
-        """What b is [loss per epoch]."""
+        """The factor b of ln s [loss]."""
         return self.coefficients.start_slope
 
     @property
@@ -120,8 +121,8 @@ class AffineStep:
         return self.coefficients.ages
 
     def shift(self, start: int) -> float:
-        """a + b s [loss]."""
-        return self.coefficients.intercept + self.coefficients.start_slope * start
+        """a + b ln s [loss]."""
+        return self.coefficients.intercept + self.coefficients.start_slope * maturity(start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +259,11 @@ def following(last: Position | None, trained: Trained) -> Position:
     return Position(trained, last.trained, 1, last.start + last.age)
 
 
+def maturity(start: int) -> float:
+    """ln s, the regressor of the switch epoch: the first epochs before it matter most; 0 without any."""
+    return math.log(start) if start else 0.0
+
+
 def told(position: Position) -> str:
     """A position in words."""
     model, cluster = position.trained
@@ -309,7 +315,7 @@ def assembled(
     """
     epochs = epochs_of(places, losses)
     by_step, by_jump = pools_of(epochs)
-    starts = np.array([item.start for item in epochs.place], dtype=float)
+    starts = np.array([maturity(item.start) for item in epochs.place])
     found_steps = {
         key: _step(epochs, starts, _step_pool(by_step, key, found), found) for key, found in steps.items()
     }

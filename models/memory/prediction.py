@@ -2,7 +2,7 @@ r"""The final loss of a schedule under the affine law of traces, and where the l
 
 With retentions r_k, suffix weights w_k = r_{k+1} ... r_K and residuals e_k,
 
-    l(K) = w_0 l(0) + sum over k of w_k (a_k + b_k s_k + e_k),      w_0 = r_1 ... r_K.
+    l(K) = w_0 l(0) + sum over k of w_k (a_k + b_k ln s_k + e_k),      w_0 = r_1 ... r_K.
 
 The residuals are kept in one of two ways.
 
@@ -39,8 +39,9 @@ import numpy as np
 from depl.models.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import Empirical, FloatArray
-from depl.models.memory.law import AffineLaw, Position, RunRecord, Trained, positions, told
+from depl.models.memory.law import AffineLaw, Position, RunRecord, Trained, maturity, positions, told
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
+from depl.models.structure import Checked
 from depl.models.traces.table import Schedule
 
 LEAST_TOGETHER = 19
@@ -272,7 +273,7 @@ def first_losses(law: AffineLaw, trained: Trained) -> FloatArray:
 class Lent:
     """What some epochs of one stage, up to age t, do to the loss l before them, by what runs lend.
 
-    Afterwards it is retained * l + intercept + slope * s, plus the gain of a donor.
+    Afterwards it is retained * l + intercept + slope * ln s, plus the gain of a donor.
 
     Attributes
     ----------
@@ -373,12 +374,17 @@ def staged(law: AffineLaw, ends: Sequence[Position], first_age: int = 1, loss: f
     constant, values = float(after[0]) * (0.0 if loss is None else loss), []
     for number, (end, stage) in enumerate(zip(ends, lending, strict=True)):
         weight = float(after[number + 1])
-        constant += weight * (stage.intercept + stage.slope * end.start)
+        constant += weight * (stage.intercept + stage.slope * maturity(end.start))
         gains = stage.gains
         if number == 0 and loss is None:
             gains = gains + stage.retained * stage.first_losses
-        values.append(weight * gains)
+        values.append(_sayable(weight * gains))
     return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
+
+
+def _sayable(values: FloatArray) -> FloatArray:
+    """Numbers too small for a document are 0: a stage long past leaves products of all retentions since."""
+    return np.where(np.abs(values) * Checked.largest_number < 1, 0.0, values)
 
 
 def _whole(

@@ -92,8 +92,8 @@ def together(law: AffineLaw, schedule: Schedule) -> bool:
 def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) -> tuple[Fraction, ...]:
     """P(l(0) > l_max, ..., l(k) > l_max) for k = 0, ..., K, exactly, residuals kept per run.
 
-    What a plan as such deviates by is the same in all its epochs; a run unlike all that were seen does not
-    reach the target.
+    What a plan as such deviates by is the same in all its epochs; a run unlike all that were seen, whose
+    losses on the way are not known, reaches the target at its end or not at all.
 
     Raises
     ------
@@ -107,13 +107,14 @@ def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) 
         raise NotCoveredError("when a target is first met is computed for residuals kept per run")
     limit = float(decimal(maximum_loss) + ATOM_TOLERANCE)
     whole = together(traced.law, schedule)
-    unseen = int(whole and traced.unseen_loss is not None)
+    beside = whole and traced.unseen_loss is not None
     above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones((1, 1), dtype=bool)
     found = []
     for losses in _whole_paths(traced.law, schedule) if whole else _staged_paths(traced, schedule):
         repeats = losses.shape[1] // above.shape[1]
         above = np.repeat(above, repeats, axis=1) & (losses > limit)
-        found.append(Fraction(int(above.sum()) + unseen, above.size + unseen))
+        unseen = beside and (len(found) < len(schedule) or traced.unseen_loss > limit)
+        found.append(Fraction(int(above.sum()) + unseen, above.size + beside))
     return tuple(found)
 
 
