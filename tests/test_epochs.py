@@ -295,6 +295,10 @@ READERS = {
     | {"Improvement", "TabledImprovement"},
     # turns fitted curves into improvements
     "models/estimation/fit.py": {"InverseSqrtImprovement", "ConstantImprovement"},
+    # puts what was fitted into an instance, and a setup becomes one
+    "models/estimation/instance.py": {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"}
+    | {"Switch"},
+    "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "demand", "ComputeTable"},
     # writes other laws into an instance, on purpose not quite right
     "models/estimation/estimated.py": {"improvement", "demand", "switches", "other_switches", "Switch"}
     | {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"},

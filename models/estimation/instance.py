@@ -1,0 +1,331 @@
+"""An instance from traces and a setup: what ``depl fit`` does.
+
+The instance carries the paper's laws, fitted as in Sec. VI-A (`depl.models.estimation.combinations`), and
+unless told otherwise the affine law besides (`depl.models.estimation.affine`), which then takes their place.
+Without its ``traced_law`` the same instance is the paper's.
+
+*Paper's laws, where they are honest.* An inverse gamma or a Student-t enters only if it excludes nothing that
+was observed and its bootstrap p-value is at least `HONEST`. Otherwise the observed ratios and jumps are the
+law: more than `MOST_VALUES` of them as the means of those that lie within a twentieth of their standard
+deviation of each other, weighted by their number, which keeps the mean and takes at most a 1600th off the
+variance. Switches that no run made are forbidden.
+
+*The same file on every machine.* Sums of many numbers differ in their last digits from processor to
+processor, and a minimum is found to half of them only. Coefficients in closed form are therefore rounded to
+`CLOSED_FORM_DIGITS` significant digits, parameters that a search has found to `SEARCHED_DIGITS`, and what
+follows from these is computed after rounding. Neither comes near what the runs leave uncertain.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+import msgspec
+import numpy as np
+
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.affine import FEWEST, fit_affine
+from depl.models.estimation.combinations import Combination, TracesFit, fit_traces
+from depl.models.estimation.fit import ImprovementFit, SwitchFit
+from depl.models.estimation.held_out import fitted_from
+from depl.models.estimation.observations import observe
+from depl.models.estimation.setup import Setup
+from depl.models.laws import Deterministic, Empirical, FloatArray, Forbidden, SwitchLaw
+from depl.models.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
+from depl.models.memory.document import Residuals, TracedLaw, traced_law
+from depl.models.problem import Instance, Provenance, Switch
+from depl.models.traces.table import Traces
+from depl.models.wording import counted
+
+LawOfLoss = Literal["affine", "independent"]
+"""Whether the affine law is part of the instance, or the paper's laws stand alone."""
+
+HONEST = 0.05
+"""Least bootstrap p-value of a law that is taken for the observed values."""
+
+MOST_VALUES = 200
+"""Most observed values that are a law one by one."""
+
+CLOSED_FORM_DIGITS, SEARCHED_DIGITS = 7, 5
+"""Significant digits of coefficients in closed form, and of parameters that a search has found."""
+
+_RESAMPLES = 199
+_BINS_PER_DEVIATION = 20
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+
+def fit_instance(
+    traces: Traces,
+    setup: Setup,
+    *,
+    law: LawOfLoss = "affine",
+    residuals: Residuals = "per_run",
+    metric: str = "loss",
+    deviations: Iterable[float] = (),
+    name: str | None = None,
+    rng: np.random.Generator | None = None,
+) -> Instance:
+    """Fit the laws of learning to traces and put them into a setup.
+
+    Parameters
+    ----------
+    traces : Traces
+        Runs with their loss before training, at epoch 0.
+    setup : Setup
+        Its models are those of the traces; under the affine law its clusters, too, are where they trained.
+    law : "affine" or "independent"
+        Whether to add the affine law.
+    residuals : "per_run" or "independent"
+        How the affine law keeps them; see `depl.models.memory.document.TracedLaw`.
+    metric : str
+        ``loss``, or ``error_rate`` in its place: what the target of the setup bounds.
+    deviations : iterable of float
+        By how much plans that were never run ended off the affine law [loss].
+    name : str, optional
+        Of the instance; that of the setup unless given.
+    rng : numpy.random.Generator, optional
+        Of the p-values that say whether a law is honest; one with seed 0 unless given.
+
+    Returns
+    -------
+    Instance
+        Which names in its provenance the runs that it was fitted to, so that
+        `depl.models.estimation.held_out.held_out` refuses them as judges of its plans.
+
+    Raises
+    ------
+    InvalidInputError
+        If models or clusters of traces and setup do not match; if a run has no loss before training or no
+        epoch, the traces do not hold the metric, or a model's improvements are too few or do not move.
+    """
+    first_losses = _first_losses(traces, metric)
+    _require_match(traces, setup, law)
+    rng = np.random.default_rng(0) if rng is None else rng
+    fit = fit_traces(traces, rng, metric=metric, resamples=_RESAMPLES)
+    improvements = _improvements(traces, setup, metric, fit)
+    switches = tuple(
+        Switch(previous=pair[0], following=pair[1], law=switch_law(found))
+        for pair, found in fit.jumps.items()
+    )
+    affine = _affine(traces, metric, residuals, deviations) if law == "affine" else None
+    return setup.with_improvements(
+        improvements,
+        significant(float(first_losses.mean()), CLOSED_FORM_DIGITS),
+        name=setup.name if name is None else name,
+        switches=switches,
+        other_switches=Forbidden(),
+        traced_law=affine,
+        provenance=(*setup.provenance, *_provenance(traces, setup, fit, affine, metric)),
+    )
+
+
+def runs_of_setup(traces: Traces, setup: Setup) -> Traces:
+    """The runs that trained models of the setup on its clusters alone.
+
+    Which runs these are follows from their schedules, not from their losses, so that the choice favours none.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none.
+    """
+    models = {model.name for model in setup.models}
+    clusters = {cluster.name for cluster in setup.clusters}
+    kept = [
+        all(model in models and cluster in clusters for model, cluster in schedule)
+        for schedule in traces.schedules
+    ]
+    if not any(kept):
+        raise InvalidInputError(
+            f"every run trained another model than {', '.join(sorted(models))}, or on another cluster than "
+            f"{', '.join(sorted(clusters))}",
+            ".model",
+        )
+    return traces.select(np.array(kept))
+
+
+def observed_law(values: FloatArray) -> Empirical:
+    """Observed values as a law: one by one, or neighbours together where they are more than `MOST_VALUES`.
+
+    The mean is kept, and at least 1 - 1 / 1600 of the variance.
+    """
+    if values.size <= MOST_VALUES:
+        return Empirical(values=_rounded_all(np.sort(values)))
+    width = significant(float(values.std()) / _BINS_PER_DEVIATION, 2)
+    _, member, counts = np.unique(np.floor(values / width), return_inverse=True, return_counts=True)
+    means = np.bincount(member, weights=values) / counts
+    return Empirical(values=_rounded_all(means), weights=tuple(counts.astype(float).tolist()))
+
+
+def switch_law(fit: SwitchFit) -> SwitchLaw:
+    """The Student-t of a switch where it is honest, else the observed jumps."""
+    if fit.laws and fit.law("student_t").p_value >= HONEST:
+        return rounded(fit.as_switch("student_t"), SEARCHED_DIGITS)
+    if not np.ptp(fit.jumps):
+        return Deterministic(value=significant(float(fit.jumps[0]), CLOSED_FORM_DIGITS))
+    return observed_law(fit.jumps)
+
+
+def improvement_law(fit: ImprovementFit, values: FloatArray, epochs: FloatArray) -> Improvement:
+    """Eq. (8) with an inverse gamma where it is honest, else with the observed ratios.
+
+    Parameters
+    ----------
+    values : float array (r, e)
+        The improvements that were fitted, NaN where one was not seen [loss].
+    epochs : float array (e,)
+        The k of the columns.
+    """
+    if fit.laws and fit.curve.scale > 0 and fit.law("inverse_gamma").p_value >= HONEST:
+        return rounded(fit.as_improvement("inverse_gamma"), SEARCHED_DIGITS)
+    offset = significant(fit.curve.offset, SEARCHED_DIGITS)
+    rows, columns = np.nonzero(np.isfinite(values))
+    unscaled = values[rows, columns] / replace(fit.curve, scale=1.0, offset=offset).at(epochs)[columns]
+    scale = significant(float(unscaled.mean()), CLOSED_FORM_DIGITS)
+    noise = observed_law(unscaled / scale) if fit.laws else Deterministic(value=1.0)
+    if fit.curve.constant:
+        return ConstantImprovement(scale=scale, noise=noise)
+    return InverseSqrtImprovement(scale=scale, offset=offset, noise=noise)
+
+
+def significant(value: float, digits: int) -> float:
+    """``value`` rounded to so many significant digits; what is infinite stays so."""
+    return float(f"{value:.{digits - 1}e}") if math.isfinite(value) else value
+
+
+def rounded(record: _Struct, digits: int) -> _Struct:
+    """A record with all its numbers rounded to so many significant digits."""
+    return msgspec.convert(_rounded(msgspec.to_builtins(record), digits), type(record))
+
+
+def _rounded(content: Any, digits: int) -> Any:
+    if isinstance(content, dict):
+        return {name: _rounded(value, digits) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_rounded(value, digits) for value in content]
+    return significant(content, digits) if isinstance(content, float) else content
+
+
+def _rounded_all(values: FloatArray) -> tuple[float, ...]:
+    return tuple(significant(value, CLOSED_FORM_DIGITS) for value in values.tolist())
+
+
+def _require_match(traces: Traces, setup: Setup, law: LawOfLoss) -> None:
+    """Refuse models, and for the affine law clusters, that only one of the two knows."""
+    if law not in ("affine", "independent"):
+        raise InvalidInputError(f"must be affine or independent, not {law!r}", ".law")
+    trained = sorted({place for schedule in traces.schedules for place in schedule})
+    parts = [("models", "model", {model for model, _ in trained})]
+    if law == "affine":
+        parts.append(("clusters", "cluster", {cluster for _, cluster in trained}))
+    for field, column, seen in parts:
+        given = [item.name for item in getattr(setup, field)]
+        for index, item in enumerate(given):
+            if item not in seen:
+                raise InvalidInputError(
+                    f"no run trained {_on(field)}{item!r}, so nothing is known of it; the runs trained "
+                    f"{_on(field)}{', '.join(sorted(seen))}",
+                    f".{field}[{index}].name",
+                )
+        unknown = sorted(seen - set(given))
+        if unknown:
+            row = int(np.argmax(getattr(traces, column) == unknown[0]))
+            raise InvalidInputError(
+                f"{unknown[0]!r} is not among the {field} of the setup, which are {', '.join(given)}; add it "
+                "there, or leave such runs out",
+                f".{column}[{row}]",
+            )
+
+
+def _on(field: str) -> str:
+    return "on " if field == "clusters" else ""
+
+
+def _first_losses(traces: Traces, metric: str) -> FloatArray:
+    """The metric before training, one per run."""
+    table = traces.matrix(metric)
+    if table.shape[1] < 2:
+        raise InvalidInputError("no run has an epoch of training", ".epoch")
+    for index, value in enumerate(table[:, 0].tolist()):
+        if math.isnan(value):
+            raise InvalidInputError(
+                f"run {traces.runs[index]!r} has no epoch 0: evaluate the model before its first epoch, or "
+                "leave the run out",
+                f".epoch[{int(traces.bounds[index])}]",
+            )
+    return table[:, 0]
+
+
+def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> dict[str, Improvement]:
+    seen = observe(traces, metric)
+    found: dict[str, Improvement] = {}
+    for index, model in enumerate(setup.models):
+        key = Combination(model.name)
+        if key not in fit.improvements:
+            message = f"the improvements of {model.name!r} cannot be fitted: {fit.refused[str(key)]}"
+            raise InvalidInputError(message, f".models[{index}].name")
+        values = seen.improvements_of(model.name)
+        found[model.name] = improvement_law(fit.improvements[key], values, seen.epochs)
+    return found
+
+
+def _affine(traces: Traces, metric: str, residuals: Residuals, deviations: Iterable[float]) -> TracedLaw:
+    law = fit_affine(traces, metric)
+    if not any(first and age == 1 for _, first, age, *_ in law.steps):
+        raise InvalidInputError(
+            f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
+            ".run",
+        )
+    found = traced_law(
+        law,
+        residuals,
+        float(np.nanmax(traces.matrix(metric))) if residuals == "per_run" else None,
+        tuple(significant(float(value), CLOSED_FORM_DIGITS) for value in deviations),
+    )
+    return msgspec.structs.replace(
+        found,
+        steps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.steps),
+        jumps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.jumps),
+    )
+
+
+def _provenance(
+    traces: Traces, setup: Setup, fit: TracesFit, affine: TracedLaw | None, metric: str
+) -> tuple[Provenance, ...]:
+    """What was measured, in how many runs, and which runs these are."""
+    rows = []
+    if setup.target.initial_loss is None:
+        rows.append(_measured("target.initial_loss", f"mean {metric} before training", len(traces.runs)))
+    for index, model in enumerate(setup.models):
+        found, path = fit.improvements[Combination(model.name)], f"models[{index}].improvement"
+        if affine is None:
+            own = [
+                name
+                for name, plan in zip(traces.runs, traces.schedules, strict=True)
+                if model.name in dict(plan)
+            ]
+            rows.append(fitted_from(own, f"$.{path}"))
+            continue
+        what = f"{found.ratios.size} ratios, {found.nonpositive} of them not positive"
+        rows.append(_measured(path, f"Sec. VI-A: {what}", found.runs))
+    for index, jumps in enumerate(fit.jumps.values()):
+        rows.append(_measured(f"switches[{index}]", "Sec. VI-A", jumps.jumps.size))
+    rows.append(_measured("other_switches", "never made", len(traces.runs)))
+    if affine is not None:
+        rows += [fitted_from(traces, "$.traced_law"), _recorded(traces, metric)]
+        if affine.deviations:
+            rows.append(_measured("traced_law.deviations", "plans left out of the fit", len(traces.runs)))
+    return tuple(rows)
+
+
+def _measured(path: str, what: str, runs: int) -> Provenance:
+    return Provenance(path=f"$.{path}", source="measured", note=f"{what}; {counted(runs, 'run')}")
+
+
+def _recorded(traces: Traces, metric: str) -> Provenance:
+    """Where the runs themselves are from."""
+    told = "; ".join(f"{name} {value}" for name, value in traces.provenance.items())
+    return Provenance(
+        path="$.traced_law.runs", source="measured", note="; ".join(filter(None, (metric, told)))
+    )

@@ -1,0 +1,154 @@
+"""What a planning problem needs besides its traces: clusters, data, sizes, costs and a target.
+
+A *setup* is an instance without its laws of learning. Traces say how the loss falls; they do not say what a
+cluster costs, how large a model is, or which loss is wanted. `depl.models.estimation.instance.fit_instance`
+puts the two together.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from depl.models.errors import InvalidInputError
+from depl.models.laws import Deterministic, NonNegative, Positive
+from depl.models.learning import ConstantImprovement, Improvement
+from depl.models.problem import (
+    Cluster,
+    ComputeTable,
+    Dataset,
+    Instance,
+    Model,
+    Provenance,
+    Target,
+    Transfer,
+)
+from depl.models.structure import Checked, Name, decode_document, encode_document
+
+
+class SetupModel(Checked, frozen=True, kw_only=True):
+    """A model m as `depl.models.problem.Model` has it, but for its improvement."""
+
+    name: Name
+    size: Annotated[NonNegative, Meta(description="s(m), sent once per epoch [size]")]
+    demand: Annotated[Positive, Meta(description="resource x time per unit of data")] = 1.0
+    compute: Annotated[tuple[ComputeTable, ...], Meta(min_length=1)] | None = None
+
+    def with_improvement(self, improvement: Improvement) -> Model:
+        """The model of an instance."""
+        return Model(
+            name=self.name,
+            size=self.size,
+            demand=self.demand,
+            compute=self.compute,
+            improvement=improvement,
+        )
+
+
+class SetupTarget(Checked, frozen=True, kw_only=True):
+    """A target as `depl.models.problem.Target` has it; the initial loss may be left to the traces."""
+
+    maximum_loss: Annotated[float, Meta(description="l_max, bound on the quantile of the final loss")]
+    quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
+    maximum_epochs: Annotated[int, Meta(ge=0, le=1_000_000, description="K_max")]
+    initial_loss: (
+        Annotated[float, Meta(description="l(0); absent: the mean over the runs of the traces")] | None
+    ) = None
+    maximum_time: Annotated[Positive, Meta(description="T_max; absent: no limit [time]")] | None = None
+    round_deadline: (
+        Annotated[Positive, Meta(description="tau, for every epoch; absent: none [time]")] | None
+    ) = None
+
+
+class Setup(Checked, frozen=True, kw_only=True):
+    """Everything of an instance that traces do not tell.
+
+    Raises
+    ------
+    InvalidInputError
+        With the JSON path of the first thing wrong: as `depl.models.problem.Instance`, and if there is more
+        than one dataset.
+    """
+
+    format: Literal["depl-setup"] = "depl-setup"
+    version: Literal[1] = 1
+    name: Name
+    clusters: Annotated[tuple[Cluster, ...], Meta(min_length=1)]
+    datasets: Annotated[
+        tuple[Dataset, ...], Meta(min_length=1, description="one: what the runs of the traces trained on")
+    ]
+    models: Annotated[tuple[SetupModel, ...], Meta(min_length=1)]
+    target: SetupTarget
+    transfers: tuple[Transfer, ...] = ()
+    description: str = ""
+    provenance: tuple[Provenance, ...] = ()
+
+    def validate(self) -> None:
+        """Check what an instance with any laws checks."""
+        if len(self.datasets) > 1:
+            raise InvalidInputError(
+                "traces tell what the data of their runs does, not what other data would; give one dataset",
+                ".datasets",
+            )
+        any_law = ConstantImprovement(noise=Deterministic(value=1.0))
+        self.with_improvements(dict.fromkeys((model.name for model in self.models), any_law), 0.0)
+
+    def with_improvements(
+        self, improvements: dict[str, Improvement], initial_loss: float, **further: Any
+    ) -> Instance:
+        """The instance with these improvements by model.
+
+        Parameters
+        ----------
+        initial_loss : float
+            l(0), unless the setup has one [loss].
+        **further
+            Other fields of an instance, by name.
+        """
+        given = {name: getattr(self.target, name) for name in self.target.__struct_fields__}
+        if self.target.initial_loss is None:
+            given["initial_loss"] = initial_loss
+        fields = {
+            "name": self.name,
+            "description": self.description,
+            "provenance": self.provenance,
+            "clusters": self.clusters,
+            "datasets": self.datasets,
+            "transfers": self.transfers,
+            "models": tuple(model.with_improvement(improvements[model.name]) for model in self.models),
+            "target": _target(given),
+        }
+        return Instance(**{**fields, **further})
+
+    def replace_target(self, maximum_loss: float) -> "Setup":
+        """The same with another bound on the loss."""
+        target = msgspec.structs.replace(self.target, maximum_loss=maximum_loss)
+        return msgspec.structs.replace(self, target=target)
+
+    def to_json(self) -> str:
+        """The setup as indented JSON."""
+        return encode_document(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Setup":
+        """Read and validate a JSON document; see the class for what is refused."""
+        return decode_document(text, cls)
+
+
+def setup_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a setup file."""
+    schema = msgspec.json.schema(Setup)
+    # defaults in Python, but a file has to say what it is
+    schema["$defs"]["Setup"]["required"][:0] = ["format", "version"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "depl setup, version 1",
+        **schema,
+    }
+
+
+def _target(fields: dict[str, Any]) -> Target:
+    try:
+        return Target(**fields)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, f".target{error.path}") from error

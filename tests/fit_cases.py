@@ -1,0 +1,59 @@
+"""A setup and runs that go with it: the full model on the edge, then the cut one on the far edge."""
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+
+from depl.models.estimation.setup import Setup
+from depl.models.traces.table import Traces
+
+Document = dict[str, Any]
+STARTS = (2, 3, 4)
+EPOCHS = 7
+
+SETUP: Document = {
+    "format": "depl-setup",
+    "version": 1,
+    "name": "cut-net",
+    "description": "A net, cut on the way.",
+    "clusters": [
+        {"name": "edge", "capacity": 10, "bandwidth": 5, "unit_cost": 2, "nodes": 2},
+        {"name": "far", "capacity": 4, "bandwidth": 2, "unit_cost": 1},
+    ],
+    "datasets": [{"name": "all", "volume": 3, "work": 4}],
+    "models": [{"name": "full", "size": 4, "demand": 2}, {"name": "cut", "size": 1}],
+    "target": {"maximum_loss": 1.2, "quantile_level": 0.9, "maximum_epochs": 7, "maximum_time": 60},
+    "transfers": [{"dataset": "all", "cluster": "far", "cost": 1.5}],
+    "provenance": [{"path": "$", "source": "assumed", "note": "made up"}],
+}
+
+
+def setup(**changes: Any) -> Setup:
+    """The setup with some of its fields replaced by documents."""
+    document = copy.deepcopy(SETUP) | changes
+    return Setup.from_json(json.dumps(document))
+
+
+def drawn(runs: int = 20, seed: int = 0, prefix: str = "r", noise: float = 0.05) -> Traces:
+    """``runs`` runs of every switch epoch; losses fall to 0.6 and jump by about 0.4 at the switch."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for index, start in enumerate(start for start in STARTS for _ in range(runs)):
+        loss = float(rng.uniform(2.8, 3.2))
+        rows.append((f"{prefix}{index}", 0, "full", "edge", round(loss, 5), np.nan))
+        for epoch in range(1, EPOCHS + 1):
+            begun = loss + (float(rng.normal(0.4, 0.05)) if epoch == start + 1 else 0.0)
+            loss = 0.3 + 0.5 * begun + noise * float(rng.normal())
+            place = ("full", "edge") if epoch <= start else ("cut", "far")
+            rows.append((f"{prefix}{index}", epoch, *place, round(loss, 5), round(begun, 5)))
+    run, epoch, model, cluster, loss, begun = map(np.array, zip(*rows, strict=True))
+    return Traces(run, epoch, model, cluster, loss, {"start_loss": begun})
+
+
+def without_first_epoch(traces: Traces) -> Traces:
+    """The same runs as a logger writes them that does not evaluate before training."""
+    kept = traces.epoch > 0
+    columns = (getattr(traces, name)[kept] for name in ("run", "epoch", "model", "cluster", "loss"))
+    return Traces(*columns, {name: column[kept] for name, column in traces.metrics.items()})
