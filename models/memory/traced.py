@@ -107,14 +107,15 @@ def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) 
         raise NotCoveredError("when a target is first met is computed for residuals kept per run")
     limit = float(decimal(maximum_loss) + ATOM_TOLERANCE)
     whole = together(traced.law, schedule)
-    beside = whole and traced.unseen_loss is not None
+    unseen = traced.unseen_loss if whole else None
+    beside = int(unseen is not None)
     above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones((1, 1), dtype=bool)
-    found = []
+    found: list[Fraction] = []
     for losses in _whole_paths(traced.law, schedule) if whole else _staged_paths(traced, schedule):
         repeats = losses.shape[1] // above.shape[1]
         above = np.repeat(above, repeats, axis=1) & (losses > limit)
-        unseen = beside and (len(found) < len(schedule) or traced.unseen_loss > limit)
-        found.append(Fraction(int(above.sum()) + unseen, above.size + beside))
+        misses = int(above.sum()) + int(unseen is not None and (len(found) < len(schedule) or unseen > limit))
+        found.append(Fraction(misses, above.size + beside))
     return tuple(found)
 
 
