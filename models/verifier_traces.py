@@ -6,11 +6,12 @@ stage that begins after s epochs, obeys
 
 .. code-block:: text
 
-    l(k) = a + b s + rho l(k-1) + e,
+    l(k) = a + b ln s + rho l(k-1) + e,      the term with s absent where s = 0,
 
-with the coefficients of the row of (model, cluster, whether it is a first stage, t), or for t = 1 of a later
-stage of the row of what was trained before and after. The residual of an observed epoch is what the row of
-its own place leaves of its loss.
+with the coefficients of a row: for t = 1 of a later stage, that of what was trained before and after; of a
+first stage, that of (model, cluster, t); else of (model, cluster, t) after this predecessor, if any age has
+such a row, and after all others if not. The residual of an observed epoch is what the row of its own place
+leaves of its loss.
 
 *Per run.* If at least 19 runs begin with the whole schedule, l(K) is what one of them had after K epochs, all
 equally likely, and so is the loss of a run unlike all seen, where it is given. Otherwise every stage draws a
@@ -21,8 +22,9 @@ L of them with residuals; those with the same predecessor alone, if that leaves 
 as it takes for 20 in all, the first in the order of the runs.
 
 *Independent.* Every epoch draws a residual from the pool of its row, and epoch 1 also an l(0), from the
-donors of a first stage of one epoch. The pool holds the epochs of the ages that the row names, jumps apart;
-that of a jump holds the jumps from its predecessor, or from all if the row says so.
+donors of a first stage of one epoch. The pool holds the epochs of the ages that the row names, jumps apart,
+after its predecessor, or after any if it names none; that of a jump holds the jumps from its predecessor, or
+from all if the row says so.
 
 What plans as such deviate by is one more draw, unless 19 runs went through the schedule.
 
@@ -92,6 +94,11 @@ class _Stage(NamedTuple):
     length: int
 
     @property
+    def switch(self) -> float:
+        """What b is multiplied with: ln s."""
+        return math.log(self.start) if self.start > 0 else 0.0
+
+    @property
     def kind(self) -> tuple[Pair, bool]:
         """What is common to stages that lend each other residuals."""
         return self.pair, self.before is None
@@ -105,12 +112,12 @@ class _Run:
 
 @dataclass(frozen=True, eq=False)
 class _Epochs:
-    """All epochs of all runs in columns: the kind of their stage, age, start, and loss before and after."""
+    """All epochs of all runs in columns: what is trained and was before, age, ln s, loss before and after."""
 
     pair: NDArray[np.int64]
     before: NDArray[np.int64]
     age: NDArray[np.int64]
-    start: FloatArray
+    switch: FloatArray
     earlier: FloatArray
     later: FloatArray
 
@@ -128,8 +135,8 @@ class _Row(NamedTuple):
     greatest: float
     residuals: FloatArray
 
-    def mean_after(self, start: int, loss: float) -> float:
-        return self.intercept + self.slope * start + self.retention * loss
+    def mean_after(self, switch: float, loss: float) -> float:
+        return self.intercept + self.slope * switch + self.retention * loss
 
 
 def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
@@ -175,7 +182,7 @@ def _per_stage(seen: "_Seen", stages: Sequence[_Stage]) -> TracedLoss:
         residuals = np.array([found for _, found in donors])
         for age in range(1, stage.length + 1):
             row = seen.known(stage, age)
-            certain = row.mean_after(stage.start, certain)
+            certain = row.mean_after(stage.switch, certain)
             lent = [row.retention * gains for gains in lent]
             lent[-1] = lent[-1] + residuals[:, age - 1]
     increments = tuple(_draw(1.0, gains) for gains in lent)
@@ -189,7 +196,7 @@ def _per_epoch(seen: "_Seen", stages: Sequence[_Stage]) -> TracedLoss:
     for stage in stages:
         for age in range(1, stage.length + 1):
             row = seen.known(stage, age)
-            certain = row.mean_after(stage.start, certain)
+            certain = row.mean_after(stage.switch, certain)
             weights = [*(row.retention * weight for weight in weights), 1.0]
             drawn.append(row.residuals)
     increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
@@ -235,7 +242,7 @@ def _strays(seen: "_Seen", stages: Sequence[_Stage]) -> tuple[int, str] | None:
             if not row.least - slack <= loss <= row.greatest + slack:
                 message = f"a mean loss of {loss:.6g} where {row.least:.6g} to {row.greatest:.6g} were seen"
                 return stage.start + age, message
-            loss = row.mean_after(stage.start, loss)
+            loss = row.mean_after(stage.switch, loss)
     return None
 
 
@@ -254,21 +261,23 @@ class _Seen:
             pair: code for code, pair in enumerate({s.pair for run in self.runs for s in run.stages})
         }
         self._epochs = self._columns()
-        self._steps = {((row.model, row.cluster), row.first, row.age): row for row in law.steps}
+        self._steps = {((row.model, row.cluster), row.first, row.age, _before(row)): row for row in law.steps}
+        self._own = {(pair, before) for pair, _, _, before in self._steps if before is not None}
         self._jumps = {
             ((row.previous_model, row.previous_cluster), (row.model, row.cluster)): row for row in law.jumps
         }
-        self._known: dict[tuple[Pair, Pair | None, bool, int], _Row | None] = {}
+        self._known: dict[FittedStep | FittedJump, _Row | None] = {}
         self._tables: dict[_Stage, FloatArray | None] = {}
         self._lending: dict[_Stage, list[tuple[int, FloatArray]]] = {}
 
     def row(self, stage: _Stage, age: int) -> _Row | None:
         """The row of an epoch of a stage; None if there is none, or no epoch in its pool."""
-        before = stage.before if age == 1 else None
-        key = stage.pair, before, stage.before is None, age
-        if key not in self._known:
-            self._known[key] = self._looked_up(*key)
-        return self._known[key]
+        row = self._recorded(stage, age)
+        if row is None:
+            return None
+        if row not in self._known:
+            self._known[row] = self._with_pool(row)
+        return self._known[row]
 
     def known(self, stage: _Stage, age: int) -> _Row:
         """The same where it is known that there is one."""
@@ -314,7 +323,7 @@ class _Seen:
                     intercept, slope, retention = table
                     earlier = run.losses[stage.start : stage.start + wanted.length]
                     later = run.losses[stage.start + 1 : stage.start + wanted.length + 1]
-                    return stage.before, later - (intercept + slope * stage.start + retention * earlier)
+                    return stage.before, later - (intercept + slope * stage.switch + retention * earlier)
         return None
 
     def _table(self, stage: _Stage) -> FloatArray | None:
@@ -342,30 +351,35 @@ class _Seen:
                 chosen.append(item)
         return chosen
 
-    def _looked_up(self, pair: Pair, before: Pair | None, first: bool, age: int) -> _Row | None:
-        jump = None if before is None else self._jumps.get((before, pair))
-        row = jump if before is not None else self._steps.get((pair, first, age))
-        if row is None:
-            return None
+    def _recorded(self, stage: _Stage, age: int) -> FittedStep | FittedJump | None:
+        before = stage.before
+        if before is None:
+            return self._steps.get((stage.pair, True, age, None))
+        if age == 1:
+            return self._jumps.get((before, stage.pair))
+        own = before if (stage.pair, before) in self._own else None
+        return self._steps.get((stage.pair, False, age, own))
+
+    def _with_pool(self, row: FittedStep | FittedJump) -> _Row | None:
         pool = self._epochs.some(self._pool(row))
         if not pool.age.size:
             return None
-        fitted = row.intercept + row.start_slope * pool.start + row.retention * pool.earlier
+        fitted = row.intercept + row.start_slope * pool.switch + row.retention * pool.earlier
         ends = float(pool.earlier.min()), float(pool.earlier.max())
         return _Row(row.intercept, row.start_slope, row.retention, *ends, pool.later - fitted)
 
     def _pool(self, row: FittedStep | FittedJump) -> NDArray[np.bool_]:
         """Which epochs belong to the pool of a row; code -1 stands for nothing before, -2 for a stranger."""
-        epochs = self._epochs
+        epochs, before = self._epochs, _before(row)
         chosen = epochs.pair == self._codes.get((row.model, row.cluster), -2)
         if isinstance(row, FittedJump):
             chosen &= (epochs.age == 1) & (epochs.before != -1)
-            if not row.pooled:
-                chosen &= epochs.before == self._codes.get((row.previous_model, row.previous_cluster), -2)
         else:
             least, greatest = row.ages or (row.age, row.age)
             chosen &= (epochs.age >= least) & (epochs.age <= greatest)
             chosen &= (epochs.before == -1) if row.first else (epochs.before != -1) & (epochs.age > 1)
+        if before is not None:
+            chosen &= epochs.before == self._codes.get(before, -2)
         return np.asarray(chosen)
 
     def _columns(self) -> _Epochs:
@@ -376,7 +390,7 @@ class _Seen:
             np.repeat([self._codes[stage.pair] for stage in stages], lengths),
             np.repeat(before, lengths),
             np.concatenate([np.arange(1, length + 1) for length in lengths]),
-            np.repeat([float(stage.start) for stage in stages], lengths),
+            np.repeat([stage.switch for stage in stages], lengths),
             np.concatenate([run.losses[:-1] for run in self.runs]),
             np.concatenate([run.losses[1:] for run in self.runs]),
         )
@@ -385,6 +399,14 @@ class _Seen:
 @functools.lru_cache(maxsize=4)
 def _seen(law: TracedLaw) -> _Seen:
     return _Seen(law)
+
+
+def _before(row: FittedStep | FittedJump) -> Pair | None:
+    """What came before the epochs in the pool of a row, if it names it; a pooled jump takes all."""
+    if row.previous_model is None or row.previous_cluster is None:
+        return None
+    pooled = isinstance(row, FittedJump) and row.pooled
+    return None if pooled else (row.previous_model, row.previous_cluster)
 
 
 def _stages(parts: Iterable[tuple[Pair, int]]) -> tuple[_Stage, ...]:

@@ -1,5 +1,6 @@
 """The verifier under a traced law: closed forms, the predictions of recorded traces, and what it refuses."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -124,22 +125,27 @@ def test_a_retention_of_zero_forgets_all_that_was_drawn_before():
 
 
 def switched() -> TracedLaw:
-    """Six runs switch after 1 epoch, six after 3; only these residuals are not 0.
+    """Six runs switch after 1 epoch, six after 4; only these residuals are not 0.
 
     In the second epoch of the later ones d = -.3, -.2, -.1, .1, .2, .3; at the switch of the earlier ones
-    f = .5 three times, then -.5. Without them l = 4, 3, 2, 1.5 in the first stage.
+    f = .5 three times, then -.5. Without them l = 4, 3, 2, 1.5, 1.5 in the first stage. The switch adds .3
+    after one epoch, and .1 for every doubling of them.
     """
     after_one = [
         run([(FULL, 1), (CUT, 2)], (4, 3, 1.8 + f, 0.9 + f / 2)) for f in (0.5, 0.5, 0.5, -0.5, -0.5, -0.5)
     ]
-    after_three = [
-        run([(FULL, 3), (CUT, 2)], (4, 3, 2 + d, 1.5 + d / 2, 1.25 + d / 4, 0.625 + d / 8))
+    after_four = [
+        run(
+            [(FULL, 4), (CUT, 2)],
+            (4, 3, 2 + d, 1.5 + d / 2, 1.5 + d / 4, 1.25 + d / 8, 0.625 + d / 16),
+        )
         for d in (-0.3, -0.2, -0.1, 0.1, 0.2, 0.3)
     ]
+    first = zip((1, 2, 3, 4), (1, 0.5, 0.5, 0.75), strict=True)
     return TracedLaw(
-        runs=(*after_one, *after_three),
-        steps=(step(1, 1, 0.5), step(2, 0.5, 0.5), step(3, 0.5, 0.5), step(2, 0, 0.5, CUT)),
-        jumps=(jump(0.2, 0.5, 0.1),),
+        runs=(*after_one, *after_four),
+        steps=(*(step(age, intercept, 0.5) for age, intercept in first), step(2, 0, 0.5, CUT)),
+        jumps=(jump(0.3, 0.5, 0.1 / math.log(2)),),
     )
 
 
@@ -177,13 +183,41 @@ def test_pooled_ages_lend_residuals_to_the_row_that_names_them():
 
 def test_a_pooled_jump_takes_those_of_all_predecessors():
     other = ("thin", "edge")
-    third = run([(other, 1), (CUT, 1)], (4, 3, 2.3))  # .2 + .1 + 1.5 + .5
+    third = run([(other, 1), (CUT, 1)], (4, 3, 2.3))  # .3 + 1.5 + .5
     law = changed(switched(), runs=(*switched().runs, third), residuals="independent")
     law = changed(law, steps=(*law.steps, step(1, 1, 0.5, other, first=True)))
     alone = traced_loss(law, UNSEEN)
-    pooled = traced_loss(changed(law, jumps=(jump(0.2, 0.5, 0.1, pooled=True),)), UNSEEN)
+    pooled = traced_loss(changed(law, jumps=(changed(law.jumps[0], pooled=True),)), UNSEEN)
     assert len(alone.increments[3].law.values) == 12
     assert sorted(np.round(pooled.increments[3].law.values, 12)) == 3 * [-0.5] + 6 * [0] + 4 * [0.5]
+
+
+def test_a_row_for_one_predecessor_comes_before_that_for_all_at_every_age():
+    """After thin, age 2 has coefficients of its own, and no row at age 3; after full those for all."""
+    thin = ("thin", "edge")
+    own = {"previous_model": "thin", "previous_cluster": "edge"}
+    runs = [
+        run([(before, 1), (CUT, 3)], (4, 3, 2, last, last))
+        for before, last in (*((FULL, 1.1),) * 8, *((thin, 1.5),) * 8)
+    ]
+    law = TracedLaw(
+        runs=tuple(runs),
+        steps=(
+            step(1, 1, 0.5),
+            changed(step(1, 1, 0.5), model="thin"),
+            step(2, 0, 0.5, CUT),
+            step(2, 0.5, 0.5, CUT, **own),
+            step(3, 0, 0.5, CUT),
+        ),
+        jumps=(jump(0.5, 0.5), jump(0.5, 0.5, previous_model="thin")),
+        residuals="independent",
+    )
+    shared = traced_loss(law, schedule((FULL, 1), (CUT, 2))).increments[-1].law.values
+    assert sorted(np.round(shared, 12)) == [*(8 * [0.1]), *(8 * [0.5])]  # also what came after thin
+    alone = traced_loss(law, schedule((thin, 1), (CUT, 2))).increments[-1].law.values
+    assert np.round(alone, 12).tolist() == 8 * [0]
+    assert outside(law, schedule((thin, 1), (CUT, 3)))[0] == 4
+    assert traced_loss(law, schedule((FULL, 1), (CUT, 2))).outside is None
 
 
 def donors_of_second_stage(counts: dict[int, int], others: int = 0) -> int:
@@ -225,7 +259,7 @@ def test_a_missing_row_is_named_with_its_epoch():
     assert outside(switched(), schedule((CUT, 1))) == (1, "the law has no row for 'cut' on 'far' at age 1")
     number, reason = outside(switched(), schedule((FULL, 2), (CUT, 1), (FULL, 1)))
     assert (number, reason) == (4, "the law has no row for 'full' on 'edge' after 'cut' at age 1")
-    assert outside(switched(), schedule((FULL, 4)))[0] == 4
+    assert outside(switched(), schedule((FULL, 5)))[0] == 5
 
 
 def test_a_stage_may_not_leave_the_convex_hull_of_starts_and_lengths():
@@ -259,11 +293,11 @@ def test_fewer_than_six_donors_are_too_few():
 
 
 def test_a_mean_loss_that_no_run_had_is_outside():
-    """The runs that switch after one epoch have 3 before it, those after three 1.5; now 10 after two."""
+    """The runs that switch after one epoch have 3 before it, those after four 1.5; now 10 after two."""
     rows = [changed(row, intercept=8.5) if row.first and row.age == 2 else row for row in switched().steps]
     law = changed(switched(), steps=tuple(rows))
     number, reason = outside(law, UNSEEN)
-    assert (number, reason) == (3, "a mean loss of 10 where 1.35 to 3 were seen")
+    assert (number, reason) == (3, "a mean loss of 10 where 1.425 to 3 were seen")
 
 
 def test_runs_that_all_begin_with_one_loss_are_not_outside_by_rounding():
