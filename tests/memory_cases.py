@@ -11,7 +11,7 @@ from depl.models.laws import Deterministic
 from depl.models.learning import ConstantImprovement
 from depl.models.memory.document import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw
 from depl.models.problem import Cluster, ComputeTable, Dataset, Instance, Model, Target, Transfer
-from tests.memory_oracle import Floats, Schedule, Trained, places
+from tests.memory_oracle import Floats, Schedule, Trained, places, regressor
 
 FULL, CUT, FAR = ("full", "edge"), ("cut", "edge"), ("cut", "far")
 
@@ -133,13 +133,13 @@ def fitted(runs: list[RecordedRun], rng: np.random.Generator, **fields: object) 
 
     About a third of the pairs of a model and its predecessor have steps of their own.
     """
-    pools: dict[tuple[object, ...], list[tuple[float, float, int]]] = {}
+    pools: dict[tuple[object, ...], list[tuple[float, float, float]]] = {}
     own: dict[object, bool] = {}
     for run in runs:
         trained = tuple(stage.trained for stage in run.stages for _ in range(stage.epochs))
         for k, place in enumerate(places(trained), start=1):
             pair = (place.previous, place.trained)
-            seen = run.losses[k - 1], run.losses[k], place.start
+            seen = run.losses[k - 1], run.losses[k], regressor(place.start)
             if place.previous is not None and place.age == 1:
                 pools.setdefault(pair, []).append(seen)
                 continue
@@ -159,7 +159,7 @@ def fitted(runs: list[RecordedRun], rng: np.random.Generator, **fields: object) 
 def _row(key: tuple[Any, ...], pool: Floats, rng: np.random.Generator) -> FittedStep | FittedJump:
     before, after, start = pool.T
     retention = float(rng.choice([0.0, 0.25, 0.6, 0.9]))
-    slope = float(rng.choice([0.0, 0.0, 0.01, -0.02]))
+    slope = float(rng.choice([0.0, 0.0, 0.03, -0.06]))
     intercept = float(np.round(np.mean(after - slope * start - retention * before), 4))
     numbers = {"intercept": intercept, "retention": retention, "start_slope": slope}
     if len(key) == 2:

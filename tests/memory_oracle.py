@@ -68,6 +68,11 @@ def places(schedule: Schedule) -> list[Place]:
     ]
 
 
+def regressor(start: int) -> float:
+    """What the slope is of: ln s, and nothing in a first stage."""
+    return 0.0 if start == 0 else math.log(start)
+
+
 class Oracle:
     """A law of the instance, read once more.
 
@@ -144,7 +149,9 @@ class Oracle:
 
     def residual(self, row: Row, run: int, k: int) -> float:
         place, losses = self.places[run][k - 1], self.losses[run]
-        return losses[k] - (row.intercept + row.slope * place.start + row.retention * losses[k - 1])
+        return losses[k] - (
+            row.intercept + row.slope * regressor(place.start) + row.retention * losses[k - 1]
+        )
 
     def residuals(self, place: Place) -> Floats:
         row = self.row(place)
@@ -154,7 +161,7 @@ class Oracle:
     def step(self, place: Place, losses: Floats, residual: Floats | float) -> Floats:
         row = self.row(place)
         assert row is not None
-        return row.intercept + row.slope * place.start + row.retention * losses + residual
+        return row.intercept + row.slope * regressor(place.start) + row.retention * losses + residual
 
     # -- donors ----------------------------------------------------------------------------------------
 

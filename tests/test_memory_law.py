@@ -1,5 +1,7 @@
 """The affine law put together: where epochs stand, which pools lend residuals, what is found for an epoch."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -78,8 +80,8 @@ def test_residuals_by_hand() -> None:
     assert first.losses == (6.0, 8.0)
     assert (first.runs, first.shift(7)) == (2, 1.0)
     jump = law.step(Position(FAR, FULL, 1, 2))
-    assert jump.residuals.tolist() == [2 - (1 - 2 + 2.0), 1 - (1 - 1 + 2.5)]
-    assert (jump.shift(3), jump.losses) == (-2.0, (4.0, 5.0))
+    assert jump.residuals == pytest.approx([2 - (1 - math.log(2) + 2.0), 1 - (1 - 0 + 2.5)], abs=1e-15)
+    assert (jump.shift(3), jump.losses) == (1 - math.log(3), (4.0, 5.0))
 
 
 def test_ages_are_pooled_as_the_coefficients_say() -> None:
@@ -102,7 +104,7 @@ def test_steps_of_a_predecessor_are_its_own_and_those_without_one_are_pooled_ove
     assert own.retention == 1 / 3
     assert own.residuals.tolist() == [3 - 1.0]
     other = law.step(Position(FAR, FULL, 2, 1))
-    assert other.residuals.tolist() == [2 - (0.5 + 1 + 0.5), 3 - (0.5 + 1 + 1.5)]  # after full, after cut
+    assert other.residuals.tolist() == [2 - (0.5 + 0.5), 3 - (0.5 + 1.5)]  # after full, after cut; ln 1 = 0
     # a predecessor with steps of its own has nothing but these
     assert law.find(Position(FAR, CUT, 3, 1)) is None
 

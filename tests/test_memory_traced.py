@@ -1,0 +1,367 @@
+"""What a traced law says of a schedule: against every combination of runs, followed epoch by epoch."""
+
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.models.early_stopping import early_stopping
+from depl.models.epochs import compose
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.evaluation import evaluate, final_loss, plan_steps
+from depl.models.memory import traced as traced_module
+from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
+from depl.models.memory.traced import (
+    require_supported,
+    together,
+    traced_final_loss,
+    traced_steps,
+    traced_survival,
+)
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.trajectory import trajectory
+from tests.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
+from tests.memory_oracle import Oracle, Schedule
+
+READINGS = [
+    {"residuals": residuals, "deviations": deviations, "unseen_loss": unseen}
+    for residuals in ("per_run", "independent")
+    for deviations, unseen in (((), None), ((-0.07, 0.02, 0.11), 2.5))
+]
+
+
+def cases(count: int) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+    """Random laws under all readings, with all their supported schedules of up to four epochs."""
+    found = []
+    for seed in range(count):
+        document = random_law(np.random.default_rng(1000 + seed), **READINGS[seed % len(READINGS)])
+        oracle = Oracle(document)
+        schedules = every_schedule(instance_of(document))
+        found.append((document, oracle, [item for item in schedules if oracle.supported(item)]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def laws() -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+    return cases(24)
+
+
+def plan_of(schedule: Schedule) -> Plan:
+    return Plan(
+        data=tuple(
+            ClusterData(cluster=name, datasets=("data",)) for name in sorted({name for _, name in schedule})
+        ),
+        epochs=tuple(
+            PlannedEpoch(model=model, cluster=cluster, resources=2.0 + k)
+            for k, (model, cluster) in enumerate(schedule)
+        ),
+    )
+
+
+def halves(count: int = 8, **fields: object) -> TracedLaw:
+    """``count`` runs full-far of losses 4, 3 or 2, 1 or 2, by turns; all residuals are zero or one half.
+
+    Retention 0 after the switch: what the first stage lends does not matter then.
+    """
+    runs = [run_of([(FULL, 1), (FAR, 1)], [4.0, 2.0 + index % 2, 1.0 + index % 2]) for index in range(count)]
+    return TracedLaw(
+        runs=runs,
+        steps=[FittedStep(model="full", cluster="edge", first=True, age=1, intercept=0.5, retention=0.5)],
+        jumps=[
+            FittedJump(
+                previous_model="full",
+                previous_cluster="edge",
+                model="cut",
+                cluster="far",
+                intercept=1.5,
+                retention=0,
+            )
+        ],
+        **fields,
+    )
+
+
+# --- the final loss ---------------------------------------------------------------------------------------
+
+
+def test_the_cases_are_of_all_kinds(laws: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
+    schedules = [(oracle, schedule) for _, oracle, found in laws for schedule in found]
+    assert len(schedules) > 100
+    assert sum(bool(oracle.whole(schedule)) for oracle, schedule in schedules) >= 10
+    assert sum(len(set(schedule)) > 1 for _, schedule in schedules) >= 30
+    assert sum(len(schedule) == 4 for _, schedule in schedules) >= 10
+
+
+def test_the_final_loss_is_that_of_all_combinations(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    for document, oracle, schedules in laws:
+        for schedule in schedules:
+            found = traced_final_loss(document, schedule)
+            values, weights = oracle.law(schedule)
+            mean = np.average(values, weights=weights)
+            assert found.mean() == pytest.approx(mean, abs=1e-10)
+            assert found.variance() == pytest.approx(
+                np.average((values - mean) ** 2, weights=weights), abs=1e-10
+            )
+            assert together(document.law, schedule) == bool(oracle.whole(schedule))
+            for maximum in np.quantile(values, [0.02, 0.3, 0.5, 0.8, 0.97]):
+                wanted = oracle.violation(schedule, float(maximum))
+                assert certified_violation(found, float(maximum)).exact == wanted
+
+
+def test_quantiles_are_those_of_all_combinations(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    for document, oracle, schedules in laws:
+        for schedule in schedules:
+            values, weights = oracle.law(schedule)
+            order = np.argsort(values)
+            reached = np.cumsum(weights[order])
+            for budget in (Fraction(1, 20), Fraction(3, 10)):
+                enough = reached >= float((1 - budget) * Fraction(int(weights.sum()))) - 1e-6
+                wanted = values[order][np.argmax(enough)]
+                found = certified_quantile(traced_final_loss(document, schedule), budget)
+                assert found.lower - 1e-9 <= wanted <= found.upper + 1e-9
+                assert found.width < 1e-9
+
+
+def test_whole_runs_and_one_more_unlike_all_that_were_seen() -> None:
+    """Twenty runs end at 1, 2, 1, 2, ...; the twenty-first at 9."""
+    law = halves(20, unseen_loss=9.0, deviations=(5.0,))
+    found = traced_final_loss(law, (FULL, FAR))
+    assert [certified_violation(found, at).exact for at in (0.5, 1.0, 2.0, 8.99, 9.0)] == [
+        1,
+        Fraction(11, 21),
+        Fraction(1, 21),
+        Fraction(1, 21),
+        0,
+    ]
+
+
+def test_eighteen_runs_are_combined_and_nineteen_are_not() -> None:
+    for count, whole in ((18, False), (19, True)):
+        law = halves(count, deviations=(10.0,))
+        assert together(law.law, (FULL, FAR)) == whole
+        assert traced_final_loss(law, (FULL, FAR)).mean() < 3 if whole else 11
+
+
+def test_deviations_are_added_where_no_run_went_through_the_whole_schedule() -> None:
+    for residuals in ("per_run", "independent"):
+        bare, moved = (halves(8, residuals=residuals, deviations=them) for them in ((), (1.0, 3.0)))
+        schedule = (FULL, FAR)
+        one, other = traced_final_loss(bare, schedule), traced_final_loss(moved, schedule)
+        assert other.mean() == pytest.approx(one.mean() + 2)
+        assert other.variance() == pytest.approx(one.variance() + 1)
+
+
+def test_what_a_run_keeps_shows_in_the_spread_of_its_stage_only() -> None:
+    """One stage of two epochs: together the residuals of runs add up, apart they do not."""
+    runs = [
+        run_of([(FULL, 2)], [1.0, 1.0 + bias, 1.0 + 2 * bias]) for bias in (-0.25, 0.25) for _ in range(4)
+    ]
+    steps = [
+        FittedStep(model="full", cluster="edge", first=True, age=age, intercept=0.5, retention=0.5)
+        for age in (1, 2)
+    ]
+    schedule = (FULL, FULL)
+    both = TracedLaw(runs=runs, steps=steps), TracedLaw(runs=runs, steps=steps, residuals="independent")
+    per_run, independent = (traced_final_loss(law, schedule).variance() for law in both)
+    # e(1) = bias, e(2) = 2 bias - bias / 2: final deviation 2 bias, or of two independent parts
+    assert per_run == pytest.approx((2 * 0.25) ** 2)
+    assert independent == pytest.approx((0.5 * 0.25) ** 2 + (1.5 * 0.25) ** 2)
+
+
+def test_a_stage_long_past_leaves_less_than_a_document_can_say() -> None:
+    """After sixty epochs of retention .01 the first stage counts 1e-120 of itself, which is nothing."""
+    swing = np.tile([1.0, 2.0], 30)
+    heads, tails = ([2.5, 1.0], [3.5, 2.0])
+    runs = [
+        run_of(
+            [(FULL, 1), (FAR, 60)], [*(heads if index % 2 else tails), *(swing if index % 2 else 3 - swing)]
+        )
+        for index in range(8)
+    ]
+    steps = [FittedStep(model="full", cluster="edge", first=True, age=1, intercept=0.0, retention=0.5)]
+    steps += [
+        FittedStep(model="cut", cluster="far", age=age, intercept=1.485, retention=0.01)
+        for age in range(2, 61)
+    ]
+    names = {"previous_model": "full", "previous_cluster": "edge", "model": "cut", "cluster": "far"}
+    law = TracedLaw(runs=runs, steps=steps, jumps=[FittedJump(**names, intercept=1.485, retention=0.01)])
+    oracle, schedule = Oracle(law), (FULL, *(FAR,) * 60)
+    assert oracle.supported(schedule)
+    values = oracle.per_run(schedule)
+    for maximum in (0.9, 1.5, 2.1):
+        wanted = Fraction(int((values > maximum).sum()), values.size)
+        assert certified_violation(traced_final_loss(law, schedule), maximum).exact == wanted
+
+
+# --- steps ------------------------------------------------------------------------------------------------
+
+
+def test_steps_compose_to_the_law_of_independent_residuals() -> None:
+    for seed in range(6):
+        document = random_law(np.random.default_rng(seed), residuals="independent")
+        oracle = Oracle(document)
+        for schedule in every_schedule(instance_of(document)):
+            if oracle.supported(schedule):
+                whole = traced_final_loss(document, schedule)
+                found = compose(123.0, traced_steps(document, schedule))  # the first epoch draws its own l(0)
+                assert found.mean() == pytest.approx(whole.mean(), abs=1e-12)
+                assert found.variance() == pytest.approx(whole.variance(), abs=1e-12)
+                assert len(plan_steps(instance_of(document), plan_of(schedule))) == len(schedule)
+
+
+def test_runs_kept_together_have_no_steps() -> None:
+    with pytest.raises(NotCoveredError, match="have no law of their own"):
+        traced_steps(halves(), (FULL, FAR))
+    with pytest.raises(NotCoveredError, match="have no law of their own"):
+        plan_steps(instance_of(halves()), plan_of((FULL, FAR)))
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_outside_the_support_everything_refuses_with_the_place(residuals: str) -> None:
+    law = halves(residuals=residuals)
+    for schedule in ((FAR,), (FULL, FULL), (FULL, FAR, FAR), (FULL, FAR, FULL)):
+        for ask in (
+            lambda plan: require_supported(law, plan),
+            lambda plan: traced_final_loss(law, plan),
+            lambda plan: traced_steps(law, plan),
+            lambda plan: traced_survival(law, plan, 1.0),
+            lambda plan: evaluate(instance_of(law), plan_of(plan)),
+            lambda plan: trajectory(instance_of(law), plan_of(plan)),
+            lambda plan: early_stopping(instance_of(law), plan_of(plan)),
+        ):
+            with pytest.raises(InvalidInputError, match="outside the support of the traces: ") as caught:
+                ask(schedule)
+            assert caught.value.path == "$.epochs"
+
+
+# --- plans ------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_evaluated_under_the_law(laws: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
+    for document, oracle, schedules in laws[:8]:
+        for schedule in schedules[:: max(1, len(schedules) // 3)]:
+            instance = instance_of(document, maximum_loss=1.1)
+            found = evaluate(instance, plan_of(schedule))
+            assert found.violation.exact == oracle.violation(schedule, 1.1)
+            values, weights = oracle.law(schedule)
+            assert found.expected_loss == pytest.approx(np.average(values, weights=weights), abs=1e-10)
+
+
+def test_the_plan_that_does_not_train_has_the_loss_of_the_target() -> None:
+    instance = instance_of(halves())
+    assert final_loss(instance, Plan()).mean() == 50
+    assert plan_steps(instance, Plan()) == []
+    assert evaluate(instance, Plan()).violation.exact == 1
+    assert early_stopping(instance, Plan()).reached.exact == 0
+    assert trajectory(instance, Plan()).mean == (50,)
+
+
+def test_the_band_of_a_plan_has_the_law_of_every_beginning(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    for document, oracle, schedules in laws[:12]:
+        schedule = max(schedules, key=len)
+        tail = Fraction(1, 10)
+        found = trajectory(instance_of(document), plan_of(schedule), tail)
+        assert found.epochs == tuple(range(len(schedule) + 1))
+        for k in range(1, len(schedule) + 1):
+            values, weights = oracle.law(schedule[:k])
+            order = np.argsort(values)
+            reached = np.cumsum(weights[order]) / weights.sum()
+            assert found.mean[k] == pytest.approx(np.average(values, weights=weights), abs=1e-10)
+            for interval, level in ((found.lower[k], 0.1), (found.upper[k], 0.9)):
+                wanted = values[order][np.argmax(reached >= level - 1e-12)]
+                assert interval.lower - 1e-9 <= wanted <= interval.upper + 1e-9
+
+
+# --- stopping early ---------------------------------------------------------------------------------------
+
+
+def test_survival_is_that_of_all_combinations(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    falling = []
+    for document, oracle, schedules in laws:
+        for schedule in schedules if document.residuals == "per_run" else ():
+            paths = np.array(oracle.paths(schedule))
+            unseen = document.unseen_loss if oracle.whole(schedule) else None
+            beside = int(unseen is not None)
+            for maximum in (*np.quantile(paths[-1], [0.2, 0.6]), *np.quantile(paths, [0.3, 0.8]), 3.0):
+                above = np.cumprod(paths > maximum + 1e-9, axis=0).sum(axis=1)
+                wanted = [Fraction(int(count) + beside, paths.shape[1] + beside) for count in above]
+                if unseen is not None and unseen <= maximum:
+                    wanted[-1] -= Fraction(1, paths.shape[1] + 1)
+                assert traced_survival(document, schedule, float(maximum)) == tuple(wanted)
+                falling.append(len(set(wanted)))
+    assert len(falling) > 200
+    assert sum(count >= 3 for count in falling) > 50  # met by some runs at one epoch, by others at another
+
+
+def test_survival_by_hand() -> None:
+    """Eight runs 4, 2 or 3, and then 1 or 2 whatever came before; the maximum 2 is met by half the firsts."""
+    law = halves(8)
+    assert traced_survival(law, (FULL, FAR), 2.0) == (1, Fraction(1, 2), 0)
+    assert traced_survival(law, (FULL, FAR), 1.5) == (1, 1, Fraction(1, 2))
+    assert traced_survival(law, (FULL, FAR), 5.0) == (0, 0, 0)
+    moved = halves(8, deviations=(0.0, 0.75))  # a plan is worse throughout, or not at all
+    assert traced_survival(moved, (FULL, FAR), 2.0) == (1, Fraction(3, 4), Fraction(1, 4))
+
+
+def test_a_run_unlike_all_others_reaches_the_target_at_its_end_if_at_all() -> None:
+    for unseen, last in ((9.0, Fraction(1, 21)), (1.5, Fraction(0))):
+        law = halves(20, unseen_loss=unseen)
+        survival = traced_survival(law, (FULL, FAR), 2.0)
+        assert survival == (1, Fraction(11, 21), last)
+        found = early_stopping(instance_of(law, maximum_loss=2.0), plan_of((FULL, FAR)))
+        assert found.final.exact == 1 - last
+        assert found.reached.exact == found.final.exact  # nobody rises again here
+
+
+def test_stopping_early_is_paid_by_those_who_go_on() -> None:
+    instance = instance_of(halves(8), maximum_loss=2.0)
+    found = early_stopping(instance, plan_of((FULL, FAR)))
+    # 3 * 2 for the first epoch; half the runs pay 2 nodes * 1 * 3 and the transfer of .75 for the second
+    assert found.cost.exact == 6 + Fraction(1, 2) * Fraction("6.75")
+    assert found.epochs.exact == Fraction(3, 2)
+    assert found.reached.exact == found.final.exact == 1
+
+
+def test_reached_is_never_less_likely_than_final(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    more = 0
+    for document, oracle, schedules in laws:
+        for schedule in schedules if document.residuals == "per_run" else ():
+            maximum = float(np.quantile(oracle.per_run(schedule), 0.4))
+            found = early_stopping(instance_of(document, maximum_loss=maximum), plan_of(schedule))
+            assert found.reached.exact is not None
+            assert found.final.exact is not None
+            assert found.reached.exact >= found.final.exact
+            more += found.reached.exact > found.final.exact
+    assert more > 0
+
+
+def test_independent_residuals_are_not_followed_to_the_first_success() -> None:
+    law = halves(residuals="independent")
+    with pytest.raises(NotCoveredError, match="residuals kept per run"):
+        traced_survival(law, (FULL, FAR), 1.0)
+    with pytest.raises(NotCoveredError, match="residuals kept per run"):
+        early_stopping(instance_of(law), plan_of((FULL, FAR)))
+
+
+def test_more_combinations_than_can_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = halves(8, deviations=(0.0, 1.0))
+    monkeypatch.setattr(traced_module, "MOST_PATHS", 127)
+    with pytest.raises(NotCoveredError, match="more combinations of runs"):
+        traced_survival(law, (FULL, FAR), 1.0)
+    monkeypatch.setattr(traced_module, "MOST_PATHS", 128)
+    assert traced_survival(law, (FULL, FAR), 1.0)[0] == 1
+    whole = msgspec.structs.replace(law, runs=law.runs * 3)
+    monkeypatch.setattr(traced_module, "MOST_PATHS", 1)
+    assert traced_survival(whole, (FULL, FAR), 1.0) == (1, 1, Fraction(1, 2))
