@@ -104,8 +104,8 @@ class Grid:
         """Bounds of P(l > limit), the mean over the limits."""
         cumulative = np.cumsum(laws, axis=1)
         held = (limits + float(ATOM_TOLERANCE) - self.lower) / self.width
-        down = np.clip(np.floor(held - _OFF).astype(np.int64), -1, self.points - 1)
-        up = np.clip(np.floor(held + _OFF).astype(np.int64), -1, self.points - 1)
+        down = np.floor(np.clip(held - _OFF, -1, self.points - 1)).astype(np.int64)
+        up = np.floor(np.clip(held + _OFF, -1, self.points - 1)).astype(np.int64)
         # what the law rounded down has lost lies below the grid; of the other only what is left can be below
         above = cumulative[0, -1] - np.where(up < 0, 0.0, cumulative[0, up])
         below = np.where(down < 0, 0.0, cumulative[1, down])

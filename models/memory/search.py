@@ -1,9 +1,9 @@
 """Cheapest plans of instances with a traced law: every schedule costed, the cheapest that is met taken.
 
 Under the law (method ``enumerate``) a schedule is met if the certified probability of missing the target is
-within the budget; what a count of runs or the directed grid leaves undecided is certified by itself. Under
-scenarios (``scenario-search``) misses are counted. Either way a plan is called optimal only if every cheaper
-schedule is known not to be met. Schedules outside the support of the traces are no plans.
+within the budget; what a count of runs or the directed grid does not show to miss it is certified by itself.
+Under scenarios (``scenario-search``) misses are counted. Either way a plan is called optimal only if every
+cheaper schedule is known not to be met. Schedules outside the support of the traces are no plans.
 """
 
 import math
@@ -28,18 +28,20 @@ from depl.models.memory.sampling import TracedSample
 from depl.models.memory.traced import traced_final_loss
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
+from depl.models.problem import Instance, Target
 from depl.models.result import Termination
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.scenarios.draws import ATOM_TOLERANCE as SAMPLE_TOLERANCE
-from depl.models.scenarios.draws import Scenarios, allowed_misses
+from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
 from depl.models.traces.table import Schedule
 
 MAXIMUM_SCHEDULES = 1_000_000
 """Most schedules that are listed."""
 
 _ROUNDING = 1e-11
+"""Relative to the sizes that are added."""
+
 _NOTHING = -1
 
 Share = Fraction | float
@@ -59,7 +61,16 @@ def search_under_law(instance: Instance, limits: Limits, maximum: int = MAXIMUM_
 def search_under_scenarios(
     instance: Instance, limits: Limits, scenarios: Scenarios, maximum: int = MAXIMUM_SCHEDULES
 ) -> Outcome:
-    """The same where at most floor((1 - omega) S) of S scenarios may miss the target."""
+    """The same where at most floor((1 - omega) S) of S scenarios may miss the target.
+
+    Raises
+    ------
+    InvalidInputError
+        If the scenarios are for other models or another number of epochs.
+    NotCoveredError
+        As `search_under_law`.
+    """
+    require_fitting(instance, scenarios)
     return _search(instance, limits, maximum, partial(_UnderScenarios, scenarios))
 
 
@@ -73,6 +84,9 @@ class _Judge(Protocol):
 
     def decided(self, node: int) -> tuple[Share, Share]:
         """The best bounds there are."""
+
+    def unreachable(self, least: float, nearest: int) -> str:
+        """That no schedule is met, in words: the target, and the node with the least upper bound."""
 
 
 _JudgeOf = Callable[[Instance, TracedLaw, Candidates, Limits], _Judge]
@@ -107,22 +121,26 @@ def _first_met(
             bound = min(undecided, cost)
             return Outcome(Termination.TIME_LIMIT, None, bound, reason, build_seconds=built)
         lower, upper = judge.misses(node)
-        if lower <= judge.budget < upper:
+        if lower <= judge.budget:  # what cheap bounds call met has to stand up to the evaluator, too
             lower, upper = judge.decided(node)
         if upper < least:
             least, nearest = float(upper), node
         if upper <= judge.budget:
             limits.report(cost, min(cost, undecided))
             plan = _plan(instance, listed.schedule(node))
-            gap = max(0.0, (cost - undecided) / cost)
+            gap = (cost - undecided) / cost if undecided < cost else 0.0
             ended = Termination.GAP_REACHED if gap <= limits.gap else Termination.EXHAUSTED
             ended = Termination.OPTIMAL if undecided >= cost else ended
             return Outcome(ended, plan, min(cost, undecided), build_seconds=built)
         if lower <= judge.budget:
             undecided = min(undecided, cost)
-    ended = Termination.INFEASIBLE if undecided == math.inf else Termination.EXHAUSTED
-    reason = _reason(instance, listed, nearest)
-    return Outcome(ended, None, undecided, reason, build_seconds=built)
+    if undecided < math.inf:
+        reason = (
+            f"no schedule is certified to meet the target; one of cost {undecided:.6g} is not seen to miss it"
+        )
+        return Outcome(Termination.EXHAUSTED, None, undecided, reason, build_seconds=built)
+    reason = judge.unreachable(least, nearest) if listed.nodes else _nothing_listed(instance)
+    return Outcome(Termination.INFEASIBLE, None, undecided, f"models: {reason}", build_seconds=built)
 
 
 class _UnderLaw:
@@ -130,6 +148,7 @@ class _UnderLaw:
 
     def __init__(self, instance: Instance, traced: TracedLaw, listed: Candidates, limits: Limits) -> None:
         self.budget: Share = instance.target.violation_budget
+        self._target = instance.target
         self._traced, self._listed, self._limits = traced, listed, limits
         self._maximum = instance.target.maximum_loss
         self._deviations = np.array(traced.deviations or (0.0,))
@@ -141,8 +160,10 @@ class _UnderLaw:
             return float(lower), float(upper)
         mixed = mixture_of(self._traced.law, self._listed.ends(node), self._traced.unseen_loss)
         offsets = np.zeros(1) if mixed.together else self._deviations
-        limit = self._maximum + float(ATOM_TOLERANCE)
-        return exceedance(mixed, offsets, limit + _ROUNDING), exceedance(mixed, offsets, limit - _ROUNDING)
+        limit, sizes = self._maximum + float(ATOM_TOLERANCE), [abs(self._maximum), abs(mixed.constant)]
+        sizes += [float(np.abs(part).max()) for part in (offsets, *mixed.parts)]
+        doubt = _ROUNDING * max(1.0, math.fsum(sizes))
+        return exceedance(mixed, offsets, limit + doubt), exceedance(mixed, offsets, limit - doubt)
 
     def decided(self, node: int) -> tuple[Share, Share]:
         """By the evaluator of the law."""
@@ -150,6 +171,16 @@ class _UnderLaw:
             traced_final_loss(self._traced, self._listed.schedule(node)), self._maximum
         )
         return (found.lower, found.upper) if found.exact is None else (found.exact, found.exact)
+
+    def unreachable(self, least: float, nearest: int) -> str:
+        """With a quantile that can be reached."""
+        loss = traced_final_loss(self._traced, self._listed.schedule(nearest))
+        quantile = certified_quantile(loss, self._target.violation_budget)
+        return (
+            f"{_asked(self._target)} unreachable within {self._target.maximum_epochs} epochs, the time "
+            f"limits and the support of the traces: the schedule that misses it least often has the quantile "
+            f"{quantile.upper:.6g}"
+        )
 
     @cached_property
     def _bounds(self) -> FloatArray:
@@ -175,27 +206,35 @@ class _UnderScenarios:
     ) -> None:
         self.budget: Share = allowed_misses(instance, len(scenarios))
         self._traced, self._listed, self._limits = traced, listed, limits
-        self._maximum = instance.target.maximum_loss + SAMPLE_TOLERANCE
+        self._target, self._maximum = instance.target, instance.target.maximum_loss + SAMPLE_TOLERANCE
         names = tuple(model.name for model in instance.models)
         self._sample = TracedSample(traced, names, scenarios.improvements, scenarios.switch_losses)
 
     def misses(self, node: int) -> tuple[Share, Share]:
-        """The count, twice."""
+        """The count, twice; anything where there was no time to count."""
         if self._traced.residuals == "independent":
             count = int(self._counts[node])
         else:
             count = int((self._sample.of_stages(self._listed.ends(node)) > self._maximum).sum())
-        return count, count
+        return (0, len(self._sample.of_models)) if count == _NOTHING else (count, count)
 
     def decided(self, node: int) -> tuple[Share, Share]:
-        """The count again: it leaves nothing open."""
+        """The same again: there is nothing better."""
         return self.misses(node)
+
+    def unreachable(self, least: float, nearest: int) -> str:
+        """With the least count."""
+        return (
+            f"{_asked(self._target)} unreachable on {len(self._sample.of_models)} scenarios within "
+            f"{self._target.maximum_epochs} epochs, the time limits and the support of the traces: "
+            f"{least:g} of them miss it at least, {float(self.budget):g} may"
+        )
 
     @cached_property
     def _counts(self) -> NDArray[np.int64]:
-        """Of all schedules; what there was no time for misses always."""
+        """Of all schedules; `_NOTHING` for what there was no time for."""
         sample, listed, law = self._sample, self._listed, self._traced.law
-        found = np.full(len(listed.nodes), len(sample.of_models))
+        found = np.full(len(listed.nodes), _NOTHING)
         losses = propagated(listed, sample.first, sample.further)
         for index, before in losses:
             whole = len(law.beginnings.get(_signature(listed, index), ())) >= LEAST_TOGETHER
@@ -237,16 +276,14 @@ def _plan(instance: Instance, schedule: Schedule) -> Plan:
     )
 
 
-def _reason(instance: Instance, listed: Candidates, nearest: int) -> str:
-    target = instance.target
-    asked = f"target {target.maximum_loss:g} at omega {target.quantile_level:g}"
-    if nearest == _NOTHING or instance.traced_law is None:
-        return (
-            f"models: {asked} unreachable: no schedule inside the support of the traces keeps the time limits"
-        )
-    loss = traced_final_loss(instance.traced_law, listed.schedule(nearest))
-    quantile = certified_quantile(loss, target.violation_budget)
+def _asked(target: Target) -> str:
+    return f"target {target.maximum_loss:g} at omega {target.quantile_level:g}"
+
+
+def _nothing_listed(instance: Instance) -> str:
+    if not instance.target.maximum_epochs:
+        return "maximum_epochs is 0, and the initial loss is above the target"
     return (
-        f"models: {asked} unreachable within {target.maximum_epochs} epochs, the time limits and the support "
-        f"of the traces: best quantile {quantile.upper:.6g}"
+        f"{_asked(instance.target)} unreachable: no schedule inside the support of the traces keeps the time "
+        "limits"
     )
