@@ -124,11 +124,13 @@ class _Listing:
         }
         self.loads: dict[Load, int] = {}
         self.column: dict[tuple[int, Trained], int] = {}
-        for epoch in range(1, instance.target.maximum_epochs + 1):
+        stages = [stage for rows in law.by_stage.values() for stage in rows]
+        # no stage begins later, or goes on for longer, than one that was seen
+        longest = max(start for _, start, _ in stages) + max(length for _, _, length in stages)
+        for epoch in range(1, min(longest, instance.target.maximum_epochs) + 1):
             for model, cluster in self.kinds:
-                if epoch <= instance.model(model).last_epoch:
-                    one = load(instance, epoch, model, cluster, self.data)
-                    self.column[epoch, (model, cluster)] = self.loads.setdefault(one, len(self.loads))
+                one = load(instance, epoch, model, cluster, self.data)
+                self.column[epoch, (model, cluster)] = self.loads.setdefault(one, len(self.loads))
         self.counts: dict[int, Counts] = {}
 
     def roots(self) -> list[int]:
