@@ -123,15 +123,13 @@ def _exact_tail(increments: Sequence[Increment], gap: Fraction) -> Bracket | Non
 
 
 def _inexact_tail(increments: Sequence[Increment], gap: float, budget: Fraction | None) -> Bracket:
-    """Atoms that are too many for exact sums: more of them at a time while that leaves ``budget`` open."""
+    """Atoms that are too many for exact sums: more of them at a time if fewer leave ``budget`` open."""
     if sum(item.count for item in increments) > MOST_COPIES:
         return _grid_tail(increments, None, gap, budget)
-    most = _SMALLEST_GRID
-    while True:
-        found = tail_of_atoms(increments, gap, most)
-        if budget is None or found.lower > budget or found.upper <= budget or most >= _LARGEST_GRID:
-            return found
-        most *= 4
+    found = tail_of_atoms(increments, gap, _SMALLEST_GRID // 4)
+    if budget is not None and found.lower <= budget < found.upper:
+        return tail_of_atoms(increments, gap, _SMALLEST_GRID)
+    return found
 
 
 def _log_sums(increments: Sequence[Increment]) -> float:

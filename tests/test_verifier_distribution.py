@@ -277,11 +277,12 @@ def test_halves_that_meet_reach_what_one_list_of_atoms_could_not():
 # ---- grids ----
 
 
-def test_with_too_many_atoms_the_grid_brackets_the_exact_probability(monkeypatch):
+def test_with_too_many_copies_of_atoms_the_grid_brackets_the_exact_probability(monkeypatch):
     values = Empirical(values=(0.31, 0.77, 1.04, 2.2), weights=(1, 2, 2, 1))
     increments = [increment(-1 / math.sqrt(k), values) for k in range(1, 9)]
     exact = tail(increments, -4)
     monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
+    monkeypatch.setattr(verifier_distribution, "MOST_COPIES", 0)
     found = tail(increments, -4)
     assert exact.lower == exact.upper
     assert found.lower <= exact.lower <= found.upper
@@ -293,6 +294,7 @@ def test_a_grid_that_cannot_decide_is_refined_once_the_budget_is_known(monkeypat
         increment(-1 / math.sqrt(k), Empirical(values=(0.31, 0.77, 1.04, 2.2))) for k in range(1, 9)
     ]
     monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
+    monkeypatch.setattr(verifier_distribution, "MOST_COPIES", 0)
     monkeypatch.setattr(verifier_distribution, "_SMALLEST_GRID", 2**8)
     monkeypatch.setattr(verifier_distribution, "_LARGEST_GRID", 2**10)
     monkeypatch.setattr(verifier_distribution, "_LAST_GRID", 2**16)

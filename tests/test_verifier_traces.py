@@ -11,6 +11,7 @@ import pytest
 from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
+from depl.models.evaluation import evaluate
 from depl.models.laws import Forbidden
 from depl.models.memory.document import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw, traced_law
 from depl.models.memory.prediction import outside_support
@@ -426,6 +427,56 @@ def test_a_plan_without_epochs_ends_with_the_initial_loss(steady):
     assert report.ok
     assert (report.expected_loss, report.violation) == (4, Bracket(0, 0))
     assert not verify(instance.replace(maximum_loss=3.9), Plan()).ok
+
+
+def recorded_instance(steady: Instance, law: TracedLaw) -> Instance:
+    names = sorted({part.model for item in law.runs for part in item.stages})
+    return steady.replace(
+        clusters=tuple(
+            Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far-edge")
+        ),
+        models=tuple(Model(name=name, size=1, improvement=steady.models[0].improvement) for name in names),
+        traced_law=law,
+        initial_loss=2.4,
+        maximum_epochs=60,
+        maximum_time=1000.0,
+    )
+
+
+def claiming(instance: Instance, plan: Plan) -> Plan:
+    """The plan with what the evaluation says of it."""
+    found = evaluate(instance, plan)
+    violation, quantile = (
+        Bounds(lower=item.lower, upper=item.upper) for item in (found.violation, found.quantile)
+    )
+    return changed(plan, claims=Claims(cost=found.cost, violation=violation, quantile=quantile))
+
+
+@pytest.mark.parametrize(
+    ("residuals", "parts"), [("per_run", (17, 43)), ("per_run", (12, 30)), ("independent", (11, 6))]
+)
+def test_what_the_evaluation_says_of_recorded_runs_is_confirmed(steady, recorded, residuals, parts):
+    """A plan of 60 epochs that 104 runs went through, and others that none did; l_max is at the quantile."""
+    plan = planned(schedule((("pruned-50", "edge"), parts[0]), (("pruned-75", "far-edge"), parts[1])))
+    law = changed(recorded, residuals=residuals, deviations=(-0.01, 0.0, 0.01), unseen_loss=2.0)
+    instance = recorded_instance(steady, law)
+    instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
+    assert not verify(instance, claiming(instance, plan)).failures
+
+
+def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
+    """A third of the runs had larger losses, or all rows retain less."""
+    plan = planned(schedule((("pruned-50", "edge"), 12), (("pruned-75", "far-edge"), 30)))
+    instance = recorded_instance(steady, recorded)
+    instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
+    worse = [
+        changed(item, losses=tuple(1.1 * loss for loss in item.losses)) if number % 3 == 0 else item
+        for number, item in enumerate(recorded.runs)
+    ]
+    rows = [changed(row, retention=0.97 * row.retention) for row in recorded.steps]
+    for law in (changed(recorded, runs=tuple(worse)), changed(recorded, steps=tuple(rows))):
+        report = verify(instance, claiming(instance.replace(traced_law=law), plan))
+        assert "claim: quantile" in {finding.equation for finding in report.failures}
 
 
 def test_a_plan_outside_the_support_fails_whatever_it_claims(steady):
