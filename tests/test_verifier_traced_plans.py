@@ -1,0 +1,178 @@
+"""Whole reports under a traced law: what the verifier confirms of a plan, refutes, and leaves open."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.models.evaluation import evaluate
+from depl.models.laws import Forbidden
+from depl.models.memory.document import TracedLaw
+from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch, ScenarioClaim
+from depl.models.problem import Cluster, Instance, Model, Switch
+from depl.models.verifier import Finding, Kind, Report, verify
+from depl.models.verifier_laws import Bracket
+from tests.verifier_traces_cases import CUT, FULL, UNSEEN, Schedule, changed, recorded_law, schedule, switched
+
+
+def planning(steady: Instance, law: TracedLaw, **target) -> Instance:
+    """Two models on two clusters; the first model's improvement would reach any target at once."""
+    clusters = tuple(Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far"))
+    models = tuple(
+        Model(name=name, size=1, demand=demand, improvement=steady.models[0].improvement)
+        for name, demand in (("full", 2), ("cut", 1))
+    )
+    limits = {"initial_loss": 4.0, "maximum_epochs": 4, "maximum_time": 40.0, **target}
+    return steady.replace(clusters=clusters, models=models, traced_law=law, **limits)
+
+
+def planned(plan: Schedule, resources: float = 2.0, claims: Claims | None = None) -> Plan:
+    clusters = dict.fromkeys(cluster for _, cluster in plan)
+    return Plan(
+        data=tuple(ClusterData(cluster=name, datasets=("data",)) for name in clusters),
+        epochs=tuple(PlannedEpoch(model=m, cluster=c, resources=resources) for m, c in plan),
+        claims=claims,
+    )
+
+
+def the(report: Report, equation: str) -> Finding:
+    found = [finding for finding in report.findings if finding.equation == equation]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_plan_is_judged_by_the_traced_law_and_not_by_improvements(steady):
+    instance = planning(steady, switched(), maximum_loss=0.75, quantile_level=0.6)
+    report = verify(instance, planned(UNSEEN))
+    assert report.ok
+    assert report.violation == Bracket(Fraction(1, 3), Fraction(1, 3))
+    assert report.expected_loss == pytest.approx(0.7)
+    assert the(report, "traced law, support").message == "at least 6 runs lend every stage"
+    assert not verify(instance.replace(quantile_level=0.7), planned(UNSEEN)).ok
+
+
+def test_a_plan_without_epochs_ends_with_the_initial_loss(steady):
+    instance = planning(steady, switched(), maximum_loss=4)
+    report = verify(instance, Plan())
+    assert report.ok
+    assert (report.expected_loss, report.violation) == (4, Bracket(0, 0))
+    assert not verify(instance.replace(maximum_loss=3.9), Plan()).ok
+
+
+def recorded_instance(steady: Instance, law: TracedLaw) -> Instance:
+    names = sorted({part.model for item in law.runs for part in item.stages})
+    return steady.replace(
+        clusters=tuple(
+            Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far-edge")
+        ),
+        models=tuple(Model(name=name, size=1, improvement=steady.models[0].improvement) for name in names),
+        traced_law=law,
+        initial_loss=2.4,
+        maximum_epochs=60,
+        maximum_time=1000.0,
+    )
+
+
+def claiming(instance: Instance, plan: Plan) -> Plan:
+    """The plan with what the evaluation says of it."""
+    found = evaluate(instance, plan)
+    violation, quantile = (
+        Bounds(lower=item.lower, upper=item.upper) for item in (found.violation, found.quantile)
+    )
+    return changed(plan, claims=Claims(cost=found.cost, violation=violation, quantile=quantile))
+
+
+@pytest.fixture(scope="module")
+def recorded() -> TracedLaw:
+    return recorded_law()
+
+
+@pytest.mark.parametrize(
+    ("residuals", "parts"), [("per_run", (17, 43)), ("per_run", (12, 30)), ("independent", (11, 6))]
+)
+def test_what_the_evaluation_says_of_recorded_runs_is_confirmed(steady, recorded, residuals, parts):
+    """A plan of 60 epochs that 104 runs went through, and others that none did; l_max is at the quantile."""
+    plan = planned(schedule((("pruned-50", "edge"), parts[0]), (("pruned-75", "far-edge"), parts[1])))
+    law = changed(recorded, residuals=residuals, deviations=(-0.01, 0.0, 0.01), unseen_loss=2.0)
+    instance = recorded_instance(steady, law)
+    instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
+    assert not verify(instance, claiming(instance, plan)).failures
+
+
+def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
+    """A third of the runs had larger losses, or all rows retain less."""
+    plan = planned(schedule((("pruned-50", "edge"), 12), (("pruned-75", "far-edge"), 30)))
+    instance = recorded_instance(steady, recorded)
+    instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
+    worse = [
+        changed(item, losses=tuple(1.1 * loss for loss in item.losses)) if number % 3 == 0 else item
+        for number, item in enumerate(recorded.runs)
+    ]
+    rows = [changed(row, retention=0.97 * row.retention) for row in recorded.steps]
+    for law in (changed(recorded, runs=tuple(worse)), changed(recorded, steps=tuple(rows))):
+        report = verify(instance, claiming(instance.replace(traced_law=law), plan))
+        assert "claim: quantile" in {finding.equation for finding in report.failures}
+
+
+def test_a_plan_outside_the_support_fails_whatever_it_claims(steady):
+    claims = Claims(violation=Bounds(lower=0, upper=0), quantile=Bounds(lower=0, upper=0))
+    instance = planning(steady, switched(), maximum_loss=6)
+    report = verify(instance, planned(schedule((FULL, 2), (CUT, 1), (FULL, 1)), claims=claims))
+    assert [finding.equation for finding in report.failures] == ["(3)", "traced law, support"]
+    assert the(report, "(3)").message == "the loss is not defined outside the support of the traces"
+    assert the(report, "traced law, support").message.startswith("epoch 4: the law has no row")
+    assert np.isnan(report.expected_loss)
+    assert (report.violation.lower, report.violation.upper) == (0, 1)
+
+
+def test_a_switch_that_the_instance_forbids_fails_under_a_traced_law_too(steady):
+    rows = (Switch(previous="full", following="cut", law=Forbidden()),)
+    instance = planning(steady, switched(), maximum_loss=4).replace(switches=rows)
+    report = verify(instance, planned(UNSEEN))
+    assert the(report, "Sec. III, switches").message == "epoch 3: 'full' may not be followed by 'cut'"
+    assert not the(report, "(3)").ok
+
+
+def test_claims_about_the_loss_are_compared_with_the_traced_law(steady):
+    instance = planning(steady, switched(), maximum_loss=0.75, quantile_level=0.6)
+    right = Claims(violation=Bounds(lower=0.3333, upper=0.3334), quantile=Bounds(lower=0.75, upper=0.75))
+    assert verify(instance, planned(UNSEEN, claims=right)).ok
+    for wrong in (
+        Claims(violation=Bounds(lower=0.3, upper=0.333)),
+        Claims(quantile=Bounds(lower=0.7501, upper=0.76)),
+        Claims(quantile=Bounds(lower=0.7, upper=0.7499)),
+    ):
+        report = verify(instance, planned(UNSEEN, claims=wrong))
+        assert [finding.equation[:5] for finding in report.failures] == ["claim"]
+
+
+def test_scenarios_of_a_traced_law_are_left_undecided(steady):
+    claim = ScenarioClaim(size=10, seed=1, digest="0" * 64, misses=0, allowed=1)
+    instance = planning(steady, switched(), maximum_loss=6)
+    report = verify(instance, planned(UNSEEN, claims=Claims(scenarios=claim)))
+    for equation in ("claim: scenarios", "(3)"):
+        assert the(report, equation).kind is Kind.UNDECIDED
+    assert not report.ok
+
+
+def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support(steady):
+    """Improvements would do with one epoch; by the traces full and then cut are the cheapest of two.
+
+    After one epoch l = 3; after full, full l = 2 + d, after full, cut l = 1.8 + f. Works of 8 and 4 in time
+    40 - 2 / 2 cost at least 3 (sqrt(8) + sqrt(4))^2 / 39, with resources as the roots.
+    """
+    instance = planning(steady, switched(), maximum_loss=2, quantile_level=0.5, maximum_epochs=2)
+    plan = planned(schedule((FULL, 1), (CUT, 1)))
+    roots = np.sqrt([8, 4])
+    epochs = zip(plan.epochs, roots * roots.sum() / 39, strict=True)
+    plan = changed(plan, epochs=tuple(changed(epoch, resources=float(x)) for epoch, x in epochs))
+    cost = 3 * float(roots.sum() ** 2) / 39
+    for claimed in (cost, cost / 2):
+        report = verify(instance, changed(plan, claims=Claims(cost=cost, lower_bound=claimed)))
+        assert not report.failures
+        assert the(report, "claim: lower_bound").message.endswith("none of all 32 plans costs less")
+        assert report.proved_bound == claimed
+    dear = planned(schedule((FULL, 2)), resources=0.5, claims=Claims(lower_bound=2.0))
+    failure = the(verify(instance, dear), "claim: lower_bound")
+    assert failure.kind is Kind.FAILED
+    assert failure.amount == pytest.approx(2 - cost, rel=1e-6)
