@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import depl
-from depl.commands import certify, check, demo, diagnose, explain, front, instances, replan, solve, train
+from depl.commands import certify, check, demo, diagnose, explain, fit, front, instances, replan, solve, train
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.models.errors import DeplError
 
@@ -27,6 +27,7 @@ _COMMANDS = {
     "instances": instances,
     "train": train,
     "diagnose": diagnose,
+    "fit": fit,
     "certify": certify,
 }
 _EPILOG = """\

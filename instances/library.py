@@ -171,15 +171,26 @@ class _Format(msgspec.Struct):
     format: str
 
 
+class _Described(msgspec.Struct):
+    """What the list shows of a file; the rest of it, which may be long, is not looked at."""
+
+    description: str = ""
+    instance: "_Described | None" = None
+    targets: dict[str, msgspec.Raw] = {}
+
+
 def _shipped(name: str) -> Instance | Family:
-    return parse((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return parse(_text(name))
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
 
 
 def _entry(name: str) -> Entry:
-    found = _shipped(name)
-    instance = found.instance if isinstance(found, Family) else found
-    targets = tuple(found.targets) if isinstance(found, Family) else ()
-    return Entry(name, targets, instance.description.partition("\n")[0])
+    found = decode(strip_comments(_text(name)), _Described)
+    described = found.instance or found
+    return Entry(name, tuple(found.targets), described.description.partition("\n")[0])
 
 
 def _at(found: Instance | Family, target: float | str | None) -> Instance:

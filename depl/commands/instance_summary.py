@@ -13,6 +13,8 @@ from depl.models.problem import (
 )
 from depl.models.wording import counted, law, number
 
+_LONGEST_NOTE = 240
+
 
 def instance_summary(instance: Instance) -> str:
     """The whole instance as titled tables; a part that is empty is left out."""
@@ -127,5 +129,10 @@ def _switches(instance: Instance) -> str:
 
 
 def _provenance(instance: Instance) -> str:
-    rows = [(row.path, row.source, row.note) for row in instance.provenance]
+    rows = [(row.path, row.source, _shortened(row.note)) for row in instance.provenance]
     return table(("value", "source", "note"), rows) if rows else ""
+
+
+def _shortened(note: str) -> str:
+    """A note may name hundreds of runs, which only the file shows."""
+    return note if len(note) <= _LONGEST_NOTE else note[: _LONGEST_NOTE - 4] + " ..."

@@ -20,8 +20,10 @@ from depl.commands.table import table
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.library import describe
+from depl.instances.setups import setup_template
 from depl.instances.template import template
 from depl.models.errors import InvalidInputError
+from depl.models.estimation.setup import setup_schema
 from depl.models.problem import Instance, json_schema
 from depl.models.structure import write_text
 from depl.models.wording import counted
@@ -58,8 +60,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         text = f"how many {what}, of heterogeneous instances alone; default: {default}"
         make.add_argument(f"--{name}", metavar="N", type=positive_count, help=text)
     make.set_defaults(run=run_make)
-    actions.add_parser("schema", help="print the JSON Schema of instance files").set_defaults(run=run_schema)
+    schema = actions.add_parser("schema", help="print the JSON Schema of instance files")
+    schema.set_defaults(run=run_schema)
     new = actions.add_parser("new", help="print a commented instance to start from")
+    for parser in (schema, new):
+        parser.add_argument(
+            "--setup", action="store_true", help="of a setup, which 'depl fit' takes, instead"
+        )
     new.add_argument("--out", metavar="FILE", help="write it to this new file instead")
     new.set_defaults(run=run_new)
 
@@ -93,17 +100,18 @@ def run_make(options: argparse.Namespace) -> Answer:
 
 def run_schema(options: argparse.Namespace) -> Answer:
     """The JSON Schema, indented."""
-    return Answer(_indented(as_json(json_schema())))
+    return Answer(_indented(as_json(setup_schema() if options.setup else json_schema())))
 
 
 def run_new(options: argparse.Namespace) -> Answer:
     """The template, printed or written to a file that does not exist yet."""
+    text = setup_template() if options.setup else template()
     if options.out is None:
-        return Answer(template().rstrip("\n"))
+        return Answer(text.rstrip("\n"))
     require_writable(options.out)
     if Path(options.out).exists():
         raise InvalidInputError("exists already; choose another name, or remove it first", options.out)
-    write_text(options.out, template())
+    write_text(options.out, text)
     return Answer("", aside=f"template written to {options.out}")
 
 

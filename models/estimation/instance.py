@@ -50,7 +50,7 @@ MOST_VALUES = 200
 CLOSED_FORM_DIGITS, SEARCHED_DIGITS = 7, 5
 """Significant digits of coefficients in closed form, and of parameters that a search has found."""
 
-_RESAMPLES = 199
+_RESAMPLES = 99
 _BINS_PER_DEVIATION = 20
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 

@@ -1,0 +1,233 @@
+"""``depl fit``: an instance from training traces and a setup, ready for ``depl solve``."""
+
+import argparse
+from collections import Counter, defaultdict
+from typing import Any
+
+import numpy as np
+
+from depl.commands.answer import Answer, as_json
+from depl.commands.options import add_json, inside, named_traces, require_writable
+from depl.commands.table import fields, table
+from depl.instances.setups import load_setup
+from depl.instances.training.families import FAMILIES
+from depl.models.errors import InvalidInputError
+from depl.models.estimation.diagnosis import diagnose
+from depl.models.estimation.instance import fit_instance, runs_of_setup
+from depl.models.estimation.setup import Setup
+from depl.models.memory.law import AffineLaw
+from depl.models.problem import Instance
+from depl.models.structure import write_text
+from depl.models.traces.table import TARGETS, Traces
+from depl.models.wording import counted, number
+
+HELP = "turn training traces and a setup into an instance"
+EPILOG = """\
+examples:
+  depl fit digits-alexnet --template digits-alexnet --out mine.json   shipped traces, shipped setup
+  depl instances new --setup --out setup.json                         a commented setup to start from
+  depl fit runs.csv --template setup.json --out mine.json             your own
+  depl solve mine.json --out plan.json                                what comes next
+"""
+
+_LAWS = ("affine", "independent")
+_RESIDUALS = ("per_run", "independent")
+_RESAMPLES = 99
+_REFUSED = "the independent law must not be used: "
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "traces",
+        metavar="TRACES",
+        help="the path of traces, npz or CSV, or a family of those shipped, such as digits-alexnet",
+    )
+    parser.add_argument(
+        "--template",
+        metavar="SETUP",
+        required=True,
+        help="clusters, sizes, costs and target: the path of a setup, as 'depl instances new --setup' prints "
+        "one, or the name of a shipped one, such as digits-alexnet",
+    )
+    parser.add_argument("--out", metavar="INSTANCE", required=True, help="write the instance to this file")
+    parser.add_argument(
+        "--law",
+        choices=_LAWS,
+        default=_LAWS[0],
+        help="affine: a law with memory, fitted to the runs; independent: the paper's; default: affine",
+    )
+    parser.add_argument(
+        "--residuals",
+        choices=_RESIDUALS,
+        default=_RESIDUALS[0],
+        help="of the affine law: kept together per run, or independent of each other; default: per_run",
+    )
+    parser.add_argument(
+        "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
+    )
+    parser.add_argument("--target", metavar="L", type=float, help="l_max instead of that of the setup")
+    parser.add_argument("--name", metavar="NAME", help="of the instance; default: that of the setup")
+    parser.add_argument(
+        "--only-setup",
+        action="store_true",
+        help="leave out runs that trained a model or used a cluster that the setup does not have",
+    )
+    add_json(parser, "what was fitted")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Fit, write the instance, and say what it is worth."""
+    require_writable(options.out)
+    with inside(options.template):
+        setup = load_setup(options.template)
+    if options.target is not None:
+        setup = _retargeted(setup, options.target)
+    traces = named_traces(options.traces)
+    chosen = runs_of_setup(traces, setup) if options.only_setup else traces
+    instance = fit_instance(
+        chosen,
+        setup,
+        law=options.law,
+        residuals=options.residuals,
+        metric=options.metric,
+        name=options.name,
+    )
+    usable, verdict = _verdict(chosen, options.metric)
+    write_text(options.out, instance.to_json())
+    content = _content(options, chosen, instance, usable, verdict)
+    content["left_out"] = len(traces.runs) - len(chosen.runs)
+    text = _text(options, chosen, instance, content)
+    return Answer(text, json=as_json(content), aside=f"instance written to {options.out}")
+
+
+def _retargeted(setup: Setup, target: float) -> Setup:
+    try:
+        return setup.replace_target(target)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, "--target") from error
+
+
+def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
+    """Whether the paper's laws may be used, and why not; None where the runs cannot tell."""
+    try:
+        found = diagnose(traces, np.random.default_rng(0), metric, _RESAMPLES)
+    except InvalidInputError as error:
+        return None, str(error)
+    reasons = (note.removeprefix(_REFUSED) for note in found.warnings if note.startswith(_REFUSED))
+    return found.usable, next(reasons, "")
+
+
+def _text(options: argparse.Namespace, traces: Traces, instance: Instance, content: dict[str, Any]) -> str:
+    target = instance.target
+    plans = counted(content["schedules"], "schedule")
+    left_out = f"; {content['left_out']} left out" if content["left_out"] else ""
+    pairs = [
+        (instance.name, f"fitted to {options.traces}"),
+        ("runs", f"{len(traces.runs)}, of {plans}{left_out}"),
+        ("models", ", ".join(content["models"])),
+        ("law", _law(options)),
+        (
+            "promise",
+            f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
+            f"{number(target.maximum_loss)}, from {number(target.initial_loss)}",
+        ),
+        ("independent law", _told(content)),
+    ]
+    parts = [fields(pairs)]
+    if content["stages"]:
+        parts.append(f"Stages inside the support of the runs:\n{_stage_table(content['stages'])}")
+    parts.append(_next(options, traces, instance))
+    return "\n\n".join(parts)
+
+
+def _law(options: argparse.Namespace) -> str:
+    if options.law == "independent":
+        return "independent improvements and switches, as in the paper"
+    kept = "kept per run" if options.residuals == "per_run" else "independent"
+    return f"affine, residuals {kept}"
+
+
+def _told(content: dict[str, Any]) -> str:
+    usable, reason = content["independent_law_usable"], content["reason"]
+    if usable is None:
+        return f"not judged: {reason}"
+    if usable:
+        return "may be used"
+    return f"must NOT be used: {reason}"
+
+
+def _stage_table(stages: list[dict[str, Any]]) -> str:
+    header = ("model", "cluster", "runs", "after", "epochs before it", "epochs at most")
+    rows = [
+        (
+            stage["model"],
+            stage["cluster"],
+            str(stage["runs"]),
+            "nothing" if stage["first"] else ", ".join(stage["after"]),
+            "0" if stage["first"] else f"{stage['starts'][0]} to {stage['starts'][1]}",
+            str(stage["epochs"]),
+        )
+        for stage in stages
+    ]
+    return table(header, rows, right=("runs", "epochs before it", "epochs at most"))
+
+
+def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> str:
+    """The commands that lead on to a plan, and to runs that may judge it."""
+    target, family = instance.target, traces.provenance.get("family", "")
+    runs = "FRESH-RUNS"
+    lines = [f"depl solve {options.out} --out plan.json"]
+    if family in FAMILIES:
+        runs = "fresh.npz"
+        lines.append(f"depl train --family {family} --plan plan.json --out {runs}")
+    metric = "" if options.metric == TARGETS[0] else f" --metric {options.metric}"
+    lines.append(
+        f"depl certify {runs} --target {number(target.maximum_loss)} --omega {number(target.quantile_level)}"
+        f"{metric} --chosen-by {options.out}"
+    )
+    return "What comes next:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _content(
+    options: argparse.Namespace, traces: Traces, instance: Instance, usable: bool | None, reason: str
+) -> dict[str, Any]:
+    traced = instance.traced_law
+    return {
+        "out": options.out,
+        "instance": instance.name,
+        "fingerprint": instance.fingerprint,
+        "traces": options.traces,
+        "metric": options.metric,
+        "law": options.law,
+        "residuals": None if traced is None else traced.residuals,
+        "runs": len(traces.runs),
+        "schedules": len(traces.by_schedule()),
+        "models": [model.name for model in instance.models],
+        "clusters": [cluster.name for cluster in instance.clusters],
+        "stages": [] if traced is None else _stages(traced.law),
+        "independent_law_usable": usable,
+        "reason": reason,
+    }
+
+
+def _stages(law: AffineLaw) -> list[dict[str, Any]]:
+    """Every model on its cluster, first or later: by how many runs, after what, from when and how long."""
+    before: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for previous, following in law.jumps:
+        before[following][f"{previous[0]}@{previous[1]}"] += 1
+    return [
+        {
+            "model": trained[0],
+            "cluster": trained[1],
+            "first": first,
+            "after": [] if first else sorted(before[trained]),
+            "runs": len({index for index, _, _ in rows}),
+            "starts": [min(start for _, start, _ in rows), max(start for _, start, _ in rows)],
+            "epochs": max(length for _, _, length in rows),
+        }
+        for (trained, first), rows in sorted(law.by_stage.items(), key=lambda item: (not item[0][1], item[0]))
+    ]
