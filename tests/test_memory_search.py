@@ -1,0 +1,488 @@
+"""Cheapest plans under a traced law: against all schedules, judged by brute force and costed by hand."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.models.enumeration import enumerate_plans
+from depl.models.epochs import FinalLoss
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.evaluation import evaluate
+from depl.models.memory import search as search_module
+from depl.models.memory.document import TracedLaw
+from depl.models.memory.prediction import Mixed
+from depl.models.memory.search import exceedance, search_under_law, search_under_scenarios
+from depl.models.memory.traced import traced_final_loss
+from depl.models.methods import Limits, Outcome
+from depl.models.plan import Plan
+from depl.models.problem import Cluster, Instance
+from depl.models.result import Termination
+from depl.models.risk.certify import certified_violation
+from depl.models.risk.interval import Interval
+from depl.models.scenarios.draws import Scenarios, allowed_misses, draw_scenarios
+from depl.models.search.scenario_search import scenario_search
+from depl.models.solve import solve
+from tests.memory_cases import cheapest_cost, every_schedule, instance_of, random_law, run_of, with_tables
+from tests.memory_oracle import Oracle, Schedule
+from tests.test_memory_candidates import LIMITS
+from tests.test_memory_sampling import by_statement, stream
+from tests.test_memory_traced import READINGS, halves
+
+Search = Callable[[Instance, Limits], Outcome]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An instance, its supported schedules with their costs, cheapest first, and what they miss by."""
+
+    instance: Instance
+    oracle: Oracle
+    ranked: list[tuple[float, Schedule]]
+
+    @property
+    def budget(self) -> Fraction:
+        return self.instance.target.violation_budget
+
+    def violation(self, schedule: Schedule) -> Fraction:
+        return self.oracle.violation(schedule, self.instance.target.maximum_loss)
+
+    def met(self) -> list[tuple[float, Schedule]]:
+        return [item for item in self.ranked if self.violation(item[1]) <= self.budget]
+
+
+def case_of(instance: Instance) -> Case:
+    assert instance.traced_law is not None
+    oracle = Oracle(instance.traced_law)
+    inside = [schedule for schedule in every_schedule(instance) if oracle.supported(schedule)]
+    costed = [(cheapest_cost(instance, schedule), schedule) for schedule in inside]
+    return Case(instance, oracle, sorted(item for item in costed if math.isfinite(item[0])))
+
+
+def drawn(seed: int) -> Case:
+    """A random instance whose target some schedules meet as a rule, some of them just so."""
+    rng = np.random.default_rng(9000 + seed)
+    instance = instance_of(random_law(rng, **READINGS[seed % 4]), **LIMITS[int(rng.integers(4))])
+    instance = with_tables(instance, rng) if rng.random() < 0.3 else instance
+    bare = case_of(instance)
+    if not bare.ranked:
+        return bare
+    _, schedule = bare.ranked[int(rng.integers(len(bare.ranked)))]
+    values, _ = bare.oracle.law(schedule)
+    level = float(rng.choice([0.5, 0.7, 0.8, 0.9, 0.95]))
+    maximum = float(rng.choice([np.quantile(values, level), rng.choice(values), 0.97 * values.min()]))
+    share = float(bare.oracle.violation(schedule, maximum))
+    if rng.random() < 0.3 and 0.01 < share < 0.99:
+        level = 1 - share  # met exactly, where that is a decimal
+    return dataclasses.replace(bare, instance=instance.replace(maximum_loss=maximum, quantile_level=level))
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return [drawn(seed) for seed in range(60)]
+
+
+def schedule_of(outcome: Outcome) -> Schedule:
+    assert outcome.plan is not None
+    return outcome.plan.schedule
+
+
+def check_plan(case: Case, outcome: Outcome) -> None:
+    """The plan keeps all constraints and costs what the outcome says."""
+    assert outcome.plan is not None
+    found = evaluate(case.instance, outcome.plan)
+    assert all(constraint.satisfied for constraint in found.constraints if constraint.equation != "(3)")
+    assert found.cost == pytest.approx(
+        cheapest_cost(case.instance, schedule_of(outcome)), rel=1e-9, abs=1e-12
+    )
+    assert outcome.lower_bound == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
+
+
+# --- under the law ----------------------------------------------------------------------------------------
+
+
+def test_the_cases_are_of_all_kinds(cases: list[Case]) -> None:
+    assert sum(not case.met() for case in cases) >= 8
+    assert sum(bool(case.met()) for case in cases) >= 30
+    assert sum(case.met()[:1] != case.ranked[:1] for case in cases if case.met()) >= 10
+    assert sum(len(set(case.met()[0][1])) > 1 for case in cases if case.met()) >= 5
+    assert sum(any(case.violation(item) == case.budget for _, item in case.ranked) for case in cases) >= 3
+    assert {case.instance.traced_law.residuals for case in cases} == {"per_run", "independent"}  # type: ignore[union-attr]
+
+
+def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -> None:
+    for case in cases:
+        outcome = search_under_law(case.instance, Limits())
+        met = case.met()
+        assert (outcome.termination is Termination.INFEASIBLE) == (not met)
+        if not met:
+            assert outcome.plan is None
+            assert outcome.lower_bound == math.inf
+            assert outcome.reason is not None
+            continue
+        assert outcome.termination is Termination.OPTIMAL
+        check_plan(case, outcome)
+        assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+        assert case.violation(schedule_of(outcome)) <= case.budget
+        assert evaluate(case.instance, outcome.plan).feasible  # type: ignore[arg-type]
+
+
+def test_the_method_enumerate_is_this_search(cases: list[Case]) -> None:
+    for case in cases[:6]:
+        assert enumerate_plans(case.instance, Limits()).plan == search_under_law(case.instance, Limits()).plan
+
+
+def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
+    solved = 0
+    for case in cases[::5]:
+        result = solve(case.instance)
+        met = case.met()
+        assert (result.plan is None) == (not met)
+        if met:
+            assert result.cost == pytest.approx(met[0][0], rel=1e-9)
+            assert result.termination is Termination.OPTIMAL
+            assert result.violation is not None
+            assert result.violation.exact == case.violation(result.plan.schedule)  # type: ignore[union-attr]
+            solved += 1
+    assert solved >= 5
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_a_target_that_is_met_before_training_needs_no_plan(residuals: str) -> None:
+    instance = instance_of(halves(residuals=residuals), maximum_loss=50.0)
+    outcome = search_under_law(instance, Limits())
+    assert (outcome.termination, outcome.plan, outcome.lower_bound) == (Termination.OPTIMAL, Plan(), 0)
+    assert search_under_scenarios(instance, Limits(), draw_scenarios(instance, 5)).plan == Plan()
+
+
+def free(instance: Instance) -> Instance:
+    clusters = [
+        Cluster(name=item.name, capacity=item.capacity, bandwidth=item.bandwidth, unit_cost=0)
+        for item in instance.clusters
+    ]
+    return instance.replace(clusters=tuple(clusters), transfers=())
+
+
+def test_plans_that_cost_nothing_are_found_too(cases: list[Case]) -> None:
+    found = 0
+    for case in cases[:12]:
+        instance = free(case.instance)
+        scenarios = draw_scenarios(instance, 20)
+        for outcome in (
+            search_under_law(instance, Limits()),
+            search_under_scenarios(instance, Limits(), scenarios),
+        ):
+            if outcome.plan is not None:
+                assert (outcome.termination, outcome.lower_bound) == (Termination.OPTIMAL, 0)
+                found += 1
+        assert (search_under_law(instance, Limits()).plan is None) == (not case_of(instance).met())
+    assert found > 5
+
+
+def test_progress_is_reported_once(cases: list[Case]) -> None:
+    case = next(case for case in cases if case.met())
+    rows: list[tuple[float, float, float]] = []
+    search_under_law(case.instance, Limits(progress=lambda *row: rows.append(row)))
+    ((seconds, incumbent, bound),) = rows
+    assert seconds >= 0
+    assert incumbent == bound == pytest.approx(case.met()[0][0], rel=1e-9)
+
+
+def test_an_instance_without_a_law_is_none_of_its_business() -> None:
+    with pytest.raises(InvalidInputError, match="no law to search under") as caught:
+        search_under_law(instance_of(None), Limits())
+    assert caught.value.path == ".traced_law"
+
+
+def test_more_schedules_than_allowed_are_refused(cases: list[Case]) -> None:
+    case = next(case for case in cases if len(case.ranked) > 2 and case.met())
+    with pytest.raises(NotCoveredError, match="more than 1 schedules"):
+        search_under_law(case.instance, Limits(), 1)
+    with pytest.raises(NotCoveredError, match="more than 1 schedules"):
+        search_under_scenarios(case.instance, Limits(), draw_scenarios(case.instance, 5), 1)
+
+
+# --- why there is none ------------------------------------------------------------------------------------
+
+
+def test_an_unreachable_target_is_told_with_the_quantile_that_is_nearest() -> None:
+    """Half the runs end at 1 and half at 2: nothing is below 1 with probability .9, and 2 always is."""
+    instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
+    outcome = search_under_law(instance, Limits())
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason == (
+        "models: target 1.5 at omega 0.9 unreachable within 4 epochs, the time limits and the support of the "
+        "traces: the schedule that misses it least often has the quantile 2"
+    )
+
+
+def test_a_target_unreachable_on_scenarios_is_told_with_the_least_count() -> None:
+    instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
+    scenarios = draw_scenarios(instance, 40)
+    (count,) = {
+        int((by_statement(Oracle(halves()), (("full", "edge"), ("cut", "far")), stream(0, 40)) > 1.5).sum())
+    }
+    outcome = search_under_scenarios(instance, Limits(), scenarios)
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason == (
+        "models: target 1.5 at omega 0.9 unreachable on 40 scenarios within 4 epochs, the time limits and "
+        f"the support of the traces: {count} of them miss it at least, 4 may"
+    )
+
+
+def test_without_a_schedule_that_keeps_the_time_limits_there_is_nothing_to_compare() -> None:
+    outcome = search_under_law(instance_of(halves(), maximum_time=0.01), Limits())
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason is not None
+    assert outcome.reason.endswith("no schedule inside the support of the traces keeps the time limits")
+    outcome = search_under_law(instance_of(halves(), maximum_epochs=0), Limits())
+    assert outcome.reason == "models: maximum_epochs is 0, and the initial loss is above the target"
+
+
+# --- time limits ------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Patience(Limits):
+    """Limits that expire when they have been asked so many times."""
+
+    asked: list[int] = dataclasses.field(default_factory=list)
+    patience: int = 0
+
+    def expired(self) -> bool:
+        """Whether patience is over."""
+        self.asked.append(1)
+        return len(self.asked) > self.patience
+
+
+def searches(case: Case) -> list[tuple[Search, list[tuple[float, Schedule]]]]:
+    """Both searches with the schedules that they may take."""
+    scenarios = draw_scenarios(case.instance, 30, 4)
+    return [
+        (search_under_law, case.met()),
+        (
+            lambda instance, limits: search_under_scenarios(instance, limits, scenarios),
+            met_on(case, 30, 4),
+        ),
+    ]
+
+
+def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
+    stopped = 0
+    for case in cases[:24]:
+        for search, met in searches(case):
+            optimum = met[0][0] if met else math.inf
+            whole, patience = False, 0
+            while not whole:
+                outcome = search(case.instance, Patience(patience=patience))
+                whole = outcome.termination is not Termination.TIME_LIMIT
+                assert outcome.lower_bound <= optimum * (1 + 1e-9) + 1e-12
+                if not whole:
+                    assert outcome.plan is None
+                    assert outcome.reason is not None
+                    assert outcome.reason.startswith("stopped ")
+                    stopped += outcome.lower_bound > 0
+                patience += 1
+            assert outcome.termination is (Termination.OPTIMAL if met else Termination.INFEASIBLE)
+            assert outcome.lower_bound == pytest.approx(optimum, rel=1e-9, abs=1e-12)
+    assert stopped > 50
+
+
+def test_a_real_clock_stops_it_too(cases: list[Case]) -> None:
+    outcome = search_under_law(cases[0].instance, Limits(time_limit=1e-9))
+    assert outcome.termination is Termination.TIME_LIMIT
+    assert (outcome.plan, outcome.lower_bound) == (None, 0)
+    assert outcome.reason == "stopped while schedules were listed"
+
+
+def test_an_interrupt_ends_in_an_outcome(cases: list[Case]) -> None:
+    class Interrupted(Limits):
+        def expired(self) -> bool:
+            raise KeyboardInterrupt
+
+    outcome = search_under_law(cases[0].instance, Interrupted())
+    assert outcome.termination is Termination.INTERRUPTED
+    assert (outcome.plan, outcome.lower_bound) == (None, 0)
+
+
+# --- what is not decided ----------------------------------------------------------------------------------
+
+
+def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """The first certificates say nothing."""
+    left = [None] * count
+
+    def certified(loss: FinalLoss, maximum_loss: float) -> Interval:
+        if loss.terms and left:
+            left.pop()
+            return Interval(0.0, 1.0, "nothing")
+        return certified_violation(loss, maximum_loss)
+
+    monkeypatch.setattr(search_module, "certified_violation", certified)
+
+
+def several_met(cases: list[Case], count: int, residuals: str) -> list[Case]:
+    return [
+        case
+        for case in cases
+        if len({cost for cost, _ in case.met()}) == len(case.met()) > count
+        and case.instance.traced_law.residuals == residuals  # type: ignore[union-attr]
+    ]
+
+
+def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = several_met(cases, 2, "per_run")
+    assert len(chosen) >= 3
+    for case in chosen:
+        (first, _), _, (cost, schedule), *_ = case.met()
+        undecided(monkeypatch, 2)
+        outcome = search_under_law(case.instance, Limits())
+        assert outcome.termination is Termination.EXHAUSTED
+        assert schedule_of(outcome) == schedule
+        assert outcome.lower_bound == pytest.approx(first, rel=1e-9)
+        gap = (cost - first) / cost
+        undecided(monkeypatch, 2)
+        assert search_under_law(case.instance, Limits(gap=gap * 1.001)).termination is Termination.GAP_REACHED
+        undecided(monkeypatch, 2)
+        assert search_under_law(case.instance, Limits(gap=gap * 0.999)).termination is Termination.EXHAUSTED
+
+
+def test_if_nothing_is_decided_there_is_no_plan_and_no_verdict(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for residuals in ("per_run", "independent"):
+        for case in several_met(cases, 0, residuals)[:6]:
+            undecided(monkeypatch, 10_000)
+            outcome = search_under_law(case.instance, Limits())
+            assert outcome.termination is Termination.EXHAUSTED
+            assert outcome.plan is None
+            assert outcome.lower_bound <= case.met()[0][0] * (1 + 1e-9)
+            assert outcome.reason is not None
+            assert "no schedule is certified to meet the target" in outcome.reason
+
+
+def test_what_the_grid_calls_met_has_to_be_certified(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else `solve` would refuse the plan."""
+    for case in several_met(cases, 1, "independent"):
+        undecided(monkeypatch, 10_000)
+        assert search_under_law(case.instance, Limits()).plan is None
+
+
+def scaled(document: TracedLaw, factor: float) -> TracedLaw:
+    """The same law in another unit of loss."""
+    runs = [
+        run_of(
+            [(stage.trained, stage.epochs) for stage in run.stages], [factor * loss for loss in run.losses]
+        )
+        for run in document.runs
+    ]
+    changed = {
+        name: [
+            {**{field: getattr(row, field) for field in row.__struct_fields__}, **_times(row, factor)}
+            for row in getattr(document, name)
+        ]
+        for name in ("steps", "jumps")
+    }
+    deviations = [factor * item for item in document.deviations]
+    return TracedLaw(runs=runs, residuals=document.residuals, deviations=deviations, **changed)
+
+
+def _times(row: object, factor: float) -> dict[str, float]:
+    return {name: factor * getattr(row, name) for name in ("intercept", "start_slope")}
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e7])
+def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float) -> None:
+    """Maxima at atoms of losses of ten millions, which doubles add up to a billionth or two."""
+    compared = 0
+    for seed in range(12):
+        rng = np.random.default_rng(400 + seed)
+        document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), factor)
+        bare = case_of(instance_of(document, initial_loss=50 * factor))
+        for _, schedule in bare.ranked[:4]:
+            values, _ = bare.oracle.law(schedule)
+            maximum = float(np.sort(values)[int(0.8 * values.size)])
+            instance = bare.instance.replace(maximum_loss=maximum, quantile_level=0.75)
+            met = [
+                cost
+                for cost, item in bare.ranked
+                if certified_violation(traced_final_loss(document, item), maximum).at_most(Fraction(1, 4))
+            ]
+            outcome = search_under_law(instance, Limits())
+            assert (outcome.plan is None) == (not met)
+            if met:
+                assert outcome.lower_bound == pytest.approx(met[0], rel=1e-9)
+                compared += 1
+    assert compared > 15
+
+
+def test_exceedance_counts_all_combinations() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        parts = tuple(rng.integers(-4, 5, int(rng.integers(1, 9))).astype(float) for _ in range(3))
+        offsets = rng.integers(-1, 2, 2).astype(float)
+        sums = 1.0 + sum(np.meshgrid(*parts, offsets))  # type: ignore[arg-type]
+        for limit in (-3.0, 0.0, 0.5, 4.0):
+            wanted = Fraction(int((sums > limit).sum()), sums.size)
+            assert exceedance(Mixed(1.0, parts, 1, together=False), offsets, limit) == wanted
+
+
+# --- under scenarios --------------------------------------------------------------------------------------
+
+
+def met_on(case: Case, size: int, seed: int) -> list[tuple[float, Schedule]]:
+    """Schedules of which few enough scenarios miss the target, cheapest first."""
+    numbers = stream(seed, size)
+    target = case.instance.target
+    allowed = math.floor(target.violation_budget * size + Fraction(1, 10**9))
+    found = []
+    for cost, schedule in case.ranked:
+        misses = (by_statement(case.oracle, schedule, numbers) > target.maximum_loss + 1e-9).sum()
+        if misses <= allowed:
+            found.append((cost, schedule))
+    return found
+
+
+def test_on_scenarios_the_plan_is_a_cheapest_of_all_that_few_enough_miss(cases: list[Case]) -> None:
+    optimal = 0
+    for index, case in enumerate(cases):
+        size = (7, 20, 60)[index % 3]
+        met = met_on(case, size, index)
+        scenarios = draw_scenarios(case.instance, size, index)
+        outcome = search_under_scenarios(case.instance, Limits(), scenarios)
+        assert allowed_misses(case.instance, size) < size
+        assert (outcome.termination is Termination.INFEASIBLE) == (not met)
+        if not met:
+            assert outcome.plan is None
+            assert outcome.lower_bound == math.inf
+            continue
+        optimal += 1
+        assert outcome.termination is Termination.OPTIMAL
+        check_plan(case, outcome)
+        assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+        assert schedule_of(outcome) in {schedule for _, schedule in met}
+    assert 25 < optimal < len(cases) - 5
+
+
+def test_the_method_scenario_search_is_this_search(cases: list[Case]) -> None:
+    for case in cases[:6]:
+        scenarios: Scenarios = draw_scenarios(case.instance, 15, 2)
+        wanted = search_under_scenarios(case.instance, Limits(), scenarios)
+        assert scenario_search(case.instance, Limits(scenarios=scenarios)).plan == wanted.plan
+        drawn_there = scenario_search(case.instance, Limits(seed=2))
+        hundred = draw_scenarios(case.instance, 100, 2)
+        assert drawn_there.plan == search_under_scenarios(case.instance, Limits(), hundred).plan
+
+
+def test_scenarios_of_other_epochs_are_refused() -> None:
+    instance = instance_of(halves())
+    scenarios = draw_scenarios(instance.replace(maximum_epochs=2), 5)
+    with pytest.raises(InvalidInputError, match="draw them for this instance"):
+        search_under_scenarios(instance, Limits(), scenarios)
