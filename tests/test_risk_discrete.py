@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,6 +115,101 @@ def test_the_quantile_is_the_smallest_value_that_reaches_the_level():
     loss = tosses(2)  # 0, 1, 2 with 1/4, 1/2, 1/4
     levels = {0.1: 0, 0.25: 0, 0.2500001: 1, 0.75: 1, 0.7500001: 2, 0.999: 2}
     assert {level: exact_quantile(loss, level).exact for level in levels} == levels
+
+
+# --- sums that are counted and not formed ----------------------------------------------------------------
+
+
+def spread(rng, size, weighted=False):
+    values = tuple(np.round(rng.normal(size=size), 12).tolist())
+    return Empirical(values=values, weights=tuple(rng.integers(1, 9, size).tolist()) if weighted else None)
+
+
+def by_numpy(loss):
+    """All sums and their weights, in doubles."""
+    sums, weights = np.array([loss.constant]), np.ones(1)
+    for term, count in loss.terms:
+        part, share = term.coefficient * np.array(term.law.values), np.array(term.law.weights or 1.0)
+        for _ in range(count):
+            sums = np.add.outer(sums, part).ravel()
+            weights = np.multiply.outer(weights, share * np.ones(part.size)).ravel()
+    return sums, weights
+
+
+@pytest.mark.parametrize(
+    ("sizes", "weighted"),
+    [
+        ((300, 300), False),
+        ((300, 300), True),
+        ((7, 40, 300), False),
+        ((2, 3, 10, 400), True),
+    ],
+)
+def test_many_sums_of_two_large_parts_are_counted_exactly(sizes, weighted):
+    """No two of them are equal, so there are far more than are ever formed."""
+    rng = np.random.default_rng(sum(sizes))
+    coefficients = (1.0, -0.5, 0.25, 3.0)
+    terms = [
+        (Term(coefficient, spread(rng, size, weighted)), 1)
+        for coefficient, size in zip(coefficients, sizes, strict=False)
+    ]
+    loss = FinalLoss(0.3, tuple(terms))
+    sums, weights = by_numpy(loss)
+    assert sums.size > 20_000
+    order = np.argsort(sums)
+    reached, total = np.cumsum(weights[order]), int(weights.sum())
+    for level in (0.001, 0.05, 0.5, 0.9, 0.999):
+        threshold = float(np.quantile(sums, level))
+        found = exact_violation(loss, threshold)
+        assert found.exact == Fraction(int(weights[sums > threshold + 1e-9].sum()), total)
+        assert Fraction(found.lower) <= found.exact <= Fraction(found.upper)
+        quantile = exact_quantile(loss, level)
+        needed = float(decimal(level) * total)
+        assert float(quantile.exact) == pytest.approx(
+            sums[order][np.argmax(reached >= needed - 1e-6)], abs=1e-9
+        )
+    assert exact_violation(loss, sums.min() - 1).exact == 1
+    assert exact_violation(loss, sums.max() + 1).exact == 0
+    assert float(exact_quantile(loss, 1e-9).exact) == pytest.approx(sums.min(), abs=1e-12)
+    assert float(exact_quantile(loss, 1 - 1e-9).exact) == pytest.approx(sums.max(), abs=1e-12)
+
+
+def test_a_single_part_may_have_more_values_than_are_ever_formed():
+    law = Empirical(values=tuple(k / 8 for k in range(25_000)))
+    assert exact_violation(tosses(1, law=law), 100.0).exact == Fraction(25_000 - 801, 25_000)
+    assert exact_quantile(tosses(1, law=law), 0.5).exact == Fraction(12_499, 8)
+
+
+def test_a_counted_sum_within_a_billionth_of_the_maximum_counts_as_met():
+    """A thousand and one values each; the sums 0, 1, ..., 2000 in thousandths have triangular weights."""
+    grid = Empirical(values=tuple(k / 1000 for k in range(1001)))
+    loss = FinalLoss(0.0, ((Term(1.0, grid), 2),))
+    above = Fraction(1 + 2 + 3, 1001**2)  # 1.998, 1.999 and 2 have 3, 2 and 1 of the pairs
+    assert exact_violation(loss, 1.9975).exact == above
+    assert exact_violation(loss, 1.998 - 0.9e-9).exact == Fraction(3, 1001**2)
+    assert exact_violation(loss, 1.998 - 1.1e-9).exact == above
+    assert exact_quantile(loss, 1 - above).exact == Fraction(1997, 1000)
+    assert exact_quantile(loss, 1 - above + Fraction(1, 10**12)).exact == Fraction(1998, 1000)
+
+
+def test_the_last_summand_is_the_largest_whatever_the_order():
+    rng = np.random.default_rng(3)
+    terms = [(Term(1.0, spread(rng, size)), 1) for size in (300, 4, 50)]
+    found = {
+        exact_violation(FinalLoss(0.0, tuple(some)), 0.4).exact for some in itertools.permutations(terms)
+    }
+    assert len(found) == 1
+    assert found.pop() is not None
+
+
+def test_two_large_parts_beside_the_counted_one_are_still_too_many():
+    rng = np.random.default_rng(4)
+    parts = tuple(
+        (Term(1.0, spread(rng, 300)), 1) for _ in range(3)
+    )  # 300 * 300 sums would have to be formed
+    assert exact_violation(FinalLoss(0.0, parts), 0.0) is None
+    assert exact_quantile(FinalLoss(0.0, parts), 0.5) is None
+    assert exact_violation(FinalLoss(0.0, parts[:2]), 0.0) is not None
 
 
 small_laws = st.lists(
