@@ -20,11 +20,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from depl.models.evaluation import epoch_loads, final_loss, plan_steps
+from depl.models.evaluation import epoch_loads, law_of_end, plan_steps
 from depl.models.memory.traced import traced_survival
 from depl.models.plan import Plan
 from depl.models.problem import Instance
-from depl.models.risk.certify import certified_violation
 from depl.models.risk.discrete import decimal
 from depl.models.risk.interval import Interval
 from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
@@ -79,7 +78,7 @@ def early_stopping(
     plan.check_names(instance)
     maximum_loss = instance.target.maximum_loss
     if violation is None:
-        violation = certified_violation(final_loss(instance, plan), maximum_loss)
+        violation = law_of_end(instance, plan).violation(maximum_loss)
     found = _survival(instance, plan, points)
     final, last = _complement(violation), _complement(found.at(len(plan.epochs)))
     reached = last

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.epochs import FinalLoss, Load, LossStep, compose, load, loss_step
-from depl.models.errors import InvalidInputError
-from depl.models.memory.traced import traced_final_loss, traced_steps
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.memory.traced import EndLaw, end_law, traced_steps
 from depl.models.plan import Plan
 from depl.models.problem import Instance
-from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.interval import Interval
 
 CAPACITY_TOLERANCE = 1e-12
@@ -129,12 +128,12 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
     """
     plan.check_names(instance)
     target = instance.target
-    loss = final_loss(instance, plan)
+    law = law_of_end(instance, plan)
     loads = epoch_loads(instance, plan)
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    violation = certified_violation(loss, target.maximum_loss)
+    violation = law.violation(target.maximum_loss)
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
@@ -158,14 +157,14 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
         training_time=training_time,
         epoch_times=times,
         epochs=len(plan.epochs),
-        expected_loss=loss.mean(),
+        expected_loss=law.mean(),
         violation=violation,
-        quantile=certified_quantile(loss, target.violation_budget) if quantile else None,
+        quantile=law.quantile(target.violation_budget) if quantile else None,
         constraints=tuple(constraints),
     )
 
 
-def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
+def law_of_end(instance: Instance, plan: Plan) -> EndLaw:
     """The law of l(K) under a plan, the recursion of Sec. III over its epochs or the traced law.
 
     Raises
@@ -175,8 +174,25 @@ def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
         traces that the law was fitted to.
     """
     if instance.traced_law is None or not plan.epochs:
-        return compose(instance.target.initial_loss, plan_steps(instance, plan))
-    return traced_final_loss(instance.traced_law, plan.schedule)
+        return EndLaw(compose(instance.target.initial_loss, plan_steps(instance, plan)))
+    _require_allowed(instance, plan)
+    return end_law(instance.traced_law, plan.schedule)
+
+
+def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
+    """The same as a sum of independent parts.
+
+    Raises
+    ------
+    InvalidInputError
+        As `law_of_end`.
+    NotCoveredError
+        If it is the logarithm of the loss that is such a sum.
+    """
+    found = law_of_end(instance, plan)
+    if found.scale != "loss":
+        raise NotCoveredError("under this traced law the logarithm of the final loss is a sum, not the loss")
+    return found.scaled
 
 
 def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
@@ -189,16 +205,12 @@ def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
     NotCoveredError
         If the law keeps the residuals of a run together, so that there are no steps.
     """
+    _require_allowed(instance, plan)
     if instance.traced_law is not None and plan.epochs:
         return traced_steps(instance.traced_law, plan.schedule)
     steps = []
     previous, since = instance.target.initial_model, 0
     for index, epoch in enumerate(plan.epochs):
-        if not instance.may_follow(previous, epoch.model):
-            raise InvalidInputError(
-                f"the switch from {previous!r} to {epoch.model!r} is forbidden; choose another model",
-                f"$.epochs[{index}].model",
-            )
         if index >= instance.model(epoch.model).last_epoch:
             raise InvalidInputError(
                 f"the tables of model {epoch.model!r} end before epoch {index + 1}; shorten the plan",
@@ -209,6 +221,17 @@ def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
         steps.append(loss_step(instance, index + 1, since, previous, epoch.model, datasets))
         previous = epoch.model
     return steps
+
+
+def _require_allowed(instance: Instance, plan: Plan) -> None:
+    previous = instance.target.initial_model
+    for index, epoch in enumerate(plan.epochs):
+        if not instance.may_follow(previous, epoch.model):
+            raise InvalidInputError(
+                f"the switch from {previous!r} to {epoch.model!r} is forbidden; choose another model",
+                f"$.epochs[{index}].model",
+            )
+        previous = epoch.model
 
 
 def epoch_loads(instance: Instance, plan: Plan) -> list[Load]:
@@ -283,5 +306,6 @@ __all__ = [
     "epoch_loads",
     "evaluate",
     "final_loss",
+    "law_of_end",
     "plan_steps",
 ]

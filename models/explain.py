@@ -15,12 +15,12 @@ from depl.models.allocation import allocate
 from depl.models.early_stopping import early_stopping
 from depl.models.epochs import Load, LossStep, compose, load, loss_step
 from depl.models.errors import NotCoveredError
-from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate, final_loss, plan_steps
+from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate, law_of_end, plan_steps
 from depl.models.laws import Zero
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import positions
 from depl.models.memory.prediction import first_losses, lent, mean_after, runs_through
-from depl.models.memory.traced import together, traced_final_loss
+from depl.models.memory.traced import end_law, together
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.risk.interval import Interval
@@ -185,19 +185,21 @@ def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation) -> list
         first, last = stage[0], stage[-1]
         label = f"epochs {first.start + 1}-{last.start + last.age}"
         kept = _span([law.step(place).retention for place in stage])
-        rows.append((label, " on ".join(first.trained), f"retention {kept}", f"E l = {number(mean)}"))
+        end = f"E l = {number(mean)}" if traced.scale == "loss" else f"E ln l = {number(mean)}"
+        rows.append((label, " on ".join(first.trained), f"retention {kept}", end))
     if together(law, plan.schedule):
         source = f"the {counted(len(runs_through(law, plan.schedule)), 'run')} that went through all of it"
     else:
         ends = [item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1]
         source = f"{' and '.join(str(len(lent(law, end).donors)) for end in ends)} runs, stage by stage"
         source += ", and what plans as such deviate by" if traced.deviations else ""
+    loss = "l" if traced.scale == "loss" else "ln l"
     kind = "kept per run" if traced.residuals == "per_run" else "independent"
-    deviation = math.sqrt(traced_final_loss(traced, plan.schedule).variance())
+    deviation = math.sqrt(end_law(traced, plan.schedule).variance())
     moments = f"mean {number(evaluation.expected_loss)}, standard deviation {number(deviation)}"
     return [
-        "Loss  l(k) = a + b ln s + retention l(k-1) + e, the traced law, "
-        f"from a mean l(0) of {number(start)}",
+        f"Loss  {loss}(k) = a + b ln s + retention {loss}(k-1) + e, the traced law, "
+        f"from a mean {loss}(0) of {number(start)}",
         *_aligned(rows),
         f"  residuals e are {kind}; they come from {source}",
         f"  l({evaluation.epochs}) has {moments}.",
@@ -258,7 +260,7 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
     quantile = evaluation.quantile
     if quantile is not None:
         margin = quantile.middle - evaluation.expected_loss
-        deviation = math.sqrt(final_loss(instance, plan).variance())
+        deviation = math.sqrt(law_of_end(instance, plan).variance())
         known = 0 < deviation < math.inf
         scaled = f", {number(margin / deviation, 4)} standard deviations" if known else ""
         lines += [

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import msgspec
 
-from depl.models.epochs import FinalLoss, compose
+from depl.models.epochs import compose
 from depl.models.errors import InvalidInputError
-from depl.models.evaluation import final_loss, plan_steps
+from depl.models.evaluation import law_of_end, plan_steps
+from depl.models.memory.traced import EndLaw
 from depl.models.plan import Plan
 from depl.models.problem import Instance
-from depl.models.risk.certify import certified_quantile
 from depl.models.risk.interval import Interval
 
 
@@ -71,18 +71,18 @@ def trajectory(
     return Trajectory(
         epochs=chosen,
         mean=tuple(prefix.mean() for prefix in prefixes),
-        lower=tuple(certified_quantile(prefix, 1 - tail) for prefix in prefixes),
-        upper=tuple(certified_quantile(prefix, tail) for prefix in prefixes),
+        lower=tuple(prefix.quantile(1 - tail) for prefix in prefixes),
+        upper=tuple(prefix.quantile(tail) for prefix in prefixes),
         tail=tail,
     )
 
 
-def _prefixes(instance: Instance, plan: Plan, chosen: Sequence[int]) -> list[FinalLoss]:
+def _prefixes(instance: Instance, plan: Plan, chosen: Sequence[int]) -> list[EndLaw]:
     """The law of the loss after the first k epochs, for every k chosen."""
     if instance.traced_law is not None:
-        return [final_loss(instance, msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in chosen]
+        return [law_of_end(instance, msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in chosen]
     steps = plan_steps(instance, plan)
-    return [compose(instance.target.initial_loss, steps[:k]) for k in chosen]
+    return [EndLaw(compose(instance.target.initial_loss, steps[:k])) for k in chosen]
 
 
 def milestones(plan: Plan, count: int) -> tuple[int, ...]:

@@ -73,10 +73,16 @@ def regressor(start: int) -> float:
     return 0.0 if start == 0 else math.log(start)
 
 
+def on_scale(document: TracedLaw, losses: object) -> Floats:
+    """Losses, or their logarithms."""
+    return np.log(losses) if document.scale == "log" else np.asarray(losses)
+
+
 class Oracle:
     """A law of the instance, read once more.
 
-    What is drawn is combined in all ways, and every combination is followed from epoch to epoch.
+    What is drawn is combined in all ways, and every combination is followed from epoch to epoch. Losses are
+    on the scale of the law throughout, that is their logarithms where it says so.
     """
 
     def __init__(self, document: TracedLaw) -> None:
@@ -85,7 +91,7 @@ class Oracle:
             tuple(stage.trained for stage in run.stages for _ in range(stage.epochs)) for run in document.runs
         ]
         self.places = [places(schedule) for schedule in self.schedules]
-        self.losses = [run.losses for run in document.runs]
+        self.losses = [tuple(on_scale(document, run.losses).tolist()) for run in document.runs]
         self._rows: dict[object, Row | None] = {}
         self._hulls: dict[object, bool] = {}
 
@@ -242,7 +248,7 @@ class Oracle:
         """Final losses, residuals per run, all equally likely."""
         final = self.paths(schedule)[-1]
         if self.whole(schedule) and self.document.unseen_loss is not None:
-            return np.append(final, self.document.unseen_loss)
+            return np.append(final, on_scale(self.document, self.document.unseen_loss))
         return final
 
     def independent(self, schedule: Schedule) -> tuple[Floats, Floats]:
@@ -268,7 +274,12 @@ class Oracle:
 
     def violation(self, schedule: Schedule, maximum_loss: float) -> Fraction:
         values, weights = self.law(schedule)
-        return Fraction(int(weights[values > maximum_loss + 1e-9].sum()), int(weights.sum()))
+        limit = on_scale(self.document, maximum_loss) + 1e-9
+        return Fraction(int(weights[values > limit].sum()), int(weights.sum()))
+
+    def observed(self, values: Floats | float) -> Floats:
+        """Losses from what the law says, be they logarithms."""
+        return np.exp(values) if self.document.scale == "log" else np.asarray(values)
 
     # -- support ---------------------------------------------------------------------------------------
 
@@ -283,19 +294,29 @@ class Oracle:
             row = self.row(place)
             assert row is not None
             before = [self.losses[run][k - 1] for run, k in row.pool]
-            if not min(before) <= mean <= max(before):
+            room = 1e-9 * max(map(abs, before))
+            if not min(before) - room <= mean <= max(before) + room:
                 return False
             mean = float(self.step(place, np.array(mean), 0.0))
         return True
 
     def _in_hull(self, part: Section) -> bool:
-        """Whether (switch epoch, age) is a convex combination of at most three pairs that were seen."""
-        key = (part.trained, part.previous is None, part.start, part.length)
+        """Whether (switch epoch, age) is a convex combination of at most three pairs that were seen.
+
+        After this predecessor, if there are rows for it alone, else after any.
+        """
+        after = {
+            (step.previous_model, step.previous_cluster)
+            for step in self.document.steps
+            if (step.model, step.cluster) == part.trained
+        }
+        own = part.previous is not None and part.previous in after
+        key = (part.trained, part.previous is None, part.start, part.length, part.previous if own else None)
         if key not in self._hulls:
             seen = {
                 (place.start, place.age)
                 for _, _, place in self.epochs
-                if (place.trained, place.previous is None) == key[:2]
+                if (place.trained, place.previous is None) == key[:2] and key[4] in (None, place.previous)
             }
             self._hulls[key] = any(
                 _inside((part.start, part.length), corners)

@@ -110,11 +110,12 @@ def _traced(instance: Instance) -> str:
     law = instance.traced_law
     if law is None:
         return ""
+    loss = "l" if law.scale == "loss" else "ln l"
     kept = "kept per run" if law.residuals == "per_run" else "independent"
     pairs = [
         ("runs", f"{len(law.runs)}, of {counted(len({run.stages for run in law.runs}), 'schedule')}"),
         ("epochs", f"up to {max(len(run.losses) for run in law.runs) - 1}"),
-        ("l(k)", "a + b ln s + retention l(k-1) + e, s epochs before the model took over"),
+        (f"{loss}(k)", f"a + b ln s + retention {loss}(k-1) + e, s epochs before the model took over"),
         ("residuals e", kept),
         ("deviations", f"of {counted(len(law.deviations), 'plan')}" if law.deviations else "none"),
     ]

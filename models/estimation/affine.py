@@ -27,11 +27,13 @@ from depl.models.memory.law import (
     Epochs,
     JumpKey,
     Position,
+    Scale,
     StepKey,
     Trained,
     assembled,
     epochs_of,
     maturity,
+    on_scale,
     pools_of,
     positions,
 )
@@ -48,7 +50,11 @@ FEWEST = 6
 
 
 def fit_affine(
-    traces: Traces, metric: str = "loss", least: int = LEAST, least_jumps: int = LEAST_JUMPS
+    traces: Traces,
+    metric: str = "loss",
+    least: int = LEAST,
+    least_jumps: int = LEAST_JUMPS,
+    scale: Scale = "loss",
 ) -> AffineLaw:
     """Fit the affine law to traces.
 
@@ -58,16 +64,21 @@ def fit_affine(
         ``loss``, or ``error_rate`` in its place.
     least, least_jumps : int
         As `LEAST` and `LEAST_JUMPS`.
+    scale : "loss" or "log"
+        Whether the law is one of the metric or of its logarithm.
 
     Raises
     ------
     InvalidInputError
-        If the traces do not hold the metric, a run has no epoch 0 or none after it, or ``least`` or
-        ``least_jumps`` is below `FEWEST`.
+        If the traces do not hold the metric, a run has no epoch 0 or none after it, ``least`` or
+        ``least_jumps`` is below `FEWEST`, or a loss has no logarithm where it is to be taken.
     """
     if min(least, least_jumps) < FEWEST:
         raise InvalidInputError(f"pools of fewer than {FEWEST} observations are too small")
-    losses = _losses(traces, metric)
+    observed = _losses(traces, metric)
+    if scale == "log" and not all((row > 0).all() for row in observed):
+        raise InvalidInputError("only positive losses have logarithms; fit the law on the scale of the loss")
+    losses = [on_scale(row, scale) for row in observed]
     places = [positions(schedule) for schedule in traces.schedules]
     seen = epochs_of(places, losses)
     by_step, by_jump = pools_of(seen)
@@ -79,7 +90,7 @@ def fit_affine(
         }
         for age, fitted in _by_age(seen, own, first, least):
             steps[trained, first, age, previous] = fitted
-    return assembled(steps, _jumps(seen, by_jump, least_jumps), places, losses)
+    return assembled(steps, _jumps(seen, by_jump, least_jumps), places, observed, scale)
 
 
 def constrained_step(before: FloatArray, after: FloatArray, start: FloatArray) -> tuple[float, float, float]:

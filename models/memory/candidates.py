@@ -116,7 +116,10 @@ class _Listing:
         instance, law = self.instance, self.law
         kinds = {key[0] for key in law.steps} | {pair[1] for pair in law.jumps}
         self.kinds = sorted(kinds)
-        self.after = {pair: [other for one, other in law.jumps if one == pair] for pair in kinds}
+        self.after = {
+            pair: [other for one, other in law.jumps if one == pair and instance.may_follow(one[0], other[0])]
+            for pair in kinds
+        }
         self.data = frozenset(item.name for item in instance.datasets)
         self.transfers = {
             cluster.name: sum(instance.transfer_cost(name, cluster.name) for name in self.data)

@@ -54,7 +54,7 @@ def propagated(
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class LossGrid:
     """Places lower, lower + width, ... of the loss, and the law of one epoch on them.
 
     Attributes
@@ -72,7 +72,7 @@ class Grid:
     _known: dict[AffineStep, tuple[NDArray[np.int64], NDArray[np.complex128]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, law: AffineLaw, points: int = POINTS) -> "Grid":
+    def of(cls, law: AffineLaw, points: int = POINTS) -> "LossGrid":
         """A grid over all losses that were seen, and a little more."""
         least = min(float(run.losses.min()) for run in law.records)
         greatest = max(float(run.losses.max()) for run in law.records)

@@ -4,6 +4,7 @@ Everything else follows from these (`depl.models.memory.law`): residuals are wha
 the losses of the runs, and the support is where the runs have been.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Literal
@@ -18,6 +19,7 @@ from depl.models.memory.law import (
     AffineStep,
     Coefficients,
     Position,
+    Scale,
     StepKey,
     Trained,
     assembled,
@@ -159,19 +161,22 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         What was fitted to.
     steps : tuple of FittedStep
     jumps : tuple of FittedJump
+    scale : "loss" or "log"
+        Whether the law is one of the loss or of its logarithm; losses of runs are losses either way.
     residuals : "per_run" or "independent"
         Whether a run lends its residuals of a whole stage (of the whole plan, where enough runs went through
         it), or every epoch draws one of its own.
     unseen_loss : float or None
         Where whole runs are lent: the loss of one more run, unlike all that were seen [loss].
     deviations : tuple of float
-        By how much plans that were never run ended off the law, all equally likely; added to the final loss
-        of plans that too few runs went through [loss].
+        By how much plans that were never run ended off the law, all equally likely, on its scale; added to
+        the final loss of plans that too few runs went through.
     """
 
     runs: Annotated[tuple[RecordedRun, ...], Meta(min_length=1)]
     steps: Annotated[tuple[FittedStep, ...], Meta(min_length=1)]
     jumps: tuple[FittedJump, ...] = ()
+    scale: Scale = "loss"
     residuals: Residuals = "per_run"
     unseen_loss: float | None = None
     deviations: tuple[float, ...] = ()
@@ -180,10 +185,32 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         """Require one law per epoch, each with runs that lend residuals."""
         require_unique([item.key for item in self.steps], ".steps")
         require_unique([item.key for item in self.jumps], ".jumps")
+        if self.scale == "log":
+            self._require_positive()
         try:
             self.law  # noqa: B018 - says whether it can be put together
         except NotCoveredError as error:
             raise InvalidInputError(str(error), self._unsupported_row()) from error
+
+    def on_scale(self, loss: float) -> float:
+        """A loss on the scale of the law, minus infinity for the logarithm of what has none."""
+        if self.scale == "loss":
+            return loss
+        return math.log(loss) if loss > 0 else -math.inf
+
+    @property
+    def unseen(self) -> float | None:
+        """``unseen_loss`` on the scale of the law."""
+        return None if self.unseen_loss is None else self.on_scale(self.unseen_loss)
+
+    def _require_positive(self) -> None:
+        message = "only positive losses have logarithms; use the scale of the loss"
+        for index, run in enumerate(self.runs):
+            if min(run.losses) <= 0:
+                epoch = run.losses.index(min(run.losses))
+                raise InvalidInputError(message, f".runs[{index}].losses[{epoch}]")
+        if self.unseen_loss is not None and self.unseen_loss <= 0:
+            raise InvalidInputError(message, ".unseen_loss")
 
     @cached_property
     def law(self) -> AffineLaw:
@@ -196,6 +223,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             {item.key: item.coefficients for item in jumps},
             [run.positions for run in self.runs],
             [np.array(run.losses) for run in self.runs],
+            self.scale,
         )
 
     def _unsupported_row(self) -> str:
@@ -220,11 +248,12 @@ def traced_law(
     """A fitted law as part of an instance; see `TracedLaw` for the arguments."""
     return TracedLaw(
         runs=tuple(
-            RecordedRun(stages=_stages(run.positions), losses=tuple(run.losses.tolist()))
+            RecordedRun(stages=_stages(run.positions), losses=tuple(run.observed.tolist()))
             for run in law.records
         ),
         steps=tuple(_step(*key, step) for key, step in sorted(law.steps.items(), key=_order)),
         jumps=tuple(_jump(*key, step) for key, step in sorted(law.jumps.items())),
+        scale=law.scale,
         residuals=residuals,
         unseen_loss=unseen_loss,
         deviations=deviations,

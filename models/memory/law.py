@@ -5,9 +5,10 @@ is high by chance falls faster. The affine law
 
     l(k) = a + b ln s + retention l(k-1) + e
 
-has coefficients of its own for every model on its cluster, every predecessor and every epoch t since it took
-over (the *age*); s is the switch epoch, the number of epochs before it took over. Predecessors with few runs
-share theirs. A first model has neither predecessor nor s.
+(of the loss, or of its logarithm in the place of l: `Scale`) has coefficients of its own for every model on
+its cluster, every predecessor and every epoch t since it took over (the *age*); s is the switch epoch, the
+number of epochs before it took over. Predecessors with few runs share theirs. A first model has neither
+predecessor nor s.
 
 `depl.models.estimation.affine` fits the coefficients; here they meet the runs that they were fitted to, which
 lend the residuals e and say where the law may be asked at all.
@@ -19,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ from depl.models.traces.table import Schedule
 
 Trained = tuple[str, str]
 """Model and cluster of an epoch."""
+
+Scale = Literal["loss", "log"]
+"""What the law is a law of: the loss, or its logarithm, whose residuals spread alike at all levels."""
 
 LARGEST_RETENTION = 1.0 - 2.0**-20
 
@@ -134,14 +138,17 @@ class RunRecord:
     positions : tuple of Position
         Of epochs 1, ..., K.
     losses : float array (K + 1,)
-        l(0), ..., l(K) [loss].
+        l(0), ..., l(K), on the scale of the law.
     residuals : float array (K,)
-        e of epochs 1, ..., K [loss]; NaN where there is no law.
+        e of epochs 1, ..., K, on the scale of the law; NaN where there is no law.
+    observed : float array (K + 1,)
+        The losses as they were recorded [loss].
     """
 
     positions: tuple[Position, ...]
     losses: FloatArray
     residuals: FloatArray
+    observed: FloatArray
 
     @cached_property
     def trained(self) -> Schedule:
@@ -170,11 +177,14 @@ class AffineLaw:
         The first epoch after a switch.
     records : tuple of RunRecord
         In the order of the traces.
+    scale : "loss" or "log"
+        Of everything that the law says.
     """
 
     steps: Mapping[StepKey, AffineStep]
     jumps: Mapping[JumpKey, AffineStep]
     records: tuple[RunRecord, ...]
+    scale: Scale = "loss"
 
     def find(self, position: Position) -> AffineStep | None:
         """The law of an epoch, None if too few runs were there to fit one."""
@@ -214,6 +224,17 @@ class AffineLaw:
                 if k + 1 == len(places) or places[k + 1].age == 1:
                     found[item.trained, item.previous is None].append((index, item.start, item.age))
         return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
+
+    @cached_property
+    def longest(self) -> Mapping[tuple[Trained, bool, Trained | None], Mapping[int, int]]:
+        """Longest stage by the epochs before it, after every predecessor, and (None) after all of them."""
+        found: dict[tuple[Trained, bool, Trained | None], dict[int, int]] = defaultdict(dict)
+        for (trained, first), rows in self.by_stage.items():
+            for index, start, length in rows:
+                for before in {None, self.records[index].positions[start].previous}:
+                    ends = found[trained, first, before]
+                    ends[start] = max(ends.get(start, 0), length)
+        return MappingProxyType(found)
 
     @cached_property
     def beginnings(self) -> Mapping[tuple[tuple[Trained, int], ...], tuple[int, ...]]:
@@ -297,7 +318,8 @@ def assembled(
     steps: Mapping[StepKey, Coefficients],
     jumps: Mapping[JumpKey, Coefficients],
     places: Sequence[tuple[Position, ...]],
-    losses: Sequence[FloatArray],
+    observed: Sequence[FloatArray],
+    scale: Scale = "loss",
 ) -> AffineLaw:
     """The law with these coefficients and runs.
 
@@ -305,14 +327,17 @@ def assembled(
     ----------
     places : sequence of tuple of Position
         Of every run.
-    losses : sequence of float arrays (K + 1,)
+    observed : sequence of float arrays (K + 1,)
         Of every run, l(0) first [loss].
+    scale : "loss" or "log"
+        Of the coefficients; all losses must be positive for the second.
 
     Raises
     ------
     NotCoveredError
         If no epoch of a run belongs to the pool of a step.
     """
+    losses = [on_scale(row, scale) for row in observed]
     epochs = epochs_of(places, losses)
     by_step, by_jump = pools_of(epochs)
     starts = np.array([maturity(item.start) for item in epochs.place])
@@ -323,8 +348,15 @@ def assembled(
         pair: _step(epochs, starts, _jump_pool(by_jump, pair, found), found) for pair, found in jumps.items()
     }
     bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
-    records = tuple(_record(bare, run, row) for run, row in zip(places, losses, strict=True))
-    return AffineLaw(bare.steps, bare.jumps, records)
+    records = tuple(
+        _record(bare, run, row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
+    )
+    return AffineLaw(bare.steps, bare.jumps, records, scale)
+
+
+def on_scale(losses: FloatArray, scale: Scale) -> FloatArray:
+    """Losses, or their logarithms."""
+    return losses if scale == "loss" else np.log(losses)
 
 
 def _step_pool(by_step: Mapping[StepKey, list[int]], key: StepKey, found: Coefficients) -> list[int]:
@@ -356,9 +388,9 @@ def _step(epochs: Epochs, starts: FloatArray, pool: list[int], found: Coefficien
     return AffineStep(found, residuals, runs, (float(before.min()), float(before.max())))
 
 
-def _record(law: AffineLaw, run: tuple[Position, ...], losses: FloatArray) -> RunRecord:
+def _record(law: AffineLaw, run: tuple[Position, ...], losses: FloatArray, observed: FloatArray) -> RunRecord:
     residuals = np.full(len(run), np.nan)
     for k, item in enumerate(run):
         if (step := law.find(item)) is not None:
             residuals[k] = losses[k + 1] - (step.shift(item.start) + step.retention * losses[k])
-    return RunRecord(run, losses, residuals)
+    return RunRecord(run, losses, residuals, observed)

@@ -278,11 +278,11 @@ class Lent:
     Attributes
     ----------
     donors : tuple of RunRecord
-    residuals : float array (donors, epochs)
+    residuals : float array (n, t)
         [loss]
-    gains : float array (donors,)
+    gains : float array (n,)
         Weighted sums of them [loss].
-    first_losses : float array (donors,)
+    first_losses : float array (n,)
         l(0) of the donors [loss].
     retained : float
         Product of the retentions.
@@ -431,10 +431,12 @@ def _require_support(law: AffineLaw, schedule: Schedule, known: Known | None) ->
 
 
 def _greatest_age(law: AffineLaw, last: Position) -> float | None:
-    """Greatest age at this switch epoch in the convex hull of the pairs of both seen; None outside."""
-    ends: dict[int, int] = {}
-    for _, start, length in law.by_stage.get((last.trained, last.previous is None), ()):
-        ends[start] = max(ends.get(start, 0), length)
+    """Greatest age at this switch epoch in the convex hull of the pairs of both seen; None outside.
+
+    A model that has a law of its own after its predecessor has a hull of its own, too.
+    """
+    own = last.previous if (last.trained, last.previous) in law.with_own else None
+    ends = law.longest.get((last.trained, last.previous is None, own), {})
     if not ends or not min(ends) <= last.start <= max(ends):
         return None
     below = [(start, age) for start, age in ends.items() if start <= last.start]
@@ -461,7 +463,8 @@ def _strays(law: AffineLaw, ahead: Sequence[Position], known: Known | None) -> t
 def strays(law: AffineLaw, place: Position, loss: float) -> str | None:
     """Why the law of an epoch must not be asked from a mean loss before it; None if it may."""
     lower, upper = law.step(place).losses
-    if lower <= loss <= upper:
+    room = 1e-9 * max(abs(lower), abs(upper))  # a mean of equal numbers may be rounded off them
+    if lower - room <= loss <= upper + room:
         return None
     seen = f"{lower:.4g} to {upper:.4g}"
     return f"a loss of {loss:.4g} where {seen} were seen before the epoch {told(place)}"

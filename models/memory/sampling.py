@@ -47,7 +47,7 @@ class TracedSample:
             raise NotCoveredError("scenarios of a law with deviations need maximum_epochs of 2 at least")
 
     def losses(self, schedule: Schedule) -> FloatArray:
-        """l(K) of a schedule, shape (S,) [loss].
+        """l(K) of a schedule on the scale of the law, shape (S,).
 
         Raises
         ------
@@ -66,7 +66,7 @@ class TracedSample:
 
     def of_stages(self, ends: Sequence[Position]) -> FloatArray:
         """The same with residuals per run, for stages given by their last positions."""
-        mixed = mixture_of(self.traced.law, ends, self.traced.unseen_loss)
+        mixed = mixture_of(self.traced.law, ends, self.traced.unseen)
         losses = np.full(len(self.of_models), mixed.constant)
         for end, part in zip(ends, mixed.parts, strict=False):  # one part alone if runs are whole
             numbers = self.of_models[:, end.start, self.models.index(end.trained[0])]

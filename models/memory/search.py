@@ -21,16 +21,16 @@ from depl.models.epochs import FinalLoss, load
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 from depl.models.memory.candidates import Candidates, all_candidates
-from depl.models.memory.directed import Grid, propagated
+from depl.models.memory.directed import LossGrid, propagated
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.prediction import LEAST_TOGETHER, Mixed, mixture_of
 from depl.models.memory.sampling import TracedSample
-from depl.models.memory.traced import traced_final_loss
+from depl.models.memory.traced import end_law
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance, Target
 from depl.models.result import Termination
-from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.certify import certified_violation
 from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.scenarios.draws import ATOM_TOLERANCE as SAMPLE_TOLERANCE
 from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
@@ -150,7 +150,7 @@ class _UnderLaw:
         self.budget: Share = instance.target.violation_budget
         self._target = instance.target
         self._traced, self._listed, self._limits = traced, listed, limits
-        self._maximum = instance.target.maximum_loss
+        self._maximum = traced.on_scale(instance.target.maximum_loss)
         self._deviations = np.array(traced.deviations or (0.0,))
 
     def misses(self, node: int) -> tuple[Share, Share]:
@@ -158,7 +158,7 @@ class _UnderLaw:
         if self._traced.residuals == "independent":
             lower, upper = self._bounds[node]
             return float(lower), float(upper)
-        mixed = mixture_of(self._traced.law, self._listed.ends(node), self._traced.unseen_loss)
+        mixed = mixture_of(self._traced.law, self._listed.ends(node), self._traced.unseen)
         offsets = np.zeros(1) if mixed.together else self._deviations
         limit, sizes = self._maximum + float(ATOM_TOLERANCE), [abs(self._maximum), abs(mixed.constant)]
         sizes += [float(np.abs(part).max()) for part in (offsets, *mixed.parts)]
@@ -167,15 +167,14 @@ class _UnderLaw:
 
     def decided(self, node: int) -> tuple[Share, Share]:
         """By the evaluator of the law."""
-        found = certified_violation(
-            traced_final_loss(self._traced, self._listed.schedule(node)), self._maximum
-        )
+        law = end_law(self._traced, self._listed.schedule(node))
+        found = law.violation(self._target.maximum_loss)
         return (found.lower, found.upper) if found.exact is None else (found.exact, found.exact)
 
     def unreachable(self, least: float, nearest: int) -> str:
         """With a quantile that can be reached."""
-        loss = traced_final_loss(self._traced, self._listed.schedule(nearest))
-        quantile = certified_quantile(loss, self._target.violation_budget)
+        law = end_law(self._traced, self._listed.schedule(nearest))
+        quantile = law.quantile(self._target.violation_budget)
         return (
             f"{_asked(self._target)} unreachable within {self._target.maximum_epochs} epochs, the time "
             f"limits and the support of the traces: the schedule that misses it least often has the quantile "
@@ -186,7 +185,7 @@ class _UnderLaw:
     def _bounds(self) -> FloatArray:
         """Of all schedules, shape (schedules, 2); what there was no time for is between 0 and 1."""
         law, listed = self._traced.law, self._listed
-        grid = Grid.of(law)
+        grid = LossGrid.of(law)
         found = np.tile([0.0, 1.0], (len(listed.nodes), 1))
         laws = propagated(listed, grid.first, grid.further)
         for index, law_of_loss in laws:
@@ -206,7 +205,8 @@ class _UnderScenarios:
     ) -> None:
         self.budget: Share = allowed_misses(instance, len(scenarios))
         self._traced, self._listed, self._limits = traced, listed, limits
-        self._target, self._maximum = instance.target, instance.target.maximum_loss + SAMPLE_TOLERANCE
+        self._target = instance.target
+        self._maximum = traced.on_scale(instance.target.maximum_loss) + SAMPLE_TOLERANCE
         names = tuple(model.name for model in instance.models)
         self._sample = TracedSample(traced, names, scenarios.improvements, scenarios.switch_losses)
 

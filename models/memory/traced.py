@@ -5,6 +5,7 @@ A schedule that no run resembles is refused (`depl.models.memory.prediction.outs
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
@@ -15,7 +16,7 @@ from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import Empirical, FloatArray
 from depl.models.memory import prediction
 from depl.models.memory.document import TracedLaw
-from depl.models.memory.law import AffineLaw, positions
+from depl.models.memory.law import AffineLaw, Scale, positions
 from depl.models.memory.prediction import (
     LEAST_TOGETHER,
     independent_step,
@@ -24,7 +25,9 @@ from depl.models.memory.prediction import (
     outside_support,
     runs_through,
 )
-from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
+from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.discrete import ATOM_TOLERANCE
+from depl.models.risk.interval import Interval
 from depl.models.traces.table import Schedule
 
 MOST_PATHS = 4_000_000
@@ -32,7 +35,7 @@ MOST_PATHS = 4_000_000
 
 
 def traced_final_loss(traced: TracedLaw, schedule: Schedule) -> FinalLoss:
-    """The law of l(K).
+    """The law of l(K), on the scale of the traced law.
 
     Parameters
     ----------
@@ -46,11 +49,79 @@ def traced_final_loss(traced: TracedLaw, schedule: Schedule) -> FinalLoss:
     """
     require_supported(traced, schedule)
     if traced.residuals == "per_run":
-        return mixed_loss(traced.law, schedule, unseen_loss=traced.unseen_loss, deviations=traced.deviations)
+        return mixed_loss(traced.law, schedule, unseen_loss=traced.unseen, deviations=traced.deviations)
     found = prediction.final_loss(traced.law, schedule)
     if not traced.deviations or together(traced.law, schedule):
         return found
     return FinalLoss(found.constant, (*found.terms, (Term(1.0, Empirical(values=traced.deviations)), 1)))
+
+
+@dataclass(frozen=True)
+class EndLaw:
+    """The law of l(K): that of a sum of independent parts, or of the exponential of one.
+
+    Attributes
+    ----------
+    scaled : FinalLoss
+        The sum.
+    scale : "loss" or "log"
+        Whether it is the loss or its logarithm.
+    """
+
+    scaled: FinalLoss
+    scale: Scale = "loss"
+
+    def violation(self, maximum_loss: float) -> Interval:
+        """Interval that contains P(l(K) > maximum_loss)."""
+        if self.scale == "log" and maximum_loss <= 0:
+            return Interval(1.0, 1.0, "exponential", Fraction(1))
+        return certified_violation(self.scaled, self.limit(maximum_loss))
+
+    def quantile(self, budget: Fraction) -> Interval:
+        """Interval that contains the (1 - budget)-quantile of l(K) [loss]."""
+        found = certified_quantile(self.scaled, budget)
+        if self.scale == "loss":
+            return found
+        room = 1e-15 * (1 + max(abs(found.lower), abs(found.upper)))
+        ends = math.exp(found.lower) * (1 - room), math.exp(found.upper) * (1 + room)
+        return Interval(*ends, found.evaluator)
+
+    def mean(self) -> float:
+        """E l(K) [loss]."""
+        return self.scaled.mean() if self.scale == "loss" else self._moment(1)
+
+    def variance(self) -> float:
+        """Var l(K) [loss squared]."""
+        if self.scale == "loss":
+            return self.scaled.variance()
+        return max(0.0, self._moment(2) - self._moment(1) ** 2)
+
+    def limit(self, maximum_loss: float) -> float:
+        """What the sum may be at most, so that the loss is; minus infinity if it never is."""
+        if self.scale == "loss":
+            return maximum_loss
+        return math.log(maximum_loss) if maximum_loss > 0 else -math.inf
+
+    def _moment(self, power: int) -> float:
+        """E exp(power * sum), of parts that take finitely many values."""
+        product = math.exp(power * self.scaled.constant)
+        for term, count in self.scaled.terms:
+            if not isinstance(term.law, Empirical):
+                raise NotCoveredError("moments of exponentials are computed for observed values only")
+            values, probabilities = term.law.atoms()
+            product *= float(probabilities @ np.exp(power * term.coefficient * values)) ** count
+        return product
+
+
+def end_law(traced: TracedLaw, schedule: Schedule) -> EndLaw:
+    """The law of l(K).
+
+    Raises
+    ------
+    InvalidInputError
+        If the schedule lies outside the support of the traces.
+    """
+    return EndLaw(traced_final_loss(traced, schedule), traced.scale)
 
 
 def traced_steps(traced: TracedLaw, schedule: Schedule) -> list[LossStep]:
@@ -64,9 +135,10 @@ def traced_steps(traced: TracedLaw, schedule: Schedule) -> list[LossStep]:
         If residuals stay together per run.
     """
     require_supported(traced, schedule)
-    if traced.residuals == "per_run":
+    if traced.residuals == "per_run" or traced.scale == "log":
         raise NotCoveredError(
-            "residuals stay together per run, so the increments of single epochs have no law of their own"
+            "residuals stay together per run, or are those of the logarithm of the loss, so the increments "
+            "of single epochs have no law of their own"
         )
     return [independent_step(traced.law, place) for place in positions(schedule)]
 
@@ -105,9 +177,9 @@ def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) 
     require_supported(traced, schedule)
     if traced.residuals != "per_run":
         raise NotCoveredError("when a target is first met is computed for residuals kept per run")
-    limit = float(decimal(maximum_loss) + ATOM_TOLERANCE)
+    limit = traced.on_scale(maximum_loss) + float(ATOM_TOLERANCE)
     whole = together(traced.law, schedule)
-    unseen = traced.unseen_loss if whole else None
+    unseen = traced.unseen if whole else None
     beside = int(unseen is not None)
     above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones((1, 1), dtype=bool)
     found: list[Fraction] = []

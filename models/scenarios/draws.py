@@ -191,7 +191,9 @@ def scenario_losses(instance: Instance, scenarios: Scenarios, plan: Plan) -> Flo
     names = [model.name for model in instance.models]
     if instance.traced_law is not None and plan.epochs:
         of_models, of_pairs = scenarios.improvements, scenarios.switch_losses
-        return TracedSample(instance.traced_law, tuple(names), of_models, of_pairs).losses(plan.schedule)
+        sample = TracedSample(instance.traced_law, tuple(names), of_models, of_pairs)
+        losses = sample.losses(plan.schedule)
+        return losses if instance.traced_law.scale == "loss" else np.exp(losses)
     losses = np.full(len(scenarios), instance.target.initial_loss)
     before = instance.target.initial_model
     for index, (epoch, step) in enumerate(zip(plan.epochs, plan_steps(instance, plan), strict=True)):

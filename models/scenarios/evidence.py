@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.models.evaluation import final_loss
+from depl.models.evaluation import law_of_end
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.risk.oracles import MonteCarloEstimate, monte_carlo_violation
@@ -50,7 +50,7 @@ def scenario_evidence(
     fresh_size: int = FRESH_SIZE,
 ) -> ScenarioEvidence:
     """Count the misses of a plan on its scenarios, and on ``fresh_size`` new draws by ``rng``."""
-    loss, target = final_loss(instance, plan), instance.target.maximum_loss
+    law, target = law_of_end(instance, plan), instance.target.maximum_loss
     return ScenarioEvidence(
         size=len(scenarios),
         misses=count_misses(instance, scenario_losses(instance, scenarios, plan)),
@@ -58,5 +58,5 @@ def scenario_evidence(
         seed=scenarios.seed,
         decimals=scenarios.decimals,
         digest=scenarios.digest,
-        fresh=monte_carlo_violation(loss, target, fresh_size, rng),
+        fresh=monte_carlo_violation(law.scaled, law.limit(target), fresh_size, rng),
     )
