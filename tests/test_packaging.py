@@ -50,6 +50,7 @@ def test_archives_hold_every_source_once(tmp_path, links):
     names = zipfile.ZipFile(wheel).namelist()
     assert sorted(name for name in names if name.endswith(".py")) == expected_modules()
     assert "depl/py.typed" in names
+    assert {name for name in names if name.startswith("depl/instances/data/")} == shipped_data()
     assert any(name.endswith("licenses/LICENSE") for name in names)
     (sdist,) = out.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
@@ -58,6 +59,13 @@ def test_archives_hold_every_source_once(tmp_path, links):
         sorted(f"depl/{name.removeprefix('depl/')}" for name in inside if is_module(name))
         == expected_modules()
     )
+
+
+def shipped_data() -> set[str]:
+    """Instances, setups and traces, by their paths in the package."""
+    folder = ROOT / "instances" / "data"
+    files = [path for kind in ("json", "npz") for path in folder.rglob(f"[!.]*.{kind}")]
+    return {f"depl/{path.relative_to(ROOT).as_posix()}" for path in files}
 
 
 def is_module(name: str) -> bool:
