@@ -133,13 +133,14 @@ def fitted(runs: list[RecordedRun], rng: np.random.Generator, **fields: object) 
 
     About a third of the pairs of a model and its predecessor have steps of their own.
     """
+    told = np.log if fields.get("scale") == "log" else np.asarray
     pools: dict[tuple[object, ...], list[tuple[float, float, float]]] = {}
     own: dict[object, bool] = {}
     for run in runs:
         trained = tuple(stage.trained for stage in run.stages for _ in range(stage.epochs))
         for k, place in enumerate(places(trained), start=1):
             pair = (place.previous, place.trained)
-            seen = run.losses[k - 1], run.losses[k], regressor(place.start)
+            seen = *told(run.losses[k - 1 : k + 1]).tolist(), regressor(place.start)
             if place.previous is not None and place.age == 1:
                 pools.setdefault(pair, []).append(seen)
                 continue

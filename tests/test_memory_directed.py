@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from depl.models.memory.candidates import Candidates, all_candidates
-from depl.models.memory.directed import NOISE, POINTS, Grid, propagated
+from depl.models.memory.directed import NOISE, POINTS, LossGrid, propagated
 from depl.models.memory.document import FittedStep, TracedLaw
 from depl.models.memory.law import AffineLaw, Position, positions
 from depl.models.memory.traced import together, traced_final_loss
@@ -25,7 +25,7 @@ def candidates_of(document: TracedLaw) -> Candidates:
     return found
 
 
-def state(grid: Grid, schedule: Schedule) -> Floats:
+def state(grid: LossGrid, schedule: Schedule) -> Floats:
     first, *later = positions(schedule)
     laws = grid.first(first)
     for place in later:
@@ -76,7 +76,7 @@ def test_the_bounds_contain_the_probability(documents: list[TracedLaw], points: 
     asked = 0
     for document in documents:
         oracle, listed = Oracle(document), candidates_of(document)
-        grid = Grid.of(document.law, points)
+        grid = LossGrid.of(document.law, points)
         offsets = np.array(document.deviations or (0.0,))
         for node, laws in propagated(listed, grid.first, grid.further):
             schedule = listed.schedule(node)
@@ -94,7 +94,7 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
     widths = []
     for document in documents:
         listed, apart = candidates_of(document), np.array(document.deviations or (0.0,))
-        grid = Grid.of(document.law)
+        grid = LossGrid.of(document.law)
         for node, laws in propagated(listed, grid.first, grid.further):
             schedule, mean = listed.schedule(node), listed.nodes[node].mean
             certified = certified_violation(traced_final_loss(document, schedule), mean)
@@ -110,7 +110,7 @@ def test_more_points_bring_the_bounds_together(documents: list[TracedLaw]) -> No
         found = []
         for document in documents[:8]:
             oracle, listed = Oracle(document), candidates_of(document)
-            grid = Grid.of(document.law, points)
+            grid = LossGrid.of(document.law, points)
             for node, laws in propagated(listed, grid.first, grid.further):
                 values, _ = oracle.independent(listed.schedule(node))
                 for level in np.linspace(0.05, 0.95, 7):
@@ -123,7 +123,7 @@ def test_more_points_bring_the_bounds_together(documents: list[TracedLaw]) -> No
 def test_bounds_fall_in_the_maximum_and_stay_between_zero_and_one(documents: list[TracedLaw]) -> None:
     for document in documents[:6]:
         listed = candidates_of(document)
-        grid = Grid.of(document.law, 128)
+        grid = LossGrid.of(document.law, 128)
         maxima = np.linspace(grid.lower - 0.5, grid.lower + grid.width * 127 + 0.5, 300)
         for _, laws in propagated(listed, grid.first, grid.further):
             bounds = np.array([grid.exceedance(laws, np.array([maximum])) for maximum in maxima])
@@ -134,7 +134,7 @@ def test_bounds_fall_in_the_maximum_and_stay_between_zero_and_one(documents: lis
 
 
 def test_a_mean_over_maxima_is_the_mean_of_the_bounds(documents: list[TracedLaw]) -> None:
-    grid = Grid.of(documents[1].law)
+    grid = LossGrid.of(documents[1].law)
     listed = candidates_of(documents[1])
     limits = np.array([0.9, 1.1, 1.3, 1.6])
     for _, laws in propagated(listed, grid.first, grid.further):
@@ -153,7 +153,7 @@ def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> No
     document = walk(0.5, 6)
     schedule = (FULL,) * 6
     values, _ = Oracle(document).independent(schedule)
-    grid = Grid.of(document.law, points)
+    grid = LossGrid.of(document.law, points)
     greatest = grid.lower + grid.width * (points - 1)
     assert values.min() < grid.lower - 0.5
     assert values.max() > greatest + 0.5
@@ -172,7 +172,7 @@ def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> No
 
 
 def test_what_has_left_the_grid_counts_as_infinitely_far_on_the_side_where_rounding_hurts() -> None:
-    grid = Grid.of(walk(0.5, 6).law, 64)
+    grid = LossGrid.of(walk(0.5, 6).law, 64)
     laws = state(grid, (FULL,) * 6)
     lost = 1 - laws.sum(axis=1)
     assert (lost > 0.01).all()  # downwards for the law rounded down, upwards for the other
@@ -189,7 +189,7 @@ def test_a_law_without_any_spread_is_a_point() -> None:
         for age in (1, 2)
     ]
     document = TracedLaw(runs=runs, steps=steps, residuals="independent")
-    grid = Grid.of(document.law)
+    grid = LossGrid.of(document.law)
     laws = state(grid, (FULL, FULL))
     assert grid.exceedance(laws, np.array([0.25 - 3 * grid.width]))[0] == pytest.approx(1, abs=2 * NOISE)
     assert grid.exceedance(laws, np.array([0.25 + 5 * grid.width]))[1] == pytest.approx(0, abs=2 * NOISE)
@@ -200,7 +200,7 @@ def test_a_law_without_any_spread_is_a_point() -> None:
 def test_runs_that_never_change_have_a_grid_of_their_own() -> None:
     runs = [run_of([(FULL, 1)], [1.0, 1.0])] * 6
     step = FittedStep(model="full", cluster="edge", first=True, age=1, intercept=1, retention=0)
-    grid = Grid.of(TracedLaw(runs=runs, steps=(step,), residuals="independent").law)
+    grid = LossGrid.of(TracedLaw(runs=runs, steps=(step,), residuals="independent").law)
     assert 0 < grid.width < 1e-5
     laws = state(grid, (FULL,))
     assert grid.exceedance(laws, np.array([0.5]))[0] == pytest.approx(1, abs=2 * NOISE)
@@ -212,7 +212,7 @@ def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
     runs = [run_of([(FULL, 1)], [1.0, 1.0 + 1e-9 * (index == 0)]) for index in range(8)]
     step = FittedStep(model="full", cluster="edge", first=True, age=1, intercept=1, retention=0)
     document = TracedLaw(runs=runs, steps=(step,), residuals="independent")
-    grid = Grid.of(document.law, 2**16)
+    grid = LossGrid.of(document.law, 2**16)
     assert grid.width < 1e-10
     laws = state(grid, (FULL,))
     for above, wanted in ((1.2e-9, 0), (0.5e-9, Fraction(0)), (-0.5e-9, Fraction(1, 8)), (-1.5e-9, 1)):
@@ -222,7 +222,7 @@ def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
 
 
 def test_maxima_out_of_all_reach_decide() -> None:
-    grid = Grid.of(walk(0.25, 1).law, 64)
+    grid = LossGrid.of(walk(0.25, 1).law, 64)
     laws = state(grid, (FULL,))
     for far in (1e9, 1e60):
         assert grid.exceedance(laws, np.array([far])) == pytest.approx((0, 0), abs=2 * NOISE)
@@ -237,7 +237,7 @@ def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None
         FittedStep(model="full", cluster="edge", first=True, age=4, intercept=1, retention=0),
     ]
     document = TracedLaw(runs=bare.runs, steps=tuple(steps), residuals="independent")
-    grid, schedule = Grid.of(document.law, 256), (FULL,) * 4
+    grid, schedule = LossGrid.of(document.law, 256), (FULL,) * 4
     before, after = state(grid, schedule[:3]), state(grid, schedule)
     assert (after.sum(axis=1) <= before.sum(axis=1) + 1e-12).all()
     for maximum in (0.4, 0.5, 1.0, 1.5, 1.6):
@@ -265,7 +265,7 @@ def test_every_schedule_gets_its_own_state_once(documents: list[TracedLaw]) -> N
 
 def test_a_residual_law_is_transformed_once_per_step(documents: list[TracedLaw]) -> None:
     document: AffineLaw = documents[0].law
-    grid, listed = Grid.of(document, 64), candidates_of(documents[0])
+    grid, listed = LossGrid.of(document, 64), candidates_of(documents[0])
     list(propagated(listed, grid.first, grid.further))
     used = {
         id(document.step(place))

@@ -12,7 +12,7 @@ from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
 from depl.models.laws import Normal
 from depl.models.memory.document import TracedLaw, traced_law
-from depl.models.memory.law import LARGEST_RETENTION, positions
+from depl.models.memory.law import LARGEST_RETENTION, Scale, positions
 from depl.models.problem import Instance, json_schema
 from tests.documents import ABSENT, RICH, Document, build, put, read
 from tests.memory_cases import instance_of, random_law
@@ -78,6 +78,7 @@ BAD: list[tuple[str, Any, str, str | None]] = [
     (f"{T}.runs", [], "length >= 1", None),
     (f"{T}.steps", [], "length >= 1", None),
     (f"{T}.residuals", "together", "Invalid enum value 'together'", None),
+    (f"{T}.scale", "square", "Invalid enum value 'square'", None),
     (f"{T}.unseen_loss", "much", "got `str`", None),
     (f"{T}.deviations[1]", None, "got `null`", None),
     (f"{T}.deviations[1]", 1e101, "beyond what double precision", None),
@@ -148,6 +149,26 @@ def test_bad_input_is_refused_with_its_json_path(
         assert error.path == f"{root}{place if path is None else path}"
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("runs[1].losses[3]", 0.0), ("runs[0].losses[0]", -1.0), ("unseen_loss", 0.0), ("unseen_loss", -2.0)],
+)
+def test_only_positive_losses_have_logarithms(place: str, value: float) -> None:
+    document = put(TRACED, f"{T}.{place}", value)
+    assert read(document).traced_law is not None
+    error = refused(read, put(document, f"{T}.scale", "log"))
+    assert "only positive losses have logarithms; use the scale of the loss" in error.message
+    assert error.path == f"$.{T}.{place}"
+
+
+def test_deviations_of_logarithms_may_be_negative() -> None:
+    law = read(put(TRACED, f"{T}.scale", "log")).traced_law
+    assert law is not None
+    assert law.deviations[0] < 0
+    assert law.unseen == np.log(3.5)
+    assert read(TRACED).traced_law.unseen == 3.5  # type: ignore[union-attr]
+
+
 def test_a_jump_to_where_it_comes_from_is_refused() -> None:
     here = {"previous_model": "cut", "previous_cluster": "far"}
     error = refused(read, put(TRACED, JUMP, {**LAW["jumps"][0], **here}))
@@ -209,7 +230,11 @@ def test_a_document_reads_back_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_laws_read_back_with_the_same_residuals(seed: int) -> None:
-    fields = {"residuals": ("per_run", "independent")[seed % 2], "unseen_loss": (None, 9.0)[seed % 2]}
+    fields = {
+        "residuals": ("per_run", "independent")[seed % 2],
+        "unseen_loss": (None, 9.0)[seed % 2],
+        "scale": ("loss", "log")[seed // 2 % 2],
+    }
     instance = instance_of(random_law(np.random.default_rng(seed), **fields))
     again = Instance.from_json(instance.to_json())
     assert again == instance
@@ -222,8 +247,9 @@ def test_random_laws_read_back_with_the_same_residuals(seed: int) -> None:
         np.testing.assert_array_equal(one.residuals, other.residuals)
 
 
-def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law() -> None:
-    law = fit_affine(drawn(12, 0.1, np.random.default_rng(0)), least=20)
+@pytest.mark.parametrize("scale", ["loss", "log"])
+def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale: Scale) -> None:
+    law = fit_affine(drawn(12, 0.1, np.random.default_rng(0)), least=20, scale=scale)
     document = traced_law(law, "independent", 7.0, (0.5, -0.5))
     assert (document.residuals, document.unseen_loss, document.deviations) == (
         "independent",
@@ -231,6 +257,7 @@ def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law() -> Non
         (0.5, -0.5),
     )
     again = document.law
+    assert again.scale == document.scale == scale
     assert {key: step.coefficients for key, step in again.steps.items()} == {
         key: step.coefficients for key, step in law.steps.items()
     }
@@ -276,6 +303,7 @@ def test_instances_without_a_traced_law_have_the_fingerprint_they_had(
 def test_the_fingerprint_depends_on_the_whole_law() -> None:
     changes = [
         ("residuals", "per_run"),
+        ("scale", "log"),
         ("unseen_loss", 3.75),
         ("deviations[0]", 0.0),
         ("runs[0].losses[4]", 1.5),

@@ -155,6 +155,32 @@ def test_stages_and_beginnings_by_hand() -> None:
     assert law.beginnings[((FULL, 1), (FAR, 1))] == (1,)
 
 
+def test_the_longest_stages_by_hand() -> None:
+    """By the epochs before them: after each predecessor, and after any."""
+    law = by_hand()
+    assert law.longest[FULL, True, None] == {0: 2}
+    assert law.longest[FAR, False, None] == {1: 2, 2: 1}
+    assert law.longest[FAR, False, FULL] == {1: 2, 2: 1}
+    assert law.longest[FAR, False, CUT] == {1: 2}
+    assert law.with_own == {(FAR, CUT)}
+
+
+def test_a_law_of_logarithms_has_the_residuals_of_logarithms() -> None:
+    """Losses 8, 4 and 1 are 3, 2 and 0 times ln 2; recorded they stay what they are."""
+    law = assembled(
+        {(FULL, True, age, None): coefficients(0.0, 0.5, (age, age)) for age in (1, 2)},
+        {},
+        [positions((FULL, FULL))],
+        [np.array([8.0, 4.0, 1.0])],
+        "log",
+    )
+    (record,) = law.records
+    assert record.residuals == pytest.approx(np.log(2) * np.array([0.5, -1.0]), abs=1e-15)
+    assert record.losses == pytest.approx(np.log(2) * np.array([3.0, 2.0, 0.0]), abs=1e-15)
+    assert record.observed.tolist() == [8, 4, 1]
+    assert law.step(Position(FULL, None, 2, 0)).losses == pytest.approx((2 * math.log(2),) * 2)
+
+
 def test_what_is_kept_cannot_be_written_to() -> None:
     law = by_hand()
     with pytest.raises(ValueError, match="read-only"):
@@ -165,10 +191,13 @@ def test_what_is_kept_cannot_be_written_to() -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_random_laws_are_those_of_their_statement(seed: int) -> None:
-    document = random_law(np.random.default_rng(seed))
+    document = random_law(np.random.default_rng(seed), scale=("loss", "log")[seed % 2])
     oracle, law = Oracle(document), document.law
+    assert law.scale == document.scale
     for run, (record, schedule) in enumerate(zip(law.records, oracle.schedules, strict=True)):
         assert record.trained == schedule
+        assert record.observed.tolist() == list(document.runs[run].losses)
+        assert record.losses == pytest.approx(oracle.losses[run], abs=1e-15)
         assert record.positions == tuple(places(schedule))
         for k, place in enumerate(record.positions, start=1):
             step, row = law.step(place), oracle.row(places(schedule)[k - 1])
@@ -178,7 +207,7 @@ def test_random_laws_are_those_of_their_statement(seed: int) -> None:
                 np.sort(oracle.residuals(places(schedule)[k - 1])), abs=1e-12
             )
             before = [oracle.losses[other][at - 1] for other, at in row.pool]
-            assert step.losses == (min(before), max(before))
+            assert step.losses == pytest.approx((min(before), max(before)), abs=1e-15)
             assert step.runs == len({other for other, _ in row.pool})
             assert 0 <= step.retention <= LARGEST_RETENTION
     for schedule in {own[:length] for own in oracle.schedules for length in range(1, len(own) + 1)}:

@@ -1,10 +1,12 @@
 """Cheapest plans under a traced law: against all schedules, judged by brute force and costed by hand."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,22 +14,33 @@ from depl.models.enumeration import enumerate_plans
 from depl.models.epochs import FinalLoss
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.evaluation import evaluate
+from depl.models.laws import Forbidden
 from depl.models.memory import search as search_module
-from depl.models.memory.document import TracedLaw
+from depl.models.memory import traced as traced_module
+from depl.models.memory.document import FittedStep, TracedLaw
 from depl.models.memory.prediction import Mixed
 from depl.models.memory.search import exceedance, search_under_law, search_under_scenarios
 from depl.models.memory.traced import traced_final_loss
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import Plan
-from depl.models.problem import Cluster, Instance
+from depl.models.problem import Cluster, Instance, Switch
 from depl.models.result import Termination
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios, allowed_misses, draw_scenarios
 from depl.models.search.scenario_search import scenario_search
 from depl.models.solve import solve
-from tests.memory_cases import cheapest_cost, every_schedule, instance_of, random_law, run_of, with_tables
-from tests.memory_oracle import Oracle, Schedule
+from tests.memory_cases import (
+    CUT,
+    FULL,
+    cheapest_cost,
+    every_schedule,
+    instance_of,
+    random_law,
+    run_of,
+    with_tables,
+)
+from tests.memory_oracle import Oracle, Schedule, on_scale
 from tests.test_memory_candidates import LIMITS
 from tests.test_memory_sampling import by_statement, stream
 from tests.test_memory_traced import READINGS, halves
@@ -65,13 +78,13 @@ def case_of(instance: Instance) -> Case:
 def drawn(seed: int) -> Case:
     """A random instance whose target some schedules meet as a rule, some of them just so."""
     rng = np.random.default_rng(9000 + seed)
-    instance = instance_of(random_law(rng, **READINGS[seed % 4]), **LIMITS[int(rng.integers(4))])
+    instance = instance_of(random_law(rng, **READINGS[seed % 8]), **LIMITS[int(rng.integers(4))])
     instance = with_tables(instance, rng) if rng.random() < 0.3 else instance
     bare = case_of(instance)
     if not bare.ranked:
         return bare
     _, schedule = bare.ranked[int(rng.integers(len(bare.ranked)))]
-    values, _ = bare.oracle.law(schedule)
+    values = bare.oracle.observed(bare.oracle.law(schedule)[0])
     level = float(rng.choice([0.5, 0.7, 0.8, 0.9, 0.95]))
     maximum = float(rng.choice([np.quantile(values, level), rng.choice(values), 0.97 * values.min()]))
     share = float(bare.oracle.violation(schedule, maximum))
@@ -137,7 +150,7 @@ def test_the_method_enumerate_is_this_search(cases: list[Case]) -> None:
 
 def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
     solved = 0
-    for case in cases[::5]:
+    for case in [case for case in cases if case.oracle.document.scale == "loss"][::2]:
         result = solve(case.instance)
         met = case.met()
         assert (result.plan is None) == (not met)
@@ -156,6 +169,40 @@ def test_a_target_that_is_met_before_training_needs_no_plan(residuals: str) -> N
     outcome = search_under_law(instance, Limits())
     assert (outcome.termination, outcome.plan, outcome.lower_bound) == (Termination.OPTIMAL, Plan(), 0)
     assert search_under_scenarios(instance, Limits(), draw_scenarios(instance, 5)).plan == Plan()
+
+
+def test_a_target_of_no_loss_at_all_is_unreachable_where_losses_have_logarithms() -> None:
+    for residuals in ("per_run", "independent"):
+        instance = instance_of(halves(residuals=residuals, scale="log"), maximum_loss=0.0)
+        scenarios = draw_scenarios(instance, 10)
+        for outcome in (
+            search_under_law(instance, Limits()),
+            search_under_scenarios(instance, Limits(), scenarios),
+        ):
+            assert outcome.termination is Termination.INFEASIBLE
+            assert outcome.reason is not None
+            assert outcome.reason.startswith("models: target 0 at omega 0.9 unreachable")
+
+
+def test_forbidden_switches_stay_forbidden(cases: list[Case]) -> None:
+    """From full to cut none switches any more; back it may."""
+    fewer = 0
+    for case in cases[:30]:
+        rows = tuple(
+            Switch(previous=one, following=other, law=Forbidden()) for one, other in (("full", "cut"),)
+        )
+        instance = case.instance.replace(switches=rows)
+        allowed = [
+            cost
+            for cost, schedule in case.met()
+            if not any((one[0], other[0]) == ("full", "cut") for one, other in itertools.pairwise(schedule))
+        ]
+        outcome = search_under_law(instance, Limits())
+        assert (outcome.plan is None) == (not allowed)
+        if allowed:
+            assert outcome.lower_bound == pytest.approx(allowed[0], rel=1e-9, abs=1e-12)
+        fewer += len(allowed) < len(case.met())
+    assert fewer > 3
 
 
 def free(instance: Instance) -> Instance:
@@ -291,6 +338,28 @@ def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
     assert stopped > 50
 
 
+def test_counting_that_is_cut_short_leaves_schedules_open() -> None:
+    """The cheaper of two models is listed second; as long as it was not counted, it may be the best."""
+    runs = [run_of([(trained, 1)], [2.0, 1.0]) for trained in (CUT, FULL) for _ in range(8)]
+    steps = [
+        FittedStep(model=model, cluster="edge", first=True, age=1, intercept=1, retention=0)
+        for model in ("cut", "full")
+    ]
+    law = TracedLaw(runs=runs, steps=steps, residuals="independent")
+    bare = instance_of(law, maximum_loss=1.5, maximum_epochs=1, maximum_time=3.0)
+    full, cut = bare.models
+    instance = bare.replace(models=(full, msgspec.structs.replace(cut, demand=9.0)))
+    cheapest = cheapest_cost(instance, (FULL,))
+    assert cheapest < cheapest_cost(instance, (CUT,))
+    scenarios, stopped = draw_scenarios(instance, 10), set()
+    for patience in range(8):
+        outcome = search_under_scenarios(instance, Patience(patience=patience), scenarios)
+        assert outcome.lower_bound <= cheapest * (1 + 1e-9)
+        stopped.add(outcome.termination)
+    assert stopped == {Termination.TIME_LIMIT, Termination.OPTIMAL}
+    assert schedule_of(outcome) == (FULL,)
+
+
 def test_a_real_clock_stops_it_too(cases: list[Case]) -> None:
     outcome = search_under_law(cases[0].instance, Limits(time_limit=1e-9))
     assert outcome.termination is Termination.TIME_LIMIT
@@ -321,7 +390,8 @@ def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
             return Interval(0.0, 1.0, "nothing")
         return certified_violation(loss, maximum_loss)
 
-    monkeypatch.setattr(search_module, "certified_violation", certified)
+    for module in (search_module, traced_module):
+        monkeypatch.setattr(module, "certified_violation", certified, raising=False)
 
 
 def several_met(cases: list[Case], count: int, residuals: str) -> list[Case]:
@@ -398,9 +468,9 @@ def _times(row: object, factor: float) -> dict[str, float]:
     return {name: factor * getattr(row, name) for name in ("intercept", "start_slope")}
 
 
-@pytest.mark.parametrize("factor", [1e-3, 1e7])
+@pytest.mark.parametrize("factor", [1e-3, 1e9])
 def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float) -> None:
-    """Maxima at atoms of losses of ten millions, which doubles add up to a billionth or two."""
+    """Maxima at atoms of losses of a billion, where neighbouring doubles are a tenth of a millionth apart."""
     compared = 0
     for seed in range(12):
         rng = np.random.default_rng(400 + seed)
@@ -409,11 +479,15 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float
         for _, schedule in bare.ranked[:4]:
             values, _ = bare.oracle.law(schedule)
             maximum = float(np.sort(values)[int(0.8 * values.size)])
-            instance = bare.instance.replace(maximum_loss=maximum, quantile_level=0.75)
+            share = certified_violation(traced_final_loss(document, schedule), maximum).exact
+            assert share is not None
+            level = max(1e-3, float(1 - share) - 1e-6)  # any atom more would be too much
+            instance = bare.instance.replace(maximum_loss=maximum, quantile_level=level)
+            budget = instance.target.violation_budget
             met = [
                 cost
                 for cost, item in bare.ranked
-                if certified_violation(traced_final_loss(document, item), maximum).at_most(Fraction(1, 4))
+                if certified_violation(traced_final_loss(document, item), maximum).at_most(budget)
             ]
             outcome = search_under_law(instance, Limits())
             assert (outcome.plan is None) == (not met)
@@ -444,7 +518,8 @@ def met_on(case: Case, size: int, seed: int) -> list[tuple[float, Schedule]]:
     allowed = math.floor(target.violation_budget * size + Fraction(1, 10**9))
     found = []
     for cost, schedule in case.ranked:
-        misses = (by_statement(case.oracle, schedule, numbers) > target.maximum_loss + 1e-9).sum()
+        limit = on_scale(case.oracle.document, target.maximum_loss) + 1e-9
+        misses = (by_statement(case.oracle, schedule, numbers) > limit).sum()
         if misses <= allowed:
             found.append((cost, schedule))
     return found

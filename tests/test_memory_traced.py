@@ -1,5 +1,6 @@
 """What a traced law says of a schedule: against every combination of runs, followed epoch by epoch."""
 
+import math
 from fractions import Fraction
 
 import msgspec
@@ -7,12 +8,15 @@ import numpy as np
 import pytest
 
 from depl.models.early_stopping import early_stopping
-from depl.models.epochs import compose
+from depl.models.epochs import FinalLoss, Term, compose
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.evaluation import evaluate, final_loss, plan_steps
+from depl.models.laws import Empirical
 from depl.models.memory import traced as traced_module
 from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
 from depl.models.memory.traced import (
+    EndLaw,
+    end_law,
     require_supported,
     together,
     traced_final_loss,
@@ -20,13 +24,14 @@ from depl.models.memory.traced import (
     traced_survival,
 )
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.certify import certified_violation
 from depl.models.trajectory import trajectory
 from tests.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
 from tests.memory_oracle import Oracle, Schedule
 
 READINGS = [
-    {"residuals": residuals, "deviations": deviations, "unseen_loss": unseen}
+    {"residuals": residuals, "deviations": deviations, "unseen_loss": unseen, "scale": scale}
+    for scale in ("loss", "log")
     for residuals in ("per_run", "independent")
     for deviations, unseen in (((), None), ((-0.07, 0.02, 0.11), 2.5))
 ]
@@ -99,17 +104,18 @@ def test_the_final_loss_is_that_of_all_combinations(
 ) -> None:
     for document, oracle, schedules in laws:
         for schedule in schedules:
-            found = traced_final_loss(document, schedule)
-            values, weights = oracle.law(schedule)
-            mean = np.average(values, weights=weights)
-            assert found.mean() == pytest.approx(mean, abs=1e-10)
-            assert found.variance() == pytest.approx(
-                np.average((values - mean) ** 2, weights=weights), abs=1e-10
-            )
             assert together(document.law, schedule) == bool(oracle.whole(schedule))
-            for maximum in np.quantile(values, [0.02, 0.3, 0.5, 0.8, 0.97]):
+            scaled, found = traced_final_loss(document, schedule), end_law(document, schedule)
+            values, weights = oracle.law(schedule)
+            for law, atoms in ((scaled, values), (found, oracle.observed(values))):
+                mean = np.average(atoms, weights=weights)
+                assert law.mean() == pytest.approx(mean, abs=1e-10)
+                spread = np.average((atoms - mean) ** 2, weights=weights)
+                assert law.variance() == pytest.approx(spread, abs=1e-10)
+            for maximum in oracle.observed(np.quantile(values, [0.02, 0.3, 0.5, 0.8, 0.97])):
                 wanted = oracle.violation(schedule, float(maximum))
-                assert certified_violation(found, float(maximum)).exact == wanted
+                assert found.violation(float(maximum)).exact == wanted
+                assert certified_violation(scaled, found.limit(float(maximum))).exact == wanted
 
 
 def test_quantiles_are_those_of_all_combinations(
@@ -122,8 +128,8 @@ def test_quantiles_are_those_of_all_combinations(
             reached = np.cumsum(weights[order])
             for budget in (Fraction(1, 20), Fraction(3, 10)):
                 enough = reached >= float((1 - budget) * Fraction(int(weights.sum()))) - 1e-6
-                wanted = values[order][np.argmax(enough)]
-                found = certified_quantile(traced_final_loss(document, schedule), budget)
+                wanted = oracle.observed(values[order][np.argmax(enough)])
+                found = end_law(document, schedule).quantile(budget)
                 assert found.lower - 1e-9 <= wanted <= found.upper + 1e-9
                 assert found.width < 1e-9
 
@@ -215,6 +221,32 @@ def test_steps_compose_to_the_law_of_independent_residuals() -> None:
                 assert len(plan_steps(instance_of(document), plan_of(schedule))) == len(schedule)
 
 
+def test_logarithms_have_no_steps_of_the_loss() -> None:
+    document = random_law(np.random.default_rng(1), residuals="independent", scale="log")
+    schedule = next(
+        item for item in every_schedule(instance_of(document)) if Oracle(document).supported(item)
+    )
+    with pytest.raises(NotCoveredError, match="are those of the logarithm"):
+        traced_steps(document, schedule)
+    with pytest.raises(NotCoveredError, match="the logarithm of the final loss is a sum"):
+        final_loss(instance_of(document), plan_of(schedule))
+
+
+def test_no_loss_of_a_law_of_logarithms_is_zero_or_less() -> None:
+    law = EndLaw(FinalLoss(0.0, ((Term(1.0, Empirical(values=(-50.0, 0.0))), 1),)), "log")
+    assert [law.violation(maximum).exact for maximum in (-1.0, 0.0, 1e-30, 0.5, 1.0)] == [
+        1,
+        1,
+        1,
+        Fraction(1, 2),
+        0,
+    ]
+    assert law.limit(0.0) == -math.inf
+    assert law.mean() == pytest.approx(0.5)
+    assert law.variance() == pytest.approx(0.25)
+    assert law.quantile(Fraction(1, 10)).lower <= 1 <= law.quantile(Fraction(1, 10)).upper
+
+
 def test_runs_kept_together_have_no_steps() -> None:
     with pytest.raises(NotCoveredError, match="have no law of their own"):
         traced_steps(halves(), (FULL, FAR))
@@ -250,7 +282,8 @@ def test_a_plan_is_evaluated_under_the_law(laws: list[tuple[TracedLaw, Oracle, l
             found = evaluate(instance, plan_of(schedule))
             assert found.violation.exact == oracle.violation(schedule, 1.1)
             values, weights = oracle.law(schedule)
-            assert found.expected_loss == pytest.approx(np.average(values, weights=weights), abs=1e-10)
+            mean = np.average(oracle.observed(values), weights=weights)
+            assert found.expected_loss == pytest.approx(mean, abs=1e-10)
 
 
 def test_the_plan_that_does_not_train_has_the_loss_of_the_target() -> None:
@@ -274,9 +307,10 @@ def test_the_band_of_a_plan_has_the_law_of_every_beginning(
             values, weights = oracle.law(schedule[:k])
             order = np.argsort(values)
             reached = np.cumsum(weights[order]) / weights.sum()
-            assert found.mean[k] == pytest.approx(np.average(values, weights=weights), abs=1e-10)
+            mean = np.average(oracle.observed(values), weights=weights)
+            assert found.mean[k] == pytest.approx(mean, abs=1e-10)
             for interval, level in ((found.lower[k], 0.1), (found.upper[k], 0.9)):
-                wanted = values[order][np.argmax(reached >= level - 1e-12)]
+                wanted = oracle.observed(values[order][np.argmax(reached >= level - 1e-12)])
                 assert interval.lower - 1e-9 <= wanted <= interval.upper + 1e-9
 
 
@@ -292,8 +326,9 @@ def test_survival_is_that_of_all_combinations(
             paths = np.array(oracle.paths(schedule))
             unseen = document.unseen_loss if oracle.whole(schedule) else None
             beside = int(unseen is not None)
-            for maximum in (*np.quantile(paths[-1], [0.2, 0.6]), *np.quantile(paths, [0.3, 0.8]), 3.0):
-                above = np.cumprod(paths > maximum + 1e-9, axis=0).sum(axis=1)
+            limits = (*np.quantile(paths[-1], [0.2, 0.6]), *np.quantile(paths, [0.3, 0.8]), 1.2)
+            for limit, maximum in zip(limits, oracle.observed(np.array(limits)), strict=True):
+                above = np.cumprod(paths > limit + 1e-9, axis=0).sum(axis=1)
                 wanted = [Fraction(int(count) + beside, paths.shape[1] + beside) for count in above]
                 if unseen is not None and unseen <= maximum:
                     wanted[-1] -= Fraction(1, paths.shape[1] + 1)
@@ -338,7 +373,7 @@ def test_reached_is_never_less_likely_than_final(
     more = 0
     for document, oracle, schedules in laws:
         for schedule in schedules if document.residuals == "per_run" else ():
-            maximum = float(np.quantile(oracle.per_run(schedule), 0.4))
+            maximum = float(oracle.observed(np.quantile(oracle.per_run(schedule), 0.4)))
             found = early_stopping(instance_of(document, maximum_loss=maximum), plan_of(schedule))
             assert found.reached.exact is not None
             assert found.final.exact is not None

@@ -33,6 +33,9 @@ from depl.models.traces.table import Schedule
 MOST_PATHS = 4_000_000
 """Most combinations of runs whose losses are followed from epoch to epoch."""
 
+_EXPONENTIAL = 1e-15
+"""Relative rounding of an exponential, whose argument is taken as it is."""
+
 
 def traced_final_loss(traced: TracedLaw, schedule: Schedule) -> FinalLoss:
     """The law of l(K), on the scale of the traced law.
@@ -82,9 +85,8 @@ class EndLaw:
         found = certified_quantile(self.scaled, budget)
         if self.scale == "loss":
             return found
-        room = 1e-15 * (1 + max(abs(found.lower), abs(found.upper)))
-        ends = math.exp(found.lower) * (1 - room), math.exp(found.upper) * (1 + room)
-        return Interval(*ends, found.evaluator)
+        lower, upper = math.exp(found.lower), math.exp(found.upper)
+        return Interval(lower * (1 - _EXPONENTIAL), upper * (1 + _EXPONENTIAL), found.evaluator)
 
     def mean(self) -> float:
         """E l(K) [loss]."""
