@@ -96,6 +96,9 @@ def test_options_change_law_target_and_name(ask) -> None:
     assert (instance.name, instance.target.maximum_loss, instance.traced_law) == ("other", 0.9, None)
     ask("fit", "runs.csv", *WORDS, "--residuals", "independent")
     assert load("mine.json").traced_law.residuals == "independent"
+    text = ask("fit", "runs.csv", *WORDS, "--scale", "log")[1]
+    assert "affine of the logarithm of the loss, residuals kept per run" in text
+    assert load("mine.json").traced_law.scale == "log"
 
 
 def test_json_holds_what_was_fitted(ask) -> None:
@@ -105,7 +108,7 @@ def test_json_holds_what_was_fitted(ask) -> None:
     assert content["out"] == "mine.json"
     assert content["fingerprint"] == load("mine.json").fingerprint
     assert (content["runs"], content["schedules"], content["left_out"]) == (60, 3, 0)
-    assert (content["law"], content["residuals"]) == ("affine", "per_run")
+    assert (content["law"], content["residuals"], content["scale"]) == ("affine", "per_run", "loss")
     assert content["independent_law_usable"] is False
     assert content["stages"][1] == {
         "model": "cut",

@@ -61,6 +61,15 @@ def test_the_loss_of_a_run_unlike_all_others_is_the_greatest_that_was_seen(fitte
     assert fit_instance(TRACES, setup(), residuals="independent").traced_law.unseen_loss is None
 
 
+def test_the_law_may_be_one_of_the_logarithm_with_the_losses_as_they_were() -> None:
+    found = fit_instance(TRACES, setup(), scale="log").traced_law
+    law = fit_affine(TRACES, scale="log")
+    assert (found.scale, found.unseen_loss) == ("log", TRACES.loss.max())
+    assert found.runs[0].losses == tuple(TRACES.loss[:8].tolist())
+    for key, step in law.steps.items():
+        assert found.law.steps[key].intercept == pytest.approx(step.intercept, rel=1e-6)
+
+
 def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitted: Instance) -> None:
     first = TRACES.loss[TRACES.epoch == 0]
     assert fitted.target.initial_loss == pytest.approx(first.mean(), rel=1e-6)

@@ -31,6 +31,7 @@ examples:
 """
 
 _LAWS = ("affine", "independent")
+_SCALES = ("loss", "log")
 _RESIDUALS = ("per_run", "independent")
 _RESAMPLES = 99
 _REFUSED = "the independent law must not be used: "
@@ -53,18 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "one, or the name of a shipped one, such as digits-alexnet",
     )
     parser.add_argument("--out", metavar="INSTANCE", required=True, help="write the instance to this file")
-    parser.add_argument(
-        "--law",
-        choices=_LAWS,
-        default=_LAWS[0],
-        help="affine: a law with memory, fitted to the runs; independent: the paper's; default: affine",
-    )
-    parser.add_argument(
-        "--residuals",
-        choices=_RESIDUALS,
-        default=_RESIDUALS[0],
-        help="of the affine law: kept together per run, or independent of each other; default: per_run",
-    )
+    _add_law(parser)
     parser.add_argument(
         "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
     )
@@ -93,6 +83,7 @@ def run(options: argparse.Namespace) -> Answer:
         setup,
         law=options.law,
         residuals=options.residuals,
+        scale=options.scale,
         metric=options.metric,
         name=options.name,
     )
@@ -102,6 +93,27 @@ def run(options: argparse.Namespace) -> Answer:
     content["left_out"] = len(traces.runs) - len(chosen.runs)
     text = _text(options, chosen, instance, content)
     return Answer(text, json=as_json(content), aside=f"instance written to {options.out}")
+
+
+def _add_law(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--law",
+        choices=_LAWS,
+        default=_LAWS[0],
+        help="affine: a law with memory, fitted to the runs; independent: the paper's; default: affine",
+    )
+    parser.add_argument(
+        "--residuals",
+        choices=_RESIDUALS,
+        default=_RESIDUALS[0],
+        help="of the affine law: kept together per run, or independent of each other; default: per_run",
+    )
+    parser.add_argument(
+        "--scale",
+        choices=_SCALES,
+        default=_SCALES[0],
+        help="whether the affine law is one of the loss or of its logarithm; default: loss",
+    )
 
 
 def _retargeted(setup: Setup, target: float) -> Setup:
@@ -148,7 +160,8 @@ def _law(options: argparse.Namespace) -> str:
     if options.law == "independent":
         return "independent improvements and switches, as in the paper"
     kept = "kept per run" if options.residuals == "per_run" else "independent"
-    return f"affine, residuals {kept}"
+    of = "" if options.scale == _SCALES[0] else f" of the logarithm of the {options.metric}"
+    return f"affine{of}, residuals {kept}"
 
 
 def _told(content: dict[str, Any]) -> str:
@@ -204,6 +217,7 @@ def _content(
         "metric": options.metric,
         "law": options.law,
         "residuals": None if traced is None else traced.residuals,
+        "scale": None if traced is None else traced.scale,
         "runs": len(traces.runs),
         "schedules": len(traces.by_schedule()),
         "models": [model.name for model in instance.models],

@@ -34,6 +34,7 @@ from depl.models.estimation.setup import Setup
 from depl.models.laws import Deterministic, Empirical, FloatArray, Forbidden, SwitchLaw
 from depl.models.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 from depl.models.memory.document import Residuals, TracedLaw, traced_law
+from depl.models.memory.law import AffineLaw, Scale
 from depl.models.problem import Instance, Provenance, Switch
 from depl.models.traces.table import Traces
 from depl.models.wording import counted
@@ -61,6 +62,7 @@ def fit_instance(
     *,
     law: LawOfLoss = "affine",
     residuals: Residuals = "per_run",
+    scale: Scale = "loss",
     metric: str = "loss",
     deviations: Iterable[float] = (),
     name: str | None = None,
@@ -78,10 +80,12 @@ def fit_instance(
         Whether to add the affine law.
     residuals : "per_run" or "independent"
         How the affine law keeps them; see `depl.models.memory.document.TracedLaw`.
+    scale : "loss" or "log"
+        Whether the affine law is one of the metric or of its logarithm.
     metric : str
         ``loss``, or ``error_rate`` in its place: what the target of the setup bounds.
     deviations : iterable of float
-        By how much plans that were never run ended off the affine law [loss].
+        By how much plans that were never run ended off the affine law, on its scale.
     name : str, optional
         Of the instance; that of the setup unless given.
     rng : numpy.random.Generator, optional
@@ -108,7 +112,9 @@ def fit_instance(
         Switch(previous=pair[0], following=pair[1], law=switch_law(found))
         for pair, found in fit.jumps.items()
     )
-    affine = _affine(traces, metric, residuals, deviations) if law == "affine" else None
+    affine = None
+    if law == "affine":
+        affine = _affine(fit_affine(traces, metric, scale=scale), residuals, deviations)
     return setup.with_improvements(
         improvements,
         significant(float(first_losses.mean()), CLOSED_FORM_DIGITS),
@@ -270,17 +276,18 @@ def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> 
     return found
 
 
-def _affine(traces: Traces, metric: str, residuals: Residuals, deviations: Iterable[float]) -> TracedLaw:
-    law = fit_affine(traces, metric)
+def _affine(law: AffineLaw, residuals: Residuals, deviations: Iterable[float]) -> TracedLaw:
+    """The law as part of an instance, with rounded coefficients."""
     if not any(first and age == 1 for _, first, age, *_ in law.steps):
         raise InvalidInputError(
             f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
             ".run",
         )
+    greatest = max(float(run.observed.max()) for run in law.records)
     found = traced_law(
         law,
         residuals,
-        float(np.nanmax(traces.matrix(metric))) if residuals == "per_run" else None,
+        greatest if residuals == "per_run" else None,
         tuple(significant(float(value), CLOSED_FORM_DIGITS) for value in deviations),
     )
     return msgspec.structs.replace(
