@@ -3,6 +3,7 @@
 import json
 
 import jsonschema
+import msgspec
 import pytest
 
 from depl.models.errors import InvalidInputError
@@ -44,8 +45,12 @@ def test_an_initial_loss_of_the_setup_stays() -> None:
 
 def test_another_target_replaces_the_bound_alone() -> None:
     found = setup().replace_target(1.5)
-    assert found.target.maximum_loss == 1.5
-    assert found.replace_target(1.2) == setup()
+    assert found.target == msgspec.structs.replace(setup().target, maximum_loss=1.5)
+    assert found.replace_target(1.5) == found
+    assert [(row.path, row.source) for row in found.provenance] == [
+        ("$", "assumed"),
+        ("$.target.maximum_loss", "assumed"),
+    ]
 
 
 def test_a_setup_survives_its_own_json() -> None:

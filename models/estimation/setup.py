@@ -121,9 +121,12 @@ class Setup(Checked, frozen=True, kw_only=True):
         return Instance(**{**fields, **further})
 
     def replace_target(self, maximum_loss: float) -> "Setup":
-        """The same with another bound on the loss."""
+        """The same with another bound on the loss, whose provenance says so."""
+        path = "$.target.maximum_loss"
         target = msgspec.structs.replace(self.target, maximum_loss=maximum_loss)
-        return msgspec.structs.replace(self, target=target)
+        kept = tuple(row for row in self.provenance if row.path != path)
+        given = Provenance(path=path, source="assumed", note="given when the instance was fitted")
+        return msgspec.structs.replace(self, target=target, provenance=(*kept, given))
 
     def to_json(self) -> str:
         """The setup as indented JSON."""
