@@ -174,11 +174,7 @@ def replan(
     VerificationError
         As `depl.models.solve.solve`.
     """
-    if instance.traced_law is not None:
-        raise NotCoveredError(
-            "the rest of a run is planned for losses whose increments do not depend on the past; what to "
-            "expect from an observed loss under a traced law says depl.models.memory.prediction, with Known"
-        )
+    _require_memoryless(instance)
     check_state(instance, state, plan)
     method = default_method(instance) if method is None else method
     find(method)
@@ -223,6 +219,14 @@ def promising_level(violation: Interval) -> float:
     while 1 - Fraction(repr(level)) > budget:
         level = math.nextafter(level, 1.0)
     return min(level, float(1 - SMALLEST_VIOLATION_BUDGET))
+
+
+def _require_memoryless(instance: Instance) -> None:
+    if instance.traced_law is not None:
+        raise NotCoveredError(
+            "the rest of a run is planned for losses whose increments do not depend on the past; what to "
+            "expect from an observed loss under a traced law says depl.models.memory.prediction, with Known"
+        )
 
 
 def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:

@@ -83,7 +83,9 @@ def test_a_factor_of_the_run_breaks_only_promises_of_independent_residuals() -> 
     age = np.tile(np.maximum(np.arange(EPOCHS + 1) - 3, 0), 150)
     factor = np.repeat(rng.normal(size=150), EPOCHS + 1)
     bent = Traces(traces.run, traces.epoch, traces.model, traces.cluster, traces.loss + 0.2 * factor * age)
-    found = by_cell(promised_delivered(bent, rng, settings=[Setting.RUNS], levels=(0.95,), draws=4000))
+    found = by_cell(
+        promised_delivered(bent, rng, settings=[Setting.RUNS], levels=(0.95,), draws=4000, scale="loss")
+    )
     shares = {method: cell[2] / cell[0] for (_, method, _), cell in found.items()}
     assert shares[Method.PER_RUN] == pytest.approx(0.95, abs=0.05)
     assert shares[Method.INDEPENDENT] < 0.9

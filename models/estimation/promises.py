@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ from depl.models.estimation.binomial import clopper_pearson
 from depl.models.estimation.combinations import fit_traces, schedule_label
 from depl.models.estimation.curve import Curve
 from depl.models.laws import Empirical, FloatArray
-from depl.models.memory.law import AffineLaw, positions
+from depl.models.memory.law import AffineLaw, Scale, on_scale, positions
 from depl.models.memory.prediction import Known, final_atoms, final_loss, order_statistic
 from depl.models.risk.oracles import sample_final_loss
 from depl.models.traces.table import Schedule, Traces
@@ -60,6 +61,9 @@ class Method(Enum):
     PER_RUN = "affine, per run"
     INDEPENDENT = "affine, independent"
     PAPER = "independent increments"
+
+
+_AFFINE = (Method.PER_RUN, Method.INDEPENDENT)
 
 
 class Setting(Enum):
@@ -121,6 +125,7 @@ def promised_delivered(
     methods: Sequence[Method] = tuple(Method),
     metric: str = "loss",
     draws: int = DRAWS,
+    scale: Scale = "log",
 ) -> tuple[PromiseRow, ...]:
     """Fit to some of the runs, promise, and count on the others.
 
@@ -138,6 +143,8 @@ def promised_delivered(
         ``loss`` or ``error_rate``.
     draws : int
         For quantiles of the independent laws.
+    scale : "loss" or "log"
+        Of the affine law.
 
     Returns
     -------
@@ -155,11 +162,12 @@ def promised_delivered(
     if not all(0 < level < 1 for level in levels) or draws < 1:
         raise InvalidInputError(f"needs levels inside (0, 1) and a draw, not {levels} and {draws}")
     count = _Count(traces, levels, methods, metric)
+    options = _Options(levels, metric, rng, draws, scale)
     everywhere = [setting for setting in settings if setting is not Setting.PLAN]
     if everywhere:
         fold = _dealt(schedules.values(), folds, rng, len(traces.runs))
         for number in range(folds):
-            laws = _Laws(traces.select(fold != number), levels, metric, rng, draws)
+            laws = _Laws(traces.select(fold != number), options)
             for plan, members in schedules.items():
                 judged = members[fold[members] == number]
                 if len(members) >= LEAST_RUNS and len(judged):
@@ -168,23 +176,39 @@ def promised_delivered(
     if Setting.PLAN in settings:
         for label, plans in _held_out_plans(schedules, folds, rng):
             away = np.isin(np.arange(len(traces.runs)), np.concatenate([schedules[plan] for plan in plans]))
-            laws = _Laws(traces.select(~away), levels, metric, rng, draws)
+            laws = _Laws(traces.select(~away), options)
             for plan in plans:
                 count.judge(laws, plan, schedules[plan], Setting.PLAN, label)
     return count.rows()
 
 
+class _Options(NamedTuple):
+    """As `promised_delivered`."""
+
+    levels: Sequence[float]
+    metric: str
+    rng: np.random.Generator
+    draws: int
+    scale: Scale
+
+
 class _Laws:
     """Everything that is fitted to one set of runs, and the promises that follow."""
 
-    def __init__(
-        self, train: Traces, levels: Sequence[float], metric: str, rng: np.random.Generator, draws: int
-    ) -> None:
-        self._train, self._levels, self._metric = train, levels, metric
-        self._rng, self._draws = rng, draws
+    def __init__(self, train: Traces, options: _Options) -> None:
+        self._train = train
+        self._levels, self._metric, self._rng, self._draws, self._scale = options
+
+    def scaled(self, method: Method, losses: FloatArray) -> FloatArray:
+        """Losses on the scale of a method."""
+        return on_scale(losses, self._scale) if method in _AFFINE else losses
+
+    def unscaled(self, method: Method, losses: FloatArray) -> FloatArray:
+        """What was on the scale of a method, as losses."""
+        return np.exp(losses) if method in _AFFINE and self._scale == "log" else losses
 
     def limits(self, method: Method, plan: Schedule, known: Known | None) -> FloatArray:
-        """The promised loss at every level.
+        """The promised loss at every level, all on the scale of the method.
 
         Raises
         ------
@@ -206,14 +230,14 @@ class _Laws:
         return np.array([order_statistic(drawn, level, next_run=False) for level in self._levels])
 
     def retained(self, method: Method, plan: Schedule, epoch: int) -> float:
-        """How much the promise grows with the known loss."""
+        """How much the promise grows with the known loss, on the scale of the method."""
         if method is Method.PAPER:
             return 1.0
         return float(np.prod([self._law.step(item).retention for item in positions(plan)[epoch:]]))
 
     @cached_property
     def _law(self) -> AffineLaw:
-        return fit_affine(self._train, self._metric)
+        return fit_affine(self._train, self._metric, scale=self._scale)
 
     @cached_property
     def _finals(self) -> dict[Schedule, FloatArray]:
@@ -238,7 +262,7 @@ class _Laws:
         models = [model for model, _ in plan]
         steps: list[LossStep] = []
         if known is None:
-            seen = [run.losses[0] for run in self._law.records if run.positions[0].trained == plan[0]]
+            seen = [run.observed[0] for run in self._law.records if run.positions[0].trained == plan[0]]
             steps.append(LossStep(0.0, 0.0, (Term(1.0, Empirical(values=tuple(map(float, seen)))),)))
         for k, (previous, model) in enumerate(pairwise([models[0], *models]), start=1):
             if known is not None and k <= known.epoch:
@@ -294,12 +318,14 @@ class _Count:
         nothing = np.full((len(runs), len(self._levels)), np.nan)
         try:
             if setting is not Setting.KNOWN:
-                return np.broadcast_to(laws.limits(method, plan, None), nothing.shape)
+                promised = laws.unscaled(method, laws.limits(method, plan, None))
+                return np.broadcast_to(promised, nothing.shape)
             epoch = min(positions(plan)[-1].start + KNOWN_AGE, len(plan) - 1)
-            losses = self._table[runs, epoch]
+            losses = laws.scaled(method, self._table[runs, epoch])
             middle = float(np.median(losses))
             base = laws.limits(method, plan, Known(epoch, middle))
-            return np.asarray(base + laws.retained(method, plan, epoch) * (losses[:, None] - middle))
+            moved = laws.retained(method, plan, epoch) * (losses[:, None] - middle)
+            return laws.unscaled(method, np.asarray(base + moved))
         except NotCoveredError:
             return nothing
 
