@@ -202,15 +202,12 @@ class Oracle:
         return kept
 
     def lending(self, part: Section) -> Floats:
-        """Residuals by donor and epoch of the stage."""
+        """Residuals by donor and epoch of the stage, each as the donor had it in its own place."""
         rows = []
         for run, start in self.donors(part):
             row = []
             for age in range(1, part.length + 1):
-                place = Place(part.trained, part.previous, age, part.start)
-                coefficients = self.row(place)
-                if part.previous is not None and age == 1:  # of its own jump, whatever came before
-                    coefficients = self.row(self.places[run][start])
+                coefficients = self.row(self.places[run][start + age - 1])
                 assert coefficients is not None
                 row.append(self.residual(coefficients, run, start + age))
             rows.append(row)

@@ -143,6 +143,14 @@ def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -
         assert evaluate(case.instance, outcome.plan).feasible  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_plans_that_enough_runs_went_through_do_not_deviate(residuals: str) -> None:
+    for runs, maximum, plan in ((19, 2.5, True), (18, 2.5, False), (18, 12.5, True)):
+        law = halves(runs, residuals=residuals, deviations=(10.0,))
+        outcome = search_under_law(instance_of(law, maximum_loss=maximum), Limits())
+        assert (outcome.plan is not None) == plan
+
+
 def test_the_method_enumerate_is_this_search(cases: list[Case]) -> None:
     for case in cases[:6]:
         assert enumerate_plans(case.instance, Limits()).plan == search_under_law(case.instance, Limits()).plan

@@ -12,8 +12,11 @@ from depl.models.epochs import FinalLoss, Term, compose
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.evaluation import evaluate, final_loss, plan_steps
 from depl.models.laws import Empirical
+from depl.models.memory import prediction
 from depl.models.memory import traced as traced_module
 from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
+from depl.models.memory.law import Position
+from depl.models.memory.prediction import lent, outside_support
 from depl.models.memory.traced import (
     EndLaw,
     end_law,
@@ -26,8 +29,9 @@ from depl.models.memory.traced import (
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_violation
 from depl.models.trajectory import trajectory
-from tests.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
-from tests.memory_oracle import Oracle, Schedule
+from tests import memory_oracle
+from tests.memory_cases import CUT, FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
+from tests.memory_oracle import Oracle, Schedule, Section, sections
 
 READINGS = [
     {"residuals": residuals, "deviations": deviations, "unseen_loss": unseen, "scale": scale}
@@ -203,6 +207,67 @@ def test_a_stage_long_past_leaves_less_than_a_document_can_say() -> None:
     for maximum in (0.9, 1.5, 2.1):
         wanted = Fraction(int((values > maximum).sum()), values.size)
         assert certified_violation(traced_final_loss(law, schedule), maximum).exact == wanted
+
+
+# --- who lends --------------------------------------------------------------------------------------------
+
+
+def after_one_or_the_other(same: int, other: int, **fields: object) -> TracedLaw:
+    """So many runs full-far, and others cut-far, of random losses that fall."""
+    rng = np.random.default_rng(same + 100 * other)
+    designs = [[(FULL, 1), (FAR, 2)]] * same + [[(CUT, 1), (FAR, 3)]] * other
+    runs = [
+        run_of(
+            stages, 2 * np.exp(-0.4 * np.arange(2 + stages[1][1])) * rng.uniform(0.9, 1.1, 2 + stages[1][1])
+        )
+        for stages in designs
+    ]
+    return fitted(runs, rng, **fields)
+
+
+@pytest.mark.parametrize(
+    ("same", "other", "donors"), [(20, 9, 20), (19, 9, 14 + 9), (18, 9, 14 + 9), (25, 30, 25)]
+)
+def test_twenty_runs_after_the_same_predecessor_lend_alone(
+    same: int, other: int, donors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 18 and 9 the median is 13.5, rounded up, and of 19 and 9 it is 14; whole runs are ruled out here."""
+    monkeypatch.setattr(prediction, "LEAST_TOGETHER", 1_000)
+    monkeypatch.setattr(memory_oracle, "TOGETHER", 1_000)
+    law = after_one_or_the_other(same, other)
+    place = Position(FAR, FULL, 2, 1)
+    lending = lent(law.law, place)
+    assert len(lending.donors) == donors
+    oracle = Oracle(law)
+    (_, part) = sections((FULL, FAR, FAR))
+    assert [law.law.records[run].losses.tolist() for run, _ in oracle.donors(part)] == [
+        run.losses.tolist() for run in lending.donors
+    ]
+    assert lending.residuals == pytest.approx(oracle.lending(part), abs=1e-12)
+
+
+@pytest.mark.parametrize("runs", [5, 6])
+def test_six_donors_are_enough_and_five_are_not(runs: int) -> None:
+    law = halves(runs)
+    assert Oracle(law).supported((FULL, FAR)) == (runs == 6)
+    assert (outside_support(law.law, (FULL, FAR)) == ()) == (runs == 6)
+    if runs == 5:
+        assert "fewer than 6 runs were" in outside_support(law.law, (FULL,))[0]
+
+
+def test_a_run_with_two_such_stages_lends_the_first() -> None:
+    rng = np.random.default_rng(8)
+    runs = [
+        run_of([(FULL, 1), (FAR, 2), (CUT, 1), (FAR, 1)], np.round(rng.uniform(1, 2, 6), 3)) for _ in range(6)
+    ] + [
+        run_of([(FULL, 1), (FAR, 1), (CUT, 1), (FAR, 2)], np.round(rng.uniform(1, 2, 6), 3)) for _ in range(6)
+    ]
+    law = fitted(runs, rng)
+    for place in (Position(FAR, FULL, 1, 1), Position(FAR, CUT, 1, 3), Position(FAR, CUT, 2, 3)):
+        lending = lent(law.law, place)
+        wanted = Oracle(law).lending(Section(FAR, place.previous, place.start, place.age))
+        assert len(lending.donors) == 12
+        assert lending.residuals == pytest.approx(wanted, abs=1e-12)
 
 
 # --- steps ------------------------------------------------------------------------------------------------
