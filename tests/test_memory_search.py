@@ -1,6 +1,5 @@
 """Cheapest plans under a traced law: against all schedules, judged by brute force and costed by hand."""
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable
@@ -34,63 +33,16 @@ from tests.memory_cases import (
     CUT,
     FULL,
     cheapest_cost,
-    every_schedule,
     instance_of,
     random_law,
     run_of,
-    with_tables,
 )
-from tests.memory_oracle import Oracle, Schedule, on_scale
-from tests.test_memory_candidates import LIMITS
+from tests.memory_oracle import Oracle, Schedule
+from tests.memory_search_cases import Case, Patience, case_of, drawn, met_on
 from tests.test_memory_sampling import by_statement, stream
-from tests.test_memory_traced import READINGS, halves
+from tests.test_memory_traced import halves
 
 Search = Callable[[Instance, Limits], Outcome]
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """An instance, its supported schedules with their costs, cheapest first, and what they miss by."""
-
-    instance: Instance
-    oracle: Oracle
-    ranked: list[tuple[float, Schedule]]
-
-    @property
-    def budget(self) -> Fraction:
-        return self.instance.target.violation_budget
-
-    def violation(self, schedule: Schedule) -> Fraction:
-        return self.oracle.violation(schedule, self.instance.target.maximum_loss)
-
-    def met(self) -> list[tuple[float, Schedule]]:
-        return [item for item in self.ranked if self.violation(item[1]) <= self.budget]
-
-
-def case_of(instance: Instance) -> Case:
-    assert instance.traced_law is not None
-    oracle = Oracle(instance.traced_law)
-    inside = [schedule for schedule in every_schedule(instance) if oracle.supported(schedule)]
-    costed = [(cheapest_cost(instance, schedule), schedule) for schedule in inside]
-    return Case(instance, oracle, sorted(item for item in costed if math.isfinite(item[0])))
-
-
-def drawn(seed: int) -> Case:
-    """A random instance whose target some schedules meet as a rule, some of them just so."""
-    rng = np.random.default_rng(9000 + seed)
-    instance = instance_of(random_law(rng, **READINGS[seed % 8]), **LIMITS[int(rng.integers(4))])
-    instance = with_tables(instance, rng) if rng.random() < 0.3 else instance
-    bare = case_of(instance)
-    if not bare.ranked:
-        return bare
-    _, schedule = bare.ranked[int(rng.integers(len(bare.ranked)))]
-    values = bare.oracle.observed(bare.oracle.law(schedule)[0])
-    level = float(rng.choice([0.5, 0.7, 0.8, 0.9, 0.95]))
-    maximum = float(rng.choice([np.quantile(values, level), rng.choice(values), 0.97 * values.min()]))
-    share = float(bare.oracle.violation(schedule, maximum))
-    if rng.random() < 0.3 and 0.01 < share < 0.99:
-        level = 1 - share  # met exactly, where that is a decimal
-    return dataclasses.replace(bare, instance=instance.replace(maximum_loss=maximum, quantile_level=level))
 
 
 @pytest.fixture(scope="module")
@@ -300,19 +252,6 @@ def test_without_a_schedule_that_keeps_the_time_limits_there_is_nothing_to_compa
 # --- time limits ------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
-class Patience(Limits):
-    """Limits that expire when they have been asked so many times."""
-
-    asked: list[int] = dataclasses.field(default_factory=list)
-    patience: int = 0
-
-    def expired(self) -> bool:
-        """Whether patience is over."""
-        self.asked.append(1)
-        return len(self.asked) > self.patience
-
-
 def searches(case: Case) -> list[tuple[Search, list[tuple[float, Schedule]]]]:
     """Both searches with the schedules that they may take."""
     scenarios = draw_scenarios(case.instance, 30, 4)
@@ -517,20 +456,6 @@ def test_exceedance_counts_all_combinations() -> None:
 
 
 # --- under scenarios --------------------------------------------------------------------------------------
-
-
-def met_on(case: Case, size: int, seed: int) -> list[tuple[float, Schedule]]:
-    """Schedules of which few enough scenarios miss the target, cheapest first."""
-    numbers = stream(seed, size)
-    target = case.instance.target
-    allowed = math.floor(target.violation_budget * size + Fraction(1, 10**9))
-    found = []
-    for cost, schedule in case.ranked:
-        limit = on_scale(case.oracle.document, target.maximum_loss) + 1e-9
-        misses = (by_statement(case.oracle, schedule, numbers) > limit).sum()
-        if misses <= allowed:
-            found.append((cost, schedule))
-    return found
 
 
 def test_on_scenarios_the_plan_is_a_cheapest_of_all_that_few_enough_miss(cases: list[Case]) -> None:
