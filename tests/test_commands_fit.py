@@ -41,7 +41,8 @@ def test_traces_and_a_setup_become_an_instance_that_can_be_solved(ask) -> None:
     assert lines[0].split(maxsplit=1) == ["cut-net", "fitted to runs.csv"]
     assert lines[1].split(maxsplit=1) == ["runs", "60, of 3 schedules"]
     assert lines[2].split(maxsplit=1) == ["models", "full, cut"]
-    assert lines[3].split(maxsplit=1) == ["law", "affine, residuals kept per run"]
+    assert lines[3].split(maxsplit=1)[1] == "affine of the logarithm of the loss, residuals kept per run"
+    assert lines[4].split(maxsplit=2)[2].startswith("no margin for plans that were never run")
     assert "0.9-quantile of the final loss at most 1.2, from 3" in text
     assert "independent law" in text
     code, text, _ = ask("solve", "mine.json", "--method", "enumerate", "--out", "plan.json")
@@ -96,9 +97,22 @@ def test_options_change_law_target_and_name(ask) -> None:
     assert (instance.name, instance.target.maximum_loss, instance.traced_law) == ("other", 0.9, None)
     ask("fit", "runs.csv", *WORDS, "--residuals", "independent")
     assert load("mine.json").traced_law.residuals == "independent"
-    text = ask("fit", "runs.csv", *WORDS, "--scale", "log")[1]
-    assert "affine of the logarithm of the loss, residuals kept per run" in text
-    assert load("mine.json").traced_law.scale == "log"
+    text = ask("fit", "runs.csv", *WORDS, "--scale", "loss")[1]
+    assert "affine, residuals kept per run" in text
+    assert load("mine.json").traced_law.scale == "loss"
+
+
+def test_plans_never_run_get_the_margin_of_plans_held_out(ask) -> None:
+    def deviations(*words: str) -> tuple[str, tuple[float, ...]]:
+        options = ("--template", "digits-alexnet", "--out", "mine.json", *words)
+        return ask("fit", "digits-alexnet", *options)[1], load("mine.json").traced_law.deviations
+
+    text, (careful,) = deviations()
+    assert f"end {100 * np.expm1(careful):.1f} % higher" in text
+    assert 0.2 < careful < 0.5
+    _, (bold,) = deviations("--care", "0.8")
+    assert 0 < bold < careful
+    assert deviations("--care", "0")[1] == ()
 
 
 def test_json_holds_what_was_fitted(ask) -> None:
@@ -108,7 +122,7 @@ def test_json_holds_what_was_fitted(ask) -> None:
     assert content["out"] == "mine.json"
     assert content["fingerprint"] == load("mine.json").fingerprint
     assert (content["runs"], content["schedules"], content["left_out"]) == (60, 3, 0)
-    assert (content["law"], content["residuals"], content["scale"]) == ("affine", "per_run", "loss")
+    assert (content["law"], content["residuals"], content["scale"]) == ("affine", "per_run", "log")
     assert content["independent_law_usable"] is False
     assert content["stages"][1] == {
         "model": "cut",

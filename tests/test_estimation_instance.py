@@ -6,9 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from depl.instances.setups import load_setup
+from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.combinations import Combination, fit_traces
+from depl.models.estimation.deviations import careful_deviation, plan_deviations
 from depl.models.estimation.fit import fit_switch
 from depl.models.estimation.held_out import held_out, runs_behind
 from depl.models.estimation.instance import (
@@ -46,7 +49,7 @@ def refusal(*arguments, **options) -> InvalidInputError:
 
 
 def test_the_affine_law_is_that_of_the_traces_to_seven_digits(fitted: Instance) -> None:
-    law, own = fit_affine(TRACES), fitted.traced_law.law
+    law, own = fit_affine(TRACES, scale="log"), fitted.traced_law.law
     assert own.steps.keys() == law.steps.keys()
     assert own.jumps.keys() == law.jumps.keys()
     for key, step in law.steps.items():
@@ -61,11 +64,12 @@ def test_the_loss_of_a_run_unlike_all_others_is_the_greatest_that_was_seen(fitte
     assert fit_instance(TRACES, setup(), residuals="independent").traced_law.unseen_loss is None
 
 
-def test_the_law_may_be_one_of_the_logarithm_with_the_losses_as_they_were() -> None:
-    found = fit_instance(TRACES, setup(), scale="log").traced_law
-    law = fit_affine(TRACES, scale="log")
-    assert (found.scale, found.unseen_loss) == ("log", TRACES.loss.max())
+def test_the_law_may_be_one_of_the_loss_and_losses_are_recorded_as_they_were() -> None:
+    found = fit_instance(TRACES, setup(), scale="loss").traced_law
+    law = fit_affine(TRACES)
+    assert (found.scale, found.unseen_loss) == ("loss", TRACES.loss.max())
     assert found.runs[0].losses == tuple(TRACES.loss[:8].tolist())
+    assert fit_instance(TRACES, setup()).traced_law.runs == found.runs
     for key, step in law.steps.items():
         assert found.law.steps[key].intercept == pytest.approx(step.intercept, rel=1e-6)
 
@@ -130,11 +134,19 @@ def test_every_fitted_value_is_measured_and_the_rest_is_the_setup_s(fitted: Inst
     assert notes["$.switches[0]"].endswith("; 60 runs")
 
 
-def test_deviations_and_the_name_are_taken_over(fitted: Instance) -> None:
-    found = fit_instance(TRACES, setup(), deviations=(0.1, -0.2), name="mine")
-    assert (found.name, found.traced_law.deviations) == ("mine", (0.1, -0.2))
-    assert "$.traced_law.deviations" in {row.path for row in found.provenance}
+def test_three_plans_tell_no_margin_and_the_name_is_taken_over(fitted: Instance) -> None:
+    found = fit_instance(TRACES, setup(), name="mine")
+    assert (found.name, found.traced_law.deviations) == ("mine", ())
+    assert "$.traced_law.deviations" not in {row.path for row in found.provenance}
     assert fitted.name == "cut-net"
+
+
+def test_many_plans_tell_the_margin_of_plans_never_run() -> None:
+    traces = recorded_traces("digits-mobilenet")
+    found = fit_instance(traces, load_setup("digits-mobilenet"), care=0.9)
+    deviations = plan_deviations(traces, np.random.default_rng(0), scale="log")
+    assert found.traced_law.deviations == pytest.approx([careful_deviation(deviations, 0.9)], rel=1e-6)
+    assert "$.traced_law.deviations" in {row.path for row in found.provenance}
 
 
 def test_the_same_traces_give_the_same_file(fitted: Instance) -> None:

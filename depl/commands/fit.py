@@ -1,6 +1,7 @@
 """``depl fit``: an instance from training traces and a setup, ready for ``depl solve``."""
 
 import argparse
+import math
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -12,6 +13,7 @@ from depl.commands.table import fields, table
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
 from depl.models.errors import InvalidInputError
+from depl.models.estimation.deviations import CARE
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.instance import fit_instance, runs_of_setup
 from depl.models.estimation.setup import Setup
@@ -56,6 +58,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="INSTANCE", required=True, help="write the instance to this file")
     _add_law(parser)
     parser.add_argument(
+        "--care",
+        metavar="Q",
+        type=_share,
+        default=CARE,
+        help="plans that were never run get the margin that a share Q of plans did not exceed when they were "
+        f"held out of the fit, 0 for none; default: {CARE}",
+    )
+    parser.add_argument(
         "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
     )
     parser.add_argument("--target", metavar="L", type=float, help="l_max instead of that of the setup")
@@ -84,6 +94,7 @@ def run(options: argparse.Namespace) -> Answer:
         law=options.law,
         residuals=options.residuals,
         scale=options.scale,
+        care=options.care or None,
         metric=options.metric,
         name=options.name,
     )
@@ -111,9 +122,16 @@ def _add_law(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scale",
         choices=_SCALES,
-        default=_SCALES[0],
-        help="whether the affine law is one of the loss or of its logarithm; default: loss",
+        help="whether the affine law is one of the loss or of its logarithm; default: log, where all losses "
+        "are positive",
     )
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no share: it must be at least 0 and below 1")
+    return value
 
 
 def _retargeted(setup: Setup, target: float) -> Setup:
@@ -141,7 +159,8 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
         (instance.name, f"fitted to {options.traces}"),
         ("runs", f"{len(traces.runs)}, of {plans}{left_out}"),
         ("models", ", ".join(content["models"])),
-        ("law", _law(options)),
+        ("law", _law(options, instance)),
+        *_margins(instance),
         (
             "promise",
             f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
@@ -156,12 +175,26 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
     return "\n\n".join(parts)
 
 
-def _law(options: argparse.Namespace) -> str:
-    if options.law == "independent":
+def _law(options: argparse.Namespace, instance: Instance) -> str:
+    if instance.traced_law is None:
         return "independent improvements and switches, as in the paper"
     kept = "kept per run" if options.residuals == "per_run" else "independent"
-    of = "" if options.scale == _SCALES[0] else f" of the logarithm of the {options.metric}"
+    of = "" if instance.traced_law.scale == _SCALES[0] else f" of the logarithm of the {options.metric}"
     return f"affine{of}, residuals {kept}"
+
+
+def _margins(instance: Instance) -> list[tuple[str, str]]:
+    """What plans that were never run are kept away from the target."""
+    traced = instance.traced_law
+    if traced is None:
+        return []
+    if not traced.deviations:
+        return [
+            ("never run", "no margin for plans that were never run: none was asked for, or too few plans")
+        ]
+    margin = max(traced.deviations)
+    shown = f"{number(margin)}" if traced.scale == _SCALES[0] else f"{number(100 * math.expm1(margin), 3)} %"
+    return [("never run", f"plans that too few runs went through are taken to end {shown} higher")]
 
 
 def _told(content: dict[str, Any]) -> str:
@@ -218,6 +251,7 @@ def _content(
         "law": options.law,
         "residuals": None if traced is None else traced.residuals,
         "scale": None if traced is None else traced.scale,
+        "deviations": None if traced is None else list(traced.deviations),
         "runs": len(traces.runs),
         "schedules": len(traces.by_schedule()),
         "models": [model.name for model in instance.models],

@@ -17,7 +17,6 @@ follows from these is computed after rounding. Neither comes near what the runs 
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
@@ -27,6 +26,7 @@ import numpy as np
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import FEWEST, fit_affine
 from depl.models.estimation.combinations import Combination, TracesFit, fit_traces
+from depl.models.estimation.deviations import CARE, LEAST_PLANS, careful_deviation, plan_deviations
 from depl.models.estimation.fit import ImprovementFit, SwitchFit
 from depl.models.estimation.held_out import fitted_from
 from depl.models.estimation.observations import observe
@@ -34,7 +34,7 @@ from depl.models.estimation.setup import Setup
 from depl.models.laws import Deterministic, Empirical, FloatArray, Forbidden, SwitchLaw
 from depl.models.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 from depl.models.memory.document import Residuals, TracedLaw, traced_law
-from depl.models.memory.law import AffineLaw, Scale
+from depl.models.memory.law import Scale
 from depl.models.problem import Instance, Provenance, Switch
 from depl.models.traces.table import Traces
 from depl.models.wording import counted
@@ -62,9 +62,9 @@ def fit_instance(
     *,
     law: LawOfLoss = "affine",
     residuals: Residuals = "per_run",
-    scale: Scale = "loss",
+    scale: Scale | None = None,
     metric: str = "loss",
-    deviations: Iterable[float] = (),
+    care: float | None = CARE,
     name: str | None = None,
     rng: np.random.Generator | None = None,
 ) -> Instance:
@@ -81,11 +81,14 @@ def fit_instance(
     residuals : "per_run" or "independent"
         How the affine law keeps them; see `depl.models.memory.document.TracedLaw`.
     scale : "loss" or "log"
-        Whether the affine law is one of the metric or of its logarithm.
+        Whether the affine law is one of the metric or of its logarithm; of the latter unless given, where
+        all losses are positive.
     metric : str
         ``loss``, or ``error_rate`` in its place: what the target of the setup bounds.
-    deviations : iterable of float
-        By how much plans that were never run ended off the affine law, on its scale.
+    care : float, optional
+        Plans that too few runs went through are planned with the margin that this share of plans did not
+        exceed when they were held out (`depl.models.estimation.deviations`), where enough plans were run to
+        tell; None for no margin.
     name : str, optional
         Of the instance; that of the setup unless given.
     rng : numpy.random.Generator, optional
@@ -112,9 +115,7 @@ def fit_instance(
         Switch(previous=pair[0], following=pair[1], law=switch_law(found))
         for pair, found in fit.jumps.items()
     )
-    affine = None
-    if law == "affine":
-        affine = _affine(fit_affine(traces, metric, scale=scale), residuals, deviations)
+    affine = _affine(traces, metric, residuals, scale, care) if law == "affine" else None
     return setup.with_improvements(
         improvements,
         significant(float(first_losses.mean()), CLOSED_FORM_DIGITS),
@@ -276,8 +277,13 @@ def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> 
     return found
 
 
-def _affine(law: AffineLaw, residuals: Residuals, deviations: Iterable[float]) -> TracedLaw:
+def _affine(
+    traces: Traces, metric: str, residuals: Residuals, scale: Scale | None, care: float | None
+) -> TracedLaw:
     """The law as part of an instance, with rounded coefficients."""
+    if scale is None:
+        scale = "log" if all(run.min() > 0 for run in _runs(traces, metric)) else "loss"
+    law = fit_affine(traces, metric, scale=scale)
     if not any(first and age == 1 for _, first, age, *_ in law.steps):
         raise InvalidInputError(
             f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
@@ -288,13 +294,29 @@ def _affine(law: AffineLaw, residuals: Residuals, deviations: Iterable[float]) -
         law,
         residuals,
         greatest if residuals == "per_run" else None,
-        tuple(significant(float(value), CLOSED_FORM_DIGITS) for value in deviations),
+        _margin(traces, metric, scale, care),
     )
     return msgspec.structs.replace(
         found,
         steps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.steps),
         jumps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.jumps),
     )
+
+
+def _margin(traces: Traces, metric: str, scale: Scale, care: float | None) -> tuple[float, ...]:
+    """What plans never run are kept away from the target; nothing where too few plans tell."""
+    if care is None or len(traces.by_schedule()) < 2:
+        return ()
+    # the folds are part of the method: the same traces give the same margin
+    found = plan_deviations(traces, np.random.default_rng(0), metric, scale)
+    if len(found) < LEAST_PLANS:
+        return ()
+    return (significant(careful_deviation(found, care), CLOSED_FORM_DIGITS),)
+
+
+def _runs(traces: Traces, metric: str) -> list[FloatArray]:
+    table = traces.matrix(metric)
+    return [row[: last + 1] for row, last in zip(table, traces.last_epochs, strict=True)]
 
 
 def _provenance(
@@ -322,7 +344,8 @@ def _provenance(
     if affine is not None:
         rows += [fitted_from(traces, "$.traced_law"), _recorded(traces, metric)]
         if affine.deviations:
-            rows.append(_measured("traced_law.deviations", "plans left out of the fit", len(traces.runs)))
+            what = "margin for plans never run, from plans held out of the fit"
+            rows.append(_measured("traced_law.deviations", what, len(traces.runs)))
     return tuple(rows)
 
 
