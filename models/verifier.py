@@ -104,7 +104,9 @@ def verify(
     resource_cost = math.fsum(epoch.price * epoch.resources for epoch in epochs)
     transfer_cost = transfers(instance, plan)
     cost, duration = resource_cost + transfer_cost, math.fsum(epoch.time for epoch in epochs)
-    violation = _UNKNOWN if loss.undefined else _violation(instance, loss, instance.target.maximum_loss)
+    violation = _UNKNOWN
+    if not loss.undefined:
+        violation = _violation(instance, loss, loss.on_scale(instance.target.maximum_loss))
     message = f"cost {cost:.12g} = transfers {transfer_cost:.12g} (once, E2) + resources {resource_cost:.12g}"
     sample, sample_findings = _sample(instance, plan, draws)
     bounds = list(bound_findings(instance, plan.claims or Claims(), sample, cost, most_plans))
@@ -158,8 +160,12 @@ def _reading_failures(instance: Instance, plan: Plan) -> Iterator[Finding]:
         yield failed("Sec. III, K_max", message, float(excess))
 
 
-def _violation(instance: Instance, loss: LossFacts, bound: float) -> Bracket:
-    return tail_probability(loss.increments, decimal(bound) - loss.certain, _budget(instance))
+def _violation(instance: Instance, loss: LossFacts, threshold: float) -> Bracket:
+    """P(l(K) > l), l given on the scale of the law: minus infinity is exceeded by all losses."""
+    gap = loss.gap(threshold)
+    if gap is None:
+        return Bracket(1.0, 1.0)
+    return tail_probability(loss.increments, gap, _budget(instance))
 
 
 def _budget(instance: Instance) -> Fraction:
@@ -170,9 +176,6 @@ def _budget(instance: Instance) -> Fraction:
 def _sample(instance: Instance, plan: Plan, draws: Draws | None) -> tuple[DrawnSample | None, list[Finding]]:
     """The scenarios that the plan claims, None if there are none or they are not known; and what to say."""
     claim = None if plan.claims is None else plan.claims.scenarios
-    if claim is not None and instance.traced_law is not None:
-        message = "under a traced law scenarios are not drawn again here, nor read"
-        return None, [undecided("claim: scenarios", message)]
     if claim is not None:
         return claimed_sample(instance, claim, draws)
     if draws is None:
@@ -334,21 +337,21 @@ def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Fin
     if claimed.lower is not None and claimed.upper is not None and claimed.lower > claimed.upper:
         return failed(name, f"[{claimed.lower:.12g}, {claimed.upper:.12g}] is empty", None)
     if claimed.upper is not None:
-        at_upper = _violation(instance, loss, claimed.upper)
+        at_upper = _violation(instance, loss, loss.on_scale(claimed.upper))
         if at_upper.lower > budget:
             excess = float(at_upper.lower - budget)
             shown = f"P(l(K) > {claimed.upper:.12g}) {_interval(at_upper)}"
             return failed(name, f"{shown} still exceeds 1 - omega by {excess:.6g}", excess)
     if claimed.lower is not None:
         # An atom counts as lying up to 1e-9 lower than it does, so look just below the claimed end.
-        below = claimed.lower - 2e-9 - 1e-12 * abs(claimed.lower)
+        end = loss.on_scale(claimed.lower)
+        below = end - 2e-9 - 1e-12 * abs(end) if math.isfinite(end) else end
         at_lower = _violation(instance, loss, below)
         if at_lower.upper < budget or (at_lower.lower == at_lower.upper == budget):
             short = float(budget - at_lower.upper)
-            message = (
-                f"P(l(K) > {below:.12g}) {_interval(at_lower)} is already below 1 - omega by {short:.6g}"
-            )
-            return failed(name, message, short)
+            left = "l(K)" if loss.scale == "loss" else "ln l(K)"
+            shown = f"P({left} > {below:.12g}) {_interval(at_lower)}"
+            return failed(name, f"{shown} is already below 1 - omega by {short:.6g}", short)
     return Finding(name, True, "1 - omega lies between the probabilities at its ends", None, Kind.CHECKED)
 
 

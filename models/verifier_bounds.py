@@ -13,7 +13,7 @@ from depl.models.problem import Instance
 from depl.models.verifier_dual import dual_finding
 from depl.models.verifier_findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier_plans import MOST_PLANS, listed
-from depl.models.verifier_requirements import CountRequirement, Requirement, law_requirement
+from depl.models.verifier_requirements import Requirement, count_requirement, law_requirement
 from depl.models.verifier_sample import DrawnSample
 from depl.models.verifier_scenarios import allowed_misses
 
@@ -42,6 +42,8 @@ def bound_findings(
     if claims.dual is not None:
         if claims.scenarios is None:
             yield failed(_DUAL, "it speaks of scenarios, and the plan claims none", None), 0.0
+        elif instance.traced_law is not None:
+            yield undecided(_DUAL, "under a traced law single epochs have no gain that could be priced"), 0.0
         elif sample is None:
             yield undecided(_DUAL, "the scenarios that it speaks of are not known"), 0.0
         else:
@@ -74,8 +76,9 @@ def _lower_bound(
         return passed(_BOUND, f"{shown}; not above the dual bound", excess)
     requirement: Requirement | None = law_requirement(instance)
     if claims.scenarios is not None:
-        allowed = None if sample is None else allowed_misses(instance, sample.size)
-        requirement = None if sample is None else CountRequirement(instance, sample, allowed or 0)
+        requirement = None
+        if sample is not None:
+            requirement = count_requirement(instance, sample, allowed_misses(instance, sample.size))
     found = None if requirement is None else listed(instance, requirement, claimed, most_plans)
     if found is None or found.open_cost is not None:
         message = f"{shown}; the search behind it is not repeated here"

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import logsumexp
 
 from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 
@@ -131,6 +132,17 @@ def expectation(law: RandomLaw) -> float:
         points, weights_there = panel_nodes(law, math.inf)
         return float(points @ weights_there)
     return float(distribution(law).mean())
+
+
+def log_expectation(increment: Increment) -> float:
+    """ln E exp(coefficient * X) of one copy, X with atoms."""
+    values, weights = point_nodes(increment.law, math.inf)
+    return float(logsumexp(increment.factor * values, b=weights))
+
+
+def ordered_atoms(increment: Increment) -> FloatArray:
+    """What coefficient * X may be, in increasing order, of equally likely X."""
+    return np.sort(increment.factor * point_nodes(increment.law, math.inf)[0])
 
 
 def variance_of(law: RandomLaw) -> float:

@@ -24,8 +24,10 @@ from depl.models.problem import (
     PowerDataLaw,
     TabledImprovement,
 )
-from depl.models.verifier_laws import Increment, decimal, expectation, merged
+from depl.models.verifier_laws import Increment, decimal, expectation, log_expectation, merged
 from depl.models.verifier_traces import traced_loss
+
+_LARGEST_LOGARITHM = 709.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class LossFacts:
         Under a traced law, the first epoch found outside its support, and why.
     support : str
         Under a traced law, what lends the residuals.
+    scale : "loss" or "log"
+        Whether ``certain`` and ``increments`` add up to the loss or to its logarithm.
     """
 
     certain: Fraction
@@ -83,6 +87,7 @@ class LossFacts:
     forbidden: tuple[tuple[int, str, str], ...]
     outside: tuple[int, str] | None = None
     support: str = ""
+    scale: str = "loss"
 
     @property
     def undefined(self) -> str:
@@ -93,11 +98,25 @@ class LossFacts:
 
     @property
     def mean(self) -> float:
-        """E l(K); nan outside the support of the traces."""
+        """E l(K); nan outside the support of the traces, infinite where it is too large a number."""
         if self.outside is not None:
             return math.nan
+        if self.scale == "log":
+            parts = [item.count * log_expectation(item) for item in self.increments]
+            logarithm = math.fsum([float(self.certain), *parts])
+            return math.exp(logarithm) if logarithm < _LARGEST_LOGARITHM else math.inf
         random = [item.count * item.factor * expectation(item.law) for item in self.increments]
         return math.fsum([float(self.certain), *random])
+
+    def on_scale(self, loss: float) -> float:
+        """A loss on the scale of the sum: minus infinity for the logarithm of what has none."""
+        if self.scale == "loss":
+            return loss
+        return math.log(loss) if loss > 0.0 else -math.inf
+
+    def gap(self, threshold: float) -> Fraction | None:
+        """What increments may add up to below a threshold on their scale; None if that is minus infinity."""
+        return None if threshold == -math.inf else decimal(threshold) - self.certain
 
 
 def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
@@ -219,7 +238,7 @@ def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
         if before != after and isinstance(law_of_switch(instance, before, after), Forbidden)
     )
     found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
-    return LossFacts(found.certain, found.increments, forbidden, found.outside, found.support)
+    return LossFacts(found.certain, found.increments, forbidden, found.outside, found.support, law.scale)
 
 
 def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:

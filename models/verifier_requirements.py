@@ -121,18 +121,20 @@ class LawRequirement:
         loss = loss_facts(self._instance, plan)
         if loss.undefined:
             return False, False
-        key = loss.certain, loss.increments
+        gap = loss.gap(loss.on_scale(self._instance.target.maximum_loss))
+        if gap is None:
+            return False, False
+        key = gap, loss.increments
         if key not in self._known:
             if len(self._known) == MOST_PROBABILITIES:
                 return None
-            bound = decimal(self._instance.target.maximum_loss)
-            self._known[key] = tail_probability(loss.increments, bound - loss.certain, self._budget)
+            self._known[key] = tail_probability(loss.increments, gap, self._budget)
         found = self._known[key]
         return found.lower <= self._budget, found.upper <= self._budget
 
 
-class TracedRequirement(LawRequirement):
-    """The same under a traced law, whose epochs do not add up: nothing is excluded by sums."""
+class _WithoutSums:
+    """What the requirements under a traced law share: epochs do not add up, and sums exclude nothing."""
 
     def nothing(self) -> FloatArray:
         """No sums."""
@@ -151,9 +153,36 @@ class TracedRequirement(LawRequirement):
         return np.ones(len(sums), dtype=bool)
 
 
+class TracedRequirement(_WithoutSums, LawRequirement):
+    """P(l(K) > l_max) <= 1 - omega under a traced law."""
+
+
+class TracedCountRequirement(_WithoutSums, CountRequirement):
+    """At most ``allowed`` scenarios of a sample end above l_max, under a traced law."""
+
+    def __init__(self, instance: Instance, sample: DrawnSample, allowed: int) -> None:
+        super().__init__(instance, sample, allowed)
+        self._counts = 0
+
+    def verdict(self, plan: Plan) -> tuple[bool, bool] | None:
+        """Count the misses inside the support, if that was not done for too many other plans."""
+        if loss_facts(self._instance, plan).undefined:
+            return False, False
+        if self._counts == MOST_PROBABILITIES:
+            return None
+        self._counts += 1
+        return super().verdict(plan)
+
+
 def law_requirement(instance: Instance) -> LawRequirement:
     """The test of equation (3) by probability, under the law that the instance has."""
     return LawRequirement(instance) if instance.traced_law is None else TracedRequirement(instance)
+
+
+def count_requirement(instance: Instance, sample: DrawnSample, allowed: int) -> CountRequirement:
+    """The test of equation (3) by a count of scenarios, of which so many may miss."""
+    traced = instance.traced_law is not None
+    return (TracedCountRequirement if traced else CountRequirement)(instance, sample, allowed)
 
 
 def _moments(coefficient: float, law: ImprovementLaw | SwitchLaw) -> FloatArray:

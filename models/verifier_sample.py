@@ -42,7 +42,8 @@ class DrawnSample:
     Attributes
     ----------
     improvements : Ends
-        X of eq. (8), arrays of shape (S, K_max, M) [loss].
+        X of eq. (8), arrays of shape (S, K_max, M) [loss]. Under a traced law these and the next are the
+        numbers in (0, 1) that quantiles are taken at.
     switch_losses : Ends
         Loss of every switch, arrays of shape (S, K_max, M, M) [loss].
     decimals : int or None
@@ -70,7 +71,7 @@ def drawn_sample(instance: Instance, claim: ScenarioClaim) -> DrawnSample | None
 
     Scenario s takes the next K_max (M + M**2) numbers of ``default_rng(seed).random``, epoch by epoch, in
     each epoch first one per model, then one per ordered pair of models; each number, at least 2**-54,
-    becomes the quantile of its law.
+    becomes the quantile of its law. Under a traced law, where that depends on the plan, the number stays.
     """
     names = [model.name for model in instance.models]
     models, epochs = len(names), instance.target.maximum_epochs
@@ -78,6 +79,9 @@ def drawn_sample(instance: Instance, claim: ScenarioClaim) -> DrawnSample | None
     if claim.seed is None or claim.size * width > LARGEST_STREAM:
         return None
     numbers = _stream(claim.seed, claim.size, width).reshape(claim.size, epochs, models + models**2)
+    if instance.traced_law is not None:
+        pairs = numbers[:, :, models:].reshape(claim.size, epochs, models, models)
+        return given_sample((numbers[:, :, :models], pairs), claim.decimals)
     runs, changes = (_zeros(claim.size, epochs, models, *extra) for extra in ((), (models,)))
     for k in range(epochs):
         for second, model in enumerate(instance.models):

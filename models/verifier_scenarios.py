@@ -34,6 +34,7 @@ from depl.models.verifier_sample import (
     numbers_digest,
     origin_digest,
 )
+from depl.models.verifier_traced_sample import traced_fault, traced_final_losses, traced_thresholds
 
 Draws = tuple[FloatArray, FloatArray]
 
@@ -62,6 +63,8 @@ def claimed_sample(
     instance: Instance, claim: ScenarioClaim, draws: Draws | None
 ) -> tuple[DrawnSample | None, list[Finding]]:
     """The scenarios of a claim, None if they cannot be had; and what there is to say of them."""
+    if instance.traced_law is not None and (wrong := traced_fault(instance.traced_law, instance, claim)):
+        return None, [undecided(_NAME, wrong)]
     origin = origin_digest(instance, claim)
     if claim.digest[:16] != origin:
         message = f"begins with {claim.digest[:16]}; S, seed and decimals as claimed give {origin}"
@@ -83,12 +86,16 @@ def claimed_sample(
 
 
 def counted(instance: Instance, sample: DrawnSample, plan: Plan) -> Count:
-    """Count the misses of a plan that trains at most K_max epochs and makes no forbidden switch."""
-    losses = final_losses(instance, sample, plan)
-    threshold = instance.target.maximum_loss + _ATOM
+    """Count the misses of a plan of at most K_max epochs whose loss is defined."""
+    law, thresholds = instance.traced_law, [instance.target.maximum_loss + _ATOM]
+    if law is None or not plan.epochs:
+        losses = final_losses(instance, sample, plan)
+    else:
+        losses = traced_final_losses(law, instance, sample, plan)
+        thresholds = traced_thresholds(law, instance.target.maximum_loss)
     return Count(
-        certain=int((losses.lower > threshold).sum()),
-        possible=int((losses.upper > threshold).sum()),
+        certain=int((losses.lower > max(thresholds)).sum()),
+        possible=int((losses.upper > min(thresholds)).sum()),
         allowed=allowed_misses(instance, sample.size),
     )
 
@@ -132,13 +139,24 @@ def _drawn(instance: Instance, claim: ScenarioClaim) -> tuple[DrawnSample | None
     if sample is None:
         message = f"more than {LARGEST_STREAM} numbers would have to be drawn again; {_REMEDY}"
         return None, [undecided(_NAME, message)]
+    drawn = passed(_NAME, f"{claim.size} drawn again with seed {claim.seed}")
+    if instance.traced_law is not None:
+        return sample, [drawn, _traced_digest_finding(instance, claim, sample)]
     repeated = (
         f"{claim.digest[:12]}: of scenarios drawn again the last digits may differ, so it is not compared"
     )
-    return sample, [
-        passed(_NAME, f"{claim.size} drawn again with seed {claim.seed}"),
-        Finding(f"{_NAME}.digest", True, repeated, None, Kind.REPEATED),
-    ]
+    return sample, [drawn, Finding(f"{_NAME}.digest", True, repeated, None, Kind.REPEATED)]
+
+
+def _traced_digest_finding(instance: Instance, claim: ScenarioClaim, sample: DrawnSample) -> Finding:
+    """Numbers of a generator are the same everywhere, to the last digit."""
+    found = origin_digest(instance, claim) + numbers_digest(
+        (sample.improvements.lower, sample.switch_losses.lower)
+    )
+    if found == claim.digest:
+        return passed(f"{_NAME}.digest", found[:12])
+    message = f"{claim.digest} is claimed, those drawn again have the digest {found}"
+    return failed(f"{_NAME}.digest", message, None)
 
 
 def _shape_fault(instance: Instance, claim: ScenarioClaim, draws: Draws) -> str:

@@ -8,10 +8,11 @@ stage that begins after s epochs, obeys
 
     l(k) = a + b ln s + rho l(k-1) + e,      the term with s absent where s = 0,
 
-with the coefficients of a row: for t = 1 of a later stage, that of what was trained before and after; of a
-first stage, that of (model, cluster, t); else of (model, cluster, t) after this predecessor, if any age has
-such a row, and after all others if not. The residual of an observed epoch is what the row of its own place
-leaves of its loss.
+of the loss or, if the law's scale says so, of its logarithm in the place of l; all that follows is on this
+scale, while recorded losses are losses. The coefficients are those of a row: for t = 1 of a later stage, that
+of what was trained before and after; of a first stage, that of (model, cluster, t); else of
+(model, cluster, t) after this predecessor, if any age has such a row, and after all others if not. The
+residual of an observed epoch is what the row of its own place leaves of its loss.
 
 *Per run.* If at least 19 runs begin with the whole schedule, l(K) is what one of them had after K epochs, all
 equally likely, and so is the loss of a run unlike all seen, where it is given. Otherwise every stage draws a
@@ -30,7 +31,13 @@ What plans as such deviate by is one more draw, unless 19 runs went through the 
 
 *Support.* The loss is not defined where a row is missing, a stage ends above the convex hull of the pairs
 (epochs before it, greatest length) that were seen or begins outside them, fewer than 6 donors are left, or
-the mean loss leaves the losses that a row was fitted to.
+the mean loss leaves the losses that a row was fitted to. Seen are the stages after this predecessor where the
+law has rows for it alone, else those after any.
+
+*Scenarios.* In scenarios every increment is the quantile at one number of their stream. Per run, that of a
+stage belongs to its first epoch and model, and that of whole runs to the first of all; independent, that of
+an epoch to the epoch and its model, and that of l(0) to epoch 1 and the pair of the first model with itself.
+What plans deviate by belongs to epoch 2 and the pair of the last model with itself.
 
 None of this is shared with `depl.models.memory`: the loss is followed forwards here, epoch by epoch, and
 neither suffix weights nor products of them occur.
@@ -64,8 +71,15 @@ _EDGE = 1e-9
 _NOTHING = 1e-60
 
 
+class Number(NamedTuple):
+    """One number per scenario: of a model at an epoch, or of a pair of models (before, after)."""
+
+    epoch: int
+    models: tuple[str, ...]
+
+
 class TracedLoss(NamedTuple):
-    """The final loss of a schedule.
+    """The final loss of a schedule, on the scale of the law.
 
     Attributes
     ----------
@@ -77,12 +91,15 @@ class TracedLoss(NamedTuple):
         The first epoch found for which the law has no support, and why; nothing else is then known.
     support : str
         What lends the residuals, in words.
+    numbers : tuple of Number
+        For every increment the number of a scenario at which its quantile is taken.
     """
 
     certain: Fraction
     increments: tuple[Increment, ...]
     outside: tuple[int, str] | None
     support: str
+    numbers: tuple[Number, ...] = ()
 
 
 class _Stage(NamedTuple):
@@ -157,18 +174,20 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     whole = [run for run in seen.runs if _begins_with(run, stages)]
     together = len(whole) >= _WHOLE_RUNS
     if law.residuals == "per_run" and together:
-        return _of_whole_runs(law, whole, len(schedule))
+        return _of_whole_runs(seen, whole, schedule)
     found = _per_stage(seen, stages) if law.residuals == "per_run" else _per_epoch(seen, stages)
     if law.deviations and not together:
-        found = found._replace(increments=(*found.increments, _draw(1.0, np.array(law.deviations))))
+        increments = *found.increments, _draw(1.0, np.array(law.deviations))
+        last = schedule[-1][0]
+        found = found._replace(increments=increments, numbers=(*found.numbers, Number(2, (last, last))))
     return found
 
 
-def _of_whole_runs(law: TracedLaw, runs: Sequence[_Run], epochs: int) -> TracedLoss:
-    losses = [float(run.losses[epochs]) for run in runs]
-    losses += [] if law.unseen_loss is None else [law.unseen_loss]
-    drawn = Increment(Fraction(1), Empirical(values=tuple(losses)))
-    return TracedLoss(Fraction(0), (drawn,), None, f"{len(runs)} runs went through the whole plan")
+def _of_whole_runs(seen: "_Seen", runs: Sequence[_Run], schedule: Sequence[Pair]) -> TracedLoss:
+    losses = np.append([run.losses[len(schedule)] for run in runs], seen.beside)
+    number = Number(1, (schedule[0][0],))
+    support = f"{len(runs)} runs went through the whole plan"
+    return TracedLoss(Fraction(0), (_draw(1.0, losses),), None, support, (number,))
 
 
 def _per_stage(seen: "_Seen", stages: Sequence[_Stage]) -> TracedLoss:
@@ -186,22 +205,25 @@ def _per_stage(seen: "_Seen", stages: Sequence[_Stage]) -> TracedLoss:
             lent = [row.retention * gains for gains in lent]
             lent[-1] = lent[-1] + residuals[:, age - 1]
     increments = tuple(_draw(1.0, gains) for gains in lent)
-    return TracedLoss(decimal(certain), increments, None, f"at least {fewest} runs lend every stage")
+    numbers = tuple(Number(stage.start + 1, (stage.pair[0],)) for stage in stages)
+    return TracedLoss(decimal(certain), increments, None, f"at least {fewest} runs lend every stage", numbers)
 
 
 def _per_epoch(seen: "_Seen", stages: Sequence[_Stage]) -> TracedLoss:
     """One residual per epoch: what is left of each at the end is its weight."""
     weights, drawn = [1.0], [seen.first_losses(stages[0].pair)]
-    certain = 0.0
+    first = stages[0].pair[0]
+    certain, numbers = 0.0, [Number(1, (first, first))]
     for stage in stages:
         for age in range(1, stage.length + 1):
             row = seen.known(stage, age)
             certain = row.mean_after(stage.switch, certain)
             weights = [*(row.retention * weight for weight in weights), 1.0]
             drawn.append(row.residuals)
+            numbers.append(Number(stage.start + age, (stage.pair[0],)))
     increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
-    fewest = min(len(values) for values in drawn)
-    return TracedLoss(decimal(certain), increments, None, f"at least {fewest} residuals for every epoch")
+    support = f"at least {min(len(values) for values in drawn)} residuals for every epoch"
+    return TracedLoss(decimal(certain), increments, None, support, tuple(numbers))
 
 
 def _draw(weight: float, values: FloatArray) -> Increment:
@@ -233,27 +255,33 @@ def _outside(seen: "_Seen", stages: Sequence[_Stage]) -> tuple[int, str] | None:
 
 
 def _strays(seen: "_Seen", stages: Sequence[_Stage]) -> tuple[int, str] | None:
-    """Where the mean loss leaves the losses before the epochs of a pool."""
+    """Where the mean loss leaves the losses before the epochs of a pool, but for rounding."""
     loss = math.fsum(seen.first_losses(stages[0].pair)) / len(seen.first_losses(stages[0].pair))
     for stage in stages:
         for age in range(1, stage.length + 1):
             row = seen.known(stage, age)
             slack = _EDGE * max(abs(row.least), abs(row.greatest))
             if not row.least - slack <= loss <= row.greatest + slack:
-                message = f"a mean loss of {loss:.6g} where {row.least:.6g} to {row.greatest:.6g} were seen"
+                mean = f"a mean {seen.told} of {loss:.6g}"
+                message = f"{mean} where {row.least:.6g} to {row.greatest:.6g} were seen"
                 return stage.start + age, message
             loss = row.mean_after(stage.switch, loss)
     return None
 
 
 class _Seen:
-    """The runs and rows of a law, arranged for look-up; all else is worked out when it is first asked for."""
+    """The runs and rows of a law, arranged for look-up; all else is worked out when it is first asked for.
+
+    Losses are on the scale of the law, ``told`` in words; ``beside`` holds that of a run unlike all seen.
+    """
 
     def __init__(self, law: TracedLaw) -> None:
+        self.told = "loss" if law.scale == "loss" else "logarithm of the loss"
+        self.beside = _scaled(law, [] if law.unseen_loss is None else [law.unseen_loss])
         self.runs = tuple(
             _Run(
                 _stages([((part.model, part.cluster), part.epochs) for part in run.stages]),
-                np.array(run.losses),
+                _scaled(law, run.losses),
             )
             for run in law.runs
         )
@@ -287,11 +315,15 @@ class _Seen:
         return found
 
     def longest(self, stage: _Stage) -> Fraction | None:
-        """Upper boundary, at the start of the stage, of the convex hull of (start, length) of those seen."""
+        """Upper boundary, at the start of the stage, of the convex hull of (start, length) of those seen.
+
+        If there are rows for this predecessor alone, only stages after it are seen.
+        """
         lengths: dict[int, int] = {}
+        alone = (stage.pair, stage.before) in self._own
         for run in self.runs:
             for seen in run.stages:
-                if seen.kind == stage.kind:
+                if seen.kind == stage.kind and (not alone or seen.before == stage.before):
                     lengths[seen.start] = max(lengths.get(seen.start, 0), seen.length)
         return _hull(sorted(lengths.items()), stage.start)
 
@@ -399,6 +431,12 @@ class _Seen:
 @functools.lru_cache(maxsize=4)
 def _seen(law: TracedLaw) -> _Seen:
     return _Seen(law)
+
+
+def _scaled(law: TracedLaw, losses: Sequence[float]) -> FloatArray:
+    """Losses or, if the law is one of them, their logarithms."""
+    found = np.array(losses, dtype=float)
+    return found if law.scale == "loss" else np.log(found)
 
 
 def _before(row: FittedStep | FittedJump) -> Pair | None:

@@ -19,7 +19,7 @@ METHODS = {
 }  # fmt: skip
 
 
-TRACED = {"law", "lent", "trained", "positions", "key", "coefficients"}
+TRACED = {"law", "lent", "trained", "positions", "key", "coefficients", "on_scale", "unseen", "previous"}
 """What `depl.models.memory` works out of the recorded fields of a traced law."""
 
 
@@ -60,9 +60,13 @@ def test_only_the_data_of_a_traced_law_validate_themselves_with_it():
 
 
 def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():
-    read = {node.attr for node in ast.walk(tree("verifier_traces")) if isinstance(node, ast.Attribute)}
-    assert {"runs", "stages", "losses", "steps", "jumps"} <= read
-    assert not read & TRACED
+    read = {
+        module: {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
+        for module in ("verifier_traces", "verifier_traced_sample")
+    }
+    assert {"runs", "stages", "losses", "steps", "jumps", "scale"} <= read["verifier_traces"]
+    assert {"deviations", "scale"} <= read["verifier_traced_sample"]
+    assert not set().union(*read.values()) & TRACED
 
 
 def test_every_module_of_the_verifier_is_reached():

@@ -1,5 +1,6 @@
 """Whole reports under a traced law: what the verifier confirms of a plan, refutes, and leaves open."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,11 +9,25 @@ import pytest
 from depl.models.evaluation import evaluate
 from depl.models.laws import Forbidden
 from depl.models.memory.document import TracedLaw
-from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch, ScenarioClaim
+from depl.models.memory.traced import EndLaw
+from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Cluster, Instance, Model, Switch
+from depl.models.risk.certify import certified_quantile
 from depl.models.verifier import Finding, Kind, Report, verify
 from depl.models.verifier_laws import Bracket
-from tests.verifier_traces_cases import CUT, FULL, UNSEEN, Schedule, changed, recorded_law, schedule, switched
+from tests.verifier_traces_cases import (
+    CUT,
+    FULL,
+    UNSEEN,
+    Schedule,
+    changed,
+    exponential,
+    paired,
+    recorded_law,
+    schedule,
+    step,
+    switched,
+)
 
 
 def planning(steady: Instance, law: TracedLaw, **target) -> Instance:
@@ -82,9 +97,9 @@ def claiming(instance: Instance, plan: Plan) -> Plan:
     return changed(plan, claims=Claims(cost=found.cost, violation=violation, quantile=quantile))
 
 
-@pytest.fixture(scope="module")
-def recorded() -> TracedLaw:
-    return recorded_law()
+@pytest.fixture(scope="module", params=["loss", "log"])
+def recorded(request) -> TracedLaw:
+    return recorded_law(request.param)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +111,9 @@ def test_what_the_evaluation_says_of_recorded_runs_is_confirmed(steady, recorded
     law = changed(recorded, residuals=residuals, deviations=(-0.01, 0.0, 0.01), unseen_loss=2.0)
     instance = recorded_instance(steady, law)
     instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
-    assert not verify(instance, claiming(instance, plan)).failures
+    report = verify(instance, claiming(instance, plan))
+    assert not report.failures
+    assert report.expected_loss == pytest.approx(evaluate(instance, plan).expected_loss, rel=1e-12)
 
 
 def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
@@ -112,6 +129,22 @@ def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
     for law in (changed(recorded, runs=tuple(worse)), changed(recorded, steps=tuple(rows))):
         report = verify(instance, claiming(instance.replace(traced_law=law), plan))
         assert "claim: quantile" in {finding.equation for finding in report.failures}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "claim"),
+    [
+        ("limit", lambda _, loss: loss, "claim: violation"),
+        ("limit", lambda _, loss: loss - 1, "claim: violation"),
+        ("quantile", lambda self, budget: certified_quantile(self.scaled, budget), "claim: quantile"),
+    ],
+)
+def test_an_evaluation_that_takes_logarithms_for_losses_is_refuted(steady, monkeypatch, name, wrong, claim):
+    instance = planning(steady, exponential(switched()), maximum_loss=math.exp(0.75), quantile_level=0.6)
+    assert not verify(instance, claiming(instance, planned(UNSEEN))).failures
+    monkeypatch.setattr(EndLaw, name, wrong)
+    failures = verify(instance, claiming(instance, planned(UNSEEN))).failures
+    assert [finding.equation for finding in failures] == [claim]
 
 
 def test_a_plan_outside_the_support_fails_whatever_it_claims(steady):
@@ -146,13 +179,43 @@ def test_claims_about_the_loss_are_compared_with_the_traced_law(steady):
         assert [finding.equation[:5] for finding in report.failures] == ["claim"]
 
 
-def test_scenarios_of_a_traced_law_are_left_undecided(steady):
-    claim = ScenarioClaim(size=10, seed=1, digest="0" * 64, misses=0, allowed=1)
-    instance = planning(steady, switched(), maximum_loss=6)
-    report = verify(instance, planned(UNSEEN, claims=Claims(scenarios=claim)))
-    for equation in ("claim: scenarios", "(3)"):
-        assert the(report, equation).kind is Kind.UNDECIDED
-    assert not report.ok
+def test_under_a_law_of_the_logarithm_targets_and_claims_are_losses(steady):
+    """ln l(4) = .7 + d / 4 + f / 2 exceeds .75 with probability 1/3, and what has no logarithm always."""
+    law = exponential(switched())
+    instance = planning(steady, law, maximum_loss=math.exp(0.75), quantile_level=0.6)
+    atom = math.exp(0.75)
+    right = Claims(violation=Bounds(lower=0.3333, upper=0.3334), quantile=Bounds(lower=atom, upper=atom))
+    report = verify(instance, planned(UNSEEN, claims=right))
+    assert report.ok
+    assert report.violation == Bracket(Fraction(1, 3), Fraction(1, 3))
+    waves = sum(math.exp(d / 4) for d in (-0.3, -0.2, -0.1, 0.1, 0.2, 0.3)) / 6
+    falls = (2 + math.exp(0.25) + math.exp(-0.25)) / 4
+    assert report.expected_loss == pytest.approx(math.exp(0.7) * waves * falls, rel=1e-12)
+    for low, high in ((atom * (1 + 4e-9), 3), (0, atom * (1 - 4e-9)), (-1, 0)):
+        wrong = Claims(quantile=Bounds(lower=low, upper=high))
+        failures = verify(instance, planned(UNSEEN, claims=wrong)).failures
+        assert [finding.equation for finding in failures] == ["claim: quantile"]
+    assert not verify(instance, planned(UNSEEN, claims=Claims(quantile=Bounds(lower=-1, upper=3)))).failures
+    for bound in (0.0, -1.0):
+        assert verify(instance.replace(maximum_loss=bound), planned(UNSEEN)).violation == Bracket(1, 1)
+
+
+def test_atoms_of_a_logarithm_are_met_within_a_billionth_of_it(steady):
+    """An l_max of e^.75 (1 - x): ln l = .75 is a tie where x is at most 1e-9."""
+    for away, share in ((5e-10, Fraction(1, 3)), (2e-9, Fraction(5, 12))):
+        bound = math.exp(0.75) * (1 - away)
+        instance = planning(steady, exponential(switched()), maximum_loss=bound, quantile_level=0.5)
+        assert verify(instance, planned(UNSEEN)).violation == Bracket(share, share)
+
+
+def test_an_expected_loss_too_large_for_a_number_is_infinite(steady):
+    law = changed(paired(6), steps=(step(1, 1400, 0.5), step(2, 1, 0.5)), scale="log")
+    law = changed(law, runs=tuple(changed(item, losses=(1.0, 1.0, 1.0)) for item in law.runs))
+    report = verify(planning(steady, law, maximum_loss=1), planned(schedule((FULL, 1))))
+    assert (report.expected_loss, report.violation) == (1, Bracket(0, 0))  # the residual undoes the row
+    lifted = changed(law, deviations=(1400.0,))
+    report = verify(planning(steady, lifted, maximum_loss=1), planned(schedule((FULL, 1))))
+    assert (report.expected_loss, report.violation) == (math.inf, Bracket(1, 1))
 
 
 def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support(steady):

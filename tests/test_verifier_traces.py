@@ -18,6 +18,7 @@ from tests.verifier_traces_cases import (
     UNSEEN,
     Schedule,
     changed,
+    exponential,
     jump,
     paired,
     recorded_law,
@@ -182,6 +183,34 @@ def test_the_right_predecessor_is_preferred_if_that_leaves_enough():
     assert donors_of_second_stage({1: 10, 3: 9}, others=10) == 10 + 9 + 10
 
 
+# ---- laws of the logarithm ----
+
+
+def test_a_law_of_the_logarithm_says_of_ln_l_what_another_says_of_l():
+    """Runs whose losses are exponentials, and the same rows: sums of the same parts, but for rounding."""
+    long, short = schedule((FULL, 2)), schedule((FULL, 1))
+    cases = [(switched(), UNSEEN), (paired(6), long), (changed(paired(20), unseen_loss=9.0), short)]
+    cases += [(changed(law, residuals="independent", deviations=(-0.1, 0.4)), plan) for law, plan in cases]
+    for law, plan in cases:
+        plain, logged = traced_loss(law, plan), traced_loss(exponential(law), plan)
+        assert float(logged.certain) == pytest.approx(float(plain.certain), abs=1e-12)
+        for one, other in zip(plain.increments, logged.increments, strict=True):
+            assert other.coefficient == one.coefficient
+            assert other.law.values == pytest.approx(one.law.values, abs=1e-12)
+        assert (logged.support, logged.numbers) == (plain.support, plain.numbers)
+
+
+def test_a_run_that_was_not_seen_has_a_logarithm_too():
+    law = exponential(changed(paired(19), unseen_loss=9.0))
+    assert exactly(traced_loss(law, schedule((FULL, 2))), 8.999) == Fraction(1, 20)
+    assert exactly(traced_loss(law, schedule((FULL, 2))), 9) == 0
+
+
+def test_deviations_are_of_the_logarithm():
+    law = exponential(changed(paired(6), deviations=(0.0, 7.0)))
+    assert exactly(traced_loss(law, schedule((FULL, 2))), 4.6) == Fraction(1, 2)
+
+
 # ---- outside the support ----
 
 
@@ -223,6 +252,29 @@ def test_a_stage_may_not_leave_the_convex_hull_of_starts_and_lengths():
     )
 
 
+def test_the_hull_is_that_of_a_predecessor_with_rows_of_its_own():
+    """From 2 on, cut went on for 1 epoch after full, for 3 after thin; from 1 on, for 3 after full."""
+    thin = ("thin", "edge")
+    parts = [[(FULL, 1), (CUT, 3)], [(FULL, 2), (CUT, 1)], [(thin, 2), (CUT, 3)]]
+    own = {"previous_model": "full", "previous_cluster": "edge"}
+    shared = TracedLaw(
+        runs=tuple(run(item, (4,) * (sum(length for _, length in item) + 1)) for item in parts * 10),
+        steps=(
+            *(changed(step(age, 2, 0.5), model=model) for age in (1, 2) for model in ("full", "thin")),
+            *(step(age, 2, 0.5, CUT) for age in (2, 3)),
+        ),
+        jumps=(jump(2, 0.5), jump(2, 0.5, previous_model="thin")),
+    )
+    alone = changed(shared, steps=(*shared.steps, *(step(age, 2, 0.5, CUT, **own) for age in (2, 3))))
+    plan = schedule((FULL, 2), (CUT, 2))
+    assert traced_loss(shared, plan).outside is None
+    number, reason = outside(alone, plan)
+    assert (number, reason) == (4, "no run trained 'cut' on 'far' beyond age 1 from a switch epoch like 2")
+    for law in (shared, alone):
+        assert traced_loss(law, schedule((thin, 1), (CUT, 3))).outside is None
+        assert traced_loss(law, schedule((FULL, 1), (CUT, 3))).outside is None
+
+
 def test_fewer_than_six_donors_are_too_few():
     assert outside(paired(5), schedule((FULL, 2)))[1] == (
         "5 runs can lend 'full' on 'edge' its residuals, at least 6 must"
@@ -237,6 +289,20 @@ def test_a_mean_loss_that_no_run_had_is_outside():
     assert (number, reason) == (3, "a mean loss of 10 where 1.425 to 3 were seen")
 
 
+def test_a_mean_loss_is_outside_only_beyond_a_billionth_of_what_was_seen():
+    """All runs have 4 after one epoch; the row says 4 (1 + x)."""
+    runs = (run([(FULL, 2)], (4, 4, 3)),) * 6
+    for away, inside in ((5e-10, True), (-5e-10, True), (2e-9, False), (-2e-9, False)):
+        law = TracedLaw(runs=runs, steps=(step(1, 2 + 4 * away, 0.5), step(2, 1, 0.5)))
+        assert (traced_loss(law, schedule((FULL, 2))).outside is None) == inside
+
+
+def test_a_mean_logarithm_that_no_run_had_is_outside():
+    rows = [changed(row, intercept=8.5) if row.first and row.age == 2 else row for row in switched().steps]
+    number, reason = outside(changed(exponential(switched()), steps=tuple(rows)), UNSEEN)
+    assert (number, reason) == (3, "a mean logarithm of the loss of 10 where 1.425 to 3 were seen")
+
+
 def test_runs_that_all_begin_with_one_loss_are_not_outside_by_rounding():
     """The mean of nine times .1 is not .1 in floating point, nor that of ten."""
     for count in range(6, 40):
@@ -247,9 +313,9 @@ def test_runs_that_all_begin_with_one_loss_are_not_outside_by_rounding():
 # ---- against the predictions, on recorded traces ----
 
 
-@pytest.fixture(scope="module")
-def recorded() -> TracedLaw:
-    return recorded_law()
+@pytest.fixture(scope="module", params=["loss", "log"])
+def recorded(request) -> TracedLaw:
+    return recorded_law(request.param)
 
 
 def drawn_schedules(law: TracedLaw, count: int) -> list[Schedule]:

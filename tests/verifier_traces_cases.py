@@ -9,6 +9,7 @@ import msgspec
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.affine import fit_affine
 from depl.models.memory.document import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw, traced_law
+from depl.models.memory.law import Scale
 
 FULL, CUT = ("full", "edge"), ("cut", "far")
 Schedule = tuple[tuple[str, str], ...]
@@ -79,7 +80,14 @@ def switched() -> TracedLaw:
 UNSEEN = schedule((FULL, 2), (CUT, 2))
 
 
+def exponential(law: TracedLaw) -> TracedLaw:
+    """A law that says of ln l what another says of l."""
+    runs = tuple(changed(item, losses=tuple(math.exp(loss) for loss in item.losses)) for item in law.runs)
+    unseen = None if law.unseen_loss is None else math.exp(law.unseen_loss)
+    return changed(law, runs=runs, unseen_loss=unseen, scale="log")
+
+
 @functools.cache
-def recorded_law() -> TracedLaw:
+def recorded_law(scale: Scale = "loss") -> TracedLaw:
     """Fitted to the recorded runs of the AlexNet-like family."""
-    return traced_law(fit_affine(recorded_traces("digits-alexnet")))
+    return traced_law(fit_affine(recorded_traces("digits-alexnet"), scale=scale))
