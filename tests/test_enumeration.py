@@ -13,14 +13,12 @@ from depl.models.enumeration import data_assignments, enumerate_plans
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import evaluate
 from depl.models.laws import Forbidden, Normal, Zero
-from depl.models.methods import Limits, register
+from depl.models.methods import Limits
 from depl.models.plan_classes import plan_classes
 from depl.models.problem import Cluster, Switch
 from depl.models.result import Solution, Termination
 from depl.models.solve import solve
 from tests.brute_force import cheapest_by_brute_force, every_plan
-
-register("enumerate", enumerate_plans)
 
 SMALL = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
 FAMILY = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (3, 6)}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.models.enumeration import enumerate_plans
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.estimated import Parameter, refitted, scaled
 from depl.models.estimation.regret import (
@@ -19,10 +18,7 @@ from depl.models.estimation.regret import (
     trial,
     true_optimum,
 )
-from depl.models.methods import register
 from depl.models.problem import Instance
-
-register("enumerate", enumerate_plans)
 
 
 @pytest.fixture

@@ -2,29 +2,22 @@
 
 import argparse
 import functools
-import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 
 from depl.benchmarks.machine import source_commit
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, positive_count, read_plan, require_writable, seed
+from depl.commands.options import add_json, inside, positive_count, read_plan, require_writable, seed
 from depl.commands.progress import Bar
 from depl.commands.table import fields
 from depl.instances.training.cifar import cifar10
 from depl.instances.training.families import CIFAR, FAMILIES, Family, cifar_family, family
-from depl.instances.training.recording import Recording, record
-from depl.instances.training.runs import Epoch, pruning_factor
+from depl.instances.training.recording import Recording, fresh_seed, record, schedule_of
 from depl.models.errors import InvalidInputError
-from depl.models.plan import Plan
 from depl.models.traces.table import Traces
 from depl.models.wording import counted, number
 
 HELP = "train small networks for real and record their losses as traces"
-
-_FRESH = 10**6
-"""Seeds from here on are for runs of plans; those below are the families' own."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -66,8 +59,9 @@ def run(options: argparse.Namespace) -> Answer:
     require_writable(options.out)
     chosen = _family(options)
     plan = None if options.plan is None else read_plan(options.plan)
-    schedule = None if plan is None else _schedule(plan, options.plan)
-    first = options.seed if options.seed is not None else _first_seed(plan)
+    with inside(options.plan or ""):
+        schedule = None if plan is None else schedule_of(plan)
+    first = options.seed if options.seed is not None else 0 if plan is None else fresh_seed(plan)
     seeds = range(first, first + options.runs)
     with Bar("training", len(seeds)) as bar:
         done = record(
@@ -92,25 +86,6 @@ def _family(options: argparse.Namespace) -> Family:
     if options.folder is None:
         raise InvalidInputError(f"{options.family} needs the folder of CIFAR-10", "--folder")
     return cifar_family(options.family, functools.partial(cifar10, options.folder, options.images))
-
-
-def _schedule(plan: Plan, path: str) -> Sequence[Epoch]:
-    """The pruning factor and the cluster of every epoch of a plan."""
-    epochs = []
-    for index, epoch in enumerate(plan.epochs):
-        try:
-            epochs.append(Epoch(pruning_factor(epoch.model), epoch.cluster))
-        except InvalidInputError as error:
-            raise InvalidInputError(error.message, f"{path}: $.epochs[{index}].model") from error
-    return tuple(epochs)
-
-
-def _first_seed(plan: Plan | None) -> int:
-    """Made of the plan, so that nobody can have seen the runs when the plan was chosen."""
-    if plan is None:
-        return 0
-    digest = hashlib.sha256(plan.to_json().encode()).digest()
-    return _FRESH * (1 + int.from_bytes(digest[:4], "big"))
 
 
 def _provenance(options: argparse.Namespace, first: int) -> dict[str, str]:

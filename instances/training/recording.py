@@ -14,14 +14,25 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.instances.training.families import Family
-from depl.instances.training.runs import DECIMALS, Epoch, Task, as_traces, model_name, train_run
+from depl.instances.training.runs import (
+    DECIMALS,
+    Epoch,
+    Task,
+    as_traces,
+    model_name,
+    pruning_factor,
+    train_run,
+)
 from depl.models.errors import InvalidInputError
+from depl.models.plan import Plan
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces, joined
 
 CHUNK = 10
 """Runs between two writings of the file."""
 _LIBRARIES = ("numpy", "numba", "scikit-learn")
+_FRESH = 10**6
+"""Seeds from here on are for runs of plans; those below are the families' own."""
 _FIXED = ("family", "data", "setup", "schedule", "versions")
 
 
@@ -99,6 +110,32 @@ def record(
             _write(path, held)
         return Recording(held, trained, len(kept), True)
     return Recording(held, trained, len(kept), False)
+
+
+def schedule_of(plan: Plan) -> tuple[Epoch, ...]:
+    """The pruning factor and the cluster of every epoch of a plan.
+
+    Raises
+    ------
+    InvalidInputError
+        If a model is not named after a pruning factor.
+    """
+    epochs = []
+    for index, epoch in enumerate(plan.epochs):
+        try:
+            epochs.append(Epoch(pruning_factor(epoch.model), epoch.cluster))
+        except InvalidInputError as error:
+            raise InvalidInputError(error.message, f"$.epochs[{index}].model") from error
+    return tuple(epochs)
+
+
+def fresh_seed(plan: Plan) -> int:
+    """The first of the seeds that a plan is trained with afterwards.
+
+    Made of the plan, so that nobody can have seen the runs when the plan was chosen.
+    """
+    digest = hashlib.sha256(plan.to_json().encode()).digest()
+    return _FRESH * (1 + int.from_bytes(digest[:4], "big"))
 
 
 def described(family: Family, task: Task, schedule: Sequence[Epoch] | None = None) -> dict[str, str]:
