@@ -13,12 +13,8 @@ import numpy as np
 
 from depl.benchmarks.registry import Case, Goal
 from depl.instances.generator import random_instances
-from depl.models.enumeration import enumerate_plans
-from depl.models.methods import register
 from depl.models.result import Result, Solution, Termination
 from depl.models.solve import VerificationError, solve
-
-register("enumerate", enumerate_plans)
 
 _INSTANCES = 200
 

@@ -19,11 +19,7 @@ from depl.benchmarks.registry import Case, Goal
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.estimated import Parameter, perturbed, refitted, scaled
 from depl.models.estimation.regret import RegretRow, Trial, regret_row, runs_needed, trial, true_optimum
-from depl.models.law_search.exact import exact
-from depl.models.methods import register
 from depl.models.problem import Instance
-
-register("exact", exact)
 
 _INSTANCES, _REPEATS = 5, 6
 _SIZES = (0.05, 0.1, 0.2, 0.5)

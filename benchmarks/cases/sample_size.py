@@ -11,12 +11,8 @@ import numpy as np
 
 from depl.benchmarks.registry import Case, Goal
 from depl.instances.generator import random_instances
-from depl.models.methods import Meaning, register
 from depl.models.problem import Instance
 from depl.models.scenarios.study import StudyRow, sample_size_study
-from depl.models.search.scenario_search import scenario_search
-
-register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS)
 
 _SIZES = (25, 50, 100, 200, 400, 800)
 _INSTANCES = 20
