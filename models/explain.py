@@ -19,7 +19,9 @@ from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate
 from depl.models.laws import Zero
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import positions
-from depl.models.memory.prediction import first_losses, lent, mean_after, runs_through
+from depl.models.memory.lending import first_losses, lent
+from depl.models.memory.prediction import runs_through
+from depl.models.memory.support import mean_after
 from depl.models.memory.traced import end_law, together
 from depl.models.plan import Plan
 from depl.models.problem import Instance

@@ -11,7 +11,7 @@ from depl.models.errors import NotCoveredError
 from depl.models.memory import candidates as candidates_module
 from depl.models.memory.candidates import Candidates, all_candidates, mean_losses
 from depl.models.memory.law import following
-from depl.models.memory.prediction import outside_support
+from depl.models.memory.support import outside_support
 from depl.models.problem import Cluster, Instance
 from tests.memory_cases import (
     CUT,

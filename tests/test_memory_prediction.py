@@ -1,4 +1,4 @@
-"""Final losses under the affine law: by recursion, by the runs themselves, and where the law refuses."""
+"""Final losses under the affine law: by recursion, and by the runs themselves."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -8,22 +8,17 @@ import numpy as np
 import pytest
 
 from depl.instances.training.recorded import recorded_traces
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
 from depl.models.memory import prediction
 from depl.models.memory.law import AffineLaw, maturity, positions
-from depl.models.memory.prediction import (
-    Known,
-    final_atoms,
-    final_loss,
-    order_statistic,
-    outside_support,
-    suffix_weights,
-)
+from depl.models.memory.lending import suffix_weights
+from depl.models.memory.prediction import final_atoms, final_loss, order_statistic
+from depl.models.memory.support import Known
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.oracles import sample_final_loss
 from depl.models.traces.table import Schedule
-from tests.test_estimation_affine import CUT, EPOCHS, FULL, STARTS, drawn, schedule
+from tests.test_estimation_affine import EPOCHS, FULL, STARTS, drawn, schedule
 
 
 @pytest.fixture(scope="module")
@@ -36,18 +31,6 @@ def recursion(law: AffineLaw, plan: Schedule, loss: float, residuals: list[float
         step = law.step(item)
         loss = step.intercept + step.start_slope * maturity(item.start) + step.retention * loss + residual
     return loss
-
-
-def test_suffix_weights_are_those_of_the_recursion() -> None:
-    rng = np.random.default_rng(1)
-    retentions, terms, first = rng.uniform(size=7), rng.normal(size=7), 2.5
-    loss = first
-    for retention, term in zip(retentions, terms, strict=True):
-        loss = retention * loss + term
-    weights = suffix_weights(retentions)
-    assert weights[-1] == 1
-    assert weights @ np.r_[first, terms] == pytest.approx(loss, abs=1e-12)
-    assert suffix_weights([]).tolist() == [1.0]
 
 
 def test_runs_of_a_plan_give_back_their_own_final_losses(law: AffineLaw) -> None:
@@ -101,17 +84,6 @@ def test_an_unseen_plan_combines_every_first_stage_with_every_second(monkeypatch
     assert all(fewer.quantile(level) >= found.quantile(level) for level in np.linspace(0.05, 0.95, 19))
 
 
-def test_no_schedule_lends_more_runs_to_another_than_the_median_schedule() -> None:
-    """Stages of four epochs after the switch: 60 runs switched at 2, 15 at 3 and none later lend them."""
-    traces = drawn(60, 0.1, np.random.default_rng(5))
-    keep = [index for index in range(180) if index < 60 or index < 75 or index >= 165]
-    law = fit_affine(traces.select(keep))
-    found = final_atoms(law, schedule(4))  # ages to 4: starts 2 and 3; the median of 60 and 15 is 37.5
-    assert not found.together
-    assert found.donors == 15  # of the first stage: start 5 alone has four epochs of it
-    assert found.values.size == 15 * (38 + 15)
-
-
 def test_independent_residuals_have_the_moments_of_the_recursion(law: AffineLaw) -> None:
     plan = schedule(4)
     steps = [law.step(item) for item in positions(plan)]
@@ -159,38 +131,6 @@ def test_a_factor_of_the_run_widens_only_the_law_that_keeps_runs_together() -> N
     spread = final_atoms(law, schedule(3)).values.std()
     assert spread == pytest.approx(moved.matrix()[:, -1].std())
     assert final_loss(law, schedule(3)).variance() < 0.5 * spread**2
-
-
-@pytest.mark.parametrize(
-    ("plan", "reason"),
-    [
-        ((CUT,) * 3, "too few runs were at 'cut' on 'far', epoch 1 since epoch 0"),
-        ((FULL,) * 6, "too few runs"),
-        (schedule(1, epochs=6), "switch epochs outside"),
-        ((FULL,) * 3 + (CUT,) * 6, "ages beyond 5 outside"),
-        ((FULL,) * 4 + (CUT,) * 5, "ages beyond 4 outside"),
-        ((FULL,) * 2 + (("full", "far"),) * 2, "too few runs were at 'full' on 'far' after 'full'"),
-    ],
-)
-def test_outside_the_support_both_predictions_refuse(law: AffineLaw, plan: Schedule, reason: str) -> None:
-    assert reason in outside_support(law, plan)[0]
-    for predict in (final_loss, final_atoms):
-        with pytest.raises(NotCoveredError, match="outside the support of the traces"):
-            predict(law, plan)
-
-
-def test_inside_the_hull_of_ages_and_switch_epochs_plans_that_were_never_run_are_covered(
-    law: AffineLaw,
-) -> None:
-    # starts 2, 3 and 5 with ages up to 6, 5 and 3: at start 4 the hull ends at age 4
-    assert outside_support(law, schedule(4)) == ()
-    assert outside_support(law, schedule(4, epochs=7)) == ()
-
-
-def test_a_loss_that_no_run_had_is_outside_the_support(law: AffineLaw) -> None:
-    assert outside_support(law, schedule(3), Known(4, 0.5)) == ()
-    (reason,) = outside_support(law, schedule(3), Known(4, 50.0))
-    assert reason.startswith("a loss of 50 where 0.")
 
 
 def test_order_statistics_of_given_numbers() -> None:

@@ -16,7 +16,8 @@ from depl.models.memory import prediction
 from depl.models.memory import traced as traced_module
 from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
 from depl.models.memory.law import Position
-from depl.models.memory.prediction import lent, outside_support
+from depl.models.memory.lending import lent
+from depl.models.memory.support import outside_support
 from depl.models.memory.traced import (
     EndLaw,
     end_law,

@@ -19,7 +19,8 @@ from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
 from depl.models.laws import FloatArray
 from depl.models.memory.law import Position, Scale, on_scale, positions
-from depl.models.memory.prediction import mixture_of, outside_support
+from depl.models.memory.prediction import mixture_of
+from depl.models.memory.support import outside_support
 from depl.models.traces.table import Schedule, Traces
 
 FOLDS = 10

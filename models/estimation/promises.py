@@ -42,7 +42,8 @@ from depl.models.estimation.combinations import fit_traces, schedule_label
 from depl.models.estimation.curve import Curve
 from depl.models.laws import Empirical, FloatArray
 from depl.models.memory.law import AffineLaw, Scale, on_scale, positions
-from depl.models.memory.prediction import Known, final_atoms, final_loss, order_statistic
+from depl.models.memory.prediction import final_atoms, final_loss, order_statistic
+from depl.models.memory.support import Known
 from depl.models.risk.oracles import sample_final_loss
 from depl.models.traces.table import Schedule, Traces
 

@@ -18,7 +18,8 @@ from depl.models.epochs import Load, load
 from depl.models.errors import NotCoveredError
 from depl.models.laws import FloatArray
 from depl.models.memory.law import AffineLaw, Position, Trained, following
-from depl.models.memory.prediction import epoch_outside, first_losses, mean_after, strays
+from depl.models.memory.lending import first_losses
+from depl.models.memory.support import epoch_outside, mean_after, strays
 from depl.models.problem import Instance
 from depl.models.traces.table import Schedule
 

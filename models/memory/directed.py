@@ -19,7 +19,7 @@ from scipy import fft
 from depl.models.laws import FloatArray
 from depl.models.memory.candidates import Candidates
 from depl.models.memory.law import AffineLaw, AffineStep, Position
-from depl.models.memory.prediction import first_losses
+from depl.models.memory.lending import first_losses
 from depl.models.risk.discrete import ATOM_TOLERANCE
 
 POINTS = 2048

@@ -1,4 +1,4 @@
-r"""The final loss of a schedule under the affine law of traces, and where the law must not be asked.
+r"""The final loss of a schedule under the affine law of traces.
 
 With retentions r_k, suffix weights w_k = r_{k+1} ... r_K and residuals e_k,
 
@@ -15,31 +15,25 @@ that what a run does better throughout stays with it. Runs that went through the
 stages together if there are at least `LEAST_TOGETHER`; the atoms of l(K) are then the final losses of these
 runs themselves, and the quantile is the order statistic of rank ceil((n + 1) omega), which holds for a next
 run with probability omega at least, whatever the law (exchangeability). Otherwise the donors of different
-stages are combined each with each. Donors of a stage trained it for long enough; those with the same
-predecessor are preferred if there are at least `LEAST_DONORS`. A plan that was never run resembles another
-*plan*, not another run: no schedule lends more runs than the median schedule among the donors (or than it
-takes to have `LEAST_DONORS` in all), the first in the order of the traces, lest the deviations of one plan
-stand for those of all. Where there would be more than `MOST_ATOMS` atoms, groups of neighbours are replaced
-by their greatest, which can only raise a quantile.
+stages (`depl.models.memory.lending`) are combined each with each. Where there would be more than `MOST_ATOMS`
+atoms, groups of neighbours are replaced by their greatest, which can only raise a quantile.
 
-*Guard.* Outside the support are a model on a cluster that was not trained after that predecessor; an age and
-switch epoch outside the convex hull of those seen with the model; and a mean loss that leaves the range of
-the losses that a step was fitted to. Both evaluations refuse there.
+Both evaluations refuse a schedule outside the support of the traces (`depl.models.memory.support`).
 """
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
 
 import numpy as np
 
 from depl.models.epochs import FinalLoss, LossStep, Term, compose
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.errors import InvalidInputError
 from depl.models.laws import Empirical, FloatArray
-from depl.models.memory.law import AffineLaw, Position, RunRecord, Trained, maturity, positions, told
+from depl.models.memory.law import AffineLaw, Position, RunRecord, maturity, positions
+from depl.models.memory.lending import first_losses, lent, suffix_weights
+from depl.models.memory.support import Known, epochs_ahead, require_support, stages_ahead
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
 from depl.models.structure import Checked
 from depl.models.traces.table import Schedule
@@ -47,21 +41,7 @@ from depl.models.traces.table import Schedule
 LEAST_TOGETHER = 19
 """Fewest runs of the whole schedule that make up its law alone: just enough for the level .95."""
 
-LEAST_DONORS = 20
-"""Fewest donors with the right predecessor, below which all predecessors do."""
-
-FEWEST_DONORS = 6
-"""With fewer donors than this a stage is outside the support."""
-
 MOST_ATOMS = 100_000
-
-
-@dataclass(frozen=True)
-class Known:
-    """The state of a run under way: the loss after so many epochs."""
-
-    epoch: int
-    loss: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,60 +109,6 @@ def order_statistic(values: FloatArray, level: float, *, next_run: bool = True) 
     return float(values[rank - 1]) if rank <= len(values) else math.inf
 
 
-def suffix_weights(retentions: Sequence[float]) -> FloatArray:
-    """w_0, ..., w_K: the products of the retentions after epoch k; shape (K + 1,), w_K = 1."""
-    return np.append(np.cumprod(np.asarray(retentions, dtype=float)[::-1])[::-1], 1.0)
-
-
-def outside_support(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> tuple[str, ...]:
-    """Why the law must not be asked for a schedule; empty if it may.
-
-    Parameters
-    ----------
-    known : Known, optional
-        The loss so far; only later epochs are then looked at, and the loss itself.
-
-    Raises
-    ------
-    InvalidInputError
-        If the schedule is empty or ``known`` is no epoch before its last.
-    """
-    ahead, _ = _ahead(schedule, known)
-    for part in _parts(ahead):
-        if (reason := stage_outside(law, part[-1], part[0].age)) is not None:
-            return (reason,)
-    return _strays(law, ahead, known)
-
-
-def stage_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
-    """Why a stage that goes on to ``last`` is outside the support; None if it is not.
-
-    Parameters
-    ----------
-    last : Position
-        Of its last epoch.
-    first_age : int
-        Of the first epoch that is looked at.
-    """
-    for age in range(first_age, last.age):
-        if law.find(last._replace(age=age)) is None:
-            return f"too few runs were {told(last._replace(age=age))}"
-    return epoch_outside(law, last, first_age)
-
-
-def epoch_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
-    """The same for a stage that was inside the support one epoch earlier."""
-    if law.find(last) is None:
-        return f"too few runs were {told(last)}"
-    reach = _greatest_age(law, last)
-    if reach is None or last.age > reach + 1e-9:
-        why = "switch epochs" if reach is None else f"ages beyond {reach:.0f}"
-        return f"{told(last)}: {why} outside those that were run"
-    if len(lent(law, last, first_age).donors) < FEWEST_DONORS:
-        return f"fewer than {FEWEST_DONORS} runs were {told(last)}"
-    return None
-
-
 def final_loss(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> FinalLoss:
     """The final loss with residuals independent of each other.
 
@@ -193,8 +119,8 @@ def final_loss(law: AffineLaw, schedule: Schedule, known: Known | None = None) -
     InvalidInputError
         As `outside_support`.
     """
-    _require_support(law, schedule, known)
-    ahead, loss = _ahead(schedule, known)
+    require_support(law, schedule, known)
+    ahead, loss = epochs_ahead(schedule, known)
     steps = [independent_step(law, item) for item in ahead]
     return compose(loss, steps)
 
@@ -264,51 +190,6 @@ def mixed_loss(
     return FinalLoss(found.constant, terms)
 
 
-def first_losses(law: AffineLaw, trained: Trained) -> FloatArray:
-    """Losses before training of the runs that begin with this, l(0) [loss]."""
-    return lent(law, Position(trained, None, 1, 0)).first_losses
-
-
-@dataclass(frozen=True, eq=False)
-class Lent:
-    """What some epochs of one stage, up to age t, do to the loss l before them, by what runs lend.
-
-    Afterwards it is retained * l + intercept + slope * ln s, plus the gain of a donor.
-
-    Attributes
-    ----------
-    donors : tuple of RunRecord
-    residuals : float array (n, t)
-        [loss]
-    gains : float array (n,)
-        Weighted sums of them [loss].
-    first_losses : float array (n,)
-        l(0) of the donors [loss].
-    retained : float
-        Product of the retentions.
-    intercept, slope : float
-        Weighted sums of those of the steps; NaN where a step is missing.
-    """
-
-    donors: tuple[RunRecord, ...]
-    residuals: FloatArray
-    gains: FloatArray
-    first_losses: FloatArray
-    retained: float
-    intercept: float
-    slope: float
-
-
-def lent(law: AffineLaw, last: Position, first_age: int = 1) -> Lent:
-    """What donors lend to the epochs of a stage from ``first_age`` to that of ``last``; worked out once."""
-    key = (last.trained, last.previous, first_age, last.age)
-    if key not in law.lent:
-        law.lent[key] = _lent(law, last, first_age)
-    found = law.lent[key]
-    assert isinstance(found, Lent)  # noqa: S101 - the cache holds nothing else
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Mixed:
     """The final loss as a constant and independent parts, all atoms of a part equally likely.
@@ -348,17 +229,6 @@ def mixture_of(law: AffineLaw, ends: Sequence[Position], unseen_loss: float | No
     return Mixed(0.0, (np.array(own),), len(found), together=True)
 
 
-def _mixed(law: AffineLaw, schedule: Schedule, known: Known | None) -> Mixed:
-    _require_support(law, schedule, known)
-    ahead, loss = _ahead(schedule, known)
-    whole = runs_through(law, schedule)
-    if len(whole) >= LEAST_TOGETHER:
-        return _whole(law, ahead, loss, whole, known)
-    parts = _parts(ahead)
-    ends, first_age = [part[-1] for part in parts], ahead[0].age
-    return staged(law, ends, first_age, None if known is None else known.loss)
-
-
 def staged(law: AffineLaw, ends: Sequence[Position], first_age: int = 1, loss: float | None = None) -> Mixed:
     """Stages lent by different runs, given by their last positions; the support is the caller's business.
 
@@ -382,6 +252,25 @@ def staged(law: AffineLaw, ends: Sequence[Position], first_age: int = 1, loss: f
     return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
 
 
+def runs_through(law: AffineLaw, schedule: Schedule) -> tuple[RunRecord, ...]:
+    """The runs whose first epochs are those of the schedule."""
+    if not schedule:
+        return law.records
+    ends = tuple((part[-1].trained, part[-1].age) for part in stages_ahead(positions(schedule)))
+    return tuple(law.records[index] for index in law.beginnings.get(ends, ()))
+
+
+def _mixed(law: AffineLaw, schedule: Schedule, known: Known | None) -> Mixed:
+    require_support(law, schedule, known)
+    ahead, loss = epochs_ahead(schedule, known)
+    whole = runs_through(law, schedule)
+    if len(whole) >= LEAST_TOGETHER:
+        return _whole(law, ahead, loss, whole, known)
+    parts = stages_ahead(ahead)
+    ends, first_age = [part[-1] for part in parts], ahead[0].age
+    return staged(law, ends, first_age, None if known is None else known.loss)
+
+
 def _sayable(values: FloatArray) -> FloatArray:
     """Numbers too small for a document are 0: a stage long past leaves products of all retentions since."""
     return np.where(np.abs(values) * Checked.largest_number < 1, 0.0, values)
@@ -397,135 +286,6 @@ def _whole(
     if known is not None:
         own = own - weights[0] * np.array([run.losses[first] for run in runs])
     return Mixed(float(weights[0]) * loss, (own,), len(runs), together=True)
-
-
-def runs_through(law: AffineLaw, schedule: Schedule) -> tuple[RunRecord, ...]:
-    """The runs whose first epochs are those of the schedule."""
-    if not schedule:
-        return law.records
-    ends = tuple((part[-1].trained, part[-1].age) for part in _parts(positions(schedule)))
-    return tuple(law.records[index] for index in law.beginnings.get(ends, ()))
-
-
-def _ahead(schedule: Schedule, known: Known | None) -> tuple[list[Position], float]:
-    """The epochs to come, and the loss before them if it is known, else 0."""
-    places = list(positions(schedule))
-    if not places:
-        raise InvalidInputError("a schedule has at least one epoch", ".schedule")
-    if known is None:
-        return places, 0.0
-    if not 0 <= known.epoch < len(places) or not math.isfinite(known.loss):
-        raise InvalidInputError(f"no finite loss before the last of {len(places)} epochs: {known}", ".known")
-    return places[known.epoch :], known.loss
-
-
-def _parts(ahead: Sequence[Position]) -> list[list[Position]]:
-    """The epochs to come, stage by stage."""
-    return [list(items) for _, items in groupby(ahead, key=lambda item: (item.trained, item.start))]
-
-
-def _require_support(law: AffineLaw, schedule: Schedule, known: Known | None) -> None:
-    reasons = outside_support(law, schedule, known)
-    if reasons:
-        raise NotCoveredError(f"outside the support of the traces: {reasons[0]}")
-
-
-def _greatest_age(law: AffineLaw, last: Position) -> float | None:
-    """Greatest age at this switch epoch in the convex hull of the pairs of both seen; None outside.
-
-    A model that has a law of its own after its predecessor has a hull of its own, too.
-    """
-    own = last.previous if (last.trained, last.previous) in law.with_own else None
-    ends = law.longest.get((last.trained, last.previous is None, own), {})
-    if not ends or not min(ends) <= last.start <= max(ends):
-        return None
-    below = [(start, age) for start, age in ends.items() if start <= last.start]
-    above = [(start, age) for start, age in ends.items() if start >= last.start]
-    return max(_between(one, other, last.start) for one in below for other in above)
-
-
-def _between(one: tuple[int, int], other: tuple[int, int], start: int) -> float:
-    if one[0] == other[0]:
-        return float(max(one[1], other[1]))
-    return one[1] + (other[1] - one[1]) * (start - one[0]) / (other[0] - one[0])
-
-
-def _strays(law: AffineLaw, ahead: Sequence[Position], known: Known | None) -> tuple[str, ...]:
-    """Whether the mean loss leaves the range that a step was fitted to."""
-    loss = float(first_losses(law, ahead[0].trained).mean()) if known is None else known.loss
-    for item in ahead:
-        if (reason := strays(law, item, loss)) is not None:
-            return (reason,)
-        loss = mean_after(law, item, loss)
-    return ()
-
-
-def strays(law: AffineLaw, place: Position, loss: float) -> str | None:
-    """Why the law of an epoch must not be asked from a mean loss before it; None if it may."""
-    lower, upper = law.step(place).losses
-    room = 1e-9 * max(abs(lower), abs(upper))  # a mean of equal numbers may be rounded off them
-    if lower - room <= loss <= upper + room:
-        return None
-    seen = f"{lower:.4g} to {upper:.4g}"
-    return f"a loss of {loss:.4g} where {seen} were seen before the epoch {told(place)}"
-
-
-def mean_after(law: AffineLaw, place: Position, loss: float) -> float:
-    """The mean loss after an epoch, from that before it."""
-    step = law.step(place)
-    return step.shift(place.start) + step.retention * loss
-
-
-def _lent(law: AffineLaw, last: Position, first_age: int) -> Lent:
-    donors, rows = _donors(law, last, first_age)
-    steps = [law.find(last._replace(age=age)) for age in range(first_age, last.age + 1)]
-    known = [step for step in steps if step is not None]
-    weights = suffix_weights([step.retention for step in known])
-    complete = len(known) == len(steps)
-    residuals = np.array(rows).reshape(len(rows), len(steps))
-    return Lent(
-        donors=donors,
-        residuals=residuals,
-        gains=residuals @ weights[1:] if donors and complete else np.zeros(0),
-        first_losses=np.array([run.losses[0] for run in donors]),
-        retained=float(weights[0]),
-        intercept=float(weights[1:] @ [step.intercept for step in known]) if complete else math.nan,
-        slope=float(weights[1:] @ [step.start_slope for step in known]) if complete else math.nan,
-    )
-
-
-def _donors(law: AffineLaw, last: Position, first_age: int) -> tuple[tuple[RunRecord, ...], list[FloatArray]]:
-    """The runs whose residuals can stand for those of a stage, and these residuals."""
-    able: dict[int, slice] = {}
-    for index, start, length in law.by_stage.get((last.trained, last.previous is None), ()):
-        here = slice(start + first_age - 1, start + last.age)
-        if length >= last.age and index not in able and np.isfinite(law.records[index].residuals[here]).all():
-            able[index] = here
-    same = _balanced(law, [row for row in able if _previous(law, row, able[row]) == last.previous])
-    chosen = same if len(same) >= LEAST_DONORS else _balanced(law, list(able))
-    donors = tuple(law.records[index] for index in chosen)
-    return donors, [law.records[index].residuals[able[index]] for index in chosen]
-
-
-def _previous(law: AffineLaw, index: int, here: slice) -> Trained | None:
-    place: Position = law.records[index].positions[here.start]
-    return place.previous
-
-
-def _balanced(law: AffineLaw, donors: Sequence[int]) -> list[int]:
-    """Of every schedule at most as many runs as the median schedule has, or as it takes for enough."""
-    counts = Counter(law.records[index].trained for index in donors)
-    if not counts:
-        return []
-    most = max(math.ceil(np.median(list(counts.values()))), math.ceil(LEAST_DONORS / len(counts)))
-    taken: Counter[Schedule] = Counter()
-    chosen = []
-    for index in donors:
-        schedule = law.records[index].trained
-        taken[schedule] += 1
-        if taken[schedule] <= most:
-            chosen.append(index)
-    return chosen
 
 
 def _fewer(values: FloatArray) -> FloatArray:

@@ -19,7 +19,8 @@ from depl.models.errors import NotCoveredError
 from depl.models.laws import FloatArray
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import Position, positions
-from depl.models.memory.prediction import first_losses, mixture_of
+from depl.models.memory.lending import first_losses
+from depl.models.memory.prediction import mixture_of
 from depl.models.memory.traced import require_supported, together
 from depl.models.traces.table import Schedule
 

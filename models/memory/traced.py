@@ -1,6 +1,6 @@
 """What the traced law of an instance says of a schedule: its final loss, and when the target is met.
 
-A schedule that no run resembles is refused (`depl.models.memory.prediction.outside_support`).
+A schedule that no run resembles is refused (`depl.models.memory.support.outside_support`).
 """
 
 import math
@@ -17,14 +17,9 @@ from depl.models.laws import Empirical, FloatArray
 from depl.models.memory import prediction
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import AffineLaw, Scale, positions
-from depl.models.memory.prediction import (
-    LEAST_TOGETHER,
-    independent_step,
-    lent,
-    mixed_loss,
-    outside_support,
-    runs_through,
-)
+from depl.models.memory.lending import lent
+from depl.models.memory.prediction import LEAST_TOGETHER, independent_step, mixed_loss, runs_through
+from depl.models.memory.support import outside_support
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.risk.interval import Interval

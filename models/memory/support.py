@@ -1,0 +1,154 @@
+"""Where an affine law must not be asked: what the traces do not support.
+
+Outside the support are a model on a cluster that was not trained after that predecessor; an age and switch
+epoch outside the convex hull of those seen with the model; a stage to which fewer than `FEWEST_DONORS` runs
+lend residuals; and a mean loss that leaves the range of the losses that a step was fitted to.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.memory.law import AffineLaw, Position, positions, told
+from depl.models.memory.lending import first_losses, lent
+from depl.models.traces.table import Schedule
+
+FEWEST_DONORS = 6
+"""With fewer donors than this a stage is outside the support."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The state of a run under way: the loss after so many epochs."""
+
+    epoch: int
+    loss: float
+
+
+def outside_support(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> tuple[str, ...]:
+    """Why the law must not be asked for a schedule; empty if it may.
+
+    Parameters
+    ----------
+    known : Known, optional
+        The loss so far; only later epochs are then looked at, and the loss itself.
+
+    Raises
+    ------
+    InvalidInputError
+        If the schedule is empty or ``known`` is no epoch before its last.
+    """
+    ahead, _ = epochs_ahead(schedule, known)
+    for part in stages_ahead(ahead):
+        if (reason := stage_outside(law, part[-1], part[0].age)) is not None:
+            return (reason,)
+    return _strays(law, ahead, known)
+
+
+def require_support(law: AffineLaw, schedule: Schedule, known: Known | None) -> None:
+    """Refuse what `outside_support` finds.
+
+    Raises
+    ------
+    NotCoveredError
+        With the first reason.
+    InvalidInputError
+        As `outside_support`.
+    """
+    reasons = outside_support(law, schedule, known)
+    if reasons:
+        raise NotCoveredError(f"outside the support of the traces: {reasons[0]}")
+
+
+def stage_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
+    """Why a stage that goes on to ``last`` is outside the support; None if it is not.
+
+    Parameters
+    ----------
+    last : Position
+        Of its last epoch.
+    first_age : int
+        Of the first epoch that is looked at.
+    """
+    for age in range(first_age, last.age):
+        if law.find(last._replace(age=age)) is None:
+            return f"too few runs were {told(last._replace(age=age))}"
+    return epoch_outside(law, last, first_age)
+
+
+def epoch_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
+    """The same for a stage that was inside the support one epoch earlier."""
+    if law.find(last) is None:
+        return f"too few runs were {told(last)}"
+    reach = _greatest_age(law, last)
+    if reach is None or last.age > reach + 1e-9:
+        why = "switch epochs" if reach is None else f"ages beyond {reach:.0f}"
+        return f"{told(last)}: {why} outside those that were run"
+    if len(lent(law, last, first_age).donors) < FEWEST_DONORS:
+        return f"fewer than {FEWEST_DONORS} runs were {told(last)}"
+    return None
+
+
+def strays(law: AffineLaw, place: Position, loss: float) -> str | None:
+    """Why the law of an epoch must not be asked from a mean loss before it; None if it may."""
+    lower, upper = law.step(place).losses
+    room = 1e-9 * max(abs(lower), abs(upper))  # a mean of equal numbers may be rounded off them
+    if lower - room <= loss <= upper + room:
+        return None
+    seen = f"{lower:.4g} to {upper:.4g}"
+    return f"a loss of {loss:.4g} where {seen} were seen before the epoch {told(place)}"
+
+
+def mean_after(law: AffineLaw, place: Position, loss: float) -> float:
+    """The mean loss after an epoch, from that before it."""
+    step = law.step(place)
+    return step.shift(place.start) + step.retention * loss
+
+
+def epochs_ahead(schedule: Schedule, known: Known | None) -> tuple[list[Position], float]:
+    """The epochs to come, and the loss before them if it is known, else 0."""
+    places = list(positions(schedule))
+    if not places:
+        raise InvalidInputError("a schedule has at least one epoch", ".schedule")
+    if known is None:
+        return places, 0.0
+    if not 0 <= known.epoch < len(places) or not math.isfinite(known.loss):
+        raise InvalidInputError(f"no finite loss before the last of {len(places)} epochs: {known}", ".known")
+    return places[known.epoch :], known.loss
+
+
+def stages_ahead(ahead: Sequence[Position]) -> list[list[Position]]:
+    """The epochs to come, stage by stage."""
+    return [list(items) for _, items in groupby(ahead, key=lambda item: (item.trained, item.start))]
+
+
+def _greatest_age(law: AffineLaw, last: Position) -> float | None:
+    """Greatest age at this switch epoch in the convex hull of the pairs of both seen; None outside.
+
+    A model that has a law of its own after its predecessor has a hull of its own, too.
+    """
+    own = last.previous if (last.trained, last.previous) in law.with_own else None
+    ends = law.longest.get((last.trained, last.previous is None, own), {})
+    if not ends or not min(ends) <= last.start <= max(ends):
+        return None
+    below = [(start, age) for start, age in ends.items() if start <= last.start]
+    above = [(start, age) for start, age in ends.items() if start >= last.start]
+    return max(_between(one, other, last.start) for one in below for other in above)
+
+
+def _between(one: tuple[int, int], other: tuple[int, int], start: int) -> float:
+    if one[0] == other[0]:
+        return float(max(one[1], other[1]))
+    return one[1] + (other[1] - one[1]) * (start - one[0]) / (other[0] - one[0])
+
+
+def _strays(law: AffineLaw, ahead: Sequence[Position], known: Known | None) -> tuple[str, ...]:
+    """Whether the mean loss leaves the range that a step was fitted to."""
+    loss = float(first_losses(law, ahead[0].trained).mean()) if known is None else known.loss
+    for item in ahead:
+        if (reason := strays(law, item, loss)) is not None:
+            return (reason,)
+        loss = mean_after(law, item, loss)
+    return ()
