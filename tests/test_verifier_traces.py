@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from depl.models.memory.document import RecordedRun, TracedLaw
-from depl.models.memory.prediction import outside_support
+from depl.models.memory.support import outside_support
 from depl.models.memory.traced import traced_final_loss
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.verifier_distribution import tail_probability
