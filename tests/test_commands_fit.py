@@ -107,11 +107,11 @@ def test_plans_never_run_get_the_margin_of_plans_held_out(ask) -> None:
         options = ("--template", "digits-alexnet", "--out", "mine.json", *words)
         return ask("fit", "digits-alexnet", *options)[1], load("mine.json").traced_law.deviations
 
-    text, (careful,) = deviations()
-    assert f"end {100 * np.expm1(careful):.1f} % higher" in text
-    assert 0.2 < careful < 0.5
-    _, (bold,) = deviations("--care", "0.8")
-    assert 0 < bold < careful
+    text, careful = deviations()
+    assert f"higher, at worst {100 * np.expm1(max(careful)):.0f} %" in text
+    assert 0.2 < np.median(careful) < 0.5
+    _, bold = deviations("--care", "0.8")
+    assert 0 < np.median(bold) < np.median(careful)
     assert deviations("--care", "0")[1] == ()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
-from depl.models.estimation.deviations import careful_deviation, plan_deviations
+from depl.models.estimation.deviations import Deviations, careful_deviations, plan_deviations
 from depl.models.traces.table import Traces
 from tests.test_estimation_affine import drawn
 
@@ -20,8 +20,9 @@ def test_plans_without_noise_deviate_by_the_chance_of_their_first_losses_alone()
     """Losses follow one affine law: what is left is that twenty l(0) have not the mean of twenty others."""
     traces = drawn(20, 0.0, np.random.default_rng(0), STARTS)
     found = plan_deviations(traces, np.random.default_rng(1), folds=4)
-    assert found.size >= 2
-    assert np.abs(found).max() < 0.05
+    assert found.plans.size >= 2
+    assert np.abs(found.plans).max() < 0.05
+    assert found.runs.size == 20 * found.plans.size
 
 
 def test_what_a_plan_has_of_its_own_is_seen() -> None:
@@ -29,7 +30,7 @@ def test_what_a_plan_has_of_its_own_is_seen() -> None:
     traces = drawn(20, 0.0, np.random.default_rng(2), STARTS)
     own = np.repeat([start == 3 for start in STARTS for _ in range(20)], 9) & (traces.epoch == 8)
     found = plan_deviations(with_losses(traces, traces.loss + 0.2 * own), np.random.default_rng(1), folds=4)
-    assert found[-1] == pytest.approx(0.2, abs=0.05)
+    assert found.plans[-1] == pytest.approx(0.2, abs=0.05)
 
 
 def test_on_the_scale_of_logarithms_deviations_are_ratios() -> None:
@@ -38,25 +39,50 @@ def test_on_the_scale_of_logarithms_deviations_are_ratios() -> None:
     once, double = (
         plan_deviations(each, np.random.default_rng(1), scale="log", folds=4) for each in (traces, twice)
     )
-    assert double == pytest.approx(once, abs=1e-9)
+    assert double.plans == pytest.approx(once.plans, abs=1e-9)
+    assert double.runs == pytest.approx(once.runs, abs=1e-9)
 
 
-def test_the_careful_deviation_is_an_order_statistic() -> None:
-    values = np.arange(-5.0, 15.0)
-    assert careful_deviation(values, 0.95) == 13.0  # the 19th of 20
-    assert careful_deviation(values, 0.5) == 4.0
-    assert careful_deviation(values, 0.1) == 0.0  # never in favour of a plan
-    for deviations, care in ((values[:19], 0.95), (values, 0.0), (values, 1.0)):
+def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
+    """Two runs of a plan, d apart, are d / 2 from their mean and d / sqrt 2 from the truth on average."""
+    traces = drawn(20, 0.3, np.random.default_rng(5), STARTS)
+    found = plan_deviations(traces, np.random.default_rng(1), folds=4)
+    final = traces.matrix()[:, -1].reshape(len(STARTS), 20)
+    at_the_end = np.sqrt(np.mean(final.var(axis=1, ddof=1)))
+    assert found.runs.std() == pytest.approx(at_the_end, rel=0.3)
+
+
+def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans() -> None:
+    plans, runs = np.arange(-5.0, 15.0), np.array([-0.5, 0.0, 0.25])
+    assert careful_deviations(Deviations(plans, runs), 0.95) == (12.5, 13.0, 13.25)  # the 19th of 20
+    assert careful_deviations(Deviations(plans, runs), 0.1) == (-0.5, 0.0, 0.25)  # never in favour of a plan
+    assert careful_deviations(Deviations(plans, runs[:0]), 0.5) == (4.0,)
+    for deviations, care in ((plans[:19], 0.95), (plans, 0.0), (plans, 1.0)):
         with pytest.raises(InvalidInputError):
-            careful_deviation(deviations, care)
+            careful_deviations(Deviations(deviations, runs), care)
 
 
-def test_real_plans_deviate_by_a_sixth_or_so_to_either_side() -> None:
+def test_many_runs_become_the_greatest_of_their_neighbours() -> None:
+    runs = np.arange(100.0)
+    found = careful_deviations(Deviations(np.zeros(20), runs))
+    assert len(found) == 33  # groups of three from the top, the lowest of four
+    assert (found[-1], found[-2], found[0]) == (99.0, 96.0, 3.0)
+    for level in np.linspace(0.01, 0.99, 30):
+        assert np.quantile(found, level, method="inverted_cdf") >= np.quantile(
+            runs, level, method="inverted_cdf"
+        )
+
+
+def test_real_plans_deviate_by_a_sixth_or_so_and_runs_by_more() -> None:
     found = plan_deviations(recorded_traces("digits-alexnet"), np.random.default_rng(0), scale="log")
-    assert found.size > 150
-    assert abs(found.mean()) < 0.03
-    assert 0.1 < found.std() < 0.25
-    assert 0.2 < careful_deviation(found) < 0.4
+    assert found.plans.size > 150
+    assert abs(found.plans.mean()) < 0.03
+    assert 0.1 < found.plans.std() < 0.25
+    assert 0.15 < found.runs.std() < 0.4
+    careful = careful_deviations(found)
+    assert len(careful) <= 40
+    assert 0.2 < np.median(careful) < 0.45
+    assert max(careful) > 0.7  # spikes
 
 
 def test_a_single_plan_cannot_be_held_out() -> None:

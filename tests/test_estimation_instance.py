@@ -11,7 +11,7 @@ from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.combinations import Combination, fit_traces
-from depl.models.estimation.deviations import careful_deviation, plan_deviations
+from depl.models.estimation.deviations import careful_deviations, plan_deviations
 from depl.models.estimation.fit import fit_switch
 from depl.models.estimation.held_out import held_out, runs_behind
 from depl.models.estimation.instance import (
@@ -145,7 +145,7 @@ def test_many_plans_tell_the_margin_of_plans_never_run() -> None:
     traces = recorded_traces("digits-mobilenet")
     found = fit_instance(traces, load_setup("digits-mobilenet"), care=0.9)
     deviations = plan_deviations(traces, np.random.default_rng(0), scale="log")
-    assert found.traced_law.deviations == pytest.approx([careful_deviation(deviations, 0.9)], rel=1e-6)
+    assert found.traced_law.deviations == pytest.approx(careful_deviations(deviations, 0.9), rel=1e-6)
     assert "$.traced_law.deviations" in {row.path for row in found.provenance}
 
 

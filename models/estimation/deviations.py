@@ -1,17 +1,20 @@
 """By how much plans that were never run end off the law that others suggest for them.
 
 A law fitted to traces is right about a plan up to what that plan has of its own. `plan_deviations` holds
-plans out of the fit, a tenth of them at a time, and compares the mean of their runs with that of the law. A
-solver looks for cheap plans among thousands and so prefers those that the law flatters: what holds for a plan
-drawn at random does not for the plan chosen. `careful_deviation` is therefore the high quantile of the
-deviations, meant as a single atom of `depl.models.memory.document.TracedLaw.deviations`: it moves up what the
-law promises for plans that too few runs went through, and leaves those alone that were run often enough to
-speak for themselves.
+plans out of the fit, a tenth of them at a time, and compares their runs with the law: the mean of the runs of
+a plan with that of the law, and every run with the mean of its plan. Two things then go wrong with a plan
+that a solver has *chosen*, though they do not with one drawn at random: among thousands of plans it prefers
+those that the law flatters, and those to whose stages runs are lent that happen to have had no spike.
+
+`careful_deviations` answers both, as `depl.models.memory.document.TracedLaw.deviations`. All of them are
+moved up by the high quantile of what plans deviate by; around it they are spread as runs are around the mean
+of their plan, all plans together. (What the lent runs spread by is counted besides: this errs on the careful
+side.) Plans that were run often enough to speak for themselves are left alone.
 """
 
 import math
-from collections.abc import Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +36,24 @@ CARE = 0.95
 LEAST_PLANS = 20
 """Fewest plans whose deviations have a high quantile."""
 
+MOST_ATOMS = 40
+"""Most deviations in an instance; neighbours become the greatest of them."""
+
+
+class Deviations(NamedTuple):
+    """What was seen of plans held out, both ascending, on the scale of the law.
+
+    Attributes
+    ----------
+    plans : float array (d,)
+        Mean of the runs of a plan less the mean of the law.
+    runs : float array (r,)
+        Runs less the mean of their plan, as if that were known: n runs count sqrt(n / (n - 1)) times.
+    """
+
+    plans: FloatArray
+    runs: FloatArray
+
 
 def plan_deviations(
     traces: Traces,
@@ -40,8 +61,8 @@ def plan_deviations(
     metric: str = "loss",
     scale: Scale = "loss",
     folds: int = FOLDS,
-) -> FloatArray:
-    """Mean of the runs of a plan less the mean of a law that was fitted to other plans.
+) -> Deviations:
+    """How plans, and runs of plans, ended off a law that was fitted to other plans.
 
     Parameters
     ----------
@@ -56,9 +77,9 @@ def plan_deviations(
 
     Returns
     -------
-    float array (d,)
-        One for every plan and age of `AGES` that it reaches, and its end, ascending; those that lie outside
-        the support of the other plans are left out. The chance of the runs of the plan itself is in them.
+    Deviations
+        For every plan at the ages of `AGES` that it reaches, and at its end; what lies outside the support of
+        the other plans is left out. The chance of the runs of a plan is in its own deviation, too.
 
     Raises
     ------
@@ -70,6 +91,7 @@ def plan_deviations(
         raise InvalidInputError(f"needs two folds and two plans to hold one out, not {folds} of {len(plans)}")
     order, table = rng.permutation(len(plans)), traces.matrix(metric)
     found: list[float] = []
+    within: list[FloatArray] = []
     for fold in range(min(folds, len(plans))):
         held = [plans[index] for index in order[fold::folds]]
         away = np.isin(np.arange(len(traces.runs)), np.concatenate([runs for _, runs in held]))
@@ -82,34 +104,45 @@ def plan_deviations(
                 expected = mixed.constant + math.fsum(float(part.mean()) for part in mixed.parts)
                 seen = on_scale(table[runs, len(beginning)], scale)
                 found.append(float(seen.mean()) - expected)
-    return np.sort(np.array(found))
+                if len(seen) > 1:
+                    within.append((seen - seen.mean()) * math.sqrt(len(seen) / (len(seen) - 1)))
+    return Deviations(np.sort(found), np.sort(np.concatenate(within)) if within else np.zeros(0))
 
 
-def careful_deviation(deviations: Sequence[float] | FloatArray, care: float = CARE) -> float:
-    """The least deviation that ``care`` of the plans do not exceed, at least 0.
+def careful_deviations(deviations: Deviations, care: float = CARE) -> tuple[float, ...]:
+    """The margin for plans never run: what runs deviate by, around what ``care`` of the plans do not exceed.
 
     Parameters
     ----------
-    deviations : float array (d,)
+    deviations : Deviations
         As `plan_deviations` gives them.
     care : float
         In (0, 1).
 
+    Returns
+    -------
+    tuple of float
+        At most `MOST_ATOMS`, ascending, on the scale of the law.
+
     Raises
     ------
     InvalidInputError
-        If the care is out of range, or there are fewer than `LEAST_PLANS` deviations.
+        If the care is out of range, or there are fewer than `LEAST_PLANS` deviations of plans.
     """
     if not 0 < care < 1:
         raise InvalidInputError(f"must lie between 0 and 1, not at {care}", ".care")
-    if len(deviations) < LEAST_PLANS:
+    if len(deviations.plans) < LEAST_PLANS:
         raise InvalidInputError(
-            f"only {len(deviations)} deviations of plans that were held out could be seen, {LEAST_PLANS} are "
-            "needed; record more plans, or ask for none",
+            f"only {len(deviations.plans)} deviations of plans that were held out could be seen, "
+            f"{LEAST_PLANS} are needed; record more plans, or ask for none",
             ".care",
         )
-    ordered = np.sort(np.asarray(deviations, dtype=float))
-    return max(0.0, float(ordered[math.ceil(care * ordered.size) - 1]))
+    plans = deviations.plans
+    margin = max(0.0, float(plans[math.ceil(care * plans.size) - 1]))
+    runs = deviations.runs if deviations.runs.size else np.zeros(1)
+    size = math.ceil(runs.size / MOST_ATOMS)
+    greatest = runs[::-1][: runs.size // size * size : size][::-1]  # of every group; the lowest takes the rest
+    return tuple(float(value) for value in margin + greatest)
 
 
 def _beginnings(plan: Schedule) -> list[Schedule]:

@@ -26,7 +26,7 @@ import numpy as np
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import FEWEST, fit_affine
 from depl.models.estimation.combinations import Combination, TracesFit, fit_traces
-from depl.models.estimation.deviations import CARE, LEAST_PLANS, careful_deviation, plan_deviations
+from depl.models.estimation.deviations import CARE, LEAST_PLANS, careful_deviations, plan_deviations
 from depl.models.estimation.fit import ImprovementFit, SwitchFit
 from depl.models.estimation.held_out import fitted_from
 from depl.models.estimation.observations import observe
@@ -309,9 +309,9 @@ def _margin(traces: Traces, metric: str, scale: Scale, care: float | None) -> tu
         return ()
     # the folds are part of the method: the same traces give the same margin
     found = plan_deviations(traces, np.random.default_rng(0), metric, scale)
-    if len(found) < LEAST_PLANS:
+    if len(found.plans) < LEAST_PLANS:
         return ()
-    return (significant(careful_deviation(found, care), CLOSED_FORM_DIGITS),)
+    return tuple(significant(value, CLOSED_FORM_DIGITS) for value in careful_deviations(found, care))
 
 
 def _runs(traces: Traces, metric: str) -> list[FloatArray]:
