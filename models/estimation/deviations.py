@@ -141,7 +141,8 @@ def careful_deviations(deviations: Deviations, care: float = CARE) -> tuple[floa
     margin = max(0.0, float(plans[math.ceil(care * plans.size) - 1]))
     runs = deviations.runs if deviations.runs.size else np.zeros(1)
     size = math.ceil(runs.size / MOST_ATOMS)
-    greatest = runs[::-1][: runs.size // size * size : size][::-1]  # of every group; the lowest takes the rest
+    # of every group; the lowest group takes what is left over
+    greatest = runs[::-1][: runs.size // size * size : size][::-1]
     return tuple(float(value) for value in margin + greatest)
 
 
