@@ -13,6 +13,7 @@ Hence the first S scenarios of a larger sample with the same seed are the smalle
 
 import hashlib
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -208,8 +209,11 @@ def scenario_losses(instance: Instance, scenarios: Scenarios, plan: Plan) -> Flo
 
 
 def count_misses(instance: Instance, losses: FloatArray) -> int:
-    """How many of the losses are above l_max by more than the atom tolerance."""
-    return int((losses > instance.target.maximum_loss + ATOM_TOLERANCE).sum())
+    """How many of the losses are above l_max by more than the atom tolerance, on the scale of the law."""
+    maximum, traced = instance.target.maximum_loss, instance.traced_law
+    if traced is not None and traced.scale == "log":
+        maximum, losses = traced.on_scale(maximum), np.log(np.maximum(losses, sys.float_info.min))
+    return int((losses > maximum + ATOM_TOLERANCE).sum())
 
 
 def epoch_gains(
