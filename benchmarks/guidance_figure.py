@@ -130,7 +130,9 @@ def as_table(guided: Sequence[Sequence[Guidance]]) -> str:
     for item in (item for found in guided for item in found):
         for mix in item.mixes:
             cost = "" if mix.cost is None else f"{mix.cost:.6g}"
-            stages = [(place, *_told(stage)) for place, stage in enumerate(mix.stages, 1)]
+            stages: list[tuple[int | str, str, str, int]] = [
+                (place, *_told(stage)) for place, stage in enumerate(mix.stages, 1)
+            ]
             for row in stages or [("", "", "", 0)]:
                 writer.writerow((item.instance, item.reading, f"{mix.level:g}", cost, *row))
     return written.getvalue()

@@ -67,7 +67,8 @@ def pruning_mix(
                 width=_WIDTHS[min(clusters.index(stage.cluster), 1)],
                 edgecolor="white",
                 linewidth=0.5,
-                **_style(models, stage.model),
+                facecolor=_colour(models, stage.model),
+                hatch=_hatch(models, stage.model),
             )
             below += stage.epochs
         told = "no plan" if mix.cost is None else f"{mix.cost:.0f}"
@@ -85,9 +86,15 @@ def pruning_mix(
 
 def legend_entries(models: Sequence[str]) -> list[Patch]:
     """What a legend shows for these models."""
-    return [Patch(label=model, edgecolor="white", **_style(models, model)) for model in models]
+    return [
+        Patch(label=model, edgecolor="white", facecolor=_colour(models, model), hatch=_hatch(models, model))
+        for model in models
+    ]
 
 
-def _style(models: Sequence[str], model: str) -> dict[str, str]:
-    index = models.index(model)
-    return {"facecolor": nth(MODEL_COLOURS, index), "hatch": nth(HATCHES, index)}
+def _colour(models: Sequence[str], model: str) -> str:
+    return nth(MODEL_COLOURS, models.index(model))
+
+
+def _hatch(models: Sequence[str], model: str) -> str:
+    return nth(HATCHES, models.index(model))
