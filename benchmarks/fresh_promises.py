@@ -62,7 +62,7 @@ class Kept:
 
     @property
     def p_value(self) -> float:
-        """One-sided, exact: how likely so few or fewer were kept, were the promise true."""
+        """How likely so few or fewer were kept, were the promise true (one-sided and exact)."""
         return refuting_p_value(self.runs - self.kept, self.runs, self.level)
 
     def told(self) -> dict[str, object]:
@@ -92,7 +92,7 @@ class Pilot:
 
     Attributes
     ----------
-    rounds : tuple of Certificate
+    rounds : tuple of `depl.models.estimation.certificate.Certificate`
         One per plan that was tried, from runs that nobody had seen.
     kept : Kept or None
         Of the plan that was certified, on further runs.

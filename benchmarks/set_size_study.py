@@ -45,15 +45,15 @@ HEADLINE = Kind(Score.LABEL, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class Judges:
-    """Fresh runs of several plans.
+    """Fresh runs of p plans, s seeds of each.
 
     Attributes
     ----------
     seeds : int
     classes, calibration : int
         Of the held-out examples: how many classes, and how many examples calibrate.
-    loss : float array (plans, seeds, epochs + 1)
-    sizes, coverage : mapping of Kind to float array (plans, seeds, epochs + 1)
+    loss : float array (p, s, K + 1)
+    sizes, coverage : mapping of Kind to float array (p, s, K + 1)
         Mean size of the sets and their coverage; NaN before the earliest epoch to stop after.
     """
 
