@@ -50,8 +50,8 @@ class DensityOracle:
     ----------
     terms : sequence of Term
         Gains are ``-coefficient * X``; with a heavy right tail the coefficient has to be negative.
-    counts : array, shape (plans, terms)
-        Whole numbers; every plan has at least one smooth term.
+    counts : array, shape (n, t)
+        Of n plans and t terms: whole numbers; every plan has at least one smooth term.
     rate : float
         The tilt [1 / loss], positive; the more of the answer's digits are kept, the nearer
         the tilted mean of a plan lies to the gain asked for.
