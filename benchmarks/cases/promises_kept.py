@@ -3,8 +3,9 @@
 Each main family is fitted (`depl.models.estimation.instance.fit_instance`, shipped setup), planned, and the
 plan trained with seeds made of the plan. Rows:
 
-*never run*: only the 300 runs of the design are known, four per plan, so that no plan has runs enough to
-speak for itself: what plans deviate by is a margin. *all runs*: the 300 runs of the three fixed plans are
+*never run*: only the 300 runs of the design are known, four per plan. No plan that is chosen was trained as
+such before, though the beginning of many runs may be all of it (``runs_before`` counts them: from 19 on they
+speak for it, with fewer it needs the margin). *all runs*: the 300 runs of the three fixed plans are
 known, too, and plans that begin like them need no margin. *flattered*: never run, and without the margin.
 
 Beside every plan stands what the paper's independent law says of it. The promise .99 goes through pilots:
