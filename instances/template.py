@@ -177,6 +177,9 @@ _TEMPLATE = """\
     "maximum_time": 10
   },
 
+  // One more field, traced_law, is a law of the loss with memory that takes the place of improvements and
+  // switches. Nobody writes it by hand: 'depl fit' makes it from traces of training.
+
   // Where the values come from (optional): paper, assumed, derived or measured. A path covers all below
   // it, and the longest path that covers a value counts.
   "provenance": [
