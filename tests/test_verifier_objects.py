@@ -8,10 +8,9 @@ import pytest
 
 from depl.instances.library import load as load_instance
 from depl.models import allocation, enumeration, epochs, evaluation, plan_classes
-from depl.models.enumeration import enumerate_plans
 from depl.models.epochs import LossStep, Term
 from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
-from depl.models.methods import register
+from depl.models.memory import traced
 from depl.models.problem import (
     Cluster,
     ConstantImprovement,
@@ -27,8 +26,6 @@ from depl.models.problem import (
 from depl.models.risk import certify, contour, transforms
 from depl.models.risk.interval import Interval
 from depl.models.solve import VerificationError, solve
-
-register("enumerate", enumerate_plans)
 
 
 def everything() -> Instance:
@@ -150,7 +147,7 @@ ALTERATIONS = {
     "switch loss forgotten, eq. (1)": altered_step(without_switch),
     "switch loss with the wrong sign": altered_step(switch_that_helps),
     "probability too small": [
-        (evaluation, "certified_violation", lambda *a: generous(certify.certified_violation(*a))),
+        (traced, "certified_violation", lambda *a: generous(certify.certified_violation(*a))),
     ],
     "contour shifted": [
         (certify, "violation", lambda c, labels, g, size: contour.violation(c, labels, g - 1e-3, size)),
@@ -164,7 +161,7 @@ ALTERATIONS = {
     ],
     "quantile too small": [
         (
-            evaluation,
+            traced,
             "certified_quantile",
             lambda *a: Interval(
                 certify.certified_quantile(*a).lower - 0.01, certify.certified_quantile(*a).upper - 0.01, ""
