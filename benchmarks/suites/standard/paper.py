@@ -1,0 +1,25 @@
+"""The paper's instances, as printed and with a deadline, by every method (Figs. 5 to 9)."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from depl.benchmarks.suites.suite import Configuration, Draw, Label, Suite
+from depl.instances.library import describe, load
+
+_METHODS = ("exact", "enumerate", "depl", "depl-paper", "expected-cost", "expected-greedy")
+
+
+def _draws() -> Iterator[Draw]:
+    for entry in describe():
+        if entry.name.startswith("paper-"):
+            for target in entry.targets:
+                labels: dict[str, Label] = {"family": entry.name, "target": float(target)}
+                yield Draw(f"{entry.name}-{target}", labels, partial(load, entry.name, target))
+
+
+SUITE = Suite(
+    name="paper",
+    summary="The paper's AlexNet and MobileNet instances at all their targets, by every method.",
+    draws=lambda: tuple(_draws()),
+    configurations=tuple(Configuration(method, time_limit=60.0) for method in _METHODS),
+)

@@ -1,0 +1,116 @@
+"""What is kept of one attempt of a sweep: a task, how it ended, and on what it ran.
+
+Attempts are stored one by one (`depl.benchmarks.sweep.store`), written in compact form, and read by all
+tables, figures and reports; nothing else is.
+"""
+
+from typing import Any
+
+import msgspec
+
+from depl.benchmarks.machine import Commit, Machine
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One instance, one configuration, one seed; what a worker receives and what resuming looks for.
+
+    Attributes
+    ----------
+    suite, version : str, int
+        Of `depl.benchmarks.suites.suite.Suite`.
+    instance : str
+        Name of the draw.
+    configuration : str
+        Label of the configuration.
+    seed : int
+    """
+
+    suite: str
+    version: int
+    instance: str
+    configuration: str
+    seed: int = 0
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task and what came of it.
+
+    Attributes
+    ----------
+    task : Task
+    labels : dict
+        Of the draw.
+    method : str
+    meaning : str
+        ``law`` or ``scenarios``: under what bounds and optima are proved (`depl.models.methods.Meaning`).
+    settings : dict
+        ``time_limit`` [s], ``gap``, ``scenarios`` and ``options`` of the configuration.
+    instance_hash : str
+        Fingerprint of the instance that was solved; empty if the worker never built it.
+    ending : str
+        A termination of `depl.models.result.Termination`, or ``refused`` (not covered by the method),
+        ``rejected`` (the verifier did not accept the method's plan), ``failed`` (an exception), ``hung``
+        (killed after its deadline) or ``crashed`` (the process of the solve died).
+    solution : str
+        Of `depl.models.result.Solution`.
+    cost, lower_bound : float or None
+        None without a plan, or without a finite bound [cost].
+    violation : tuple of float or None
+        Certified bounds of P(l(K) > l_max) under the law.
+    epochs : int or None
+        K of the plan.
+    epochs_by_model : dict of str to int
+    plan : dict or None
+        The plan's document.
+    measures : dict
+        What the suite's ``measure`` returned.
+    reason : str or None
+        Why there is no plan; for a failure, its message.
+    wall_seconds, cpu_seconds, build_seconds : float or None
+        Of the method; None where it did not end by itself.
+    total_seconds : float
+        Wall time of the whole attempt, with the making of the instance and the verification.
+    peak_gibibytes : float or None
+        Greatest resident memory of the process of the solve.
+    started : str
+        Date and time, UTC, ISO 8601.
+    commit, python, versions, machine
+        As in `depl.benchmarks.results.Record`.
+    """
+
+    task: Task
+    labels: dict[str, str | int | float | bool]
+    method: str
+    meaning: str
+    settings: dict[str, Any]
+    instance_hash: str
+    ending: str
+    solution: str
+    cost: float | None
+    lower_bound: float | None
+    violation: tuple[float, float] | None
+    epochs: int | None
+    epochs_by_model: dict[str, int]
+    plan: dict[str, Any] | None
+    measures: dict[str, float | None]
+    reason: str | None
+    wall_seconds: float | None
+    cpu_seconds: float | None
+    build_seconds: float | None
+    total_seconds: float
+    peak_gibibytes: float | None
+    started: str
+    commit: Commit | None
+    python: str
+    versions: dict[str, str]
+    machine: Machine
+
+    @property
+    def proved_optimal(self) -> bool:
+        """Whether its plan is proved to be cheapest, under its own meaning of constraint (3)."""
+        return self.ending == "optimal"
+
+    @property
+    def proved_infeasible(self) -> bool:
+        """Whether it is proved that there is no plan, under its own meaning of constraint (3)."""
+        return self.ending == "infeasible"
