@@ -4,18 +4,15 @@
 the committed record, or from another one: a panel per family, promised against delivered.
 """
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import panels, save
+from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.promised_against_delivered import promised_against_delivered, promises_of
-from depl.benchmarks.results import RESULTS, read
-from depl.models.errors import DeplError
+from depl.benchmarks.record_figure import draw_record
 
 
 def promises_figure(values: Mapping[str, Any]) -> Figure:
@@ -37,18 +34,9 @@ def promises_figure(values: Mapping[str, Any]) -> Figure:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw the figure; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m depl.benchmarks.promises_figure", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where to write")
-    record = RESULTS / "promises-kept.json"
-    parser.add_argument("record", type=Path, nargs="?", default=record, help="of the case promises-kept")
-    options = parser.parse_args(arguments)
-    try:
-        figure = promises_figure(read(options.record).values)
-        options.folder.mkdir(parents=True, exist_ok=True)
-        save(figure, options.folder, "promises-kept")
-    except DeplError as error:
-        parser.exit(error.exit_code, f"{parser.prog}: {error}\n")
-    return 0
+    return draw_record(
+        "depl.benchmarks.promises_figure", __doc__, "promises-kept", promises_figure, arguments
+    )
 
 
 if __name__ == "__main__":

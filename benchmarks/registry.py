@@ -4,10 +4,8 @@ A case is a measurement with a written goal for each figure it is judged by. It 
 `depl.benchmarks.cases` that defines ``CASE``; adding the file is all it takes.
 """
 
-import importlib
 import math
 import operator
-import pkgutil
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 import depl.benchmarks.cases
+from depl.benchmarks.discovery import defined_in
 from depl.models.errors import InvalidInputError
 
 Run = Callable[[np.random.Generator, bool], Mapping[str, object]]
@@ -119,19 +118,7 @@ def all_cases(package: ModuleType = depl.benchmarks.cases) -> dict[str, Case]:
     InvalidInputError
         If a module defines no case, or two define cases of one name.
     """
-    found: dict[str, Case] = {}
-    for module in pkgutil.iter_modules(package.__path__, prefix=f"{package.__name__}."):
-        case = getattr(importlib.import_module(module.name), "CASE", None)
-        if not isinstance(case, Case):
-            raise InvalidInputError(
-                f"{module.name} defines no CASE; set CASE = Case(...) there or move the file"
-            )
-        if case.name in found:
-            raise InvalidInputError(
-                f"{module.name}: another file already defines the case {case.name!r}; rename one"
-            )
-        found[case.name] = case
-    return dict(sorted(found.items()))
+    return defined_in(package, "CASE", Case)
 
 
 def select(names: list[str], cases: Mapping[str, Case]) -> list[Case]:

@@ -5,19 +5,16 @@ the committed record, or from another one: set size against final loss of every 
 expected and after dependable training.
 """
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import panels, save
+from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.set_size_against_loss import points_of, set_size_against_loss
 from depl.benchmarks.figures.set_sizes_of_trainings import set_sizes_of_trainings, sizes_of
-from depl.benchmarks.results import RESULTS, read
-from depl.models.errors import DeplError
+from depl.benchmarks.record_figure import draw_record
 
 _WIDTH, _HEIGHT = 9.6, 4.4
 
@@ -39,18 +36,9 @@ def set_size_figure(values: Mapping[str, Any]) -> Figure:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw the figure; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m depl.benchmarks.set_size_figure", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where to write")
-    record = RESULTS / "prediction-sets.json"
-    parser.add_argument("record", type=Path, nargs="?", default=record, help="of the case prediction-sets")
-    options = parser.parse_args(arguments)
-    try:
-        figure = set_size_figure(read(options.record).values)
-        options.folder.mkdir(parents=True, exist_ok=True)
-        save(figure, options.folder, "prediction-sets")
-    except DeplError as error:
-        parser.exit(error.exit_code, f"{parser.prog}: {error}\n")
-    return 0
+    return draw_record(
+        "depl.benchmarks.set_size_figure", __doc__, "prediction-sets", set_size_figure, arguments
+    )
 
 
 if __name__ == "__main__":

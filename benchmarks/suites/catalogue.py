@@ -1,10 +1,9 @@
 """Finds the suites that are shipped."""
 
-import importlib
-import pkgutil
 from types import ModuleType
 
 import depl.benchmarks.suites.standard
+from depl.benchmarks.discovery import defined_in
 from depl.benchmarks.suites.suite import Suite
 from depl.models.errors import InvalidInputError
 
@@ -22,19 +21,7 @@ def all_suites(package: ModuleType = depl.benchmarks.suites.standard) -> dict[st
     InvalidInputError
         If a module defines no suite, or two define suites of one name.
     """
-    found: dict[str, Suite] = {}
-    for module in pkgutil.iter_modules(package.__path__, prefix=f"{package.__name__}."):
-        suite = getattr(importlib.import_module(module.name), "SUITE", None)
-        if not isinstance(suite, Suite):
-            raise InvalidInputError(
-                f"{module.name} defines no SUITE; set SUITE = Suite(...) there or move the file"
-            )
-        if suite.name in found:
-            raise InvalidInputError(
-                f"{module.name}: another file already defines the suite {suite.name!r}; rename one"
-            )
-        found[suite.name] = suite
-    return dict(sorted(found.items()))
+    return defined_in(package, "SUITE", Suite)
 
 
 def find_suite(name: str) -> Suite:
