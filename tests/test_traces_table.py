@@ -119,7 +119,12 @@ def test_tables_are_joined_unless_a_run_or_the_metrics_differ():
         ({"epoch": [0.0, 1.0, 2.0, 1.0, 2.0]}, ".epoch", "not whole numbers"),
         ({"run": ["a", "b", "a", "c", "c"]}, ".run[2]", "begins again"),
         ({"run": ["a", "a", "a", "", ""]}, ".run[3]", "must be a name"),
-        ({"model": ["big", "big", " big", "big", "big"]}, ".model[2]", "outer blanks"),
+        (
+            {"model": ["", "big", "big", "big", "big"]},
+            ".model[0]",
+            "epoch 0, names the model of the first epoch",
+        ),
+        ({"model": ["big", "big", " big", "big", "big"]}, ".model[2]", "outer blanks$"),
         ({"cluster": ["edge", "edge", "two\nlines", "edge", "edge"]}, ".cluster[2]", "printable"),
         ({"cluster": [1.5] * 5}, ".cluster", "not names"),
         ({"metrics": {"accuracy": [0.1, 0.5, 1.5, 0.5, 0.5]}}, ".accuracy[2]", r"share in \[0, 1\]"),

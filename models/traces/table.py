@@ -248,12 +248,21 @@ def first_offence(
     for name, column in (("run", run), ("model", model), ("cluster", cluster)):
         wrong = [text for text in np.unique(column).tolist() if not _is_name(text)]
         if (found := _first(np.isin(column, wrong))) is not None:
-            return Offence(name, found, "must be a name: printable, without outer blanks")
+            return Offence(
+                name, found, f"must be a name: printable, without outer blanks{_at_start(name, found, epoch)}"
+            )
     if (offence := _epoch_offence(run, epoch)) is not None:
         return offence
     if (found := _first(~(np.abs(loss) <= LARGEST))) is not None:
         return Offence("loss", found, f"must be a finite number, not {loss[found]}")
     return next(filter(None, (_metric_offence(name, column) for name, column in metrics.items())), None)
+
+
+def _at_start(column: str, row: int, epoch: NDArray[np.int64]) -> str:
+    """What epoch 0, where nothing has been trained yet, is to hold."""
+    if column == "run" or epoch[row] != 0:
+        return ""
+    return f"; the evaluation before training, epoch 0, names the {column} of the first epoch"
 
 
 def _is_name(text: str) -> bool:
