@@ -28,6 +28,9 @@ Name = Annotated[
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
 T = TypeVar("T", bound=msgspec.Struct)
 
+SCHEMA_COMMAND = "depl instances schema"
+"""Lists the fields of an instance; errors point to it."""
+
 LONGEST_COLUMN = 12
 """Numbers of an array, or flat objects, that are written one field below the other; more go into lines."""
 
@@ -222,9 +225,9 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
     if isinstance(cause, InvalidInputError):
         return InvalidInputError(cause.message, path + cause.path)
     if "unknown field" in what or "missing required field" in what:
-        what += "; the fields are listed by 'depl instances schema'"
+        what += f"; the fields are listed by '{SCHEMA_COMMAND}'"
     if "matching regex" in what:
-        what += ", which 'depl instances schema' describes"
+        what += f", which '{SCHEMA_COMMAND}' describes"
     return InvalidInputError(what, path)
 
 

@@ -93,3 +93,10 @@ def test_the_schema_accepts_a_setup_and_refuses_an_instance() -> None:
     for wrong in (json.loads(instance.to_json()), {**SETUP, "clusters": []}, {"name": "a"}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
+
+
+def test_what_is_missing_points_to_the_fields_of_a_setup_not_of_an_instance() -> None:
+    for missing in ("format", "name"):
+        offence = refusal({key: value for key, value in SETUP.items() if key != missing})
+        assert f"`{missing}`" in offence.message
+        assert "'depl instances schema --setup'" in offence.message

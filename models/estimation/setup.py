@@ -23,7 +23,7 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
-from depl.models.structure import Checked, Name, decode_document, encode_document
+from depl.models.structure import SCHEMA_COMMAND, Checked, Name, decode_document, encode_document
 
 
 class SetupModel(Checked, frozen=True, kw_only=True):
@@ -135,7 +135,11 @@ class Setup(Checked, frozen=True, kw_only=True):
     @classmethod
     def from_json(cls, text: str | bytes) -> "Setup":
         """Read and validate a JSON document; see the class for what is refused."""
-        return decode_document(text, cls)
+        try:
+            return decode_document(text, cls)
+        except InvalidInputError as error:
+            told = error.message.replace(SCHEMA_COMMAND, f"{SCHEMA_COMMAND} --setup")
+            raise InvalidInputError(told, error.path) from error
 
 
 def setup_schema() -> dict[str, Any]:
