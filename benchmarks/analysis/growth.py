@@ -1,0 +1,224 @@
+"""How time grows with size: exponents fitted on logarithms, beside what Property 2 prints.
+
+If seconds = c size^e, then log seconds = log c + e log size; e is the slope of a line through the logarithms,
+with the 95 % interval that belongs to independent errors of one variance. Two warnings belong to every such
+number. Property 2 bounds the worst case for large sizes; a slope on the sizes tried is neither. And what
+takes the same time whatever the size flattens the line: the slope between the two largest sizes alone, which
+stands beside, shows whether it is still rising. Attempts that were stopped are left out and counted, for
+their times are only lower bounds; a growth with many of them is underestimated.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import linregress, t
+
+from depl.benchmarks.analysis.order import ordered
+from depl.benchmarks.analysis.table import Cell, Table, table_of
+from depl.benchmarks.sweep.attempt import Attempt
+
+CONFIDENCE = 0.95
+_FEWEST_SIZES = 3
+_ENDED = ("optimal", "gap_reached", "infeasible", "exhausted")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What Property 2 prints of one size.
+
+    Attributes
+    ----------
+    symbol : str
+    exponent : float or None
+        None if the size does not occur in the formula, so that time would not depend on it.
+    term : str
+        Where it stands, and the errata on it.
+    """
+
+    symbol: str
+    exponent: float | None
+    term: str
+
+
+PRINTED: Mapping[str, Printed] = {
+    "datasets": Printed("|D|", 2.0, "|D|^2; E8: no such general oracle is known"),
+    "models": Printed("|M|", 2.0, "|M|^2 K^2 / eta^4; E3: the exponent of eta has the wrong sign"),
+    "epochs": Printed("K", 2.0, "|M|^2 K^2 / eta^4; E3: the exponent of eta has the wrong sign"),
+    "eta": Printed("eta", -4.0, "|M|^2 K^2 / eta^4; E3: with levels it is eta^4, and eta^2 by layers"),
+    "clusters": Printed("|N|", None, "does not occur; E9: the placement it quotes does not transfer"),
+    "scenarios": Printed("S", None, "does not occur; the paper samples nothing"),
+}
+"""By the label that holds the size."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line through the logarithms.
+
+    Attributes
+    ----------
+    exponent, lower, upper : float
+        Slope with its 95 % interval.
+    coefficient : float
+        Seconds at size 1 [s].
+    last : float
+        Slope between the medians of the two largest sizes.
+    points, sizes : int
+        Attempts, and different sizes among them.
+    """
+
+    exponent: float
+    lower: float
+    upper: float
+    coefficient: float
+    last: float
+    points: int
+    sizes: int
+
+    def seconds(self, size: float) -> float:
+        """What the line says [s]."""
+        return float(self.coefficient * size**self.exponent)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Times of one configuration against one size.
+
+    Attributes
+    ----------
+    suite, configuration, size, measure : str
+        ``size`` is the label that holds it, ``measure`` what was timed: ``wall_seconds``, or a figure that
+        the suite measures.
+    points : tuple of (float, float)
+        Size and seconds of every attempt that ended by itself, by size.
+    stopped : int
+        Attempts that were stopped, or crashed.
+    line : Line or None
+        None with fewer than three sizes.
+    """
+
+    suite: str
+    configuration: str
+    size: str
+    measure: str
+    points: tuple[tuple[float, float], ...]
+    stopped: int
+    line: Line | None
+
+    @property
+    def printed(self) -> Printed | None:
+        """What Property 2 prints."""
+        return PRINTED.get(self.size)
+
+    @property
+    def verdict(self) -> str:
+        """The interval of the exponent beside the printed exponent; empty where there is no such pair."""
+        if self.line is None or self.printed is None or self.printed.exponent is None:
+            return ""
+        if self.line.lower > self.printed.exponent:
+            return "faster than printed"
+        return "not faster than printed" if self.line.upper <= self.printed.exponent else "undecided"
+
+
+def line_through(points: Sequence[tuple[float, float]]) -> Line | None:
+    """Fit a line to the logarithms of sizes and seconds.
+
+    Parameters
+    ----------
+    points : sequence of (float, float)
+        Positive sizes and seconds [s].
+
+    Returns
+    -------
+    Line or None
+        None with fewer than three different sizes.
+    """
+    sizes = sorted({size for size, _ in points})
+    if len(sizes) < _FEWEST_SIZES:
+        return None
+    across, up = np.log(np.array(points)).T
+    fit = linregress(across, up)
+    half = float(t.ppf((1 + CONFIDENCE) / 2, len(points) - 2)) * float(fit.stderr)
+    slope = float(fit.slope)
+    before, after = (float(np.median(up[across == np.log(size)])) for size in sizes[-2:])
+    last = (after - before) / float(np.log(sizes[-1] / sizes[-2]))
+    return Line(
+        slope, slope - half, slope + half, float(np.exp(fit.intercept)), last, len(points), len(sizes)
+    )
+
+
+def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growth]:
+    """The growth of time of every configuration, with the whole solve and every stage that was timed.
+
+    Stages are the measures whose name contains ``seconds``.
+
+    Parameters
+    ----------
+    attempts : sequence of Attempt
+        Of any suites.
+    sizes : mapping of str to str
+        By suite, the label that holds the size; or an option of the configurations, such as ``eta``.
+    """
+    found: dict[tuple[str, str, str, str], tuple[list[tuple[float, float]], list[Attempt]]] = {}
+    for attempt in ordered(attempts):
+        task = attempt.task
+        size = None if task.suite not in sizes else size_of(attempt, sizes[task.suite])
+        if size is None or size <= 0 or attempt.ending == "refused":
+            continue
+        ended = attempt.ending in _ENDED
+        for measure, seconds in _times(attempt).items():
+            label = attempt.method if sizes[task.suite] in _options(attempt) else task.configuration
+            points, stopped = found.setdefault((task.suite, label, sizes[task.suite], measure), ([], []))
+            if ended and seconds is not None and seconds > 0:
+                points.append((size, seconds))
+            elif not ended:
+                stopped.append(attempt)
+    return [
+        Growth(*key, tuple(sorted(points)), len(stopped), line_through(points))
+        for key, (points, stopped) in found.items()
+    ]
+
+
+def size_of(attempt: Attempt, name: str) -> float | None:
+    """The number that a label of the instance, or an option of the method, holds; None if there is none."""
+    value = attempt.labels.get(name, _options(attempt).get(name))
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def growth_table(found: Sequence[Growth]) -> Table:
+    """Every growth with its exponent and what Property 2 prints of it."""
+    return table_of([_record(item) for item in found], _COLUMNS)
+
+
+def _times(attempt: Attempt) -> dict[str, float | None]:
+    stages = {name: value for name, value in attempt.measures.items() if "seconds" in name}
+    return {"wall_seconds": attempt.wall_seconds, **stages}
+
+
+def _options(attempt: Attempt) -> Mapping[str, object]:
+    options = attempt.settings.get("options")
+    return options if isinstance(options, dict) else {}
+
+
+_COLUMNS = (
+    *("suite", "configuration", "measure", "size", "points", "sizes", "stopped"),
+    *("smallest", "largest", "exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
+    *("printed_exponent", "printed_term", "verdict"),
+)
+
+
+def _record(item: Growth) -> dict[str, Cell]:
+    line, printed = item.line, item.printed
+    sizes = [size for size, _ in item.points]
+    largest = [seconds for size, seconds in item.points if size == max(sizes)]
+    values: tuple[Cell, ...] = (
+        *(item.suite, item.configuration, item.measure, item.size),
+        *(len(sizes), len(set(sizes)), item.stopped),
+        *(min(sizes, default=None), max(sizes, default=None)),
+        *((None,) * 4 if line is None else (line.exponent, line.lower, line.upper, line.last)),
+        float(np.median(largest)) if largest else None,
+        *((None, "") if printed is None else (printed.exponent, printed.term)),
+        item.verdict,
+    )
+    return dict(zip(_COLUMNS, values, strict=True))

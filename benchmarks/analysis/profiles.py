@@ -1,0 +1,142 @@
+"""Performance profiles: the share of problems that a configuration answers within a factor of the best.
+
+Dolan and Moré, *Benchmarking optimization software with performance profiles*, Mathematical Programming 91
+(2002), eqs. (1) and (2): with t the cost or the time of configuration s on problem p, and r = t / (least t
+of all configurations), the profile of s is the share of problems with r <= tau, for tau >= 1. Here the least
+cost is the *proved* optimum, so a curve by cost does not depend on which other configurations are shown.
+
+A problem is an instance with a seed that every configuration shown has an attempt at. An attempt without a
+plan has r = infinity: it never counts, however large tau is, so the curve of a configuration that misses
+problems ends below 1.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from depl.benchmarks.analysis.order import configurations
+from depl.benchmarks.analysis.ratio_table import trials
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.analysis.tally import Trial, ratio
+from depl.benchmarks.sweep.attempt import Attempt
+from depl.models.methods import Meaning
+
+RESOLUTION = 0.01
+"""Seconds below which times count as equal: what a machine does besides takes as long."""
+WITHIN = 0.01
+"""Relative excess over the optimum up to which a plan counts in a profile by time."""
+
+_Problem = tuple[str, int]
+_Scores = Mapping[str, Mapping[_Problem, float]]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The profile of one configuration.
+
+    Attributes
+    ----------
+    configuration : str
+    factors : tuple of float
+        r of every problem that it answers, ascending; each at least 1, but for rounding.
+    problems : int
+        How many problems there are, answered or not.
+    left_out : int
+        Instances and seeds of the suite that are no problem here: without a proved, positive optimum, or not
+        tried by all configurations.
+    """
+
+    configuration: str
+    factors: tuple[float, ...]
+    problems: int
+    left_out: int = 0
+
+    def share(self, factor: float) -> float:
+        """The share of problems with r <= ``factor``."""
+        return sum(value <= factor for value in self.factors) / self.problems if self.problems else 0.0
+
+    def steps(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Where the share rises, from tau = 1 on, and to what it rises."""
+        places = (1.0, *sorted({value for value in self.factors if value > 1}))
+        return places, tuple(self.share(value) for value in places)
+
+
+def cost_profiles(attempts: Sequence[Attempt], suite: str) -> list[Profile]:
+    """Profiles by cost over the proved optimum, of the attempts of a suite under the law.
+
+    Raises
+    ------
+    InvalidInputError
+        If attempts on an instance of one name were made on different instances.
+    """
+    return _profiles(attempts, suite, lambda attempt, trial: trial.ratio)
+
+
+def time_profiles(attempts: Sequence[Attempt], suite: str, within: float = WITHIN) -> list[Profile]:
+    """Profiles by wall time until the end of the solve, relative to the fastest configuration.
+
+    What is fast and bad would win by time alone, so an attempt counts as an answer only if its plan costs at
+    most (1 + ``within``) times the proved optimum. Problems that nobody answers so are left out.
+
+    Raises
+    ------
+    InvalidInputError
+        If attempts on an instance of one name were made on different instances.
+    """
+
+    def seconds(attempt: Attempt, trial: Trial) -> float | None:
+        good = trial.ratio is not None and trial.ratio <= 1 + within
+        return max(attempt.wall_seconds, RESOLUTION) if good and attempt.wall_seconds is not None else None
+
+    return _profiles(attempts, suite, seconds, relative=True)
+
+
+def profile_table(profiles: Sequence[Profile]) -> Table:
+    """Every step of every profile, and how many problems it speaks of."""
+    rows = [
+        (profile.configuration, factor, share, profile.problems, profile.left_out)
+        for profile in profiles
+        for factor, share in zip(*profile.steps(), strict=True)
+    ]
+    return Table(("configuration", "factor", "share", "problems", "left_out"), tuple(rows))
+
+
+def _profiles(
+    attempts: Sequence[Attempt],
+    suite: str,
+    score: Callable[[Attempt, Trial], float | None],
+    relative: bool = False,
+) -> list[Profile]:
+    own = [item for item in attempts if item.task.suite == suite and item.meaning == Meaning.LAW.value]
+    tried: dict[str, set[_Problem]] = {label: set() for label in configurations(own, suite)}
+    scores: dict[str, dict[_Problem, float]] = {label: {} for label in tried}
+    proved: set[_Problem] = set()
+    for attempt, trial in trials(own):
+        problem, label = (attempt.task.instance, attempt.task.seed), attempt.task.configuration
+        tried[label].add(problem)
+        if (trial.reference.optimum or 0) > 0:
+            proved.add(problem)
+            found = score(attempt, trial)
+            if found is not None:
+                scores[label][problem] = found
+    everything = set().union(*tried.values())
+    common = everything.intersection(*tried.values()) & proved
+    best = _least(scores) if relative else dict.fromkeys(common, 1.0)
+    problems = {problem for problem in common if problem in best}
+    return [
+        Profile(
+            label,
+            tuple(sorted(ratio(value, best[name]) for name, value in own.items() if name in problems)),
+            len(problems),
+            len(everything) - len(problems),
+        )
+        for label, own in scores.items()
+    ]
+
+
+def _least(scores: _Scores) -> dict[_Problem, float]:
+    least: dict[_Problem, float] = {}
+    for own in scores.values():
+        for problem, value in own.items():
+            least[problem] = min(value, least.get(problem, math.inf))
+    return least
