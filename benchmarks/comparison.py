@@ -53,8 +53,13 @@ class Entry:
     @property
     def epochs_by_model(self) -> dict[str, int]:
         """Epochs of the plan trained with each model, in the order of the instance; 0 without a plan."""
-        counts = Counter(epoch.model for epoch in (self.plan or Plan()).epochs)
-        return {model.name: counts[model.name] for model in self.instance.models}
+        return epochs_by_model(self.instance, self.plan)
+
+
+def epochs_by_model(instance: Instance, plan: Plan | None) -> dict[str, int]:
+    """Epochs of a plan trained with each model, in the order of the instance; 0 without a plan."""
+    counts = Counter(epoch.model for epoch in (plan or Plan()).epochs)
+    return {model.name: counts[model.name] for model in instance.models}
 
 
 def targets_of(family: str) -> tuple[str, ...]:

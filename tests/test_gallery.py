@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from depl.benchmarks import gallery
 from depl.benchmarks.comparison import Entry
-from depl.benchmarks.gallery import Gallery
+from depl.benchmarks.gallery import family as gallery
+from depl.benchmarks.gallery.family import Gallery, Shown
 from depl.instances.library import load
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.result import Result, Solution, Termination
@@ -20,7 +20,7 @@ def entry_of(target, method, epochs, solution):
         epochs=(PlannedEpoch(model="slow-steady", cluster="A", resources=1.0),) * epochs,
     )
     result = Result(Termination.EXHAUSTED, solution, method, plan, float(epochs), 1.0)
-    return Entry(target, load("paper-alexnet", target), method, result)
+    return Shown.of(Entry(target, load("paper-alexnet", target), method, result))
 
 
 @pytest.fixture
@@ -43,8 +43,7 @@ def test_a_method_that_proved_all_its_plans_is_called_proved(entries):
         "same",
         "longer",
     ]
-    unproved = replace(entries[0].result, solution=Solution.FEASIBLE)
-    (axes,) = Gallery("family", [replace(entries[0], result=unproved), *entries[1:]]).costs().axes
+    (axes,) = Gallery("family", [replace(entries[0], proved=False), *entries[1:]]).costs().axes
     assert axes.get_legend().get_texts()[0].get_text() == "first"
 
 
@@ -56,7 +55,9 @@ def test_every_method_has_a_panel_of_its_epochs(entries):
 
 
 def test_a_method_without_a_plan_at_some_targets_keeps_its_place_and_all_targets(entries):
-    first = [replace(entry, result=None) if entry.method == "same" else entry for entry in entries[:3]]
+    first = [
+        replace(entry, plan=None, cost=None) if entry.method == "same" else entry for entry in entries[:3]
+    ]
     gallery = Gallery("family", [*first, *entries[3:]])
     assert gallery.methods == ["first", "same", "longer"]
     panel = gallery.epochs().axes[1]
@@ -99,7 +100,7 @@ def test_all_figures_are_written_twice(entries, tmp_path):
 
 
 def test_targets_without_any_plan_leave_empty_panels(entries):
-    nothing = [replace(entry, result=None) for entry in entries]
+    nothing = [replace(entry, plan=None, cost=None) for entry in entries]
     figure = Gallery("family", nothing).overview()
     assert len(figure.axes) == 3
     assert not figure.axes[0].get_lines()

@@ -1,6 +1,7 @@
 """Axes to draw on, colours that everybody can tell apart, and files that come out the same every time."""
 
 import io
+import math
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,11 +28,23 @@ _PANEL = (4.2, 3.2)
 _RESOLUTION = 160
 
 
-def panels(count: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure with so many axes side by side, free of any global state of matplotlib."""
-    figure = Figure(figsize=(_PANEL[0] * count, _PANEL[1]), layout="constrained")
-    axes = figure.subplots(1, count, squeeze=False)
-    return figure, list(axes[0])
+def panels(count: int = 1, columns: int | None = None) -> tuple[Figure, list[Axes]]:
+    """A figure with so many axes, free of any global state of matplotlib.
+
+    Parameters
+    ----------
+    count : int
+    columns : int, optional
+        How many stand side by side before the next row begins; all of them by default.
+    """
+    columns = min(columns or count, count)
+    rows = math.ceil(count / columns)
+    figure = Figure(figsize=(_PANEL[0] * columns, _PANEL[1] * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    axes = list(grid.flat)
+    for unused in axes[count:]:
+        unused.remove()
+    return figure, axes[:count]
 
 
 def given_or_new(axes: Axes | None) -> Axes:
@@ -57,12 +70,25 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     InvalidInputError
         If they cannot be written; an older file is then still whole.
     """
-    image, drawing = io.BytesIO(), io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": "depl", "svg.fonttype": "path"}):
-        figure.savefig(image, format="png", dpi=_RESOLUTION, metadata={"Software": None})
-        figure.set_layout_engine("none")  # it is laid out; to do that again is half of the work
-        figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=_RESOLUTION, metadata={"Software": None})
+    figure.set_layout_engine("none")  # it is laid out; to do that again is half of the work
     paths = folder / f"{name}.png", folder / f"{name}.svg"
+    drawing = svg_text(figure)
     write_bytes(paths[0], image.getvalue())
-    write_text(paths[1], drawing.getvalue())
+    write_text(paths[1], drawing)
     return paths
+
+
+def svg_text(figure: Figure, salt: str = "depl") -> str:
+    """``figure`` as SVG, without a date; the same figure gives the same text.
+
+    Parameters
+    ----------
+    salt : str
+        Goes into the identifiers of the parts: of figures that share a page, each needs its own.
+    """
+    drawing = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path"}):
+        figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
+    return drawing.getvalue()

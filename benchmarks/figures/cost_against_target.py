@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.lines import Line, draw_lines
 
 _ROOM = 0.1
 
@@ -34,19 +35,7 @@ def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -
         Where to draw; new axes by default.
     """
     axes = given_or_new(axes)
-    # Later lines are thinner, so that one that coincides with an earlier one is seen on top of it.
-    for index, curve in enumerate(curves):
-        points = [(x, y) for x, y in zip(curve.targets, curve.costs, strict=True) if y is not None]
-        axes.plot(
-            [x for x, _ in points],
-            [y for _, y in points],
-            label=curve.label,
-            color=nth(COLOURS, curve.style),
-            marker=nth(MARKERS, curve.style),
-            linestyle=nth(DASHES, curve.style),
-            linewidth=max(3.0 - 0.8 * index, 1.0),
-            markersize=max(8.0 - 1.5 * index, 3.0),
-        )
+    draw_lines([Line(curve.label, curve.targets, curve.costs, curve.style) for curve in curves], axes)
     axes.set_xlabel("guaranteed loss $\\ell_{\\max}$")
     axes.set_ylabel("cost")
     if curves:

@@ -11,7 +11,8 @@ from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new, nth
 class RatioCurve(NamedTuple):
     """Mean ratios at several numbers of levels; None where no instance has a finite one.
 
-    ``missed`` is the share of instances in which the graph rounded up finds no path.
+    ``missed`` is the share of instances in which the graph rounded up finds no path. ``down`` is empty where
+    nothing was rounded down.
     """
 
     label: str
@@ -21,7 +22,17 @@ class RatioCurve(NamedTuple):
     missed: Sequence[float]
 
 
-def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes | None = None) -> Axes:
+class LevelBand(NamedTuple):
+    """Between which ratios a guarantee puts the curves; None where it gives no upper end."""
+
+    label: str
+    levels: Sequence[int]
+    upper: Sequence[float | None]
+
+
+def ratio_against_levels(
+    curves: Sequence[RatioCurve], axes: Axes | None = None, band: LevelBand | None = None
+) -> Axes:
     """Draw cost_up / OPT (solid) and cost_down / OPT (dashed) over the number of levels.
 
     A marker of the upper line is hollow where the graph misses some instances that have a solution.
@@ -32,11 +43,18 @@ def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes | None = None)
         Ratios of costs, by eta.
     axes : Axes, optional
         Where to draw; new axes by default.
+    band : LevelBand, optional
+        Shaded from 1 to its upper end.
     """
     axes = given_or_new(axes)
+    if band is not None:
+        known = [(x, y) for x, y in zip(band.levels, band.upper, strict=True) if y is not None]
+        across = [x for x, _ in known]
+        axes.fill_between(across, 1.0, [y for _, y in known], color="0.88", label=band.label, zorder=0)
     for index, curve in enumerate(curves):
         colour, marker = nth(COLOURS, index), nth(MARKERS, index)
-        for ratios, dash in ((curve.up, "-"), (curve.down, "--")):
+        down = curve.down or (None,) * len(curve.levels)
+        for ratios, dash in ((curve.up, "-"), (down, "--")):
             points = [(x, y) for x, y in zip(curve.levels, ratios, strict=True) if y is not None]
             axes.plot(
                 [x for x, _ in points],
@@ -45,11 +63,11 @@ def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes | None = None)
                 linestyle=dash,
                 label=curve.label if dash == "-" else None,
             )
-        for x, up, down, missed in zip(curve.levels, curve.up, curve.down, curve.missed, strict=True):
-            if up is not None:
-                axes.plot(x, up, marker, color=colour, markerfacecolor="white" if missed else colour)
-            if down is not None:
-                axes.plot(x, down, marker, color=colour, markersize=3)
+        for x, above, below, missed in zip(curve.levels, curve.up, down, curve.missed, strict=True):
+            if above is not None:
+                axes.plot(x, above, marker, color=colour, markerfacecolor="white" if missed else colour)
+            if below is not None:
+                axes.plot(x, below, marker, color=colour, markersize=3)
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
     axes.set_xscale("log")
     axes.set_xlabel("levels $\\eta$")

@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Solve, draw and tabulate."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
-    from depl.benchmarks.gallery import Gallery
+    from depl.benchmarks.gallery.family import Gallery, Shown
 
     started = time.perf_counter()
     folder = make_folder(options.out)
@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> Answer:
             entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
             shown = [entry for entry in entries if entry.method != SECOND_ROAD]
             texts.append(f"{family}\n{comparison_table(shown)}\n{agreement(entries)}")
-            files += Gallery(family, shown, against=_EXPECTED).write(folder)
+            drawn = [Shown.of(entry) for entry in shown]
+            files += Gallery(family, drawn, against=_EXPECTED).write(folder)
         texts.append(_ground_truth(take_roads(done=lambda entry: bar.step(entry.method))))
     names = [f"  {path}" for path in files if path.suffix == ".png"]
     texts.append("\n".join([_LEGEND, "", "Figures, each also as SVG:", *names]))

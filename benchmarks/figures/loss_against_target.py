@@ -1,0 +1,31 @@
+"""Expected final loss over that of the optimal plan, against the guaranteed loss (Figs. 5 and 6, centre)."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.lines import Line, draw_lines
+
+
+def loss_against_target(lines: Sequence[Line], axes: Axes | None = None) -> Axes:
+    """Draw one line per method; below 1 a plan expects a lower loss than the optimum does.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Ratios of expected losses at targets l_max [loss]; None without a plan, or without a proved optimum.
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    """
+    axes = given_or_new(axes)
+    axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
+    draw_lines(lines, axes)
+    axes.set_xlabel("guaranteed loss $\\ell_{\\max}$")
+    axes.set_ylabel("expected loss / that of the optimum")
+    if lines:
+        axes.set_xticks(sorted({x for line in lines for x in line.across}))
+        low, high = axes.get_ylim()
+        axes.set_ylim(low - 0.08 * len(lines) * (high - low), high)  # the legend stands below the lines
+        axes.legend(frameon=False, loc="lower right", fontsize="small", ncols=2)
+    return axes

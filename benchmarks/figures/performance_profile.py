@@ -1,0 +1,56 @@
+"""Performance profiles (Dolan and Moré): share of problems within a factor of the best, one stair each."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+
+from depl.benchmarks.figures.canvas import COLOURS, DASHES, given_or_new, nth
+
+
+class ProfileCurve(NamedTuple):
+    """Where a profile rises, from factor 1 on, and to what share of the problems."""
+
+    label: str
+    factors: Sequence[float]
+    shares: Sequence[float]
+    style: int = 0
+
+
+def performance_profile(
+    curves: Sequence[ProfileCurve], quantity: str, axes: Axes | None = None, logarithmic: bool = False
+) -> Axes:
+    """Draw the profiles as stairs; all end at the right edge, at the share that is never exceeded.
+
+    Parameters
+    ----------
+    curves : sequence of ProfileCurve
+    quantity : str
+        What the factor is of, for the axis.
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    logarithmic : bool
+        Whether factors span decades.
+    """
+    axes = given_or_new(axes)
+    widest = max((value for curve in curves for value in curve.factors), default=1.0)
+    edge = max(widest**1.1 if logarithmic else 1 + 1.1 * (widest - 1), 1.01)
+    for index, curve in enumerate(curves):
+        axes.step(
+            [*curve.factors, edge],
+            [*curve.shares, curve.shares[-1]],
+            where="post",
+            label=curve.label,
+            color=nth(COLOURS, curve.style),
+            linestyle=nth(DASHES, curve.style),
+            linewidth=max(3.0 - 0.5 * index, 1.2),
+        )
+    if logarithmic:
+        axes.set_xscale("log")
+    axes.set_xlim(1, edge)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel(quantity)
+    axes.set_ylabel("share of problems")
+    if curves:
+        axes.legend(frameon=False, fontsize="small", loc="lower right")
+    return axes

@@ -1,0 +1,64 @@
+"""Cost over the optimum, or over a certified bound, against the size of instances."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
+
+
+class SizeCurve(NamedTuple):
+    """Mean and largest ratio of one configuration at every size at which there is one.
+
+    ``proved`` says where the ratio is to proved optima; elsewhere it is to certified bounds.
+    """
+
+    label: str
+    sizes: Sequence[float]
+    mean: Sequence[float]
+    largest: Sequence[float]
+    proved: Sequence[bool]
+    style: int = 0
+
+
+def ratio_against_size(curves: Sequence[SizeCurve], quantity: str, axes: Axes | None = None) -> Axes:
+    """Draw means as lines and largest ratios as thin bars above them.
+
+    A marker is full where optima are proved and hollow where the ratio is to bounds.
+
+    Parameters
+    ----------
+    curves : sequence of SizeCurve
+    quantity : str
+        What the size is, for the axis.
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    """
+    axes = given_or_new(axes)
+    axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
+    for curve in curves:
+        colour, marker = nth(COLOURS, curve.style), nth(MARKERS, curve.style)
+        axes.vlines(curve.sizes, curve.mean, curve.largest, color=colour, linewidth=0.8, alpha=0.7)
+        axes.plot(curve.sizes, curve.mean, color=colour, linestyle=nth(DASHES, curve.style))
+        for size, mean, proved in zip(curve.sizes, curve.mean, curve.proved, strict=True):
+            axes.plot(size, mean, marker, color=colour, markerfacecolor=colour if proved else "white")
+        axes.plot([], [], color=colour, marker=marker, linestyle=nth(DASHES, curve.style), label=curve.label)
+    sized_axis(axes, quantity, [size for curve in curves for size in curve.sizes])
+    axes.set_ylabel("cost / optimum or bound")
+    if curves:
+        axes.legend(frameon=False, fontsize="small", loc="upper left")
+    return axes
+
+
+def sized_axis(axes: Axes, quantity: str, sizes: Sequence[float]) -> None:
+    """A logarithmic axis of sizes with plain numbers on it."""
+    if sizes:
+        axes.set_xscale("log")
+        axes.set_xlim(min(sizes) / 1.25, max(sizes) * 1.25)
+        subs = (1,) if max(sizes) / min(sizes) > 300 else (1, 2, 5)
+        axes.xaxis.set_major_locator(LogLocator(subs=subs))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(quantity)
