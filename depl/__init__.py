@@ -19,6 +19,10 @@ from importlib.metadata import PackageNotFoundError, version
 from depl.heuristics.best_expected import expected_cost, expected_greedy
 from depl.heuristics.depl_paper.method import OPTIONS as PAPER_OPTIONS
 from depl.heuristics.depl_paper.method import depl_paper
+from depl.heuristics.general_purpose.annealing import OPTIONS as ANNEALING_OPTIONS
+from depl.heuristics.general_purpose.annealing import annealing
+from depl.heuristics.general_purpose.density import density_greedy
+from depl.heuristics.general_purpose.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
 from depl.heuristics.graph_method import OPTIONS, graph
 from depl.heuristics.loop.method import depl
 from depl.instances.library import load
@@ -51,6 +55,10 @@ register("expected-cost", expected_cost)
 register("graph", graph, options=OPTIONS)
 register("depl", depl)
 register("depl-paper", depl_paper, options=PAPER_OPTIONS)
+register("density-greedy", density_greedy)
+register("annealing", annealing, options=ANNEALING_OPTIONS)
+register("fastest-cluster", fastest_cluster)
+register("random", random_drafts, options=RANDOM_OPTIONS)
 register("exact", exact)
 register("milp", milp, meaning=Meaning.SCENARIOS)
 register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)

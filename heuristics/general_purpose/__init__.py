@@ -1,0 +1,1 @@
+"""General-purpose heuristics that know little of the problem: peers of the problem-specific methods."""
