@@ -1,0 +1,204 @@
+"""Elements of the page: every text is escaped by the standard library's serialiser, tables can be sorted.
+
+Drawings of matplotlib become part of the page: without their metadata, which names other places, and with
+ids of their own, so that two drawings do not mix up their parts.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring, tostring
+
+from depl.benchmarks.analysis.table import Cell, Table
+from depl.models.errors import InvalidInputError
+
+LONGEST = 12
+"""Rows from which a table is folded."""
+_SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+_DROPPED = ("metadata", "style", "title", "desc")
+
+
+def element(tag: str, text: str = "", attributes: Mapping[str, str] | None = None) -> Element:
+    """An element with text and attributes."""
+    made = Element(tag, dict(attributes or {}))
+    made.text = text
+    return made
+
+
+def within(tag: str, children: Sequence[Element], attributes: Mapping[str, str] | None = None) -> Element:
+    """An element around others."""
+    made = Element(tag, dict(attributes or {}))
+    made.extend(children)
+    return made
+
+
+def link(target: str, text: str) -> Element:
+    """A link inside the page, to the element of that id."""
+    return element("a", text, {"href": f"#{target}"})
+
+
+def sentence(*parts: str | Element) -> Element:
+    """A paragraph of texts and elements in turn."""
+    paragraph = Element("p")
+    last: Element | None = None
+    for part in parts:
+        if isinstance(part, Element):
+            paragraph.append(part)
+            last = part
+        elif last is None:
+            paragraph.text = (paragraph.text or "") + part
+        else:
+            last.tail = (last.tail or "") + part
+    return paragraph
+
+
+def table(
+    content: Table, caption: str, identity: str, links: Mapping[str, str] | None = None, fold: bool = True
+) -> Element:
+    """A table that can be sorted by each column; a long one is folded below its caption.
+
+    Parameters
+    ----------
+    caption : str
+        What it shows; also its name for readers of screens.
+    identity : str
+        Its id.
+    links : mapping of str to str, optional
+        Ids that the texts of the first column lead to.
+    fold : bool
+        Whether it is folded if it has more than `LONGEST` rows.
+    """
+    made = Element("table", {"id": identity, "class": "sortable"})
+    folded = fold and len(content.rows) > LONGEST
+    SubElement(made, "caption", {"class": "hidden"} if folded else {}).text = caption
+    head = SubElement(SubElement(made, "thead"), "tr")
+    columns = list(zip(*content.rows, strict=True)) or [()] * len(content.columns)
+    for name, values in zip(content.columns, columns, strict=True):
+        attributes = {"scope": "col"} | ({"class": "number"} if _is_numeric(values) else {})
+        SubElement(head, "th", attributes).text = name.replace("_", " ")
+    body = SubElement(made, "tbody")
+    places = [decimals_of(values) for values in columns]
+    for row in content.rows:
+        line = SubElement(body, "tr")
+        for column, (value, decimals) in enumerate(zip(row, places, strict=True)):
+            target = (links or {}).get(str(value)) if column == 0 else None
+            line.append(_cell(value, shown(value, decimals), column == 0, target))
+    region = {"class": "scroll", "role": "region", "tabindex": "0", "aria-label": caption}
+    scrolled = within("div", [made], region)
+    if not folded:
+        return scrolled
+    summary = element("summary", f"{caption} ({len(content.rows)} rows)")
+    return within("details", [summary, scrolled])
+
+
+def drawing(svg: str, identity: str, caption: str) -> Element:
+    """A figure with an SVG drawing in it.
+
+    Parameters
+    ----------
+    svg : str
+        As matplotlib writes it.
+    identity : str
+        Id of the figure; begins the ids of all parts of the drawing.
+    caption : str
+        Below the drawing, and instead of it for those who cannot see it.
+
+    Raises
+    ------
+    InvalidInputError
+        If the drawing is not SVG.
+    """
+    try:
+        root = fromstring(svg)
+    except ParseError as error:
+        raise InvalidInputError(f"the drawing {identity!r} is no SVG ({error})") from error
+    _adopt(root, identity)
+    width, height = root.attrib.pop("width", ""), root.attrib.pop("height", "")
+    root.set("role", "img")
+    root.set("aria-label", caption)
+    root.set("class", "wide" if _points(width) > 1.8 * _points(height) else "narrow")
+    return within("figure", [root, element("figcaption", caption)], {"id": identity})
+
+
+def page(title: str, style: str, script: str, body: Sequence[Element]) -> str:
+    """The whole document.
+
+    Parameters
+    ----------
+    style, script : str
+        Put into the page as they are.
+    """
+    head = Element("head")
+    SubElement(head, "meta", {"charset": "utf-8"})
+    SubElement(head, "meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"})
+    SubElement(head, "link", {"rel": "icon", "href": "data:,"})
+    SubElement(head, "title").text = title
+    SubElement(head, "style").text = style
+    whole = within("body", body)
+    SubElement(whole, "script").text = script
+    document = within("html", [head, whole], {"lang": "en-GB"})
+    return "<!DOCTYPE html>\n" + tostring(document, encoding="unicode", method="html") + "\n"
+
+
+def shown(value: Cell, decimals: int | None = None) -> str:
+    """A value for people: so many decimals or four significant digits, a dash where there is none."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if decimals is None else f"{value:.{decimals}f}"
+    return str(value)
+
+
+def decimals_of(values: Sequence[Cell]) -> int | None:
+    """How many decimals show a column to about four digits; None if its numbers differ too much in size."""
+    sizes = [abs(value) for value in values if isinstance(value, float) and value]
+    if not sizes or max(sizes) >= 1e6 or min(sizes) < 0.01:
+        return None
+    return min(3, max(0, 3 - math.floor(math.log10(max(sizes)))))
+
+
+def _is_numeric(values: Sequence[Cell]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in known
+    )
+
+
+def _cell(value: Cell, text: str, heading: bool, target: str | None) -> Element:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    attributes = {"class": "number", "data-value": repr(value)} if number else {}
+    made = Element("th", {"scope": "row", **attributes}) if heading else Element("td", attributes)
+    if target is None:
+        made.text = text
+    else:
+        made.append(link(target, text))
+    return made
+
+
+def _adopt(root: Element, name: str) -> None:
+    """Strip name spaces and metadata, and put ``name`` before every id and every use of one."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.removeprefix(_SVG) in _DROPPED:
+                parent.remove(child)
+    for part in root.iter():
+        part.tag = part.tag.removeprefix(_SVG)
+        part.tail = None
+        reference = part.attrib.pop(_LINK, None)
+        if reference is not None:
+            part.set("href", reference)
+        for key, value in part.attrib.items():
+            if key == "id":
+                part.set(key, f"{name}-{value}")
+            elif key == "href":
+                part.set(key, f"#{name}-{value.removeprefix('#')}")
+            elif "url(#" in value:
+                part.set(key, value.replace("url(#", f"url(#{name}-"))
+
+
+def _points(length: str) -> float:
+    try:
+        return float(length.removesuffix("pt"))
+    except ValueError:
+        return 1.0

@@ -1,0 +1,189 @@
+"""The page: sections in order, from evidence and figures alone; the same ones give the same bytes."""
+
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from xml.etree.ElementTree import Element
+
+from depl.benchmarks.analysis.ratio_table import ratio_table
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.gallery.drawing import Drawing
+from depl.benchmarks.report import provenance
+from depl.benchmarks.report.evidence import Evidence
+from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.markup import drawing, element, link, page, sentence, table, within
+from depl.benchmarks.report.verdict_section import articles, counts, overview
+from depl.benchmarks.report.verdicts import Verdict
+from depl.models.errors import InvalidInputError
+
+TITLE = "depl: what was measured, and what the paper claims"
+_RATIOS = (
+    "configuration",
+    "attempts",
+    "compared",
+    "mean",
+    "mean_lower",
+    "mean_upper",
+    "median",
+    "quantile_90",
+    "quantile_99",
+    "largest",
+    "optimal_share",
+)
+_FATES = (
+    "compared",
+    "bounded",
+    "infeasible",
+    "missed",
+    "open",
+    "timed_out",
+    "refused",
+    "rejected",
+    "failed",
+    "hung",
+)
+
+
+def report(evidence: Evidence, verdicts: Sequence[Verdict], figures: Sequence[Drawing] = ()) -> str:
+    """The report as one HTML document that needs nothing else.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no attempts, or attempts on instances of one name were made on different instances.
+    """
+    if not evidence.attempts:
+        raise InvalidInputError("there are no attempts to report; 'depl bench run SUITE' makes some")
+    sections = [
+        section for section in _sections(evidence, figures, verdicts) if len(section) > 1
+    ]  # more than its heading
+    contents = [within("li", [link(section.attrib["id"], section[0].text or "")]) for section in sections]
+    navigation = within("nav", [within("ul", contents)], {"aria-label": "Sections"})
+    head = [element("h1", TITLE), *_opening(evidence), navigation]
+    return page(
+        TITLE, _shipped("page.css"), _shipped("page.js"), [within("header", head), within("main", sections)]
+    )
+
+
+def _sections(
+    evidence: Evidence, figures: Sequence[Drawing], verdicts: Sequence[Verdict]
+) -> Iterator[Element]:
+    yield _section("headline", "Headline", _headline(evidence, verdicts))
+    yield _section("claims", "The paper's claims", _claims(verdicts))
+    yield _section("figures", "Figures", _figures(figures))
+    yield _section("ratios", "Cost over the optimum", _ratios(evidence))
+    yield _section("goals", "Goals of the cases", _goals(evidence))
+    yield _section("provenance", "Where the numbers come from", _provenance(evidence))
+
+
+def _section(name: str, heading: str, content: Iterator[Element]) -> Element:
+    return within("section", [element("h2", heading), *content], {"id": name})
+
+
+def _opening(evidence: Evidence) -> Iterator[Element]:
+    suites = ", ".join(evidence.suites())
+    yield element(
+        "p",
+        "depl plans dependable training and proves how good its plans are. This page sets what was measured "
+        "beside what the paper claims (“Dependable Distributed Training of Compressed Machine Learning "
+        "Models”, arXiv 2402.14346). It is computed from "
+        f"{len(evidence.attempts)} attempts of the suites {suites} and from "
+        f"{len(evidence.records)} records of cases, without any figure typed by hand.",
+    )
+
+
+def _headline(evidence: Evidence, verdicts: Sequence[Verdict]) -> Iterator[Element]:
+    yield counts(verdicts)
+    found = headline_table(evidence)
+    if found.rows:
+        caption = (
+            "Mean cost over the proved optimum; “no plan” counts instances for which somebody holds a plan"
+        )
+        yield table(found, caption, "headline-table", fold=False)
+
+
+def _claims(verdicts: Sequence[Verdict]) -> Iterator[Element]:
+    yield sentence(
+        "Where the paper leaves open what it means, a claim is measured under every reading that we "
+        "document. It ",
+        element("em", "holds"),
+        " or ",
+        element("em", "fails"),
+        " if it does so under all of them; if that depends on the reading, it is ",
+        element("em", "not decidable from the paper"),
+        ". A reading that is about all cases fails if one case refutes it; others hold “in part” where "
+        "cases differ. The rule is the same for all claims, and no verdict is written by hand.",
+    )
+    yield overview(verdicts)
+    yield from articles(verdicts)
+
+
+def _figures(figures: Sequence[Drawing]) -> Iterator[Element]:
+    for figure in figures:
+        yield drawing(figure.svg(), f"figure-{figure.name}", figure.caption)
+        yield table(
+            figure.table, f"Numbers of the figure: {figure.caption}", f"numbers-{figure.name}", fold=True
+        )
+
+
+def _ratios(evidence: Evidence) -> Iterator[Element]:
+    yield element(
+        "p",
+        "A ratio is formed only with an optimum that some method proved; bounds of the mean are a 95 % "
+        "bootstrap interval over instances. What has no ratio is counted in the second table of each suite, "
+        "where every attempt appears once.",
+    )
+    for suite in evidence.suites():
+        own = ratio_table(evidence.suite(suite))
+        yield table(
+            _selected(own, _RATIOS),
+            f"Suite {suite}: cost over the proved optimum",
+            f"ratios-{suite}",
+            fold=False,
+        )
+        fates = ("configuration", "attempts", *_FATES)
+        yield table(
+            _selected(own, fates), f"Suite {suite}: what became of the attempts", f"fates-{suite}", fold=False
+        )
+
+
+def _goals(evidence: Evidence) -> Iterator[Element]:
+    records = [evidence.records[name] for name in sorted(evidence.records)]
+    if records:
+        yield element("p", "Cases with goals that were set before they were run.")
+        yield table(provenance.records_table(records), "Goals and what was measured", "goals-table")
+        yield table(provenance.runs_table(records), "Runs of the cases", "runs-table")
+
+
+def _provenance(evidence: Evidence) -> Iterator[Element]:
+    notes = []
+    if evidence.superseded:
+        notes.append(
+            f"{evidence.superseded} attempts are left out because later ones on the same tasks are there."
+        )
+    if provenance.dirty(evidence.attempts):
+        notes.append(
+            f"{provenance.dirty(evidence.attempts)} attempts were made by code with uncommitted changes."
+        )
+    if notes:
+        yield element("p", " ".join(notes))
+    yield table(
+        provenance.suites_table(evidence),
+        "Suites, and the command that runs each again",
+        "suites-table",
+        fold=False,
+    )
+    yield table(provenance.endings_table(evidence), "How the attempts ended", "endings-table")
+    yield table(provenance.settings_table(evidence), "How the methods were run", "settings-table")
+    yield table(provenance.sources_table(evidence), "Commits, machines and versions", "sources-table")
+    caption = "Values of the paper's instances that the paper does not print"
+    yield table(provenance.assumed_table(), caption, "assumed-table")
+
+
+def _selected(content: Table, columns: Sequence[str]) -> Table:
+    kept = [name for name in columns if name in content.columns]
+    picked = [content.column(name) for name in kept]
+    return Table(tuple(kept), tuple(zip(*picked, strict=True)))
+
+
+def _shipped(name: str) -> str:
+    return (resources.files("depl.benchmarks.report") / name).read_text(encoding="utf-8")

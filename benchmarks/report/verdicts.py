@@ -1,0 +1,171 @@
+"""What a claim of the paper is, what was measured of it, and the one rule that turns this into a verdict.
+
+Where the paper leaves open what it means, a claim is measured under every *reading* that is documented. It
+holds if it holds under all of them, fails if it fails under all, and is not decidable from the paper if
+that depends on the reading. No claim has a verdict of its own making.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.report.evidence import Evidence
+
+
+class Ruling(Enum):
+    """What measurements say of a claim."""
+
+    HOLDS = "holds"
+    """Under every reading that was measured."""
+    FAILS = "fails"
+    """Under every reading that was measured."""
+    UNDECIDABLE = "not decidable from the paper"
+    """It depends on the reading, and the paper does not say which one is meant."""
+    UNMEASURED = "not measured"
+    """The results at hand say nothing about it."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A claim under one reading: in how many of the cases that were looked at it shows.
+
+    Attributes
+    ----------
+    statement : str
+        The reading, so that it can be true or false of a case.
+    shown, cases : int
+        How many of so many cases show it; no case means that nothing was measured.
+    measured : str
+        The figures behind it, for people.
+    always : bool
+        Whether the claim is about all cases, so that one that does not show it refutes it. Otherwise some
+        cases for and some against leave it open.
+    """
+
+    statement: str
+    shown: int
+    cases: int
+    measured: str = ""
+    always: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """True or False; None if nothing was measured, or if cases differ in what they show."""
+        if self.cases and self.shown == self.cases:
+            return True
+        if self.cases and (self.always or self.shown == 0):
+            return False
+        return None
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """A table with the sentence above it."""
+
+    caption: str
+    table: Table
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that is measured of one claim.
+
+    Attributes
+    ----------
+    readings : sequence of Reading
+    tables : sequence of Captioned
+        The figures that the readings sum up.
+    """
+
+    readings: Sequence[Reading]
+    tables: Sequence[Captioned] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper.
+
+    Attributes
+    ----------
+    key : str
+        Short name, which links use.
+    claim : str
+        What the paper says, in our words.
+    where : str
+        Where it says so.
+    open : str
+        What the paper leaves open, so that several readings are needed; empty if nothing.
+    judge : callable
+        From evidence to what is measured.
+    errata : tuple of str
+        Names of errata that prove more than can be measured, such as ``E10``.
+    """
+
+    key: str
+    claim: str
+    where: str
+    open: str
+    judge: Callable[[Evidence], Findings]
+    errata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, judged.
+
+    Attributes
+    ----------
+    number : int
+        From 1, in the order of the catalogue.
+    claim : Claim
+    ruling : Ruling
+    reason : str
+        Why, in one sentence.
+    findings : Findings
+    """
+
+    number: int
+    claim: Claim
+    ruling: Ruling
+    reason: str
+    findings: Findings
+
+
+def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
+    """The verdict on every claim, numbered from 1."""
+    verdicts = []
+    for number, claim in enumerate(claims, start=1):
+        findings = claim.judge(evidence)
+        ruling = rule(findings.readings)
+        verdicts.append(Verdict(number, claim, ruling, _reason(claim, ruling, findings.readings), findings))
+    return verdicts
+
+
+def rule(readings: Sequence[Reading]) -> Ruling:
+    """The verdict that follows from all readings together; those without a case do not count."""
+    answers = {reading.holds for reading in readings if reading.cases}
+    if not answers:
+        return Ruling.UNMEASURED
+    if answers == {True}:
+        return Ruling.HOLDS
+    return Ruling.FAILS if answers == {False} else Ruling.UNDECIDABLE
+
+
+def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
+    measured = [reading for reading in readings if reading.cases]
+    number = len(measured)
+    if ruling is Ruling.UNMEASURED:
+        return "The results at hand hold no attempt or record that this needs."
+    if ruling is Ruling.UNDECIDABLE:
+        shown = sum(reading.holds is True for reading in measured)
+        against = sum(reading.holds is False for reading in measured)
+        mixed = number - shown - against
+        parts = [f"{shown} for it", f"{against} against it"] + [f"{mixed} that differ among cases"] * (
+            mixed > 0
+        )
+        return f"Of {number} readings {', '.join(parts)}. {claim.open}".strip()
+    what = "It is so" if ruling is Ruling.HOLDS else "It is not so"
+    if number == 1:
+        return f"{what}: {measured[0].measured}." if measured[0].measured else f"{what}."
+    return f"{what} under all {number} readings."
