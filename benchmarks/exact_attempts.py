@@ -25,7 +25,7 @@ SCIP = "scip"
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ExactAttempt:
     """What came of one attempt.
 
     Attributes
@@ -52,7 +52,7 @@ class Attempt:
     lower_bound: float | None
 
 
-def attempt(road: str, item: SampledInstance, time_limit: float, gap: float = 0.0) -> Attempt:
+def attempt(road: str, item: SampledInstance, time_limit: float, gap: float = 0.0) -> ExactAttempt:
     """Try to certify an instance to a relative gap within ``time_limit`` seconds.
 
     A refusal and a plan that the verifier does not accept are endings like others.
@@ -64,7 +64,7 @@ def attempt(road: str, item: SampledInstance, time_limit: float, gap: float = 0.
         result = solve(item.instance, road, scenarios=item.scenarios, time_limit=time_limit, gap=gap)
     except DeplError as error:
         seconds = time.perf_counter() - started
-        return Attempt(road, f"{type(error).__name__}: {error}", False, seconds, None, None)
+        return ExactAttempt(road, f"{type(error).__name__}: {error}", False, seconds, None, None)
     return _attempt(road, result.termination, result.wall_seconds, result.cost, result.lower_bound)
 
 
@@ -83,7 +83,7 @@ def warm_up(road: str) -> None:
     )
 
 
-def _by_scip(item: SampledInstance, time_limit: float, gap: float) -> Attempt:
+def _by_scip(item: SampledInstance, time_limit: float, gap: float) -> ExactAttempt:
     limits = Limits(gap=gap, time_limit=time_limit, scenarios=item.scenarios)
     problem = SampledProblem(item.instance, item.scenarios)
     started = time.perf_counter()
@@ -94,7 +94,9 @@ def _by_scip(item: SampledInstance, time_limit: float, gap: float) -> Attempt:
 
 def _attempt(
     road: str, termination: Termination, seconds: float, cost: float | None, bound: float
-) -> Attempt:
+) -> ExactAttempt:
     certified = termination in (Termination.OPTIMAL, Termination.GAP_REACHED)
     held = cost if cost is not None and math.isfinite(cost) else None
-    return Attempt(road, termination.value, certified, seconds, held, bound if math.isfinite(bound) else None)
+    return ExactAttempt(
+        road, termination.value, certified, seconds, held, bound if math.isfinite(bound) else None
+    )

@@ -13,7 +13,20 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import depl
-from depl.commands import certify, check, demo, diagnose, explain, fit, front, instances, replan, solve, train
+from depl.commands import (
+    bench,
+    certify,
+    check,
+    demo,
+    diagnose,
+    explain,
+    fit,
+    front,
+    instances,
+    replan,
+    solve,
+    train,
+)
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.models.errors import DeplError
 
@@ -29,6 +42,7 @@ _COMMANDS = {
     "diagnose": diagnose,
     "fit": fit,
     "certify": certify,
+    "bench": bench,
 }
 _EPILOG = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails, or one

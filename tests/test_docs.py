@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
 WITH_EXAMPLES = (
+    "benchmarks.rst",
     "dataset_selection.rst",
     "depl_paper.rst",
     "estimation.rst",
@@ -88,7 +89,7 @@ def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_e
     assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
         int(code) for code in ExitCode
     }
-    commands = dict(re.findall(r"(?m)^   \* - ``depl ((?:instances )?\w+)(.*)``$", page))
+    commands = dict(re.findall(r"(?m)^   \* - ``depl ((?:instances |bench )?\w+)(.*)``$", page))
     usages = {}
     for name, parser in subcommands(_parser()):
         for inner, leaf in subcommands(parser) or [("", parser)]:

@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from depl.benchmarks.exact_attempts import SCIP, Attempt, attempt, scip_is_installed, warm_up
+from depl.benchmarks.exact_attempts import SCIP, ExactAttempt, attempt, scip_is_installed, warm_up
 from depl.benchmarks.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
 from depl.benchmarks.registry import Case, Goal
 from depl.benchmarks.tiny_sampled import SampledInstance
@@ -57,9 +57,11 @@ def _item(family: str, seed: int, size: int, index: int = 0) -> SampledInstance:
     return paper_like(rng, maximum_epochs=size, scenarios=_SCENARIOS, switch_share=FAMILIES[family])
 
 
-def _climb(road: str, family: str, seed: int, sizes: tuple[int, ...], seconds: float) -> dict[int, Attempt]:
+def _climb(
+    road: str, family: str, seed: int, sizes: tuple[int, ...], seconds: float
+) -> dict[int, ExactAttempt]:
     """Attempts by size, up to and with the first that does not end in a proof."""
-    climbed: dict[int, Attempt] = {}
+    climbed: dict[int, ExactAttempt] = {}
     for size in sizes:
         climbed[size] = attempt(road, _item(family, seed, size), seconds)
         if not climbed[size].certified:
@@ -67,12 +69,12 @@ def _climb(road: str, family: str, seed: int, sizes: tuple[int, ...], seconds: f
     return climbed
 
 
-def _largest(climbed: Mapping[int, Attempt]) -> int:
+def _largest(climbed: Mapping[int, ExactAttempt]) -> int:
     """The last size that was proved; 0 if none was."""
     return max((size for size, tried in climbed.items() if tried.certified), default=0)
 
 
-def _largest_disagreement(rungs: Mapping[str, Mapping[int, Attempt]]) -> float:
+def _largest_disagreement(rungs: Mapping[str, Mapping[int, ExactAttempt]]) -> float:
     """Greatest relative difference of two proved costs of one instance."""
     differences = [0.0]
     for one, other in itertools.combinations(rungs.values(), 2):

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from depl.benchmarks.exact_attempts import Attempt, attempt, warm_up
+from depl.benchmarks.exact_attempts import ExactAttempt, attempt, warm_up
 from depl.benchmarks.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
 from depl.benchmarks.registry import Case, Goal
 from depl.benchmarks.tiny_sampled import SampledInstance
@@ -55,7 +55,7 @@ def _item(name: str, size: Mapping[str, int], seed: list[int], smoke: bool) -> S
     return paper_like(np.random.default_rng(seed), **size, switch_share=share)
 
 
-def _values(name: str, tried: list[Attempt]) -> dict[str, object]:
+def _values(name: str, tried: list[ExactAttempt]) -> dict[str, object]:
     times = [row.seconds if row.certified else math.inf for row in tried]
     gaps = [_gap(row) for row in tried]
     return {
@@ -67,7 +67,7 @@ def _values(name: str, tried: list[Attempt]) -> dict[str, object]:
     }
 
 
-def _gap(row: Attempt) -> float:
+def _gap(row: ExactAttempt) -> float:
     """(cost - bound) / cost of what is held, infinite without a plan or a bound."""
     if row.cost is None or row.lower_bound is None:
         return math.inf

@@ -159,6 +159,17 @@ def positive_count(text: str) -> int:
     return value
 
 
+def positive_seconds(text: str) -> float:
+    """A positive number of seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds, not {text!r}") from None
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be positive and finite, not {text}")
+    return value
+
+
 def levels(text: str) -> int | str:
     """A whole number from 1 on, or ``auto``."""
     return text if text == "auto" else positive_count(text)

@@ -1,5 +1,7 @@
 """What a solver reports on its way: rows on standard error, and only if that is a terminal."""
 
+import time
+from datetime import timedelta
 from typing import Self
 
 from depl.models.methods import Progress
@@ -27,15 +29,35 @@ def progress_rows() -> Progress | None:
 
 
 class Bar:
-    """A bar on standard error, and only if that is a terminal."""
+    """A bar with rate and remaining time on standard error, and only if that is a terminal.
 
-    def __init__(self, what: str, total: int) -> None:
+    Parameters
+    ----------
+    what : str
+        Shown until the first step.
+    total : int
+        How many steps there are.
+    done : int
+        How many of them were done before; they say nothing about the rate.
+    """
+
+    def __init__(self, what: str, total: int, done: int = 0) -> None:
         from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         console = Console(stderr=True, highlight=False)
-        self._progress = RichProgress(console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._progress.add_task(what, total=total)
+        self._progress = RichProgress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[pace]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task(what, total=total, completed=done, pace="")
+        self._started, self._total, self._before, self._steps = time.monotonic(), total, done, 0
 
     def __enter__(self) -> Self:
         """Show it."""
@@ -48,4 +70,15 @@ class Bar:
 
     def step(self, done: str) -> None:
         """One more is done."""
-        self._progress.update(self._task, advance=1, description=done)
+        self._steps += 1
+        left = self._total - self._before - self._steps
+        shown = pace(self._steps, left, time.monotonic() - self._started)
+        self._progress.update(self._task, advance=1, description=done, pace=shown)
+
+
+def pace(done: int, left: int, seconds: float) -> str:
+    """Steps per minute, and how long the rest takes at that pace."""
+    if done == 0 or seconds <= 0:
+        return ""
+    remaining = timedelta(seconds=round(seconds / done * left))
+    return f"{number(60 * done / seconds)}/min, {remaining} left"

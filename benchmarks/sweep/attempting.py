@@ -1,0 +1,56 @@
+"""One attempt, seen from outside: whatever becomes of the process that solves, an attempt comes back."""
+
+import datetime
+import time
+
+import msgspec
+
+from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.origin import origin, with_origin
+from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
+from depl.benchmarks.sweep.request import Job
+
+PREPARING = 600.0
+"""Seconds for the start of a process, imports, and compiling; not on the clock of an attempt."""
+_MODULE = "depl.benchmarks.sweep.solving"
+
+
+def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
+    """Make the attempt of a job in another process, and kill that when its time is over.
+
+    Parameters
+    ----------
+    job : Job
+    process : LoneProcess
+        Where to solve. It is started anew if the job asks for a fresh one, or the last one hung or crashed.
+
+    Returns
+    -------
+    Attempt
+        ``hung`` or ``crashed`` if the process did not answer; how, is its reason.
+    """
+    if job.fresh:
+        process.end()
+    content = msgspec.json.encode(job)
+    seconds = float(job.blank.settings["time_limit"]) + job.grace
+    hashes: list[bytes] = []
+    started, clock = datetime.datetime.now(datetime.UTC), time.perf_counter()
+    try:
+        process.call(f"{_MODULE}:prepare", content, PREPARING)
+        started, clock = datetime.datetime.now(datetime.UTC), time.perf_counter()
+        answer = process.call(f"{_MODULE}:attempt", content, seconds, hashes.append)
+        return msgspec.json.decode(answer, type=Attempt)
+    except HungError:
+        ending, reason = "hung", f"killed after {time.perf_counter() - clock:.1f} s"
+    except CrashedError as error:
+        ending, reason = "crashed", str(error)
+    except CallError as error:
+        ending, reason = "failed", str(error)
+    return msgspec.structs.replace(
+        with_origin(job.blank, origin()),
+        ending=ending,
+        reason=reason,
+        instance_hash=msgspec.json.decode(hashes[0], type=str) if hashes else "",
+        started=started.isoformat(timespec="milliseconds"),
+        total_seconds=time.perf_counter() - clock,
+    )

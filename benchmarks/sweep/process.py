@@ -1,0 +1,216 @@
+"""Calling functions in a process of its own, under a deadline: what hangs is killed, what crashes is told.
+
+The process is kept for the next call, because to start it takes seconds; it is replaced after it was killed
+or died. Numerical libraries read how many threads they may use (one, here) when they start.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import IO, Self
+
+import msgspec
+
+from depl.benchmarks.sweep.child import Answer, Order
+from depl.models.errors import DeplError
+
+_ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_LONGEST_TAIL = 2000
+_TICK = 0.5
+_BLOCK = 2**16
+
+
+class HungError(DeplError):
+    """A call did not end by its deadline; its process was killed."""
+
+
+class CrashedError(DeplError):
+    """The process of a call died."""
+
+
+class CallError(DeplError):
+    """The function that was called raised an exception; the message is its traceback."""
+
+
+def ignore(content: bytes) -> None:
+    """Take no note of what a call tells."""
+
+
+class LoneProcess:
+    """A process that functions are called in, one at a time; started at the first call.
+
+    A context manager: what is still running at its end is killed, with all processes that it started.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._unread = b""
+
+    def __enter__(self) -> Self:
+        """Nothing is started yet."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the process."""
+        self.close()
+
+    @property
+    def identifier(self) -> int | None:
+        """Number of the process at the operating system; None while there is none."""
+        return None if self._process is None else self._process.pid
+
+    def call(
+        self, function: str, content: bytes, seconds: float, told: Callable[[bytes], None] = ignore
+    ) -> bytes:
+        """Call a function there and wait for what it returns.
+
+        Parameters
+        ----------
+        function : str
+            As ``module:name``; it takes a JSON document and a `depl.benchmarks.sweep.child.Tell`, and
+            returns a JSON document.
+        content : bytes
+            The document that it is called with.
+        seconds : float
+            How long it may take, the start of the process included if there is none yet [s].
+        told : callable
+            Receives what it tells on its way.
+
+        Raises
+        ------
+        HungError
+            If it takes longer.
+        CrashedError
+            If the process dies; the message holds how, and the last lines that it wrote.
+        CallError
+            If the function raises an exception.
+        """
+        deadline = time.monotonic() + seconds
+        try:
+            return self._called(Order(function, msgspec.Raw(content)), deadline, told)
+        except CallError:
+            raise
+        except BaseException:  # a process that was left in the middle of a call is of no use to the next
+            self.end()
+            raise
+
+    def kill(self) -> None:
+        """Kill the process from another thread than the one that calls; the call ends with `CrashedError`."""
+        if self._process is not None:
+            _kill_group(self._process)
+
+    def end(self) -> None:
+        """Kill the process and what it started; the next call starts another one."""
+        process, self._process, self._unread = self._process, None, b""
+        if process is None:
+            return
+        _kill_group(process)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # an order that was not read
+                    pipe.close()
+
+    def close(self) -> None:
+        """Kill the process; there is no next call."""
+        self.end()
+        self._errors.close()
+
+    def _called(self, order: Order, deadline: float, told: Callable[[bytes], None]) -> bytes:
+        process = self._started()
+        self._errors.seek(0)
+        self._errors.truncate()  # of interest is what this call writes
+        try:
+            _write_all(_pipe(process.stdin), msgspec.json.encode(order) + b"\n")
+        except BrokenPipeError:
+            raise self._crashed(process) from None
+        while True:
+            answer = msgspec.json.decode(self._line(process, deadline), type=Answer)
+            if answer.kind == "done":
+                return bytes(answer.content)
+            if answer.kind == "failed":
+                raise CallError(msgspec.json.decode(answer.content, type=str).strip())
+            told(bytes(answer.content))
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self.end()  # died between two calls
+        if self._process is None:
+            settings = dict.fromkeys(_ONE_THREAD, "1") | {
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path))
+            }
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "depl.benchmarks.sweep.child", str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, **settings},
+                bufsize=0,
+                start_new_session=True,
+            )
+        return self._process
+
+    def _line(self, process: subprocess.Popen[bytes], deadline: float) -> bytes:
+        """The next line that the process writes."""
+        pipe = _pipe(process.stdout)
+        while b"\n" not in self._unread:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise HungError("did not end in time and was killed")
+            ready, _, _ = select.select([pipe], [], [], min(_TICK, remaining))
+            if ready:
+                block = os.read(pipe, _BLOCK)
+                if not block:
+                    raise self._crashed(process)
+                self._unread += block
+            elif process.poll() is not None:  # a process that it started may hold the pipe open
+                raise self._crashed(process)
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    def _crashed(self, process: subprocess.Popen[bytes]) -> CrashedError:
+        _kill_group(process)
+        code = process.wait()
+        how = f"with exit code {code}" if code >= 0 else f"by {_signal_name(-code)}"
+        return CrashedError(f"its process ended {how}; {self._last_words() or 'it wrote nothing'}")
+
+    def _last_words(self) -> str:
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - _LONGEST_TAIL))
+        return self._errors.read().decode(errors="replace").strip()
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: no right to kill a zombie
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _pipe(stream: IO[bytes] | None) -> int:
+    if stream is None:
+        raise CrashedError("its process was started without a pipe")
+    return stream.fileno()
+
+
+def _write_all(pipe: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(pipe, content) :]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

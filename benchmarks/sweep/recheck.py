@@ -1,0 +1,58 @@
+"""Solving a part of recorded attempts again: whether today's code on this machine finds the same."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from depl.benchmarks.sweep.attempt import Attempt
+
+TOLERANCE = 1e-9
+"""Relative difference of costs and bounds that is put down to rounding of other processors and libraries."""
+_OF_THE_CLOCK = frozenset({"time_limit", "interrupted", "hung", "crashed"})
+
+
+class Difference(NamedTuple):
+    """Something that came out differently: of which attempt, what, recorded and found."""
+
+    attempt: Attempt
+    name: str
+    recorded: object
+    found: object
+
+
+def repeatable(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Attempts whose outcome does not depend on how fast the machine was, or on accidents."""
+    return [attempt for attempt in attempts if attempt.ending not in _OF_THE_CLOCK]
+
+
+def subset(attempts: Sequence[Attempt], seconds: float, rng: np.random.Generator) -> list[Attempt]:
+    """Attempts drawn at random that took about so many seconds together when they were recorded.
+
+    Those that do not fit any more are passed over; at least one is returned if there are any.
+    """
+    order = [attempts[index] for index in rng.permutation(len(attempts))]
+    chosen: list[Attempt] = []
+    left = seconds
+    for attempt in order:
+        if attempt.total_seconds <= left or not chosen:
+            chosen.append(attempt)
+            left -= attempt.total_seconds
+    return chosen
+
+
+def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
+    """In what two attempts of a task differ: settings, instance, ending, cost and bound; not in time."""
+    told = []
+    for name in ("settings", "instance_hash", "ending", "solution", "cost", "lower_bound"):
+        before, after = getattr(recorded, name), getattr(found, name)
+        if not _same(before, after):
+            told.append(Difference(recorded, name, before, after))
+    return told
+
+
+def _same(before: object, after: object) -> bool:
+    if isinstance(before, float) and isinstance(after, float):
+        return math.isclose(before, after, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return before == after

@@ -1,0 +1,168 @@
+"""One attempt, in the process that solves: make the instance, solve it, take the suite's measures.
+
+`prepare` and `attempt` are called through `depl.benchmarks.sweep.process`. What is prepared (imports,
+compiled kernels) is not on an attempt's clock.
+"""
+
+import contextlib
+import datetime
+import functools
+import math
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from depl.benchmarks.suites.suite import Draw, Suite
+from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.child import Tell
+from depl.benchmarks.sweep.imports import suites_with
+from depl.benchmarks.sweep.origin import origin, with_origin
+from depl.benchmarks.sweep.request import Job, configuration_of
+from depl.instances.library import load
+from depl.models.errors import DeplError, NotCoveredError
+from depl.models.methods import registered
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.result import Result
+from depl.models.solve import VerificationError, solve
+from depl.models.structure import document
+
+_SHIPPED = frozenset(method.name for method in registered())
+_WARM_UP_SECONDS = 60.0
+_RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
+
+
+def prepare(content: bytes, tell: Tell) -> bytes:
+    """Import what a job needs, and compile, or read from the cache, what its method compiles."""
+    job = msgspec.json.decode(content, type=Job)
+    origin()
+    _suites(job.imports)
+    if job.blank.method in _SHIPPED:  # a user's method may do anything: that belongs on the clock
+        warm_up(job.blank.method)
+    return b"null"
+
+
+def attempt(content: bytes, tell: Tell) -> bytes:
+    """Make the attempt of a job; tells the hash of its instance as soon as that is made."""
+    return msgspec.json.encode(made(msgspec.json.decode(content, type=Job), tell))
+
+
+def made(job: Job, tell: Tell) -> Attempt:
+    """Make the attempt of a job in this process; whatever is raised becomes its ending."""
+    started = now()
+    clock = time.perf_counter()
+    peak_known = _reset_peak() or job.fresh
+    known: dict[str, Any] = {}
+    try:
+        _solve_into(known, job, tell)
+    except NotCoveredError as error:
+        known |= {"ending": "refused", "reason": str(error)}
+    except VerificationError as error:
+        known |= {"ending": "rejected", "reason": str(error)}
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - an attempt that fails is an attempt
+        known |= {"ending": "failed", "reason": f"{type(error).__name__}: {error}"}
+    return msgspec.structs.replace(
+        with_origin(job.blank, origin()),
+        started=started,
+        total_seconds=time.perf_counter() - clock,
+        peak_gibibytes=peak_gibibytes() if peak_known else None,
+        **known,
+    )
+
+
+def now() -> str:
+    """Date and time, UTC, ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+@functools.cache
+def warm_up(method: str) -> None:
+    """Solve the shipped instance ``tiny``, so that what is compiled is compiled before a clock runs."""
+    with contextlib.suppress(DeplError):  # if it fails, then the attempt shall tell
+        solve(load("tiny"), method, time_limit=_WARM_UP_SECONDS)
+
+
+def peak_gibibytes() -> float:
+    """Greatest resident memory of this process [GiB]; on Linux since the last reset."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(peak) / 2**20
+    except (OSError, ValueError):
+        import resource  # of Unix alone
+
+        unit = 2**30 if sys.platform == "darwin" else 2**20  # of bytes there, of kibibytes elsewhere
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
+    """Put what becomes known of an attempt into ``known``, so that an exception loses none of it."""
+    suite = _suites(job.imports)[job.task.suite]
+    draw = _draws(job.imports, suite.name)[job.task.instance]
+    instance = draw.build()
+    known["instance_hash"] = instance.fingerprint
+    tell(msgspec.json.encode(instance.fingerprint))
+    configuration = configuration_of(suite, job.task.configuration, job.seconds)
+    result = solve(
+        instance,
+        configuration.method,
+        gap=configuration.gap,
+        time_limit=configuration.time_limit,
+        seed=job.task.seed,
+        scenarios=configuration.scenarios,
+        options=configuration.options,
+    )
+    known |= _figures(instance, result)
+    if suite.measure is not None:
+        measures = suite.measure(draw, instance, result)
+        known["measures"] = {name: _finite(value) for name, value in measures.items()}
+
+
+def _figures(instance: Instance, result: Result) -> dict[str, Any]:
+    violation = result.violation
+    return {
+        "ending": result.termination.value,
+        "solution": result.solution.value,
+        "cost": _finite(result.cost),
+        "lower_bound": _finite(result.lower_bound),
+        "violation": None if violation is None else (violation.lower, violation.upper),
+        "epochs": result.epochs,
+        "epochs_by_model": {} if result.plan is None else _epochs_by_model(instance, result.plan),
+        "plan": None if result.plan is None else document(result.plan),
+        "reason": result.reason,
+        "wall_seconds": result.wall_seconds,
+        "cpu_seconds": result.cpu_seconds,
+        "build_seconds": result.build_seconds,
+    }
+
+
+def _epochs_by_model(instance: Instance, plan: Plan) -> dict[str, int]:
+    counts = Counter(epoch.model for epoch in plan.epochs)
+    return {model.name: counts[model.name] for model in instance.models}
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+@functools.cache
+def _suites(sources: tuple[str, ...]) -> dict[str, Suite]:
+    return suites_with(sources)
+
+
+@functools.cache
+def _draws(sources: tuple[str, ...], suite: str) -> dict[str, Draw]:
+    return {draw.name: draw for draw in _suites(sources)[suite].draws()}
+
+
+def _reset_peak() -> bool:
+    """Let `peak_gibibytes` begin anew; False where the system cannot."""
+    try:
+        Path("/proc/self/clear_refs").write_text(_RESET_PEAK, encoding="ascii")
+    except OSError:
+        return False
+    return True

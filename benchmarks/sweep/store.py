@@ -1,0 +1,305 @@
+"""Attempts in one SQLite file: each is committed as soon as it is finished, by one process at a time.
+
+SQLite's own journal brings the file back to its last commit when a process or a machine ends in the middle
+of a write. A lock beside the file, which the system releases with the process, keeps a second sweep out; who
+only reads needs none.
+"""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Self
+
+import msgspec
+
+from depl.benchmarks.sweep.attempt import Attempt, Task
+from depl.benchmarks.sweep.origin import source_name
+from depl.benchmarks.sweep.request import Request
+from depl.models.errors import InvalidInputError
+
+SCHEMA = 1
+MAGIC = b"SQLite format 3\x00"
+_APPLICATION = 0x4445504C  # "DEPL"
+_PATIENCE = 60.0
+_TABLES = """
+CREATE TABLE request (document TEXT NOT NULL UNIQUE);
+CREATE TABLE attempt (
+    suite TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    instance TEXT NOT NULL,
+    configuration TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    instance_hash TEXT NOT NULL,
+    method TEXT NOT NULL,
+    ending TEXT NOT NULL,
+    cost REAL,
+    lower_bound REAL,
+    wall_seconds REAL,
+    cpu_seconds REAL,
+    build_seconds REAL,
+    total_seconds REAL NOT NULL,
+    "commit" TEXT NOT NULL,
+    started TEXT NOT NULL,
+    document TEXT NOT NULL,
+    UNIQUE (suite, version, instance, configuration, seed, "commit")
+);
+"""
+
+
+class Store:
+    """The attempts of a file, opened for writing; a context manager.
+
+    Attributes
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Open a file, or make it.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is no file of ours or of another schema, another process writes to it, or it cannot be
+            opened.
+        """
+        self.path = Path(path)
+        self._lock = _locked(self.path)
+        try:
+            self._connection = _connected(self.path)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """It is open."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let another process write."""
+        self._connection.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self._lock.name)
+        self._lock.close()
+
+    def add(self, attempt: Attempt) -> None:
+        """Keep an attempt for good.
+
+        Raises
+        ------
+        InvalidInputError
+            If the same commit's attempt of its task is there already, or the file cannot be written.
+        """
+        row = _row(attempt)
+        with self.in_one_commit():
+            self._connection.execute(f"INSERT INTO attempt VALUES ({', '.join('?' * len(row))})", row)
+
+    def add_request(self, request: Request) -> None:
+        """Keep what was asked for, so that it can be resumed."""
+        document = msgspec.json.encode(request).decode()
+        with self.in_one_commit():
+            self._connection.execute("INSERT OR IGNORE INTO request VALUES (?)", (document,))
+
+    @contextlib.contextmanager
+    def in_one_commit(self) -> Iterator[None]:
+        """Commit what is added in the block at its end, or nothing of it if it fails."""
+        if self._connection.in_transaction:  # an outer block commits
+            yield
+            return
+        with _understood(self.path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+
+    def attempts(self) -> list[Attempt]:
+        """All attempts, in the order in which they were added."""
+        return list(_attempts(self._connection, self.path))
+
+    def requests(self) -> list[Request]:
+        """All that was asked for."""
+        with _understood(self.path):
+            return _requests(self._connection)
+
+    def commits_by_task(self) -> dict[Task, list[str]]:
+        """The commits that every task has attempts of, as in `depl.benchmarks.sweep.origin.source_name`."""
+        found: dict[Task, list[str]] = {}
+        with _understood(self.path):
+            rows = self._connection.execute(
+                'SELECT suite, version, instance, configuration, seed, "commit" FROM attempt ORDER BY rowid'
+            )
+            for suite, version, instance, configuration, seed, commit in rows:
+                task = Task(
+                    suite=suite, version=version, instance=instance, configuration=configuration, seed=seed
+                )
+                found.setdefault(task, []).append(commit)
+        return found
+
+
+def stored_attempts(path: str | Path) -> list[Attempt]:
+    """The attempts of a file, without keeping anybody from writing to it.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no file of ours or of another schema.
+    """
+    source = Path(path)
+    with _understood(source), contextlib.closing(_opened(source, "ro")) as connection:
+        _require_ours(connection, source)
+        return list(_attempts(connection, source))
+
+
+def stored_requests(path: str | Path) -> list[Request]:
+    """What a sweep's file was made for; nothing for files of another kind.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be read.
+    """
+    source = Path(path)
+    if not is_database(source):
+        return []
+    with _understood(source), contextlib.closing(_opened(source, "ro")) as connection:
+        _require_ours(connection, source)
+        return _requests(connection)
+
+
+def is_database(path: Path) -> bool:
+    """Whether this is a file of SQLite, ours or not."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def write_store(path: str | Path, attempts: Iterable[Attempt], requests: Iterable[Request]) -> None:
+    """Write attempts and requests to a new file that appears when it is whole.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file exists or cannot be written.
+    """
+    target = Path(path)
+    if target.exists():
+        raise InvalidInputError("exists already; choose another name, or remove it first", str(path))
+    partial = target.with_name(f".{target.name}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with Store(partial) as store, store.in_one_commit():
+            for request in requests:
+                store.add_request(request)
+            for attempt in attempts:
+                store.add(attempt)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _row(attempt: Attempt) -> tuple[object, ...]:
+    task = attempt.task
+    return (
+        task.suite,
+        task.version,
+        task.instance,
+        task.configuration,
+        task.seed,
+        attempt.instance_hash,
+        attempt.method,
+        attempt.ending,
+        attempt.cost,
+        attempt.lower_bound,
+        attempt.wall_seconds,
+        attempt.cpu_seconds,
+        attempt.build_seconds,
+        attempt.total_seconds,
+        source_name(attempt.commit),
+        attempt.started,
+        msgspec.json.encode(attempt).decode(),
+    )
+
+
+def _attempts(connection: sqlite3.Connection, path: Path) -> Iterator[Attempt]:
+    with _understood(path):
+        for (document,) in connection.execute("SELECT document FROM attempt ORDER BY rowid"):
+            yield msgspec.json.decode(document, type=Attempt)
+
+
+def _requests(connection: sqlite3.Connection) -> list[Request]:
+    rows = connection.execute("SELECT document FROM request ORDER BY rowid").fetchall()
+    return [msgspec.json.decode(document, type=Request) for (document,) in rows]
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """The file, opened for writing; its tables are made if it is new."""
+    with _understood(path):
+        connection = _opened(path, "rwc")
+        try:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+                with connection:
+                    connection.executescript(
+                        f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
+                        f" PRAGMA user_version = {SCHEMA}; COMMIT;"
+                    )
+            _require_ours(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE)
+
+
+def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION:
+        raise InvalidInputError("is a database, but not one of attempts; name another file", str(path))
+    if schema != SCHEMA:
+        raise InvalidInputError(
+            f"has schema {schema}, and this depl knows {SCHEMA}; update one of them", str(path)
+        )
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """A lock beside the file, held until it is closed."""
+    name = path.with_name(f"{path.name}.lock")
+    while True:
+        try:
+            lock = name.open("ab")
+        except OSError as error:
+            raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if name.exists() and name.stat().st_ino == os.fstat(lock.fileno()).st_ino:
+                return lock
+        except FileNotFoundError:
+            pass  # whoever held it has just removed it
+        except OSError as error:
+            lock.close()
+            raise InvalidInputError(
+                "another process is writing to it; wait until that has ended", str(path)
+            ) from error
+        lock.close()
+
+
+@contextlib.contextmanager
+def _understood(path: Path) -> Iterator[None]:
+    """Turn what SQLite and msgspec complain about into errors that name the file."""
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        raise InvalidInputError("holds this commit's attempt of a task already", str(path)) from error
+    except sqlite3.Error as error:
+        raise InvalidInputError(f"cannot be used as a file of attempts ({error})", str(path)) from error
+    except msgspec.MsgspecError as error:
+        raise InvalidInputError(f"holds what is no attempt of this depl ({error})", str(path)) from error

@@ -1,0 +1,238 @@
+"""``depl bench``: run suites of benchmarks, go on with sweeps, and look after their files."""
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.cluster import Cluster
+from depl.benchmarks.sweep.imports import suites_with
+from depl.benchmarks.sweep.origin import origin
+from depl.benchmarks.sweep.request import GRACE, Job, Request, jobs_of
+from depl.benchmarks.sweep.run import OneWorker, Swept, Workers, sweep
+from depl.benchmarks.sweep.store import Store
+from depl.commands import bench_files
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import add_json, positive_count, positive_seconds, require_writable
+from depl.commands.progress import Bar
+from depl.commands.table import table
+from depl.models.errors import InvalidInputError
+from depl.models.wording import counted
+
+HELP = "run suites of benchmarks, resume sweeps, and merge, export and recheck their files"
+
+
+class Action(NamedTuple):
+    """A sentence on what it does, and who declares its options."""
+
+    help: str
+    add: Callable[[argparse.ArgumentParser], None]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, action in ACTIONS.items():
+        action.add(actions.add_parser(name, help=action.help))
+
+
+def add_list(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``list``."""
+    bench_files.add_imports(parser)
+    add_json(parser, "the suites")
+    parser.set_defaults(run=run_list)
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``run``."""
+    parser.add_argument("suites", metavar="SUITE", nargs="+", help="names of 'depl bench list'")
+    parser.add_argument(
+        "--out", metavar="FILE", help="a new SQLite file for the attempts; default: SUITE.sqlite"
+    )
+    parser.add_argument(
+        "--methods",
+        metavar="A,B",
+        help="only these configurations or registered methods; default: the suite's",
+    )
+    parser.add_argument(
+        "--instances", metavar="GLOB", default="*", help="only those of such names; default: all"
+    )
+    parser.add_argument(
+        "--limit", metavar="N", type=positive_count, help="only the first N instances of a suite"
+    )
+    parser.add_argument(
+        "--seconds",
+        metavar="S",
+        type=positive_seconds,
+        help="time limit of every method; default: as the suite says",
+    )
+    parser.add_argument(
+        "--grace",
+        metavar="S",
+        type=positive_seconds,
+        default=GRACE,
+        help=f"seconds beyond that for the instance and the verification; default: {GRACE:g}",
+    )
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="solve everything in a process of its own, whose peak memory is its own",
+    )
+    bench_files.add_imports(parser)
+    _add_workers(parser)
+    add_json(parser, "what was done")
+    parser.set_defaults(run=run_run)
+
+
+def add_resume(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``resume``."""
+    parser.add_argument("file", metavar="FILE", help="the file of a sweep that 'depl bench run' began")
+    _add_workers(parser)
+    add_json(parser, "what was done")
+    parser.set_defaults(run=run_resume)
+
+
+def run_list(options: argparse.Namespace) -> Answer:
+    """Every suite with how many instances, configurations and tasks it has."""
+    content = [
+        {
+            "suite": suite.name,
+            "version": suite.version,
+            "instances": len(suite.draws()),
+            "configurations": [item.label for item in suite.configurations],
+            "seeds": list(suite.seeds),
+            "summary": suite.summary,
+        }
+        for suite in suites_with(bench_files.sources(options)).values()
+    ]
+    header = ("suite", "instances", "methods", "seeds", "summary")
+    rows = [
+        (
+            str(row["suite"]),
+            str(row["instances"]),
+            str(len(row["configurations"])),
+            str(len(row["seeds"])),
+            str(row["summary"]),
+        )
+        for row in content
+    ]
+    return Answer(table(header, rows, right=header[1:4]), json=as_json({"suites": content}))
+
+
+def run_run(options: argparse.Namespace) -> Answer:
+    """Run a sweep into a new file."""
+    path = Path(options.out or f"{'+'.join(dict.fromkeys(options.suites))}.sqlite")
+    require_writable(str(path))
+    request = Request(
+        suites=tuple(dict.fromkeys(options.suites)),
+        configurations=tuple(filter(None, (options.methods or "").split(","))),
+        instances=options.instances,
+        limit=options.limit,
+        seconds=options.seconds,
+        grace=options.grace,
+        imports=bench_files.sources(options),
+        fresh=options.fresh,
+    )
+    jobs, workers = jobs_of(request), _workers(options)
+    with Store(path) as store:
+        if store.commits_by_task():
+            raise InvalidInputError(f"holds attempts already; 'depl bench resume {path}' goes on", str(path))
+        store.add_request(request)
+        return _swept(options, store, jobs, workers)
+
+
+def run_resume(options: argparse.Namespace) -> Answer:
+    """Run what a file lacks of what it was made for."""
+    path = Path(options.file)
+    if not path.exists():
+        raise InvalidInputError("there is no such file; 'depl bench run SUITE --out' makes it", str(path))
+    workers = _workers(options)
+    with Store(path) as store:
+        requests = store.requests()
+        if not requests:
+            raise InvalidInputError("does not say what it was made for; use 'depl bench run'", str(path))
+        jobs = [job for request in requests for job in jobs_of(request)]
+        return _swept(options, store, jobs, workers)
+
+
+def _swept(options: argparse.Namespace, store: Store, jobs: Sequence[Job], workers: Workers) -> Answer:
+    tasks = {job.task for job in jobs}
+    there = sum(task in tasks for task in store.commits_by_task())
+    with Bar("sweep", len(tasks), there) as bar:
+        done = sweep(store, jobs, workers, origin().source, lambda attempt: bar.step(_told(attempt)))
+    attempts = [attempt for attempt in store.attempts() if attempt.task in tasks]
+    content = _content(store.path, len(tasks), attempts, done)
+    code = ExitCode.STOPPED if done.interrupted else ExitCode.ANSWERED
+    return Answer(endings_table(attempts), code, as_json(content), _aside(store.path, len(tasks), done))
+
+
+def endings_table(attempts: Sequence[Attempt]) -> str:
+    """How the attempts of every configuration ended, and how long they took."""
+    endings = list(dict.fromkeys(attempt.ending for attempt in attempts))
+    rows = []
+    for suite, configuration in dict.fromkeys((row.task.suite, row.task.configuration) for row in attempts):
+        own = [row for row in attempts if (row.task.suite, row.task.configuration) == (suite, configuration)]
+        counts = Counter(row.ending for row in own)
+        seconds = sum(row.total_seconds for row in own)
+        shown = [str(counts[ending] or "") for ending in endings]
+        rows.append((suite, configuration, str(len(own)), *shown, f"{seconds:.1f}"))
+    header = ("suite", "configuration", "attempts", *endings, "seconds")
+    return table(header, rows, right=header[2:])
+
+
+def _content(path: Path, tasks: int, attempts: Sequence[Attempt], done: Swept) -> Mapping[str, object]:
+    return {
+        "file": str(path),
+        "tasks": tasks,
+        "finished": done.kept + len(done.made),
+        "made": len(done.made),
+        "kept": done.kept,
+        "kept_of_other_commits": done.kept_of_other_commits,
+        "interrupted": done.interrupted,
+        "endings": dict(Counter(attempt.ending for attempt in attempts)),
+    }
+
+
+def _aside(path: Path, tasks: int, done: Swept) -> str:
+    finished = done.kept + len(done.made)
+    said = f"{finished} of {counted(tasks, 'attempt')} in {path}, {len(done.made)} made now"
+    if done.kept_of_other_commits:
+        said += f"; of those kept, {done.kept_of_other_commits} are of another commit than this one"
+    if done.interrupted:
+        said += f". Stopped; go on with: depl bench resume {path}"
+    return said
+
+
+def _told(attempt: Attempt) -> str:
+    return f"{attempt.task.instance} {attempt.task.configuration}: {attempt.ending}"
+
+
+def _add_workers(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers", metavar="N", type=positive_count, default=1, help="solve N at a time; default: 1"
+    )
+    where.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a running dask scheduler, whose workers solve: tcp://host:8786",
+    )
+
+
+def _workers(options: argparse.Namespace) -> Workers:
+    if options.workers == 1 and options.scheduler is None:
+        return OneWorker()
+    return Cluster(options.workers, options.scheduler)
+
+
+ACTIONS: Mapping[str, Action] = {
+    "list": Action("list the suites", add_list),
+    "run": Action("run suites into a new file", add_run),
+    "resume": Action("run what a file lacks", add_resume),
+    "merge": Action("join files into a new one", bench_files.add_merge),
+    "export": Action("write the attempts of a file in compact form", bench_files.add_export),
+    "recheck": Action("solve a part of recorded attempts again and compare", bench_files.add_recheck),
+}
+"""All actions of the command; another one is another line."""

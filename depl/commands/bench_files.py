@@ -1,0 +1,176 @@
+"""``depl bench merge``, ``export`` and ``recheck``: what is done with attempts that were made."""
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+
+from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.attempting import attempt_alone
+from depl.benchmarks.sweep.compact import write_compact
+from depl.benchmarks.sweep.imports import resolved, suites_with
+from depl.benchmarks.sweep.merging import merged
+from depl.benchmarks.sweep.process import LoneProcess
+from depl.benchmarks.sweep.read import latest, read_attempts
+from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, subset
+from depl.benchmarks.sweep.request import Request, job_of
+from depl.benchmarks.sweep.store import stored_requests, write_store
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import add_json, make_folder, positive_seconds, require_writable
+from depl.commands.progress import Bar
+from depl.commands.table import table
+from depl.models.errors import InvalidInputError
+from depl.models.wording import counted, number
+
+_SEED = 0
+_SECONDS = 60.0
+
+
+def add_imports(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--import``."""
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="a module or a .py file that registers methods or defines SUITE; may be given several times",
+    )
+
+
+def sources(options: argparse.Namespace) -> tuple[str, ...]:
+    """What ``--import`` names, so that workers elsewhere in the file system find it."""
+    return tuple(dict.fromkeys(map(resolved, options.imports)))
+
+
+def add_merge(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``merge``."""
+    parser.add_argument("out", metavar="OUT", help="the new SQLite file")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="SQLite files, compact files, or folders of those"
+    )
+    add_json(parser, "what was done")
+    parser.set_defaults(run=run_merge)
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``export``."""
+    parser.add_argument("file", metavar="FILE", help="the file of a sweep")
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="the folder for one SUITE.jsonl.gz per suite"
+    )
+    add_json(parser, "what was written")
+    parser.set_defaults(run=run_export)
+
+
+def add_recheck(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``recheck``."""
+    parser.add_argument(
+        "file", metavar="FILE", help="a file of attempts, or the name of a suite with recorded ones"
+    )
+    parser.add_argument(
+        "--seconds",
+        metavar="S",
+        type=positive_seconds,
+        default=_SECONDS,
+        help=f"rerun about so much of what was recorded; default: {_SECONDS:g}",
+    )
+    add_imports(parser)
+    add_json(parser, "the comparison")
+    parser.set_defaults(run=run_recheck)
+
+
+def run_merge(options: argparse.Namespace) -> Answer:
+    """Join files; the new one appears when it is whole."""
+    require_writable(options.out)
+    attempts = [attempt for file in options.files for attempt in read_attempts(file)]
+    requests = [request for file in options.files for request in stored_requests(file)]
+    done = merged(attempts)
+    write_store(options.out, done.attempts, requests)
+    content = {
+        "file": options.out,
+        "attempts": len(done.attempts),
+        "repeated": done.repeated,
+        "tasks_with_several_commits": len(done.differing),
+        "dropped": [_name(attempt) for attempt in done.dropped],
+    }
+    text = f"{counted(len(done.attempts), 'attempt')} in {options.out}; {done.repeated} were there twice"
+    aside = []
+    if done.differing:
+        aside.append(
+            f"{counted(len(done.differing), 'task')} with attempts of different commits; all are kept"
+        )
+    if done.dropped:
+        aside.append(
+            "a second attempt of the same task and commit, of which the one that ended first is kept:"
+        )
+        aside += [
+            f"  {_name(attempt)}: {attempt.ending}, cost {number(attempt.cost)}" for attempt in done.dropped
+        ]
+    return Answer(text, json=as_json(content), aside="\n".join(aside))
+
+
+def run_export(options: argparse.Namespace) -> Answer:
+    """Write one compact file per suite."""
+    attempts = read_attempts(options.file)
+    if not attempts:
+        raise InvalidInputError("holds no attempts yet", options.file)
+    written = [str(path) for path in write_compact(attempts, make_folder(options.out))]
+    content = {"attempts": len(attempts), "files": written}
+    return Answer(
+        "\n".join(written), json=as_json(content), aside=f"{counted(len(attempts), 'attempt')} written"
+    )
+
+
+def run_recheck(options: argparse.Namespace) -> Answer:
+    """Solve a part of recorded attempts again, and name every difference."""
+    recorded = latest(read_attempts(options.file))
+    able = repeatable(recorded)
+    if not able:
+        raise InvalidInputError("holds no attempt that can be repeated: all ended by the clock", options.file)
+    chosen = subset(able, options.seconds, np.random.default_rng(_SEED))
+    told = _again(chosen, sources(options))
+    content = {
+        "recorded": len(recorded),
+        "not_repeatable": len(recorded) - len(able),
+        "rechecked": len(chosen),
+        "differences": [
+            {"attempt": _name(row.attempt), "what": row.name, "recorded": row.recorded, "found": row.found}
+            for row in told
+        ],
+    }
+    left_out = len(recorded) - len(able)
+    aside = (
+        f"{len(chosen)} of {counted(len(recorded), 'recorded attempt')} solved again; "
+        f"{left_out} ended by the clock or by accident and are left out"
+    )
+    if not told:
+        return Answer("all the same", json=as_json(content), aside=aside)
+    rows = [(_name(row.attempt), row.name, _shown(row.recorded), _shown(row.found)) for row in told]
+    text = table(("attempt", "what", "recorded", "found"), rows)
+    return Answer(text, ExitCode.INFEASIBLE, as_json(content), aside)
+
+
+def _again(chosen: Sequence[Attempt], imports: tuple[str, ...]) -> list[Difference]:
+    suites = suites_with(imports)
+    request = Request(suites=tuple(suites), imports=imports)
+    told: list[Difference] = []
+    with LoneProcess() as process, Bar("recheck", len(chosen)) as bar:
+        for attempt in chosen:
+            try:
+                job = job_of(attempt.task, suites, float(attempt.settings["time_limit"]), request)
+            except InvalidInputError as error:
+                told.append(Difference(attempt, "task", "run", f"cannot be run: {error}"))
+            else:
+                told += differences(attempt, attempt_alone(job, process))
+            bar.step(_name(attempt))
+    return told
+
+
+def _name(attempt: Attempt) -> str:
+    task = attempt.task
+    return f"{task.suite}/{task.instance}/{task.configuration}/{task.seed}"
+
+
+def _shown(value: object) -> str:
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,127 @@
+"""A user's file with methods that behave badly and a suite of tiny tasks; and attempts made by hand."""
+
+import textwrap
+from pathlib import Path
+
+import msgspec
+
+from depl.benchmarks.sweep.request import Job, Request, jobs_of
+from depl.benchmarks.sweep.run import OneWorker, Swept, sweep
+from depl.benchmarks.sweep.store import Store
+
+USERS_FILE = '''
+"""A user's methods and suite."""
+
+import os
+import time
+
+import depl
+from depl.benchmarks.suites.suite import Configuration, Draw, Suite
+
+DRAWS = {count}
+
+
+def answers(instance, limits):
+    """The cheapest plan, after a moment."""
+    print("a method may print")
+    time.sleep({pause})
+    return depl.solve(instance, "enumerate").plan
+
+
+def hangs(instance, limits):
+    """Never returns, and holds the interpreter while it does not."""
+    while True:
+        pass
+
+
+def aborts(instance, limits):
+    """Takes the process down with a signal."""
+    os.abort()
+
+
+def leaves(instance, limits):
+    """Takes the process down without a word."""
+    os._exit(7)
+
+
+def raises(instance, limits):
+    """Fails."""
+    raise RuntimeError("as it was told to")
+
+
+def exits(instance, limits):
+    """Asks the interpreter to end."""
+    raise SystemExit(3)
+
+
+def refuses(instance, limits):
+    """Covers nothing."""
+    raise depl.NotCoveredError("covers nothing")
+
+
+def cheats(instance, limits):
+    """Says that not to train is the cheapest plan."""
+    return depl.Outcome(depl.Termination.OPTIMAL, depl.Plan(), 0.0)
+
+
+METHODS = (answers, hangs, aborts, leaves, raises, exits, refuses, cheats)
+for method in METHODS:
+    depl.register("{prefix}" + method.__name__, method)
+
+
+def instance(seed):
+    return depl.load("tiny").replace(name=f"tiny-{{seed}}")
+
+
+def build(seed):
+    return lambda: instance(seed)
+
+
+SUITE = Suite(
+    name="users",
+    summary="Tiny tasks of a user.",
+    draws=lambda: [Draw(f"tiny-{{seed}}", {{"number": seed}}, build(seed)) for seed in range(DRAWS)],
+    configurations=tuple(
+        Configuration("{prefix}" + method.__name__, time_limit={limit}, label=method.__name__)
+        for method in METHODS
+    ),
+    measure=lambda draw, instance, result: {{"asked": float(instance.target.maximum_epochs), "none": None}},
+)
+'''
+
+
+def users_file(folder: Path, *, count: int = 2, pause: float = 0.0, limit: float = 1.0) -> str:
+    """Write the user's file; its methods are named after the folder, so that every test has its own."""
+    prefix = f"{folder.name}-"
+    path = folder / "users.py"
+    text = USERS_FILE.format(count=count, pause=pause, prefix=prefix, limit=limit)
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return str(path)
+
+
+def users_request(source: str, configurations: tuple[str, ...], grace: float = 1.0) -> Request:
+    """The user's suite by these of its configurations."""
+    return Request(suites=("users",), configurations=configurations, grace=grace, imports=(source,))
+
+
+def paper_jobs(methods: tuple[str, ...], instances: str = "paper-alexnet-9") -> list[Job]:
+    """Shipped instances that are solved at once."""
+    return jobs_of(Request(suites=("paper",), configurations=methods, instances=instances))
+
+
+def swept(path: Path, jobs: list[Job], source: str = "") -> Swept:
+    """A sweep by one worker into a file."""
+    with Store(path) as store:
+        return sweep(store, jobs, OneWorker(), source)
+
+
+def blanks(count: int) -> list:
+    """Attempts that were never made: of different tasks, crashed."""
+    blank = paper_jobs(("exact",))[0].blank
+    tasks = [msgspec.structs.replace(blank.task, seed=seed) for seed in range(count)]
+    return [
+        msgspec.structs.replace(
+            blank, task=task, started=f"2026-01-01T00:00:0{task.seed}.000+00:00", total_seconds=0.5
+        )
+        for task in tasks
+    ]
