@@ -1,0 +1,66 @@
+"""Chance-constrained knapsacks in a plain format of our own, after that of ordinary ones.
+
+The first line holds the number of items n, the capacity and the probability or the safety factor; then follow
+n lines with value, mean and variance of the weight of an item. Blank lines mean nothing::
+
+    3 20 0.95
+    10 6 1.5
+    7 5 0
+    12 9 2.25
+
+A third number in [.5, 1) is omega, the probability with which the weight has to fit. A third number from 1 on
+is the factor z of the standard deviation in sum of means + z sqrt(sum of variances) <= capacity, so that
+omega = Phi(z). Values, means, variances and the capacity are read as exact decimals.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+
+from scipy import special
+
+from depl.instances.knapsack_files import count_of, decimal_text, lines_of, numbers_of
+from depl.instances.reductions.knapsack import ChanceKnapsack
+from depl.models.structure import write_text
+
+LARGEST_SAFETY = 7.0
+"""Phi of more leaves less than 1e-12 of probability."""
+
+
+def read_chance_knapsack(path: str | Path) -> ChanceKnapsack:
+    """The chance-constrained knapsack of a file.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read, or with the line that is wrong.
+    """
+    head, *rest = lines_of(path)
+    number, capacity, third = numbers_of(head, ("number of items", "capacity", "omega"))
+    count = count_of(head, number)
+    if not (0.5 <= third < 1 or 1 <= third <= LARGEST_SAFETY):
+        raise head.refuse(
+            f"omega is {float(third):g}; give a probability from .5 to below 1, or a safety factor from 1 to "
+            f"{LARGEST_SAFETY:g}"
+        )
+    if len(rest) != count:
+        place = rest[count] if len(rest) > count else (rest or [head])[-1]
+        raise place.refuse(f"{len(rest)} items where {count} were announced; correct the number of items")
+    rows = [numbers_of(line, ("value", "mean", "variance")) for line in rest]
+    values, means, variances = zip(*rows, strict=True)
+    level = float(third) if third < 1 else float(special.ndtr(float(third)))
+    return ChanceKnapsack(values, means, variances, capacity, level)
+
+
+def write_chance_knapsack(path: str | Path, knapsack: ChanceKnapsack) -> None:
+    """Write a chance-constrained knapsack, with its probability.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number has no finite decimal expansion, or the file cannot be written.
+    """
+    level = decimal_text(Fraction(repr(knapsack.level)))
+    rows = [f"{len(knapsack)} {decimal_text(knapsack.capacity)} {level}"]
+    for row in zip(knapsack.values, knapsack.means, knapsack.variances, strict=True):
+        rows.append(" ".join(map(decimal_text, row)))
+    write_text(path, "\n".join(rows) + "\n")
