@@ -20,8 +20,8 @@ from depl.benchmarks.report.markup import (
 from depl.models.errors import InvalidInputError
 
 SVG = """<?xml version="1.0"?>
-<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="200pt" height="100pt"
-     viewBox="0 0 200 100"><metadata><a href="http://elsewhere.example"/></metadata>
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="200pt"
+     height="100pt" viewBox="0 0 200 100"><metadata><a href="http://elsewhere.example"/></metadata>
  <defs><style>*{stroke: red}</style><path id="glyph" d="M0 0"/><clipPath id="clip"><rect/></clipPath></defs>
  <use xlink:href="#glyph"/><g id="axes" clip-path="url(#clip)" style="fill: url(#glyph)"/></svg>"""
 
@@ -78,8 +78,10 @@ def test_the_first_column_can_lead_to_places_on_the_page():
         (3, None, "3"),
         ("a", 2, "a"),
         (1.0, 3, "1.000"),
-    ]
-    + [(1.23456, None, "1.235"), (12345.6, 0, "12346"), (1e-9, None, "1e-09")],
+        (1.23456, None, "1.235"),
+        (12345.6, 0, "12346"),
+        (1e-9, None, "1e-09"),
+    ],
 )
 def test_values_are_shown_for_people(value, decimals, text):
     assert shown(value, decimals) == text

@@ -1,9 +1,9 @@
 """The rule that turns readings into a verdict."""
 
 import pytest
-from tests.report_cases import evidence
 
 from depl.benchmarks.report.verdicts import Claim, Findings, Reading, Ruling, judged, rule
+from tests.report_cases import evidence
 
 YES, NO, MIXED = Reading("a", 3, 3), Reading("b", 0, 3), Reading("c", 2, 3)
 SILENT = Reading("d", 0, 0)

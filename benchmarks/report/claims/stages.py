@@ -27,14 +27,17 @@ def submodular(evidence: Evidence) -> Findings:
 
 
 def no_help_no_further_help(evidence: Evidence) -> Findings:
-    """Whether a dataset that does not help is never followed by one that does."""
+    """Whether a dataset that does not help is never followed by one that does; and read more kindly."""
     readings = []
     for row in _values(evidence).get("selections", []):
-        measured = f"refuted on {row['helps_later']} of {row['problems']}"
-        statement = f"no later dataset helps, {row['law']} law, {row['communication']}"
-        readings.append(
-            Reading(statement, row["problems"] - row["helps_later"], row["problems"], measured, always=True)
-        )
+        for what, title in {
+            "helps_later": "after a dataset that does not help, no other one helps",
+            "pairs_help": "where no single dataset helps, no two help together",
+        }.items():
+            measured = f"refuted on {row[what]} of {row['problems']}"
+            statement = f"{title}, {row['law']} law, {row['communication']}"
+            shown = row["problems"] - row[what]
+            readings.append(Reading(statement, shown, row["problems"], measured, always=True))
     return Findings(readings)
 
 

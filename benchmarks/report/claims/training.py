@@ -43,7 +43,8 @@ def student_t_fits_jumps(evidence: Evidence) -> Findings:
     rows = _rows(evidence, "printed-statements", "switch_fits")
     readings = []
     for what, statement in {
-        "fitted": "a Student-t is not rejected (honest p-value above .05)",
+        "as_printed": "the p-value of a Student-t as printed exceeds .05",
+        "honest": "its honest p-value, by bootstrap, exceeds .05",
         "positive": "all jumps are positive",
     }.items():
         shown = sum(bool(row[what]) for row in rows)
