@@ -26,6 +26,7 @@ from depl.models.risk.contour import (
     error_terms,
     label_table,
     labels_of,
+    like,
     violation,
 )
 from depl.models.risk.oracles import (
@@ -243,6 +244,23 @@ def test_chernoff_probability_bounds_the_certified_one():
             interval.lower <= chernoff_probability(loss.terms, float(deviation)) <= 20 * interval.upper**0.8
         )
     assert chernoff_probability(loss.terms, 0.1) == 1.0
+
+
+def test_a_few_terms_stand_for_many_with_the_same_count_and_variance_and_bounds_do_not_rest_on_them():
+    loss = decaying_plan(400)
+    few = like(loss.terms)
+    assert len(few) < 100 < len(loss.terms)
+    assert like(few[:64]) == few[:64]
+    for law in TABLE_ONE:
+        sums = [
+            [(count, count * term.coefficient**2) for term, count in terms if term.law == law]
+            for terms in (few, loss.terms)
+        ]
+        assert np.sum(sums[0], axis=0) == pytest.approx(np.sum(sums[1], axis=0), rel=1e-12)
+    exact = certified_quantile(loss, Fraction(1, 20))
+    from_few = certified_quantile(FinalLoss(loss.constant, tuple(few)), Fraction(1, 20))
+    assert exact.width < 1e-9
+    assert from_few.upper - loss.constant == pytest.approx(exact.upper - loss.constant, rel=2e-3)
 
 
 def test_no_contour_without_a_decaying_increment_or_with_too_slow_a_decay():

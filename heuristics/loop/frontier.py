@@ -172,6 +172,7 @@ class Frontier:
         psi, time = np.empty(self.work.shape), np.zeros(self.work.shape)
         which = np.empty(self.work.shape, dtype=np.int64)
         cheapest_rows(
+            *self._groups,
             self.work,
             self.least_work,
             self.excess,
@@ -187,6 +188,14 @@ class Frontier:
             which,
         )
         return psi, time, which
+
+    @functools.cached_property
+    def _groups(self) -> tuple[Integers, FloatArray, FloatArray]:
+        """Where the rows of every cluster begin, and their number; least excess for a node, least charge."""
+        firsts = np.concatenate([[0], np.flatnonzero(np.diff(self.clusters)) + 1])
+        lightest = np.minimum.reduceat(self.excess, firsts, axis=0) / self.nodes[firsts, None]
+        cheapest = np.minimum.reduceat(self.charges, firsts, axis=0)
+        return np.append(firsts, len(self.clusters)), lightest * (1 - 1e-12), cheapest
 
 
 @dataclass(frozen=True, eq=False)

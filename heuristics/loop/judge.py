@@ -29,6 +29,7 @@ from depl.models.problem import Instance
 from depl.models.risk.batch import Verdict
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.conditioning import core_term
+from depl.models.risk.contour import like
 from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.transforms import has_transform
 
@@ -98,7 +99,7 @@ class Judge:
 
     def reference(self, loss: FinalLoss) -> Reference:
         """What is known of a loss: a guide only, from the saddlepoint approximation and without far tails."""
-        cores = [(self._core(term), count) for term, count in loss.terms]
+        cores = like([(self._core(term), count) for term, count in loss.terms])
         mean, deviation = loss.mean(), typical_deviation(loss)
         if deviation == 0:
             return Reference(mean, 0.0, mean, None, _USUAL_SHARE)

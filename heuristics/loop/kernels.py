@@ -79,6 +79,9 @@ def cheapest_sequence(
 
 @njit(cache=True)
 def cheapest_rows(
+    groups: Integers,
+    lightest: Floats,
+    cheapest: Floats,
     work: Floats,
     least_work: Floats,
     excess: Floats,
@@ -96,35 +99,64 @@ def cheapest_rows(
     """Least psi of every (model, entry) over rows of a frontier, at a price of time.
 
     ``work`` has shape (M, J), ``communication`` (R, M), ``charges`` (R, J); a node of a row computes
-    work excess / nodes, with ``excess`` of shape (R, J). An entry is left out where not even ``least_work``
-    keeps the deadline; work beyond what keeps it counts as what just keeps it, so that psi stays concave over
-    an interval of which a part is late. Most rows are passed over because of what they cost at least: the
-    time at full capacity, or 2 (multiplier price work)**(1/2) for computing.
+    work excess / nodes, with ``excess`` of shape (R, J), nowhere below 1. The rows of a cluster lie between
+    two ``groups``. An entry is left out where not even ``least_work`` keeps the deadline; work beyond what
+    keeps it counts as what just keeps it, so that psi stays concave over an interval of which a part is late.
+
+    Clusters come in order of psi in the middle, so that most are passed over because of what the least
+    of their work and charges, ``lightest`` and ``cheapest`` of shape (N, J), cost at least: the time at full
+    capacity, or 2 (multiplier price work)**(1/2) for computing.
     """
     models, sites = work.shape
-    root = math.sqrt(multiplier)
     psi[:] = math.inf
     which[:] = -1
-    for n in range(nodes.size):
-        slope = root / math.sqrt(price[n]) if price[n] > 0 else math.inf
-        speed, dear = nodes[n] * capacity[n], 4 * multiplier * price[n]
-        for m in range(models):
-            sent = communication[n, m]
+    for m in range(models):
+        waits = communication[:, m]
+        for g in _in_order(groups, work[m, sites // 2], nodes, price, capacity, waits, multiplier):
+            first = groups[g]
+            sent, full, dear = waits[first], capacity[first], 4 * multiplier * price[first]
             left, waited = deadline - sent, multiplier * sent
-            most = capacity[n] * left
+            slope = math.sqrt(multiplier / price[first]) if price[first] > 0 else math.inf
             for j in range(sites):
-                c = min(work[m, j] * excess[n, j] / nodes[n], most)
-                room = psi[m, j] - (waited + charges[n, j])
-                if room <= multiplier * c / capacity[n] or room * room < dear * c:
+                c = min(work[m, j] * lightest[g, j], full * left)
+                room = psi[m, j] - waited - cheapest[g, j]
+                if room <= multiplier * c / full or room * room < dear * c:
                     continue
-                if least_work[m, j] / speed + sent > deadline:
+                if least_work[m, j] / (nodes[first] * full) + sent > deadline:
                     continue
-                value, taken = _priced_epoch(c, price[n], slope, capacity[n], left, sent, multiplier)
-                value += charges[n, j]
-                if value < psi[m, j]:
-                    psi[m, j] = value
-                    time[m, j] = taken
-                    which[m, j] = n
+                for r in range(first, groups[g + 1]):
+                    c = min(work[m, j] * excess[r, j] / nodes[first], full * left)
+                    room = psi[m, j] - waited - charges[r, j]
+                    if room <= multiplier * c / full or room * room < dear * c:
+                        continue
+                    value, taken = _priced_epoch(c, price[r], slope, full, left, sent, multiplier)
+                    value += charges[r, j]
+                    if value < psi[m, j]:
+                        psi[m, j] = value
+                        time[m, j] = taken
+                        which[m, j] = r
+
+
+@njit(cache=True)
+def _in_order(
+    groups: Integers,
+    work: float,
+    nodes: Floats,
+    price: Floats,
+    capacity: Floats,
+    communication: Floats,
+    multiplier: float,
+) -> Integers:
+    """Clusters by psi for some work, deadlines aside."""
+    values = np.empty(groups.size - 1)
+    for g in range(values.size):
+        n = groups[g]
+        slope = math.sqrt(multiplier / price[n]) if price[n] > 0 else math.inf
+        value, _ = _priced_epoch(
+            work / nodes[n], price[n], slope, capacity[n], math.inf, communication[n], multiplier
+        )
+        values[g] = value
+    return np.argsort(values)
 
 
 @njit(cache=True)

@@ -29,6 +29,7 @@ from depl.models.risk.contour import (
     choose_contour,
     distribution,
     labels_of,
+    like,
     mean_rounding,
     violation,
 )
@@ -112,7 +113,7 @@ def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     mean = loss.mean()
     deviation = mean - maximum_loss
     variance = loss.variance()
-    reference = min(0.5, 0.3 * chernoff_probability(loss.terms, deviation)) if deviation < 0 else 0.5
+    reference = min(0.5, 0.3 * chernoff_probability(like(loss.terms), deviation)) if deviation < 0 else 0.5
     levels = [reference] if deviation < 0 else [0.5, 0.97]
     lower, upper = 0.0, 1.0
     if math.isfinite(variance) and deviation > 0:  # Cantelli: far above the mean nothing is left to chance

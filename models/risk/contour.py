@@ -45,6 +45,7 @@ LARGEST_CONTOUR = 8192
 _CANDIDATE_COUNTS = np.unique(np.round(np.geomspace(12, LARGEST_CONTOUR, 40)).astype(int))
 _SMALLEST_PROBABILITY = 1e-250
 _CHUNK = 1_000_000
+_MANY_TERMS, _STEPS_OF_SIZE = 64, 16
 _SLOPE_DOWN = np.array([-1.0, 1.0])
 """Signs of the errors at the last two nodes: the last modulus is bounded above, the secant slope below."""
 
@@ -227,9 +228,10 @@ def choose_contour(terms: Iterable[tuple[Term, int]], probability: float) -> Con
     """Nodes for gains like ``terms`` near their quantile at ``probability``; None if too many were needed.
 
     The abscissa is the minimiser of (log E exp(-s Y) - log p) / s (the EVaR level), the period brings
-    both aliases, and the number of nodes the truncation, below ``TOLERANCE * p``.
+    both aliases, and the number of nodes the truncation, below ``TOLERANCE * p``. Nothing rests on them:
+    what a contour is worth is computed for the gain itself. So `like` terms do.
     """
-    pairs = [(term, count) for term, count in terms if count]
+    pairs = like(terms)
     wanted = math.log(TOLERANCE * probability)
     abscissa, level = _evar_point(pairs, probability)
     # The quantile lies above the EVaR bound by 1.4 / c (omega = 1/2) to 3 / c under the normal law.
@@ -248,6 +250,27 @@ def choose_contour(terms: Iterable[tuple[Term, int]], probability: float) -> Con
         truncation = abscissa * deviation + envelope[:, 1] - np.log(math.pi * np.maximum(slope, 1e-300))
     enough = np.flatnonzero((slope > 0.5) & (truncation < wanted))
     return Contour(abscissa, spacing, int(_CANDIDATE_COUNTS[enough[0]]), tilt) if len(enough) else None
+
+
+def like(terms: Iterable[tuple[Term, int]]) -> list[tuple[Term, int]]:
+    """A few terms whose sum is much like that of many: those of a law with nearly one coefficient are merged.
+
+    The variance is kept. They only guide: a training has a coefficient for every epoch.
+    """
+    pairs = [(term, count) for term, count in terms if count]
+    if len(pairs) <= _MANY_TERMS:
+        return pairs
+    merged: dict[tuple[NoiseLaw, bool, int], list[float]] = {}
+    for term, count in pairs:
+        size = abs(term.coefficient)
+        step = round(_STEPS_OF_SIZE * math.log(size)) if size > 0 else 0
+        sums = merged.setdefault((term.law, term.coefficient < 0, step), [0, 0.0])
+        sums[0] += count
+        sums[1] += count * size**2
+    return [
+        (Term(math.sqrt(squares / count) * (-1 if negative else 1), law), int(count))
+        for (law, negative, _), (count, squares) in merged.items()
+    ]
 
 
 def chernoff_probability(terms: Iterable[tuple[Term, int]], deviation: float) -> float:
