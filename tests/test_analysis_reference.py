@@ -103,3 +103,12 @@ def test_results_of_different_instances_under_one_name_are_refused():
 
 def test_a_worker_that_died_before_it_built_the_instance_is_no_contradiction():
     references([attempt_of(cost=1), attempt_of("one", "depl", ending="crashed", instance_hash="")])
+
+
+def test_suites_that_hold_the_same_instance_share_its_optimum():
+    proof = attempt_of("one", cost=10, ending="optimal", suite="a", instance_hash="same")
+    other = attempt_of("other-name", "fast", cost=12, suite="b", instance_hash="same")
+    apart = attempt_of("one", "fast", cost=12, suite="b", instance_hash="another")
+    found = references([proof, other, apart])
+    assert found[question_of(other)].optimum == 10
+    assert found[question_of(apart)].optimum is None

@@ -142,3 +142,30 @@ def test_suites_that_are_not_named_and_attempts_without_a_size_take_no_part():
 def test_what_is_printed_names_its_errata():
     assert PRINTED["eta"].exponent == -4
     assert all("E" in PRINTED[name].term for name in ("datasets", "models", "epochs", "eta", "clusters"))
+
+
+def test_a_size_varied_on_every_instance_is_fitted_within_instances():
+    """Two instances, one a thousand times slower: size^2 each, whichever sizes were tried on which."""
+    points = [(size, 1e-3 * size**2) for size in (10, 20, 40)] + [(size, size**2) for size in (5, 10)]
+    groups = ["quick"] * 3 + ["slow"] * 2
+    assert line_through(points, groups).exponent == pytest.approx(2)
+    assert line_through(points).exponent < 1
+    assert line_through(points, [str(index) for index in range(5)]) is None
+
+
+def test_attempts_on_one_instance_share_its_level():
+    attempts = [
+        attempt_of(
+            name,
+            f"graph-{eta}",
+            suite="s",
+            method="graph",
+            cost=1.0,
+            seconds=level * eta,
+            settings={"options": {"eta": eta}},
+        )
+        for name, level, sizes in (("quick", 1e-3, (40, 80, 160)), ("slow", 1.0, (10, 20, 40)))
+        for eta in sizes
+    ]
+    (found,) = growths(attempts, {"s": "eta"})
+    assert found.line.exponent == pytest.approx(1)

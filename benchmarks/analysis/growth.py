@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import linregress, t
+from scipy.stats import t
 
 from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.table import Cell, Table, table_of
@@ -121,13 +121,16 @@ class Growth:
         return "not faster than printed" if self.line.upper <= self.printed.exponent else "undecided"
 
 
-def line_through(points: Sequence[tuple[float, float]]) -> Line | None:
+def line_through(points: Sequence[tuple[float, float]], groups: Sequence[str] | None = None) -> Line | None:
     """Fit a line to the logarithms of sizes and seconds.
 
     Parameters
     ----------
     points : sequence of (float, float)
         Positive sizes and seconds [s].
+    groups : sequence of str, optional
+        The instance of every point. Given, all instances share a slope and each has a level of its own (least
+        squares on deviations from the means of the instances): for sizes that are varied on one instance.
 
     Returns
     -------
@@ -138,13 +141,27 @@ def line_through(points: Sequence[tuple[float, float]]) -> Line | None:
     if len(sizes) < _FEWEST_SIZES:
         return None
     across, up = np.log(np.array(points)).T
-    fit = linregress(across, up)
-    half = float(t.ppf((1 + CONFIDENCE) / 2, len(points) - 2)) * float(fit.stderr)
-    slope = float(fit.slope)
+    names = np.array(["" for _ in points] if groups is None else groups)
+    own = names[:, None] == names[None, :]
+    within_across, within_up = (values - own @ values / own.sum(axis=1) for values in (across, up))
+    freedom = len(points) - len(set(names.tolist())) - 1
+    spread = float(within_across @ within_across)
+    if freedom < 1 or spread == 0:
+        return None
+    slope = float(within_across @ within_up) / spread
+    residuals = within_up - slope * within_across
+    half = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * float(
+        np.sqrt(residuals @ residuals / freedom / spread)
+    )
     before, after = (float(np.median(up[across == np.log(size)])) for size in sizes[-2:])
-    last = (after - before) / float(np.log(sizes[-1] / sizes[-2]))
     return Line(
-        slope, slope - half, slope + half, float(np.exp(fit.intercept)), last, len(points), len(sizes)
+        exponent=slope,
+        lower=slope - half,
+        upper=slope + half,
+        coefficient=float(np.exp(up.mean() - slope * across.mean())),
+        last=(after - before) / float(np.log(sizes[-1] / sizes[-2])),
+        points=len(points),
+        sizes=len(sizes),
     )
 
 
@@ -160,24 +177,17 @@ def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growt
     sizes : mapping of str to str
         By suite, the label that holds the size; or an option of the configurations, such as ``eta``.
     """
-    found: dict[tuple[str, str, str, str], tuple[list[tuple[float, float]], list[Attempt]]] = {}
+    found: dict[tuple[str, str, str, str], list[tuple[Attempt, float, float | None]]] = {}
     for attempt in ordered(attempts):
-        task = attempt.task
-        size = None if task.suite not in sizes else size_of(attempt, sizes[task.suite])
-        if size is None or size <= 0 or attempt.ending == "refused":
+        name = sizes.get(attempt.task.suite)
+        size = None if name is None else size_of(attempt, name)
+        if name is None or size is None or size <= 0 or attempt.ending == "refused":
             continue
-        ended = attempt.ending in _ENDED
+        label = attempt.method if name in _options(attempt) else attempt.task.configuration
         for measure, seconds in _times(attempt).items():
-            label = attempt.method if sizes[task.suite] in _options(attempt) else task.configuration
-            points, stopped = found.setdefault((task.suite, label, sizes[task.suite], measure), ([], []))
-            if ended and seconds is not None and seconds > 0:
-                points.append((size, seconds))
-            elif not ended:
-                stopped.append(attempt)
-    return [
-        Growth(*key, tuple(sorted(points)), len(stopped), line_through(points))
-        for key, (points, stopped) in found.items()
-    ]
+            key = (attempt.task.suite, label, name, measure)
+            found.setdefault(key, []).append((attempt, size, seconds))
+    return [_growth(key, timed) for key, timed in found.items()]
 
 
 def size_of(attempt: Attempt, name: str) -> float | None:
@@ -189,6 +199,19 @@ def size_of(attempt: Attempt, name: str) -> float | None:
 def growth_table(found: Sequence[Growth]) -> Table:
     """Every growth with its exponent and what Property 2 prints of it."""
     return table_of([_record(item) for item in found], _COLUMNS)
+
+
+def _growth(key: tuple[str, str, str, str], timed: Sequence[tuple[Attempt, float, float | None]]) -> Growth:
+    ended = [
+        (size, seconds, attempt.task.instance)
+        for attempt, size, seconds in timed
+        if attempt.ending in _ENDED and seconds is not None and seconds > 0
+    ]
+    points = tuple((size, seconds) for size, seconds, _ in sorted(ended))
+    names = [name for _, _, name in sorted(ended)]
+    several = len(set(names)) < len({(size, name) for size, _, name in ended})
+    stopped = sum(attempt.ending not in _ENDED for attempt, _, _ in timed)
+    return Growth(*key, points, stopped, line_through(points, names if several else None))
 
 
 def _times(attempt: Attempt) -> dict[str, float | None]:

@@ -6,8 +6,8 @@ that such a plan contradicts is wrong, so nothing is compared with it.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.errors import InvalidInputError
@@ -156,21 +156,30 @@ def claim_of(attempt: Attempt) -> Claim:
 
 
 def references(attempts: Sequence[Attempt]) -> dict[Question, Reference]:
-    """What is known of every question.
+    """What is known of every question; suites that hold the same instance share what is known of it.
 
     Raises
     ------
     InvalidInputError
         If attempts on an instance of one name were made on different instances.
     """
-    _require_same_instances(attempts)
+    hashes = _hashes(attempts)
     claims: dict[Question, list[Claim]] = {}
     for attempt in attempts:
-        claims.setdefault(question_of(attempt), []).append(claim_of(attempt))
-    return {question: reference_of(said) for question, said in claims.items()}
+        claims.setdefault(_shared(question_of(attempt), hashes), []).append(claim_of(attempt))
+    known = {question: reference_of(said) for question, said in claims.items()}
+    asked = dict.fromkeys(question_of(attempt) for attempt in attempts)
+    return {question: known[_shared(question, hashes)] for question in asked}
 
 
-def _require_same_instances(attempts: Sequence[Attempt]) -> None:
+def _shared(question: Question, hashes: Mapping[tuple[str, int, str], str]) -> Question:
+    """The question asked of the instance itself, whatever suite it is in; of one never built, as it is."""
+    known = hashes.get((question.suite, question.version, question.instance))
+    return question if known is None else replace(question, suite="", version=0, instance=known)
+
+
+def _hashes(attempts: Sequence[Attempt]) -> dict[tuple[str, int, str], str]:
+    """Hash of the instance of every suite, version and name."""
     seen: dict[tuple[str, int, str], str] = {}
     for attempt in attempts:
         task = attempt.task
@@ -183,3 +192,4 @@ def _require_same_instances(attempts: Sequence[Attempt]) -> None:
                 f"different instances ({known:.12} and {attempt.instance_hash:.12}): results of different "
                 "code are mixed; keep those of one commit, or raise the version of the suite"
             )
+    return seen

@@ -22,7 +22,7 @@ def loss_against_target(lines: Sequence[Line], axes: Axes | None = None) -> Axes
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
     draw_lines(lines, axes)
     axes.set_xlabel("guaranteed loss $\\ell_{\\max}$")
-    axes.set_ylabel("expected loss / that of the optimum")
+    axes.set_ylabel("expected loss / optimum's")
     if lines:
         axes.set_xticks(sorted({x for line in lines for x in line.across}))
         low, high = axes.get_ylim()

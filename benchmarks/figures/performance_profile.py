@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import Locator, LogLocator, MaxNLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, given_or_new, nth
+
+_FEW_DECADES = 6
 
 
 class ProfileCurve(NamedTuple):
@@ -17,9 +20,7 @@ class ProfileCurve(NamedTuple):
     style: int = 0
 
 
-def performance_profile(
-    curves: Sequence[ProfileCurve], quantity: str, axes: Axes | None = None, logarithmic: bool = False
-) -> Axes:
+def performance_profile(curves: Sequence[ProfileCurve], quantity: str, axes: Axes | None = None) -> Axes:
     """Draw the profiles as stairs; all end at the right edge, at the share that is never exceeded.
 
     Parameters
@@ -29,12 +30,10 @@ def performance_profile(
         What the factor is of, for the axis.
     axes : Axes, optional
         Where to draw; new axes by default.
-    logarithmic : bool
-        Whether factors span decades.
     """
     axes = given_or_new(axes)
     widest = max((value for curve in curves for value in curve.factors), default=1.0)
-    edge = max(widest**1.1 if logarithmic else 1 + 1.1 * (widest - 1), 1.01)
+    edge = max(widest**1.1, 1.01)
     for index, curve in enumerate(curves):
         axes.step(
             [*curve.factors, edge],
@@ -45,12 +44,15 @@ def performance_profile(
             linestyle=nth(DASHES, curve.style),
             linewidth=max(3.0 - 0.5 * index, 1.2),
         )
-    if logarithmic:
-        axes.set_xscale("log")
+    axes.set_xscale("log")
     axes.set_xlim(1, edge)
+    ticks: Locator = LogLocator(subs=(1, 2, 5)) if edge > _FEW_DECADES else MaxNLocator(5)
+    axes.xaxis.set_major_locator(ticks)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel(quantity)
     axes.set_ylabel("share of problems")
     if curves:
-        axes.legend(frameon=False, fontsize="small", loc="lower right")
+        axes.legend(frameon=False, fontsize="small", loc="best")
     return axes

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new
+from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new, nth
 
 _SPREAD = 0.006
 _SETTINGS = ("never run", "all runs", "flattered", "piloted")
@@ -32,19 +32,21 @@ def promised_against_delivered(promises: Sequence[Promise], axes: Axes | None = 
         Where to draw; new axes by default.
     """
     axes = given_or_new(axes)
+    settings = list(dict.fromkeys([*_SETTINGS, *sorted({item.setting for item in promises})]))
     levels = sorted({item.promised for item in promises})
     for level in levels:
         own = sorted((item for item in promises if item.promised == level), key=lambda item: item.setting)
         for index, item in enumerate(own):
             place = level + (index - (len(own) - 1) / 2) * _SPREAD
-            kind = _SETTINGS.index(item.setting)
-            axes.plot([place, place], [item.lower, item.upper], color=COLOURS[kind], linewidth=1)
-            axes.plot(place, item.delivered, MARKERS[kind], color=COLOURS[kind], markersize=4.5)
+            kind = settings.index(item.setting)
+            colour, marker = nth(COLOURS, kind), nth(MARKERS, kind)
+            axes.plot([place, place], [item.lower, item.upper], color=colour, linewidth=1)
+            axes.plot(place, item.delivered, marker, color=colour, markersize=4.5)
         ends = [level - (len(own) + 1) / 2 * _SPREAD, level + (len(own) + 1) / 2 * _SPREAD]
         axes.plot(ends, [level, level], color="0.4", linestyle="--", linewidth=1)
-    for kind, name in enumerate(_SETTINGS):
+    for kind, name in enumerate(settings):
         if any(item.setting == name for item in promises):
-            axes.plot([], [], MARKERS[kind], color=COLOURS[kind], markersize=4.5, label=name)
+            axes.plot([], [], nth(MARKERS, kind), color=nth(COLOURS, kind), markersize=4.5, label=name)
     if promises:
         axes.plot([], [], color="0.4", linestyle="--", linewidth=1, label="as promised")
         axes.legend(frameon=False, fontsize="small", loc="best")

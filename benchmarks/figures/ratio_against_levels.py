@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new, nth
+from depl.benchmarks.figures.ratio_against_size import sized_axis
 
 
 class RatioCurve(NamedTuple):
@@ -61,16 +62,15 @@ def ratio_against_levels(
                 [y for _, y in points],
                 color=colour,
                 linestyle=dash,
-                label=curve.label if dash == "-" else None,
             )
         for x, above, below, missed in zip(curve.levels, curve.up, down, curve.missed, strict=True):
             if above is not None:
                 axes.plot(x, above, marker, color=colour, markerfacecolor="white" if missed else colour)
             if below is not None:
                 axes.plot(x, below, marker, color=colour, markersize=3)
+        axes.plot([], [], marker, color=colour, linestyle="-", label=curve.label)
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
-    axes.set_xscale("log")
-    axes.set_xlabel("levels $\\eta$")
+    sized_axis(axes, "levels $\\eta$", [level for curve in curves for level in curve.levels])
     axes.set_ylabel("cost in the graph / optimum")
     if curves:
         axes.legend(frameon=False)

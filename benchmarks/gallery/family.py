@@ -158,10 +158,11 @@ class Gallery:
         return figure
 
     def epochs(self) -> Figure:
-        """Epochs per model, a panel for each method (Fig. 7)."""
+        """Epochs per model, a panel for each method; all panels have one scale (Fig. 7)."""
         figure, axes = panels(max(len(self.methods), 1), self._columns)
         for method, panel in zip(self.methods, axes, strict=False):
             self._draw_epochs(method, panel)
+        _share_scale(axes)
         return figure
 
     def costs_per_model(self) -> Figure:
@@ -171,9 +172,7 @@ class Gallery:
             costs = self._by_model(method, lambda item: item.cost_by_model)
             targets, without = self._without(method)
             cost_per_model(targets, costs, panel, without).set_title(self._label(method), fontsize="medium")
-        highest = max(panel.get_ylim()[1] for panel in axes)
-        for panel in axes:
-            panel.set_ylim(top=highest)
+        _share_scale(axes)
         return figure
 
     def losses(self) -> Figure:
@@ -302,3 +301,9 @@ class Gallery:
             for point in zip(curve.epochs, curve.mean, curve.lower, curve.upper, strict=True)
         ]
         return Table(("method", "target", "epoch", "expected", "lower", "upper"), tuple(rows))
+
+
+def _share_scale(axes: Sequence[Axes]) -> None:
+    highest = max(panel.get_ylim()[1] for panel in axes)
+    for panel in axes:
+        panel.set_ylim(top=highest)
