@@ -1,13 +1,17 @@
 """A user's file with methods that behave badly and a suite of tiny tasks; and attempts made by hand."""
 
+import contextlib
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from depl.benchmarks.sweep.request import Job, Request, jobs_of
 from depl.benchmarks.sweep.run import OneWorker, Swept, sweep
 from depl.benchmarks.sweep.store import Store
+from depl.models import methods
 
 USERS_FILE = '''
 """A user's methods and suite."""
@@ -64,7 +68,14 @@ def cheats(instance, limits):
     return depl.Outcome(depl.Termination.OPTIMAL, depl.Plan(), 0.0)
 
 
-METHODS = (answers, hangs, aborts, leaves, raises, exits, refuses, cheats)
+def moody(instance, limits):
+    """Answers, mostly."""
+    moods = {{3: aborts, 5: leaves, 7: hangs}}
+    mood = moods.get(int(instance.name.rpartition("-")[2]) % {period}, answers)
+    return mood(instance, limits)
+
+
+METHODS = (moody, answers, hangs, aborts, leaves, raises, exits, refuses, cheats)
 for method in METHODS:
     depl.register("{prefix}" + method.__name__, method)
 
@@ -90,11 +101,21 @@ SUITE = Suite(
 '''
 
 
-def users_file(folder: Path, *, count: int = 2, pause: float = 0.0, limit: float = 1.0) -> str:
+@contextlib.contextmanager
+def own_registry() -> Iterator[None]:
+    """Methods that are registered inside the block are forgotten after it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
+        yield
+
+
+def users_file(
+    folder: Path, *, count: int = 2, pause: float = 0.0, limit: float = 1.0, period: int = 10
+) -> str:
     """Write the user's file; its methods are named after the folder, so that every test has its own."""
     prefix = f"{folder.name}-"
     path = folder / "users.py"
-    text = USERS_FILE.format(count=count, pause=pause, prefix=prefix, limit=limit)
+    text = USERS_FILE.format(count=count, pause=pause, prefix=prefix, limit=limit, period=period)
     path.write_text(textwrap.dedent(text), encoding="utf-8")
     return str(path)
 

@@ -11,7 +11,7 @@ import depl
 from depl.benchmarks.sweep.attempting import attempt_alone
 from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.sweep.request import jobs_of
-from tests.sweep_cases import paper_jobs, users_file, users_request
+from tests.sweep_cases import own_registry, paper_jobs, users_file, users_request
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def attempts(process, tmp_path_factory):
     """One attempt by each of the user's methods, all in one process as long as that lives."""
     source = users_file(tmp_path_factory.mktemp("attempting"), count=1)
     order = ("answers", "raises", "exits", "refuses", "cheats", "hangs", "aborts", "leaves")
-    jobs = jobs_of(users_request(source, order))
+    with own_registry():
+        jobs = jobs_of(users_request(source, order))
     return {job.task.configuration: attempt_alone(job, process) for job in jobs}
 
 

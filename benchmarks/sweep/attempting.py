@@ -34,10 +34,10 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
     content = msgspec.json.encode(job)
     seconds = float(job.blank.settings["time_limit"]) + job.grace
     hashes: list[bytes] = []
-    started, clock = datetime.datetime.now(datetime.UTC), time.perf_counter()
+    started, clock = now(), time.perf_counter()
     try:
         process.call(f"{_MODULE}:prepare", content, PREPARING)
-        started, clock = datetime.datetime.now(datetime.UTC), time.perf_counter()
+        started, clock = now(), time.perf_counter()
         answer = process.call(f"{_MODULE}:attempt", content, seconds, hashes.append)
         return msgspec.json.decode(answer, type=Attempt)
     except HungError:
@@ -51,6 +51,11 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
         ending=ending,
         reason=reason,
         instance_hash=msgspec.json.decode(hashes[0], type=str) if hashes else "",
-        started=started.isoformat(timespec="milliseconds"),
+        started=started,
         total_seconds=time.perf_counter() - clock,
     )
+
+
+def now() -> str:
+    """Date and time, UTC, ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")

@@ -39,11 +39,29 @@ class Answer(msgspec.Struct, frozen=True):
     content: msgspec.Raw
 
 
+def end_with_parent(parent: int, line: Callable[[bytes], None] = lambda line: None) -> None:
+    """End this process, and its group if it leads one, when the process that started it ends.
+
+    Parameters
+    ----------
+    parent : int
+        The number of that process, which must hold the other end of standard input.
+    line : callable
+        Receives, in another thread, every line of standard input.
+    """
+    if sys.platform == "linux":  # by the kernel, as the thread that reads may never get to run
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended before
+        os._exit(0)
+    threading.Thread(target=_read, args=(line,), daemon=True).start()
+
+
 def _main(parent: int) -> None:
     answers = _keep_standard_output()
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    _end_with_parent(parent)
-    threading.Thread(target=_read, args=(orders,), daemon=True).start()
+    end_with_parent(parent, orders.put)
     while True:
         order = msgspec.json.decode(orders.get(), type=Order)
         _write(answers, _answered(order, answers))
@@ -73,22 +91,12 @@ def _keep_standard_output() -> BinaryIO:
     return os.fdopen(kept, "wb")
 
 
-def _read(orders: queue.SimpleQueue[bytes]) -> None:
-    for line in sys.stdin.buffer:
-        orders.put(line)
-    if os.getpgrp() == os.getpid():  # whatever it has started ends, too
+def _read(line: Callable[[bytes], None]) -> None:
+    for text in sys.stdin.buffer:
+        line(text)
+    if os.getpgrp() == os.getpid():
         os.killpg(os.getpgrp(), signal.SIGKILL)
     os._exit(0)
-
-
-def _end_with_parent(parent: int) -> None:
-    """Let the kernel end this process with its parent; the thread that reads may never get to run."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:  # it has ended before
-        os._exit(0)
 
 
 if __name__ == "__main__":

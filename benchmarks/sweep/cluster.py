@@ -1,6 +1,6 @@
 """Several workers, on this machine or on many, by dask.distributed.
 
-A worker keeps one process in which it solves (`depl.benchmarks.sweep.attempting`), so that a task that
+A worker keeps one process in which it solves (`depl.benchmarks.sweep.worker`), so that a task that
 crashes its process does not touch the worker. Workers die of other causes: the system is out of memory, a
 machine is taken away. Their tasks go to another one.
 """
@@ -8,7 +8,6 @@ machine is taken away. Their tasks go to another one.
 import contextlib
 import logging
 import tempfile
-import threading
 import uuid
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
@@ -17,19 +16,18 @@ import msgspec
 
 import depl
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.attempting import attempt_alone
+from depl.benchmarks.sweep.attempting import now
+from depl.benchmarks.sweep.crew import Crew
 from depl.benchmarks.sweep.origin import origin, with_origin
-from depl.benchmarks.sweep.process import LoneProcess
 from depl.benchmarks.sweep.request import Job
-from depl.benchmarks.sweep.solving import now
+from depl.benchmarks.sweep.worker import attempt_here, require_same_depl, stop_here
 from depl.models.errors import InvalidInputError
 
 MOST_LOSSES = 10
 """After so many workers that died with a task in hand, the task has crashed."""
-_PATIENCE = 60.0
+_CONNECTING = 15.0
+_PATIENCE = 120.0
 _SILENT = logging.CRITICAL + 1
-_HERE = threading.local()
-_RUNNING: dict[LoneProcess, str] = {}
 
 
 class Cluster:
@@ -64,47 +62,51 @@ class Cluster:
         Raises
         ------
         InvalidInputError
-            If the scheduler cannot be reached, no worker comes to it within a minute, or its workers cannot
-            run this depl.
+            If the scheduler cannot be reached, no worker comes to it within two minutes, or its workers
+            cannot run this depl.
         """
         if not jobs:
             return
         with contextlib.ExitStack() as stack:
             client = self._client(stack)
             self._require_workers(client)
-            name = uuid.uuid4().hex
+            name, numbers = uuid.uuid4().hex, dict[Any, int]()
             try:
-                yield from self._gathered(client, jobs, name)
-            finally:  # what still runs would be waited for
-                _stop(client, name)
+                yield from self._gathered(client, jobs, name, numbers)
+            finally:  # what still runs would keep its worker
+                with contextlib.suppress(Exception):  # the cluster may be what failed
+                    client.cancel(list(numbers), force=True)
+                    client.run(stop_here, name)
 
     def _client(self, stack: contextlib.ExitStack) -> Any:
         """A client; leaving the stack ends what was started for it."""
-        import dask
-
         stack.enter_context(_quiet())
-        address: Any = self._address
-        if address is None:
-            folder = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="depl-sweep-", ignore_cleanup_errors=True)
-            )
-            # Every worker that dies is to be seen here, where it is counted.
-            with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-                address = stack.enter_context(
-                    self._distributed.LocalCluster(
-                        n_workers=self._workers,
-                        threads_per_worker=1,
-                        processes=True,
-                        dashboard_address=None,
-                        memory_limit=0,
-                        local_directory=folder,
-                        silence_logs=_SILENT,
-                    )
-                )
+        address = self._address or self._started(stack)
         try:
-            return stack.enter_context(self._distributed.Client(address, timeout=_PATIENCE))
+            return stack.enter_context(self._distributed.Client(address, timeout=_CONNECTING))
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"no scheduler answers ({error})", str(self._address)) from error
+
+    def _started(self, stack: contextlib.ExitStack) -> str:
+        """Address of a scheduler in this process that workers of this machine come to."""
+        import dask
+
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="depl-sweep-", ignore_cleanup_errors=True)
+        )
+        # Every worker that dies is to be seen here, where it is counted.
+        with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+            cluster = self._distributed.LocalCluster(
+                n_workers=0,
+                host="127.0.0.1",
+                protocol="tcp://",
+                dashboard_address=None,
+                local_directory=folder,
+                silence_logs=_SILENT,
+            )
+        address: str = stack.enter_context(cluster).scheduler_address
+        stack.enter_context(Crew(self._workers, address, folder))
+        return address
 
     def _require_workers(self, client: Any) -> None:
         """Refuse workers that would fail at every task."""
@@ -113,13 +115,21 @@ class Cluster:
             client.wait_for_workers(1, timeout=_PATIENCE)
         except TimeoutError as error:
             raise InvalidInputError("no worker has come; start some for this scheduler", place) from error
-        check = client.submit(require_same_depl, depl.__version__, pure=False)
-        try:
-            check.result()
-        except Exception as error:  # whatever a worker without depl raises
-            raise InvalidInputError(f"a worker cannot run this depl: {error}", place) from error
+        for losses in range(MOST_LOSSES):
+            try:
+                client.submit(require_same_depl, depl.__version__, key=f"check-{losses}", pure=False).result()
+            except self._distributed.KilledWorker:
+                continue
+            except Exception as error:  # whatever a worker without depl raises
+                raise InvalidInputError(f"a worker cannot run this depl: {error}", place) from error
+            return
+        raise InvalidInputError("workers die as soon as they have come; look into their logs", place)
 
-    def _gathered(self, client: Any, jobs: Sequence[Job], name: str) -> Generator[Attempt, None, None]:
+    def _gathered(
+        self, client: Any, jobs: Sequence[Job], name: str, numbers: dict[Any, int]
+    ) -> Generator[Attempt, None, None]:
+        """Attempts as they come; ``numbers`` holds the places of the jobs that are waited for."""
+
         def submitted(number: int) -> Any:
             key = f"{name}-{number}-{losses[number]}"
             future = client.submit(attempt_here, contents[number], name, key=key, pure=False)
@@ -128,7 +138,6 @@ class Cluster:
 
         contents = [msgspec.json.encode(job) for job in jobs]
         losses = [0] * len(jobs)
-        numbers: dict[Any, int] = {}
         waiting = self._distributed.as_completed([submitted(number) for number in range(len(jobs))])
         for future in waiting:
             number = numbers.pop(future)
@@ -144,47 +153,11 @@ class Cluster:
             yield msgspec.json.decode(content, type=Attempt)
 
 
-def attempt_here(content: bytes, name: str) -> bytes:
-    """Make the attempt of a job of the sweep ``name`` on this worker; called by dask."""
-    if not hasattr(_HERE, "process"):
-        _HERE.process = LoneProcess()
-    process: LoneProcess = _HERE.process
-    _RUNNING[process] = name
-    try:
-        return msgspec.json.encode(attempt_alone(msgspec.json.decode(content, type=Job), process))
-    finally:
-        del _RUNNING[process]
-
-
-def stop_here(name: str) -> None:
-    """Kill what solves for the sweep ``name`` on this worker; called by dask."""
-    for process, sweep in list(_RUNNING.items()):
-        if sweep == name:
-            process.kill()
-
-
-def require_same_depl(version: str) -> None:
-    """Called by dask on a worker.
-
-    Raises
-    ------
-    InvalidInputError
-        If the worker has another version of depl.
-    """
-    if depl.__version__ != version:
-        raise InvalidInputError(f"it has version {depl.__version__}, and {version} is needed")
-
-
-def _stop(client: Any, name: str) -> None:
-    with contextlib.suppress(Exception):  # the cluster may be what failed
-        client.run(stop_here, name)
-
-
 def _given_up(job: Job, error: Exception) -> Attempt:
     return msgspec.structs.replace(
         with_origin(job.blank, origin()),
         ending="crashed",
-        reason=f"its worker died {MOST_LOSSES} times, at last: {error}",
+        reason=f"its worker failed {MOST_LOSSES} times, at last: {error}",
         started=now(),
     )
 

@@ -44,6 +44,18 @@ class CallError(DeplError):
     """The function that was called raised an exception; the message is its traceback."""
 
 
+def one_thread() -> dict[str, str]:
+    """Environment for another Python: one thread for numerical libraries, the same folders for imports."""
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), **path}
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a session, and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: no right to kill a zombie
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def ignore(content: bytes) -> None:
     """Take no note of what a call tells."""
 
@@ -110,14 +122,14 @@ class LoneProcess:
     def kill(self) -> None:
         """Kill the process from another thread than the one that calls; the call ends with `CrashedError`."""
         if self._process is not None:
-            _kill_group(self._process)
+            kill_group(self._process)
 
     def end(self) -> None:
         """Kill the process and what it started; the next call starts another one."""
         process, self._process, self._unread = self._process, None, b""
         if process is None:
             return
-        _kill_group(process)
+        kill_group(process)
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
@@ -149,15 +161,12 @@ class LoneProcess:
         if self._process is not None and self._process.poll() is not None:
             self.end()  # died between two calls
         if self._process is None:
-            settings = dict.fromkeys(_ONE_THREAD, "1") | {
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path))
-            }
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "depl.benchmarks.sweep.child", str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env={**os.environ, **settings},
+                env=one_thread(),
                 bufsize=0,
                 start_new_session=True,
             )
@@ -182,7 +191,7 @@ class LoneProcess:
         return line
 
     def _crashed(self, process: subprocess.Popen[bytes]) -> CrashedError:
-        _kill_group(process)
+        kill_group(process)
         code = process.wait()
         how = f"with exit code {code}" if code >= 0 else f"by {_signal_name(-code)}"
         return CrashedError(f"its process ended {how}; {self._last_words() or 'it wrote nothing'}")
@@ -191,11 +200,6 @@ class LoneProcess:
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LONGEST_TAIL))
         return self._errors.read().decode(errors="replace").strip()
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: no right to kill a zombie
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _pipe(stream: IO[bytes] | None) -> int:

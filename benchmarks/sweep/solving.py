@@ -5,7 +5,6 @@ compiled kernels) is not on an attempt's clock.
 """
 
 import contextlib
-import datetime
 import functools
 import math
 import sys
@@ -18,6 +17,7 @@ import msgspec
 
 from depl.benchmarks.suites.suite import Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.attempting import now
 from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.origin import origin, with_origin
@@ -72,11 +72,6 @@ def made(job: Job, tell: Tell) -> Attempt:
         peak_gibibytes=peak_gibibytes() if peak_known else None,
         **known,
     )
-
-
-def now() -> str:
-    """Date and time, UTC, ISO 8601."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
 @functools.cache
