@@ -23,7 +23,8 @@ SVG = """<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="200pt"
      height="100pt" viewBox="0 0 200 100"><metadata><a href="http://elsewhere.example"/></metadata>
  <defs><style>*{stroke: red}</style><path id="glyph" d="M0 0"/><clipPath id="clip"><rect/></clipPath></defs>
- <use xlink:href="#glyph"/><g id="axes" clip-path="url(#clip)" style="fill: url(#glyph)"/></svg>"""
+ <use xlink:href="#glyph"/><g id="axes" clip-path="url(#clip)" style="fill: url(#glyph)"/>
+ <text fill="#abcdef">said</text></svg>"""
 
 
 def html(made) -> str:
@@ -103,14 +104,17 @@ def test_a_column_has_as_many_decimals_as_give_four_digits(values, decimals):
 
 
 def test_a_drawing_loses_what_leads_elsewhere_and_gets_ids_of_its_own():
-    text = html(drawing(SVG, "figure-one", "What it shows"))
+    text = html(drawing(SVG, "figure-one", "What it shows", "f1"))
     assert "elsewhere" not in text
     assert "stroke: red" not in text
     assert "xmlns" not in text
-    assert 'id="figure-one-glyph"' in text
-    assert 'href="#figure-one-glyph"' in text
-    assert 'clip-path="url(#figure-one-clip)"' in text
-    assert 'style="fill: url(#figure-one-glyph)"' in text
+    assert '<path d="M0 0" id="f1-1">' in text
+    assert '<use href="#f1-1">' in text
+    assert '<clippath id="f1-0">' in text.lower()
+    assert 'clip-path="url(#f1-0)"' in text
+    assert 'style="fill: url(#f1-1)"' in text
+    assert '<text fill="#abcdef">said</text>' in text
+    assert "axes" not in text  # an id that nothing uses
     assert 'viewBox="0 0 200 100"' in text
     assert 'role="img" aria-label="What it shows"' in text
     assert "<figcaption>What it shows</figcaption>" in text
@@ -118,7 +122,7 @@ def test_a_drawing_loses_what_leads_elsewhere_and_gets_ids_of_its_own():
 
 def test_what_is_no_drawing_is_refused():
     with pytest.raises(InvalidInputError, match="'figure-one' is no SVG"):
-        drawing("<svg", "figure-one", "nothing")
+        drawing("<svg", "figure-one", "nothing", "f1")
 
 
 def test_a_page_is_one_document_with_style_and_script_in_it():

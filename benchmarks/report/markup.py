@@ -5,6 +5,7 @@ ids of their own, so that two drawings do not mix up their parts.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring, tostring
 
@@ -14,6 +15,7 @@ from depl.models.errors import InvalidInputError
 LONGEST = 12
 """Rows from which a table is folded."""
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+_USE = re.compile(r"url\(#([^)]+)\)")
 _DROPPED = ("metadata", "style", "title", "desc")
 
 
@@ -90,7 +92,7 @@ def table(
     return within("details", [summary, scrolled])
 
 
-def drawing(svg: str, identity: str, caption: str) -> Element:
+def drawing(svg: str, identity: str, caption: str, short: str) -> Element:
     """A figure with an SVG drawing in it.
 
     Parameters
@@ -98,9 +100,11 @@ def drawing(svg: str, identity: str, caption: str) -> Element:
     svg : str
         As matplotlib writes it.
     identity : str
-        Id of the figure; begins the ids of all parts of the drawing.
+        Id of the figure.
     caption : str
         Below the drawing, and instead of it for those who cannot see it.
+    short : str
+        Begins the ids of all parts of the drawing; short, for every letter in it is such a part.
 
     Raises
     ------
@@ -111,7 +115,7 @@ def drawing(svg: str, identity: str, caption: str) -> Element:
         root = fromstring(svg)
     except ParseError as error:
         raise InvalidInputError(f"the drawing {identity!r} is no SVG ({error})") from error
-    _adopt(root, identity)
+    _adopt(root, short)
     width, height = root.attrib.pop("width", ""), root.attrib.pop("height", "")
     root.set("role", "img")
     root.set("aria-label", caption)
@@ -176,25 +180,28 @@ def _cell(value: Cell, text: str, heading: bool, target: str | None) -> Element:
     return made
 
 
-def _adopt(root: Element, name: str) -> None:
-    """Strip name spaces and metadata, and put ``name`` before every id and every use of one."""
+def _adopt(root: Element, short: str) -> None:
+    """Strip name spaces, metadata and ids that nothing uses, and make the others the drawing's own."""
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag.removeprefix(_SVG) in _DROPPED:
                 parent.remove(child)
-    for part in root.iter():
+    parts = list(root.iter())
+    for part in parts:
         part.tag = part.tag.removeprefix(_SVG)
-        part.tail = None
-        reference = part.attrib.pop(_LINK, None)
-        if reference is not None:
-            part.set("href", reference)
+        part.text, part.tail = (part.text or "").strip(), None
+        if _LINK in part.attrib:  # as a use like the others, until all are renamed
+            part.set("href", f"url({part.attrib.pop(_LINK)})")
+    used = {goal for part in parts for value in part.attrib.values() for goal in _USE.findall(value)}
+    names = {goal: f"{short}-{place:x}" for place, goal in enumerate(sorted(used))}
+    for part in parts:
+        own = part.attrib.pop("id", None)
         for key, value in part.attrib.items():
-            if key == "id":
-                part.set(key, f"{name}-{value}")
-            elif key == "href":
-                part.set(key, f"#{name}-{value.removeprefix('#')}")
-            elif "url(#" in value:
-                part.set(key, value.replace("url(#", f"url(#{name}-"))
+            part.set(key, _USE.sub(lambda found: f"url(#{names[found[1]]})", value))
+        if "href" in part.attrib:
+            part.set("href", part.attrib["href"].removeprefix("url(").removesuffix(")"))
+        if own in names:
+            part.set("id", names[own])
 
 
 def _points(length: str) -> float:

@@ -13,6 +13,7 @@ from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.markup import drawing, element, link, page, sentence, table, within
 from depl.benchmarks.report.verdict_section import articles, counts, overview
 from depl.benchmarks.report.verdicts import Verdict
+from depl.instances.library import names
 from depl.models.errors import InvalidInputError
 
 TITLE = "depl: what was measured, and what the paper claims"
@@ -118,11 +119,25 @@ def _claims(verdicts: Sequence[Verdict]) -> Iterator[Element]:
 
 
 def _figures(figures: Sequence[Drawing]) -> Iterator[Element]:
-    for figure in figures:
-        yield drawing(figure.svg(), f"figure-{figure.name}", figure.caption)
-        yield table(
-            figure.table, f"Numbers of the figure: {figure.caption}", f"numbers-{figure.name}", fold=True
+    groups: dict[str, list[Element]] = {}
+    for place, figure in enumerate(figures):
+        caption = f"Numbers of the figure: {figure.caption}"
+        groups.setdefault(_family(figure.name), []).extend(
+            (
+                drawing(figure.svg(), f"figure-{figure.name}", figure.caption, f"f{place}"),
+                table(figure.table, caption, f"numbers-{figure.name}"),
+            )
         )
+    for family, shown in groups.items():
+        if family:
+            heading = element("summary", f"Family {family} ({len(shown) // 2} figures)")
+            yield within("details", [heading, *shown], {"id": f"figures-{family}"})
+    yield from groups.get("", ())
+
+
+def _family(figure: str) -> str:
+    """The longest name of a shipped family that a figure's name begins with; empty if there is none."""
+    return max((name for name in names() if figure.startswith(f"{name}-")), key=len, default="")
 
 
 def _ratios(evidence: Evidence) -> Iterator[Element]:

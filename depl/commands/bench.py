@@ -13,7 +13,7 @@ from depl.benchmarks.sweep.origin import origin
 from depl.benchmarks.sweep.request import GRACE, Job, Request, jobs_of
 from depl.benchmarks.sweep.run import OneWorker, Swept, Workers, sweep
 from depl.benchmarks.sweep.store import Store
-from depl.commands import bench_files
+from depl.commands import bench_files, bench_report
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_json, positive_count, positive_seconds, require_writable
 from depl.commands.progress import Bar
@@ -234,5 +234,6 @@ ACTIONS: Mapping[str, Action] = {
     "merge": Action("join files into a new one", bench_files.add_merge),
     "export": Action("write the attempts of a file in compact form", bench_files.add_export),
     "recheck": Action("solve a part of recorded attempts again and compare", bench_files.add_recheck),
+    "report": Action(bench_report.HELP, bench_report.add),
 }
 """All actions of the command; another one is another line."""

@@ -1,0 +1,75 @@
+"""``depl bench report``: one HTML page with figures, tables, provenance, and verdicts on the paper."""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+
+from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.report.evidence import Evidence, evidence_of
+from depl.benchmarks.report.verdicts import Ruling, Verdict, judged
+from depl.benchmarks.results import read_all
+from depl.benchmarks.sweep.read import RECORDED, read_attempts
+from depl.commands.answer import Answer, as_json
+from depl.commands.options import add_json, require_writable
+from depl.commands.table import table
+from depl.models.structure import write_text
+from depl.models.wording import counted
+
+HELP = "write a page that opens offline, with figures, ratios and verdicts on the paper's claims"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="files of attempts, or names of recorded suites; default: all that are recorded",
+    )
+    parser.add_argument(
+        "--out", metavar="PAGE.html", default="report.html", help="the page; default: report.html"
+    )
+    parser.add_argument(
+        "--no-figures", action="store_true", help="leave the figures out, which take most of the time"
+    )
+    add_json(parser, "the verdicts")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Read, judge, draw and write."""
+    # Drawing is all that needs matplotlib, and no other command should wait for it.
+    from depl.benchmarks.gallery.attempts import figures_of
+    from depl.benchmarks.report.page import report
+
+    require_writable(options.out)
+    sources = options.files or [RECORDED]
+    attempts = [attempt for source in sources for attempt in read_attempts(source)]
+    evidence = evidence_of(attempts, read_all())
+    verdicts = judged(ALL, evidence)
+    figures = [] if options.no_figures else figures_of(evidence.attempts)
+    write_text(options.out, report(evidence, verdicts, figures))
+    return Answer(_told(options.out, evidence, verdicts), json=_json(options.out, evidence, verdicts))
+
+
+def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.ruling for verdict in verdicts)
+    rows = [(str(verdict.number), verdict.claim.claim, verdict.ruling.value) for verdict in verdicts]
+    told = ", ".join(f"{counts[ruling]} {ruling.value}" for ruling in Ruling if counts[ruling])
+    content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
+    return f"{table(('', 'claim of the paper', 'verdict'), rows, right=('',))}\n\n{told}\n{path}: {content}"
+
+
+def _json(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
+    claims = [
+        {
+            "number": verdict.number,
+            "key": verdict.claim.key,
+            "claim": verdict.claim.claim,
+            "where": verdict.claim.where,
+            "verdict": verdict.ruling.value,
+            "reason": verdict.reason,
+        }
+        for verdict in verdicts
+    ]
+    return as_json({"page": path, "attempts": len(evidence.attempts), "claims": claims})
