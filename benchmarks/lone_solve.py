@@ -1,30 +1,27 @@
 """One solve of a heterogeneous instance in a process of its own: seconds, gap and peak memory.
 
-``python -m depl.benchmarks.lone_solve`` reads a `Task` from standard input and writes a `Measured` to
-standard output, both as JSON. Only a process of its own has a peak memory of its own, and numerical
-libraries read how many threads they may use (one, here) when they start.
+Only a process of its own has a peak memory of its own, and numerical libraries read how many threads they may
+use (one, here) when they start: `depl.benchmarks.sweep.process`.
 """
 
-import contextlib
 import math
-import os
-import subprocess
-import sys
 import time
 
 import msgspec
 import numpy as np
 
+from depl.benchmarks.sweep.child import Tell
+from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
+from depl.benchmarks.sweep.solving import peak_gibibytes, warm_up
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
-from depl.instances.library import load
-from depl.models.errors import DeplError, NotCoveredError
+from depl.models.errors import DeplError
 from depl.models.evaluation import evaluate
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.solve import solve
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-_KIBIBYTES = 1 if sys.platform != "darwin" else 1024  # ru_maxrss counts kibibytes, on macOS bytes
+_GRACE = 600.0
+"""Seconds beyond the time limit for imports, compiling, the draw and the verification."""
 
 
 class LoneSolveError(DeplError):
@@ -91,24 +88,26 @@ def lone_solve(task: Task) -> Measured:
     Raises
     ------
     LoneSolveError
-        If the process fails; the message holds the last lines that it wrote.
+        If the process fails, or has not answered ten minutes after the time limit; the message says how.
     """
-    settings = dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-m", "depl.benchmarks.lone_solve"],
-        input=msgspec.json.encode(task),
-        env={**os.environ, **settings},
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise LoneSolveError(f"the solve of {task} failed: {done.stderr.decode(errors='replace')[-2000:]}")
-    return msgspec.json.decode(done.stdout, type=Measured)
+    with LoneProcess() as process:
+        try:
+            content = process.call(
+                "depl.benchmarks.lone_solve:measured", msgspec.json.encode(task), task.time_limit + _GRACE
+            )
+        except (HungError, CrashedError, CallError) as error:
+            raise LoneSolveError(f"the solve of {task} failed: {error}") from error
+    return msgspec.json.decode(content, type=Measured)
+
+
+def measured(content: bytes, tell: Tell) -> bytes:
+    """Called by `lone_solve` in the other process."""
+    return msgspec.json.encode(measure(msgspec.json.decode(content, type=Task)))
 
 
 def measure(task: Task) -> Measured:
     """Draw and solve in this process."""
-    _warm_up(task.method)
+    warm_up(task.method)
     started = time.perf_counter()
     instance, reference = heterogeneous_instance_with_plan(
         np.random.default_rng(task.seed),
@@ -130,7 +129,7 @@ def measure(task: Task) -> Measured:
         planning_seconds=result.wall_seconds,
         cpu_seconds=result.cpu_seconds,
         draw_seconds=drawn - started,
-        peak_gibibytes=_peak_gibibytes(),
+        peak_gibibytes=peak_gibibytes(),
         plan=None if result.plan is None else _size(instance, result.plan),
     )
 
@@ -148,24 +147,3 @@ def _size(instance: Instance, plan: Plan) -> PlanSize:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
-
-
-def _warm_up(method: str) -> None:
-    """Compile, or read from the cache, whatever a method compiles."""
-    with contextlib.suppress(NotCoveredError):
-        solve(load("tiny"), method, time_limit=60)
-
-
-def _peak_gibibytes() -> float:
-    import resource  # of Unix alone
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _KIBIBYTES / 2**20
-
-
-def _main() -> None:
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
-    sys.stdout.buffer.write(msgspec.json.encode(measure(task)))
-
-
-if __name__ == "__main__":
-    _main()
