@@ -27,6 +27,7 @@ import numpy as np
 
 from depl.heuristics.general_purpose.drafts import Appraiser, Best, Draft, searched
 from depl.heuristics.loop.sites import Site, Sites
+from depl.models.epochs import compute
 from depl.models.laws import FloatArray
 from depl.models.methods import Limits, Outcome
 from depl.models.problem import Cluster, Dataset, Instance
@@ -116,7 +117,7 @@ def _by_density(
 def _data_choices(instance: Instance) -> Iterator[tuple[frozenset[str], ...]]:
     """The first datasets by volume per work, then by volume per cost of their transfer to each cluster."""
     names = [item.name for item in instance.datasets]
-    by_work = [[names[d] for d in _order([item.workload / item.volume for item in instance.datasets])]]
+    by_work = [[names[d] for d in _order([_work_share(instance, item) for item in instance.datasets])]]
     by_transfer = [
         [names[d] for d in _order([_transfer_share(instance, item, place) for item in instance.datasets])]
         for place in instance.clusters
@@ -131,6 +132,12 @@ def _data_choices(instance: Instance) -> Iterator[tuple[frozenset[str], ...]]:
 
 def _order(keys: list[float] | list[tuple[float, float]]) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+def _work_share(instance: Instance, item: Dataset) -> float:
+    """Work of an epoch on this dataset alone, summed over the models, per volume."""
+    alone = frozenset({item.name})
+    return math.fsum(compute(instance, 1, model.name, alone) for model in instance.models) / item.volume
 
 
 def _transfer_share(instance: Instance, item: Dataset, place: Cluster) -> tuple[float, float]:

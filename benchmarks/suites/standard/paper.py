@@ -3,10 +3,19 @@
 from collections.abc import Iterator
 from functools import partial
 
+from depl.benchmarks.suites.measures import plan_measures
 from depl.benchmarks.suites.suite import Configuration, Draw, Label, Suite
 from depl.instances.library import describe, load
 
-_METHODS = ("exact", "enumerate", "depl", "depl-paper", "expected-cost", "expected-greedy")
+_METHODS = (
+    *("exact", "enumerate", "depl", "depl-paper", "expected-cost", "expected-greedy"),
+    *("density-greedy", "annealing", "fastest-cluster", "random"),
+)
+
+
+def paper_draws() -> tuple[Draw, ...]:
+    """Every shipped family of the paper at all its targets."""
+    return tuple(_draws())
 
 
 def _draws() -> Iterator[Draw]:
@@ -20,6 +29,7 @@ def _draws() -> Iterator[Draw]:
 SUITE = Suite(
     name="paper",
     summary="The paper's AlexNet and MobileNet instances at all their targets, by every method.",
-    draws=lambda: tuple(_draws()),
+    draws=paper_draws,
     configurations=tuple(Configuration(method, time_limit=60.0) for method in _METHODS),
+    measure=plan_measures,
 )

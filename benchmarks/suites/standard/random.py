@@ -1,0 +1,39 @@
+"""Random instances drawn before anything is solved, by exact search, DepL, best-exp and general peers."""
+
+import functools
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from depl.benchmarks.random_family import competitive_family
+from depl.benchmarks.suites.suite import Configuration, Draw, Suite
+from depl.models.problem import Instance
+
+COUNT = 120
+_SEED = 240214346
+"""That of the case ``competitive-ratio``: these are the first of its thousand instances."""
+_METHODS = (
+    *("exact", "depl", "depl-paper", "expected-greedy", "expected-cost"),
+    *("density-greedy", "annealing", "fastest-cluster", "random"),
+)
+
+
+@functools.cache
+def _family() -> Sequence[Instance]:
+    return competitive_family(np.random.default_rng(_SEED), COUNT)
+
+
+def _instance(number: int) -> Instance:
+    return _family()[number]
+
+
+SUITE = Suite(
+    name="random",
+    summary=f"The first {COUNT} instances of the random family, by exact, DepL and its peers.",
+    draws=lambda: tuple(
+        Draw(f"random-{number:04d}", {"family": "random"}, partial(_instance, number))
+        for number in range(COUNT)
+    ),
+    configurations=tuple(Configuration(method, time_limit=10.0) for method in _METHODS),
+)
