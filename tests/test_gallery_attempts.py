@@ -20,29 +20,28 @@ OPTIMA = {7: 14, 9: 12, 11: 10}
 MODELS = {"slow-steady": 1.0, "intermediate": 1.4, "fast-unsteady": 2.6}
 
 
-def planned(target, configuration, epochs, model="slow-steady", suite="paper", **changes):
+def plan_with(epochs, model="slow-steady"):
     """Equal epochs on class A; with the round deadline of 1 each needs as many resources as its demand."""
-    instance = load("paper-alexnet", target)
     epoch = PlannedEpoch(model=model, cluster="A", resources=MODELS[model])
-    plan = Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=(epoch,) * epochs)
+    return Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=(epoch,) * epochs)
+
+
+def without(target, configuration, suite="paper", **changes):
+    """An attempt on paper-alexnet that found nothing."""
     return attempt_of(
         f"paper-alexnet-{target}",
         configuration,
         suite=suite,
-        cost=epochs * MODELS[model],
-        plan=document(plan),
         labels={"family": "paper-alexnet", "target": float(target)},
-        instance_hash=instance.fingerprint,
+        instance_hash=load("paper-alexnet", target).fingerprint,
         **changes,
     )
 
 
-def without(target, configuration):
-    """An attempt that found nothing."""
-    labels = {"family": "paper-alexnet", "target": float(target)}
-    instance = load("paper-alexnet", target)
-    name = f"paper-alexnet-{target}"
-    return attempt_of(name, configuration, suite="paper", labels=labels, instance_hash=instance.fingerprint)
+def planned(target, configuration, epochs, model="slow-steady", suite="paper", **changes):
+    """One with a plan of equal epochs."""
+    cost, plan = epochs * MODELS[model], document(plan_with(epochs, model))
+    return without(target, configuration, suite, cost=cost, plan=plan, **changes)
 
 
 @pytest.fixture(scope="module")

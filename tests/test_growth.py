@@ -61,7 +61,7 @@ def test_a_constant_start_flattens_the_line_and_the_last_slope_shows_it():
 
 
 @pytest.mark.parametrize(
-    ("exponent", "verdict"), [(3.0, "faster than printed"), (1.0, "not faster than printed")]
+    ("exponent", "verdict"), [(3.0, "above the printed exponent"), (1.0, "not above the printed exponent")]
 )
 def test_the_printed_exponent_stands_beside(exponent, verdict):
     (found,) = growths(sweep(lambda size: size**exponent), {"scaling": "epochs"})
@@ -129,7 +129,7 @@ def test_an_option_can_be_the_size_and_its_configurations_are_one_method():
     (found,) = growths(attempts, {"s": "eta"})
     assert found.configuration == "graph"
     assert found.line.exponent == pytest.approx(2)
-    assert found.verdict == "faster than printed"
+    assert found.verdict == "above the printed exponent"
 
 
 def test_suites_that_are_not_named_and_attempts_without_a_size_take_no_part():

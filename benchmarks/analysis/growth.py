@@ -117,8 +117,8 @@ class Growth:
         if self.line is None or self.printed is None or self.printed.exponent is None:
             return ""
         if self.line.lower > self.printed.exponent:
-            return "faster than printed"
-        return "not faster than printed" if self.line.upper <= self.printed.exponent else "undecided"
+            return "above the printed exponent"
+        return "not above the printed exponent" if self.line.upper <= self.printed.exponent else "undecided"
 
 
 def line_through(points: Sequence[tuple[float, float]], groups: Sequence[str] | None = None) -> Line | None:

@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new, nth
 from depl.benchmarks.figures.ratio_against_size import sized_axis
 
+_ROOM = 0.09
+
 
 class RatioCurve(NamedTuple):
     """Mean ratios at several numbers of levels; None where no instance has a finite one.
@@ -73,7 +75,10 @@ def ratio_against_levels(
     sized_axis(axes, "levels $\\eta$", [level for curve in curves for level in curve.levels])
     axes.set_ylabel("cost in the graph / optimum")
     if curves:
-        axes.legend(frameon=False)
+        low, high = axes.get_ylim()
+        rows = len(curves) + (band is not None)
+        axes.set_ylim(low, high + _ROOM * rows * (high - low))  # the legend stands above the curves
+        axes.legend(frameon=False, fontsize="small", loc="upper right")
     return axes
 
 

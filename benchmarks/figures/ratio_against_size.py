@@ -8,6 +8,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
 
+_ROOM = 0.08
+
 
 class SizeCurve(NamedTuple):
     """Mean and largest ratio of one configuration at every size at which there is one.
@@ -48,6 +50,8 @@ def ratio_against_size(curves: Sequence[SizeCurve], quantity: str, axes: Axes | 
     sized_axis(axes, quantity, [size for curve in curves for size in curve.sizes])
     axes.set_ylabel("cost / optimum or bound")
     if curves:
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + _ROOM * len(curves) * (high - low))  # the legend stands above the curves
         axes.legend(frameon=False, fontsize="small", loc="upper left")
     return axes
 

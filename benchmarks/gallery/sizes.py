@@ -112,7 +112,7 @@ def _time_curve(item: Growth, style: int) -> TimeCurve:
     if item.line is None:
         return TimeCurve(name, item.points, None, style)
     line = item.line
-    name += f": {line.exponent:.2f} [{line.lower:.2f}, {line.upper:.2f}]"
+    name += f": {line.exponent:z.2f} [{line.lower:z.2f}, {line.upper:z.2f}]"
     return TimeCurve(name, item.points, (line.coefficient, line.exponent), style)
 
 

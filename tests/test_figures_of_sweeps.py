@@ -1,0 +1,123 @@
+"""The figures that sweeps need, read back from their axes."""
+
+import pytest
+
+from depl.benchmarks.figures.canvas import panels, svg_text
+from depl.benchmarks.figures.cost_per_model import cost_per_model
+from depl.benchmarks.figures.lines import Line
+from depl.benchmarks.figures.loss_against_target import loss_against_target
+from depl.benchmarks.figures.performance_profile import ProfileCurve, performance_profile
+from depl.benchmarks.figures.promised_against_delivered import Promise, promised_against_delivered
+from depl.benchmarks.figures.ratio_against_levels import LevelBand, RatioCurve, ratio_against_levels
+from depl.benchmarks.figures.ratio_against_size import SizeCurve, ratio_against_size
+from depl.benchmarks.figures.time_against_size import TimeCurve, time_against_size
+
+
+def labels(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_expected_losses_skip_what_has_no_plan_and_stand_beside_one():
+    axes = loss_against_target(
+        [Line("a", (5, 7, 9), (1, None, 0.9)), Line("b", (5, 7, 9), (0.8, 0.8, 0.8), 1)]
+    )
+    one, first, second = axes.get_lines()
+    assert set(one.get_ydata()) == {1}
+    assert first.get_xydata().tolist() == [[5, 1], [9, 0.9]]
+    assert second.get_linestyle() != first.get_linestyle()
+    assert labels(axes) == ["a", "b"]
+
+
+def test_the_legend_of_expected_losses_lies_below_the_lines():
+    lines = [Line(f"method {index}", (5, 7, 9), (0.5, 0.4, 0.4), index) for index in range(5)]
+    figure, (axes,) = panels(1)
+    loss_against_target([Line("best", (5, 7, 9), (1, 1, 1)), *lines], axes)
+    figure.draw_without_rendering()
+    box = axes.get_legend().get_window_extent()
+    drawn = [axes.transData.transform(point) for line in axes.get_lines()[1:] for point in line.get_xydata()]
+    assert not any(box.contains(x, y) for x, y in drawn)
+
+
+def test_costs_per_model_are_stacked():
+    axes = cost_per_model((5, 7), {"fast": (1.5, 0), "slow": (2, 3)}, without=(7,))
+    assert [[(bar.get_y(), bar.get_height()) for bar in group] for group in axes.containers] == [
+        [(0, 1.5), (0, 0)],
+        [(1.5, 2), (0, 3)],
+    ]
+    assert axes.get_ylabel() == "cost"
+    assert [text.get_text() for text in axes.texts] == ["no plan"]
+
+
+def test_profiles_are_stairs_that_go_on_to_the_edge():
+    axes = performance_profile(
+        [ProfileCurve("a", (1, 2), (0.5, 0.75)), ProfileCurve("b", (1,), (0,), 1)], "factor"
+    )
+    first, second = axes.get_lines()
+    edge = axes.get_xlim()[1]
+    assert edge > 2
+    assert first.get_xydata().tolist() == [[1, 0.5], [2, 0.75], [edge, 0.75]]
+    assert second.get_ydata().tolist() == [0, 0]
+    assert first.get_drawstyle() == "steps-post"
+    assert axes.get_xscale() == "log"
+
+
+def test_ratios_against_size_tell_proved_optima_from_bounds():
+    curve = SizeCurve("a", (10, 20), (1.1, 1.3), (1.2, 1.6), (True, False))
+    axes = ratio_against_size([curve], "epochs")
+    faces = {
+        float(line.get_xdata()[0]): line.get_markerfacecolor()
+        for line in axes.get_lines()
+        if len(line.get_xdata()) == 1
+    }
+    assert faces[20] == "white" != faces[10]
+    (bars,) = axes.collections
+    assert [path.vertices[:, 1].tolist() for path in bars.get_paths()] == [[1.1, 1.2], [1.3, 1.6]]
+
+
+def test_times_have_points_medians_and_a_line():
+    axes = time_against_size([TimeCurve("a", [(10, 1), (10, 3), (20, 4)], (0.02, 2))], "epochs")
+    points, medians, fit = axes.get_lines()[:3]
+    assert points.get_xydata().tolist() == [[10, 1], [10, 3], [20, 4]]
+    assert medians.get_xydata().tolist() == [[10, 2], [20, 4]]
+    assert fit.get_ydata().tolist() == pytest.approx([2, 8])
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_the_guaranteed_band_reaches_from_one_to_its_upper_end_where_there_is_one():
+    curve = RatioCurve("graph", (50, 100, 200), (1.5, 1.2, 1.0), (), (0.5, 0, 0))
+    axes = ratio_against_levels([curve], band=LevelBand("guaranteed", (50, 100, 200), (None, 1.4, 1.1)))
+    (band,) = axes.collections
+    corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
+    assert corners == {(100, 1), (200, 1), (100, 1.4), (200, 1.1)}
+    assert labels(axes) == ["guaranteed", "graph"]
+
+
+def test_settings_of_promises_may_have_any_name():
+    axes = promised_against_delivered(
+        [Promise("never run", 0.9, 0.8, 0.7, 0.9), Promise("new", 0.9, 0.9, 0.8, 1)]
+    )
+    assert labels(axes) == ["never run", "new", "as promised"]
+
+
+def test_rows_of_panels_are_filled_and_the_rest_is_empty():
+    figure, axes = panels(5, columns=3)
+    assert len(axes) == len(figure.axes) == 5
+    assert figure.get_figheight() == 2 * panels(1)[0].get_figheight()
+
+
+def test_figures_of_nothing_are_empty_and_no_error():
+    assert len(loss_against_target([]).get_lines()) == 1
+    assert not performance_profile([], "factor").get_lines()
+    assert not time_against_size([], "epochs").get_lines()
+    assert len(ratio_against_size([], "epochs").get_lines()) == 1
+    assert not cost_per_model((), {"fast": ()}).patches
+
+
+def test_the_text_of_a_figure_repeats_and_depends_on_its_salt():
+    def text(salt):
+        figure, (axes,) = panels(1)
+        loss_against_target([Line("a", (5, 7), (1, 0.9))], axes)
+        return svg_text(figure, salt)
+
+    assert text("one") == text("one") != text("two")
+    assert "<dc:date>" not in text("one")
