@@ -14,6 +14,8 @@ from depl.models.errors import InvalidInputError
 
 LONGEST = 12
 """Rows from which a table is folded."""
+_NAME = 24
+"""Letters up to which the name of a row is not broken into lines."""
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 _USE = re.compile(r"url\(#([^)]+)\)")
 _DROPPED = ("metadata", "style", "title", "desc")
@@ -172,7 +174,11 @@ def _is_numeric(values: Sequence[Cell]) -> bool:
 def _cell(value: Cell, text: str, heading: bool, target: str | None) -> Element:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     attributes = {"class": "number", "data-value": repr(value)} if number else {}
-    made = Element("th", {"scope": "row", **attributes}) if heading else Element("td", attributes)
+    if heading:
+        named = {"class": "name"} if len(text) <= _NAME and not number else {}
+        made = Element("th", {"scope": "row", **attributes, **named})
+    else:
+        made = Element("td", attributes)
     if target is None:
         made.text = text
     else:

@@ -81,13 +81,14 @@ def _section(name: str, heading: str, content: Iterator[Element]) -> Element:
 
 
 def _opening(evidence: Evidence) -> Iterator[Element]:
-    suites = ", ".join(evidence.suites())
+    suites = evidence.suites()
+    listed = f"{'suite' if len(suites) == 1 else 'suites'} {', '.join(suites)}"
     yield element(
         "p",
         "depl plans dependable training and proves how good its plans are. This page sets what was measured "
         "beside what the paper claims (“Dependable Distributed Training of Compressed Machine Learning "
         "Models”, arXiv 2402.14346). It is computed from "
-        f"{len(evidence.attempts)} attempts of the suites {suites} and from "
+        f"{len(evidence.attempts)} attempts ({listed}) and from "
         f"{len(evidence.records)} records of cases, without any figure typed by hand.",
     )
 

@@ -60,7 +60,8 @@ def _parts(verdict: Verdict) -> Iterator[Element]:
     where = f"Paper: {claim.where}."
     if claim.errata:
         names = " and ".join(filter(None, (", ".join(claim.errata[:-1]), claim.errata[-1])))
-        where += f" What is true, with proofs: errata {names} in the documentation."
+        word = "erratum" if len(claim.errata) == 1 else "errata"
+        where += f" What is true, with proofs: {word} {names} in the documentation."
     yield element("p", where, {"class": "where"})
     yield sentence(
         badge(verdict.ruling, verdict.ruling.value[0].upper() + verdict.ruling.value[1:]),

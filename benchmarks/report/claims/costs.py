@@ -166,7 +166,7 @@ def mobilenet_is_steeper(evidence: Evidence) -> Findings:
 CLAIMS = (
     Claim(
         "over-27-percent",
-        "DepL outperforms the state of the art, best-exp, by over 27 %.",
+        "DepL outperforms the state of the art, best-exp, by over 27\u00a0%.",
         "Abstract; Figs. 5 and 6, left",
         "Which best-exp, which DepL, relative to which cost, and what Table I leaves out: all open.",
         over_27_percent,
@@ -184,7 +184,7 @@ CLAIMS = (
         "tighter-costs-more",
         "Tighter requirements on the loss need more training, hence cost more.",
         "Sec. VI-B, Fig. 5, left",
-        "",
+        "Which best-exp is meant is open.",
         tighter_costs_more,
     ),
     Claim(

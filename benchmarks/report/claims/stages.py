@@ -126,7 +126,7 @@ CLAIMS = (
         "additive-quantiles",
         "Replacing densities by the logarithms of their Laplace transforms makes the loss quantile additive.",
         "Sec. IV-B",
-        "As an equality it is false; read as a bound it is safe.",
+        "Whether the sum is meant to be the quantile or a bound of it is open.",
         transforms_make_quantiles_additive,
         ("E5",),
     ),
