@@ -1,5 +1,6 @@
 """Time limits, interrupts, gaps and progress of the loop."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import depl
 from depl.heuristics.loop import method
 from depl.instances.generator import random_instances
+from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.methods import Limits, find
 from depl.models.problem import Instance
 from depl.models.result import Solution, Termination
@@ -57,7 +59,7 @@ def test_an_interrupt_before_the_first_plan_returns_nothing(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(method.LowerBound, "of", interrupt)
+    monkeypatch.setattr(method.Proof, "of", interrupt)
     result = depl.solve(tiny, "depl")
     assert (result.termination, result.solution) == (Termination.INTERRUPTED, Solution.NONE)
 
@@ -84,3 +86,37 @@ def test_the_same_seed_gives_the_same_plan() -> None:
         assert first.plan == second.plan
         assert first.decisions == second.decisions
         assert first.lower_bound == second.lower_bound
+
+
+@pytest.fixture(scope="module")
+def many_datasets() -> Instance:
+    return heterogeneous_instance(
+        np.random.default_rng(11), clusters=30, datasets=12, models=4, maximum_epochs=60
+    )
+
+
+def test_no_step_goes_on_for_long_wherever_the_time_limit_strikes(
+    many_datasets: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock counts questions: after so many, time is up, and few more are asked."""
+    for most in (0, 3, 10, 100):
+        asked = itertools.count()
+        monkeypatch.setattr(Limits, "expired", lambda _, asked=asked, most=most: next(asked) >= most)
+        result = depl.solve(many_datasets, "depl", time_limit=1)
+        assert result.termination is Termination.TIME_LIMIT
+        assert next(asked) < most + 40
+
+
+def test_with_many_datasets_a_plan_is_held_before_the_bound_is_proved(many_datasets: Instance) -> None:
+    bounds: list[float] = []
+
+    def until_proved(_: float, __: float, bound: float) -> None:
+        bounds.append(bound)
+        if bound > 0:
+            raise KeyboardInterrupt
+
+    result = depl.solve(many_datasets, "depl", progress=until_proved)
+    assert bounds[0] == 0
+    assert result.termination is Termination.INTERRUPTED
+    assert result.plan is not None
+    assert result.lower_bound == bounds[-1] > 0

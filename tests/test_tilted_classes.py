@@ -11,7 +11,7 @@ import depl
 from depl.heuristics.loop.dual import Part, Prices
 from depl.heuristics.loop.judge import Judge
 from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.lower_bound import LowerBound
+from depl.heuristics.loop.lower_bound import LowerBound, Proof
 from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.loop.tilted_classes import Classes
 from depl.heuristics.loop.tilted_learning import COARSE, FINE, Fineness, TiltedLearning
@@ -26,7 +26,7 @@ from tests.loop_cases import plain
 
 
 def bound(instance: Instance) -> LowerBound:
-    return LowerBound.of(instance, Learning.of(instance), DataFactors(instance))
+    return Proof.of(instance, Learning.of(instance), DataFactors(instance)).bound()
 
 
 def covered(instance: Instance) -> bool:

@@ -48,12 +48,16 @@ class DataPart:
 
 @dataclass(eq=False)
 class DataStage:
-    """Data choices of one instance on listed sites."""
+    """Data choices of one instance on listed sites.
+
+    ``stop`` says when to be content with a choice as it is.
+    """
 
     sites: Sites
     dual: Dual
     epochs: int
     requirement: Requirement
+    stop: Callable[[], bool] = lambda: False
     _heap: list[tuple[float, int, DataPart]] = field(default_factory=list)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     _clusters: NDArray[np.int64] = field(init=False)
@@ -104,9 +108,11 @@ class DataStage:
         chosen = {n: self._position[n, data] for n, data in choice.items()}
         best = self._exactly(chosen, prices, cutoff)
         moved = best.value < cutoff
-        while moved and best.cut is not None:
+        while moved and best.cut is not None and not self.stop():
             moved = False
             for tried in self._neighbours(chosen, best):
+                if self.stop():
+                    break
                 bound = self._exactly(tried, best.prices, best.value * (1 - _WORTHWHILE))
                 if bound.value < best.value * (1 - _WORTHWHILE):
                     chosen, best, moved = tried, bound, True

@@ -8,6 +8,7 @@ finds the prices and an evaluation on the full frontier, over all clusters, prov
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +41,10 @@ from depl.models.wording import number
 _FREE = Prices(0.0, 1.0, 0.0)
 
 
+Stop = Callable[[], bool]
+"""Whether to be content with what is proved so far."""
+
+
 @dataclass(frozen=True)
 class LowerBound:
     """What is proved before any plan is known.
@@ -47,49 +52,38 @@ class LowerBound:
     Attributes
     ----------
     value : float
-        No feasible plan costs less; infinite if there is none [cost].
-    dearest : float
-        No plan costs more [cost].
-    obstacle : str
-        Why there is no plan, by stage, if that is proved.
-    outlook : Outlook or None
-        The one that was built on the way, where sites are not listed.
+        No feasible plan costs less [cost].
     infeasible : bool
-        It is proved that there is no plan, but not why; the value then is ``dearest``.
+        It is proved that there is no plan, but not why; the value then is what no plan exceeds.
     """
 
     value: float
-    dearest: float
-    obstacle: str = ""
-    outlook: Outlook | None = None
     infeasible: bool = False
-
-    @classmethod
-    def of(cls, instance: Instance, learning: Learning, factors: DataFactors) -> "LowerBound":
-        """Prove a bound."""
-        dearest = _dearest(instance)
-        if instance.target.maximum_epochs == 0:
-            return cls(
-                math.inf, dearest, "models: no epoch is allowed, and the loss does not meet the target"
-            )
-        if may_be_listed(instance):
-            return _Proof(instance, learning, factors, dearest, None).result()
-        return _Proof(instance, learning, factors, dearest, Outlook(instance, learning, factors)).result()
 
 
 @dataclass(eq=False)
-class _Proof:
-    """What one bound is made of; without an outlook all sites are listed."""
+class Proof:
+    """What the bound of one instance is made of.
+
+    Parameters
+    ----------
+    outlook : Outlook or None
+        Without one all sites are listed.
+
+    Attributes
+    ----------
+    dearest : float
+        No plan costs more [cost].
+    """
 
     instance: Instance
     learning: Learning
     factors: DataFactors
-    dearest: float
     outlook: Outlook | None
 
     def __post_init__(self) -> None:
         """All sites, or what stands for them."""
-        instance, self.places = self.instance, self._places()
+        instance, self.places, self.dearest = self.instance, self._places(), _dearest(self.instance)
         charges = np.zeros(len(self.places.factors))
         if isinstance(self.places, Sites):
             charges = self.places.transfers / instance.target.maximum_epochs
@@ -98,39 +92,48 @@ class _Proof:
         largest = largest_variance(self.learning.variances, self.learning.switch_variances)
         self.requirement = certified_requirement(instance, self.learning.third_ratio, largest)
 
-    def result(self) -> LowerBound:
-        """The better of two bounds, or why there is no plan."""
-        obstacle = _obstacle(self.instance, self.dual, self.part, self.requirement)
-        if obstacle:
-            return LowerBound(math.inf, self.dearest, obstacle, self.outlook)
+    @classmethod
+    def of(cls, instance: Instance, learning: Learning, factors: DataFactors) -> "Proof":
+        """With an outlook where sites cannot be listed."""
+        outlook = None if may_be_listed(instance) else Outlook(instance, learning, factors)
+        return cls(instance, learning, factors, outlook)
+
+    def obstacle(self) -> str:
+        """Why there is no plan, by stage, if that can be proved."""
+        return _obstacle(self.instance, self.dual, self.part, self.requirement)
+
+    def bound(self, stop: Stop = lambda: False) -> LowerBound:
+        """The better of two bounds, where no obstacle is known; what is at hand when ``stop`` says so."""
         tilted = TiltedLearning.covers(self.instance, self.learning)
         value = 0.0
         if self.requirement is not None and (self.outlook is None or not tilted):
-            value = max(value, self._by_moments(self.requirement))
+            value = max(value, self._by_moments(self.requirement, stop))
         if tilted:
-            value = max(value, self._by_tilts())
+            value = max(value, self._by_tilts(stop))
         if value == math.inf:  # the nearest reachable quantile is for a search to say
-            return LowerBound(self.dearest, self.dearest, "", self.outlook, infeasible=True)
-        return LowerBound(float(value), self.dearest, "", self.outlook)
+            return LowerBound(self.dearest, infeasible=True)
+        return LowerBound(float(value))
 
     def _places(self) -> Places:
         if self.outlook is None:
             return Sites.of(self.instance, listed_sites(self.instance), self.factors)
         return Frontier.of(self.instance, self.factors)
 
-    def _by_moments(self, requirement: Requirement) -> float:
+    def _by_moments(self, requirement: Requirement, stop: Stop) -> float:
         """Under what two moments and Berry and Esseen ask."""
         if self.outlook is None:
             start = start_prices(self.dual, self.part, requirement)
             return self.dual.bound(self.part, requirement, start).value
         start, lowest = self.outlook.start(requirement), math.inf
         for piece in requirement.ranges:
+            if stop():
+                return 0.0
             single = replace(requirement, ranges=(piece,))
             guided = self.outlook.bound(single, start)
             lowest = min(lowest, self.dual.value(self.part, single, guided.prices))
         return lowest
 
-    def _by_tilts(self) -> float:
+    def _by_tilts(self, stop: Stop) -> float:
         """Under what holds under the tilt of every class of plans."""
         limit, guide = self.instance.target.maximum_time, self.places
         part = self.part
@@ -141,16 +144,16 @@ class _Proof:
         fineness = COARSE if self.instance.target.maximum_epochs <= FEW_EPOCHS else FINE
         tables = TiltedLearning(self.instance, self.learning, float(known.min()), high, fineness)
         tilts = tables.tilts()
-        if not all(tilt.says_something for tilt in tilts):
+        if stop() or not all(tilt.says_something for tilt in tilts):
             return 0.0
         plain = Requirement(fall_of(self.instance), (VarianceRange(0.0, 1.0, 0.0, 0.0),))
         dual = self.dual if self.outlook is None else self.outlook.guide
         start = start_prices(dual, part, plain)
         dearest = self.dearest if self.outlook is None else math.inf
-        opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start)
+        opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start, stop)
         if self.outlook is None:
             return min(item.value for item in opened)
-        return Classes(tables, self.places, self.part, limit, self.dearest, tilts).proved(opened)
+        return Classes(tables, self.places, self.part, limit, self.dearest, tilts).proved(opened, stop)
 
 
 def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requirement | None) -> str:

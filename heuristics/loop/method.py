@@ -1,7 +1,8 @@
 """The method ``depl``: data, models and resources in turn, ranked by bounds in place of blacklists (Fig. 3).
 
 1. *Outlook.* The dual of the whole instance (`depl.heuristics.loop.dual`), under what every plan certainly
-   needs, gives the lower bound; under what plans were seen to need, it says where to look.
+   needs, gives the lower bound; under what plans were seen to need, it says where to look. With many
+   datasets the bound takes long, and a plan is looked for first.
 2. *Data.* Choices of data come by increasing expected cost (`depl.heuristics.loop.data_stage`); those whose
    bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook
    uses.
@@ -24,7 +25,7 @@ from depl.heuristics.loop.data_stage import DataChoice, DataStage
 from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_prices
 from depl.heuristics.loop.judge import Judge, Reference, differ
 from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.lower_bound import LowerBound
+from depl.heuristics.loop.lower_bound import LowerBound, Proof
 from depl.heuristics.loop.model_stage import MOST_TRIED, Candidate, Kind, ModelStage, Searched
 from depl.heuristics.loop.most_certain import most_certain
 from depl.heuristics.loop.outlook import Outlook
@@ -97,6 +98,7 @@ class _Loop:
     build_seconds: float = 0.0
     reference: Reference = field(init=False)
     start: Prices = field(init=False)
+    bound: LowerBound | None = field(default=None, init=False)
 
     def run(self) -> Outcome:
         """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
@@ -105,14 +107,17 @@ class _Loop:
         if self.judge.met(FinalLoss(target.initial_loss, ())):
             self.record.nothing_to_do()
             return Outcome(Termination.OPTIMAL, Plan(), 0.0, decisions=self.record.decisions)
-        self._build()
-        self.lower = self.bound.value
-        if self.lower == math.inf:
+        obstacle = self._build()
+        if obstacle:
+            self.record.unreachable(obstacle)
+            self.lower = math.inf
             return self.outcome(Termination.INFEASIBLE)
         self._search()
+        self._prove()
         if self.best is None and not self.limits.expired():
             self._insist()
-        if self.best is None and self.bound.infeasible:  # what was found only says how near plans come
+        if self.best is None and self.bound is not None and self.bound.infeasible:
+            # what was found only says how near plans come
             self.lower = math.inf
             return self.outcome(Termination.INFEASIBLE)
         return self.outcome(self._termination())
@@ -132,31 +137,41 @@ class _Loop:
         """Of the incumbent; infinite without one [cost]."""
         return math.inf if self.best is None else self.best.cost
 
-    def _build(self) -> None:
-        """Everything that does not depend on a plan: tables, the lower bound, sites."""
+    def _build(self) -> str:
+        """Everything that does not depend on a plan: tables and sites; or why there is no plan."""
         started = time.perf_counter()
         instance, epochs = self.instance, self.instance.target.maximum_epochs
+        if epochs == 0:
+            return "models: no epoch is allowed, and the loss does not meet the target"
         self.learning, self.factors = Learning.of(instance), DataFactors(instance)
         self.stage = ModelStage(instance, self.learning, self.factors, self.judge, self.limits)
         variances = self.learning.with_stand_ins()
         self.largest = largest_variance(*variances)
-        self.bound = LowerBound.of(instance, self.learning, self.factors)
-        if self.bound.value == math.inf:
-            self.record.unreachable(self.bound.obstacle)
-            return
-        limit, dearest = instance.target.maximum_time, self.bound.dearest
-        guess = self._first_guess()
-        if (outlook := self.bound.outlook) is None:
+        self.proof = Proof.of(instance, self.learning, self.factors)
+        if obstacle := self.proof.obstacle():
+            return obstacle
+        guess, outlook = self._first_guess(), self.proof.outlook
+        if outlook is None:
+            self._prove()
             sites = listed_sites(instance)
         else:
             self.start = self._calibrated_on(outlook, guess)
             sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
-        self.dual = Dual(self.learning, self.sites, limit, dearest)
-        self.data = DataStage(self.sites, self.dual, epochs, guess)
+        self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.dearest)
+        self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
         if outlook is None:
             self.start = start_prices(self.dual, self.data.everything(), guess)
         self.build_seconds = time.perf_counter() - started
+        return ""
+
+    def _prove(self) -> None:
+        """The lower bound: at once where all sites are listed, or else when a plan is held."""
+        if self.bound is None and not self.limits.expired():
+            self.bound = self.proof.bound(self.limits.expired)
+            self.lower = self.bound.value
+            if self.best is not None:
+                self.limits.report(self.cost, self.lower)
 
     def _first_guess(self) -> Requirement:
         """Before any plan is seen: the normal quantile of half the largest standard deviation."""
@@ -183,7 +198,7 @@ class _Loop:
         requirement = self._requirement(self.reference) if hasattr(self, "reference") else guess
         for _ in range(_ROUNDS):
             listed = Sites.of(self.instance, sites, self.factors)
-            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.bound.dearest)
+            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.proof.dearest)
             part = Part(listed.transfers / max(1, self.instance.target.maximum_epochs))
             bound = dual.bound(part, requirement, self.start)
             if bound.cut is None:
@@ -237,6 +252,8 @@ class _Loop:
             before = self.cost
             for choice, bound in self._tries(*following):
                 self._try(choice, bound)
+            if self.best is not None:
+                self._prove()
             idle = 0 if self.cost < before else idle + 1
 
     def _patience(self) -> int:

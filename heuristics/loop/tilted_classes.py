@@ -5,7 +5,7 @@ give prices to begin with for the next; a class is left as soon as its bound is 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,14 +63,14 @@ class Classes:
             dual.share(self._psi)
             self.duals.append(dual)
 
-    def priced(self, start: Prices) -> list[Opened]:
-        """All ranges with prices that prove the least bound over them, or nearly as much."""
+    def priced(self, start: Prices, stop: Callable[[], bool] = lambda: False) -> list[Opened]:
+        """All ranges with prices that prove the least bound over them, or nearly as much, or so far."""
         found = [item for index in range(len(self.duals)) for item in self._opened(index, start)]
         least, left = math.inf, list(found)
         while left:
             item = min(left, key=lambda item: (least == math.inf and item.piece.fourth_low > 0, item.value))
             left.remove(item)
-            if item.value >= least * _CLOSE:
+            if item.value >= least * _CLOSE or stop():
                 break
             self._raise(item, least)
             if item.value < least:
@@ -83,17 +83,18 @@ class Classes:
             _hold_back(item, least * _ENOUGH)
         return found
 
-    def proved(self, guided: list[Opened]) -> float:
+    def proved(self, guided: list[Opened], stop: Callable[[], bool] = lambda: False) -> float:
         """The least bound that prices found elsewhere prove.
 
         Prices of a range are tried on all ranges of its class, those of ranges that may decide first; a range
-        with more than one that had its own prices does not decide.
+        with more than one that had its own prices does not decide. Nothing is proved before all classes were
+        looked at.
         """
         proved, tried = np.full(len(guided), -math.inf), np.zeros(len(guided), dtype=bool)
         lowest = math.inf
         while not tried.all():
             place = min(np.flatnonzero(~tried), key=lambda place: (proved[place], guided[place].value))
-            if proved[place] >= lowest:
+            if proved[place] >= lowest or stop():
                 break
             index, prices = guided[place].tilt, guided[place].prices
             mine = [other for other, item in enumerate(guided) if item.tilt == index]
