@@ -1,4 +1,4 @@
-"""Sphinx configuration: the pages need nothing but Sphinx itself, and no network to be read."""
+"""Sphinx configuration: the pages need Sphinx and, for the lessons, sphinx-gallery; no network to be read."""
 
 import re
 import sys
@@ -14,10 +14,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 project = "depl"
 author = "The depl authors"
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["_build", "lessons"]
 html_theme = "alabaster"
-html_theme_options = {"page_width": "1060px", "description": "Dependable distributed training, planned"}
+html_theme_options = {
+    "page_width": "1060px",
+    "description": "Dependable distributed training, planned",
+    "code_font_size": "0.8em",
+}
+html_static_path = ["_static"]
+html_css_files = ["lessons.css"]
 html_math_renderer = "mathml"
 html_show_copyright = False
 
@@ -27,6 +33,23 @@ autodoc_typehints = "signature"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+
+# Every lesson is run, and its text, output and figures become a page; a lesson that fails stops the build.
+sphinx_gallery_conf = {
+    "examples_dirs": "lessons",
+    "gallery_dirs": "built_lessons",
+    "filename_pattern": r"/\d_",
+    "within_subsection_order": "FileNameSortKey",
+    "capture_repr": ("_repr_html_",),
+    "run_stale_examples": True,
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+}
 
 _MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
 

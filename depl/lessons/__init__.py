@@ -1,0 +1,5 @@
+"""What the lessons in ``docs/lessons`` use: exercises that check themselves, drawings, figures with a slider.
+
+A lesson is a plain script. Its exercises are open (``None``) until a reader fills them in; solutions are on a
+page of their own, and the tests fill them in, together with typical mistakes.
+"""

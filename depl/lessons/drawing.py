@@ -1,0 +1,95 @@
+"""Drawings of an instance that is small enough to be drawn, and of a plan as a path through its choices."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from depl.benchmarks.figures.canvas import COLOURS, nth
+from depl.models.epochs import compute, loss_step
+from depl.models.laws import Empirical
+from depl.models.problem import Instance
+
+_BOX = {"boxstyle": "round,pad=0.5", "linewidth": 1.2}
+_COLUMNS = (0.0, 1.0, 2.0)
+
+
+def draw_instance(instance: Instance, axes: Axes) -> None:
+    """Draw datasets, clusters and models with their numbers; arrows carry the costs of transfers."""
+    columns = [
+        [f"{item.name}\nvolume {item.volume:g}" for item in instance.datasets],
+        [
+            f"{place.name}\nr = {place.capacity:g}, b = {place.bandwidth:g}, κ = {place.unit_cost:g}"
+            for place in instance.clusters
+        ],
+        [_model_text(instance, index) for index in range(len(instance.models))],
+    ]
+    heights = [_heights(len(texts)) for texts in columns]
+    for first, dataset in enumerate(instance.datasets):
+        for second, place in enumerate(instance.clusters):
+            cost = instance.transfer_cost(dataset.name, place.name)
+            tail, head = (0.28, heights[0][first]), (0.62, heights[1][second])
+            axes.annotate("", head, tail, arrowprops={"arrowstyle": "->", "color": "#444444"})
+            x, y = (0.72 * tail[i] + 0.28 * head[i] for i in (0, 1))
+            axes.text(x, y, f"β = {cost:g}", ha="center", va="center", fontsize=8, bbox=_paper())
+    for column, (texts, places) in enumerate(zip(columns, heights, strict=True)):
+        for text, height in zip(texts, places, strict=True):
+            colour = nth(COLOURS, column)
+            box = {**_BOX, "facecolor": f"{colour}22", "edgecolor": colour}
+            axes.text(_COLUMNS[column], height, text, ha="center", va="center", fontsize=9, bbox=box)
+    axes.set(xlim=(-0.4, 2.5), ylim=(-0.35, 1.35))
+    for x, title in zip(_COLUMNS, ("datasets", "clusters", "models"), strict=True):
+        axes.text(x, 1.28, title, ha="center", fontweight="bold")
+    axes.axis("off")
+
+
+def draw_choices(
+    axes: Axes, rows: Sequence[str], notes: Sequence[Sequence[str]], path: Sequence[int], title: str = ""
+) -> None:
+    """Draw one column of choices per epoch and a plan as a path through them.
+
+    Parameters
+    ----------
+    axes : Axes
+    rows : sequence of str
+        Names of the choices, from top to bottom.
+    notes : sequence of sequence of str
+        What stands in the circle of an epoch (first index) and a choice (second).
+    path : sequence of int
+        The choice of every epoch.
+    title : str
+    """
+    for epoch, texts in enumerate(notes):
+        for choice, text in enumerate(texts):
+            chosen = path[epoch] == choice
+            box = {**_BOX, "facecolor": f"{COLOURS[0]}33" if chosen else "white", "edgecolor": "#444444"}
+            axes.text(epoch + 1, -choice, text, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
+    axes.plot(range(1, len(path) + 1), [-choice for choice in path], color=COLOURS[0], linewidth=3, zorder=1)
+    axes.set(xlim=(0.4, len(notes) + 0.6), ylim=(-len(rows) + 0.4, 0.6), title=title)
+    axes.set_xticks(range(1, len(notes) + 1), [f"epoch {epoch}" for epoch in range(1, len(notes) + 1)])
+    axes.set_yticks([-row for row in range(len(rows))], rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _model_text(instance: Instance, index: int) -> str:
+    model = instance.models[index]
+    everything = frozenset(dataset.name for dataset in instance.datasets)
+    step = loss_step(instance, 1, 0, None, model.name, everything)
+    work = compute(instance, 1, model.name, everything)
+    lines = [model.name, f"size {model.size:g}, work {work:g} on all data"]
+    if not step.terms:
+        lines.append(f"gains {-step.shift:g}")
+    for term in step.terms:
+        if isinstance(term.law, Empirical):
+            lines.append(
+                "gains " + " or ".join(f"{-term.coefficient * value:g}" for value in term.law.values)
+            )
+    return "\n".join(lines)
+
+
+def _heights(count: int) -> list[float]:
+    return [1 - index / max(count - 1, 1) for index in range(count)]
+
+
+def _paper() -> dict[str, object]:
+    return {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}

@@ -1,0 +1,261 @@
+"""The exercises of all lessons: what each accepts, and hints for typical mistakes.
+
+The questions are in the lessons, the solutions on the page ``docs/lesson_solutions.rst``. Formulas here are
+closed forms of the questions; the tests compare them with the toolkit's own answers.
+"""
+
+import math
+
+from scipy import stats
+
+from depl.lessons.judges import Judge, choice, function, items, number
+
+_SUBSETS = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
+_VALUES, _WEIGHTS = (7, 3, 5), (4, 2, 3)
+
+_REDUCTION: dict[str, Judge] = {
+    "1.1": items(
+        lambda: {0},
+        "Sort the items by value per weight, 7/4, 3/2 and 5/3, and take each that still fits into 5. Greedy "
+        "never takes an item back.",
+    ),
+    "1.2": function(
+        lambda taken: sum(_VALUES) - sum(_VALUES[item] for item in taken),
+        [(subset,) for subset in _SUBSETS],
+        [
+            (
+                lambda taken: sum(_VALUES[item] for item in taken),
+                "An epoch that takes its item has no work and costs nothing. Which epochs are paid for?",
+            ),
+            (
+                lambda taken: sum(_WEIGHTS) - sum(_WEIGHTS[item] for item in taken),
+                "Weights move the loss of this instance. What is paid for is work, and the work is the "
+                "value.",
+            ),
+        ],
+        "Skipping item k has work v_k, and the deadline 1 forces x = v_k at the price 1. Taking has no work.",
+    ),
+    "1.3": number(
+        lambda: 25,
+        [
+            (lambda: 13, "That is the sum of the works w². The epochs share the time: use the closed form."),
+            (lambda: 16, "Does the item of weight 4 alone reach the value 8?"),
+            (lambda: 5, "That is the least weight. What does the closed form make of it?"),
+        ],
+        "Which items reach the value 8 with the least weight? Their plan costs (sum of square roots of the "
+        "works)², and the root of w² is w.",
+    ),
+}
+
+_QUANTILE: dict[str, Judge] = {
+    "2.1": number(
+        lambda: 1 / 2,
+        [
+            (lambda: 0, "The mean is on the good side. Is every outcome?"),
+            (lambda: 3 / 4, "After a gain of 6, does the worse outcome of the switch still leave 8.5?"),
+            (lambda: 1 / 4, "After a gain of 2, can the rest still make up for it?"),
+        ],
+        "The first epoch gains 2 or 6, the other two 2.5 each, the switch loses .25 or .5: four outcomes of "
+        "probability 1/4. Count those that gain less than 8.5.",
+    ),
+    "2.2": function(
+        lambda s, mean, variance, p: mean + s * variance / 2 - math.log(p) / s,
+        [(0.5, 6.0, 2.0, 0.3), (1.0, 6.0, 2.0, 0.3), (2.0, -1.0, 0.5, 0.01)],
+        [
+            (
+                lambda s, mean, variance, p: mean + s * variance / 2 + math.log(p) / s,
+                "The logarithm of p is negative, and a smaller p must raise the bound. Look at its sign.",
+            ),
+            (
+                lambda s, mean, variance, p: mean + s * variance - math.log(p) / s,
+                "Look again at the log-transform of a normal law: s times the mean, and a half of something.",
+            ),
+            (
+                lambda s, mean, variance, p: s * mean + s**2 * variance / 2 - math.log(p),
+                "That is the numerator. The bound divides all of it by s.",
+            ),
+        ],
+        "The bound is (log E exp(s L) - log p) / s, and for a normal law log E exp(s L) = s mean + s² "
+        "variance / 2.",
+    ),
+    "2.3": number(
+        lambda: math.sqrt(2 * math.log(100)) / stats.norm.ppf(0.99),
+        [
+            (
+                lambda: stats.norm.ppf(0.99) / math.sqrt(2 * math.log(100)),
+                "The bound is never below the quantile, so the factor is above 1.",
+            ),
+            (
+                lambda: math.sqrt(2 * math.log10(100)) / stats.norm.ppf(0.99),
+                "The logarithm is the natural one.",
+            ),
+            (
+                lambda: math.sqrt(2 * math.log(1 / 0.99)) / stats.norm.ppf(0.99),
+                "p is the probability of missing the target, 1 - omega.",
+            ),
+        ],
+        "Put the best rate s into the bound of exercise 2.2, take the mean away, and divide by z times the "
+        "standard deviation; the deviation cancels.",
+    ),
+}
+
+_RATIO: dict[str, Judge] = {
+    "3.1": number(
+        lambda: 6,
+        [
+            (lambda: 5, "A level is then 15/5 = 3, more than an epoch of pruned gains."),
+            (lambda: 7, "That is enough. Is it the least?"),
+            (lambda: 15, "A level is then 1, and 2.5 is two of them. Fewer levels will do."),
+        ],
+        "An epoch of pruned counts if 2.5 is at least one whole level, 15 / eta.",
+    ),
+    "3.2": number(
+        lambda: 202,
+        [
+            (lambda: 107, "That rounds the sum. The graph rounds every epoch."),
+            (lambda: 106.05, "The graph knows whole levels only."),
+            (lambda: 101, "1.05 levels do not fit into one."),
+        ],
+        "Every single epoch takes a whole number of levels, rounded up.",
+    ),
+    "3.3": function(
+        lambda price: 10 * price / 11,
+        [(2,), (10,), (1000,)],
+        [
+            (
+                lambda price: price,
+                "Compare whole plans: the graph's ten epochs, and the eleven of the optimum.",
+            ),
+            (lambda price: 10 * price, "That is the cost of the graph's plan. Divide by the optimum."),
+            (
+                lambda price: 11 / (10 * price),
+                "The ratio is the graph's cost over the optimum, not the inverse.",
+            ),
+        ],
+        "In the graph only the dear model moves: ten epochs at the price R. What does the optimum cost?",
+    ),
+}
+
+_SUBMODULAR: dict[str, Judge] = {
+    "4.1": function(
+        lambda empty, one, other, both: one + other >= both + empty,
+        [(0, 1, 1, 1), (0, 1, 1, 3), (11, 10.336, 10.336, 10.144), (0, 1, 1, 2), (5, 4, 3, 1), (5, 4, 3, 3)],
+        [
+            (
+                lambda empty, one, other, both: one + other <= both + empty,
+                "That is supermodularity: growing gains. Submodular means that the second dataset adds less.",
+            ),
+            (
+                lambda empty, one, other, both: one + other > both + empty,
+                "Equality is allowed: a modular function is submodular.",
+            ),
+            (
+                lambda empty, one, other, both: one + other >= both,
+                "The value of the empty set need not be 0.",
+            ),
+        ],
+        "What a second dataset adds to the first, f(both) - f(one), must be at most what it adds alone.",
+    ),
+    "4.2": choice(
+        "refuted",
+        {
+            "proved": "Put the four values into the function of exercise 4.1.",
+            "unknown": "There is one pair of datasets, and you know all four values.",
+        },
+    ),
+    "4.3": number(
+        lambda: 10,
+        [
+            (lambda: 0.1, "Solve t1 Q0 >= t0 for Q0."),
+            (lambda: 1, "That is t0. What is t0 / t1?"),
+        ],
+        "g'' = b (t0 - t1 Q) / Q² must not be positive on the whole range, so at its left end Q0 too.",
+    ),
+}
+
+_PRICE: dict[str, Judge] = {
+    "5.1": number(
+        lambda: 81 / 16,
+        [
+            (lambda: 9 / 4, "That is the root q of the price."),
+            (lambda: 81 / 4, "That is the cost. The price of time is its slope."),
+            (lambda: 9, "That is the price at T = 5."),
+        ],
+        "The price is q², where q = B / (T - A): B the sum of the roots of price times work, A the time of "
+        "communication.",
+    ),
+    "5.2": number(
+        lambda: 17 / 4,
+        [
+            (lambda: 9 / 4, "That is the time for computing. Communication takes time as well."),
+            (lambda: 29 / 10, "That is where the cloud would clip, at x = 10. The edge clips first."),
+        ],
+        "Without clipping every x is q times the root of work over price, so x = 9 / (T - 2) on the edge. "
+        "When is that 4?",
+    ),
+    "5.3": number(
+        lambda: 64 / (7 / 4) + 4,
+        [
+            (lambda: 40.5, "With that q the edge would need x = 4.5, more than its capacity 4. Clip it."),
+            (lambda: 64 / 1.75, "The epoch on the edge costs something, too."),
+            (lambda: 8 / 1.75, "That is x on the cloud. What do the three epochs cost?"),
+        ],
+        "Fix x = 4 on the edge: it computes for 1/4. What is left of the time goes to the two epochs on the "
+        "cloud, by the closed form.",
+    ),
+}
+
+_SCENARIOS: dict[str, Judge] = {
+    "6.1": number(
+        lambda: 7,
+        [
+            (lambda: 8, "At most a share of .3 may miss; 8 of 25 are more."),
+            (lambda: 7.5, "Scenarios are whole."),
+            (lambda: 17, "That is how many must meet the target, rounded down."),
+            (lambda: 18, "That is how many must meet the target. How many may miss it?"),
+        ],
+        "At most floor((1 - omega) S) scenarios may miss.",
+    ),
+    "6.2": function(
+        lambda size, allowed, miss: float(stats.binom.cdf(allowed, size, miss)),
+        [(10, 3, 0.5), (10, 3, 0.25), (25, 7, 0.5), (100, 30, 0.5)],
+        [
+            (
+                lambda size, allowed, miss: float(stats.binom.pmf(allowed, size, miss)),
+                "That is the probability of exactly so many misses. Fewer are allowed, too.",
+            ),
+            (
+                lambda size, allowed, miss: float(stats.binom.cdf(allowed - 1, size, miss)),
+                "Exactly so many misses are still allowed.",
+            ),
+            (
+                lambda size, allowed, miss: float(stats.binom.sf(allowed, size, miss)),
+                "That is the probability that the sample refuses the plan.",
+            ),
+            (
+                lambda size, allowed, miss: float(stats.binom.cdf(allowed, size, 1 - miss)),
+                "Count the misses, not the hits.",
+            ),
+        ],
+        "The number of misses is binomial: sum its probabilities from 0 to what is allowed.",
+    ),
+    "6.3": number(
+        lambda: math.ceil(math.log(0.05) / math.log(0.7)),
+        [
+            (lambda: 8, "0.7 to the power of 8 is .0576: still more than .05."),
+            (lambda: 3, "That solves .3^n <= .05. What happens to runs that meet the target?"),
+        ],
+        "If a plan misses with probability .3 or more, n runs in a row all meet the target with a "
+        "probability of at most .7^n.",
+    ),
+}
+
+EXERCISES: dict[str, Judge] = {
+    **_REDUCTION,
+    **_QUANTILE,
+    **_RATIO,
+    **_SUBMODULAR,
+    **_PRICE,
+    **_SCENARIOS,
+}
+"""The judge of every exercise, by lesson and number."""

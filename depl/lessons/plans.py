@@ -1,0 +1,40 @@
+"""All plans of an instance as small as ``tiny``, each with its cheapest resources."""
+
+import itertools
+
+from depl.models.enumeration import build_plan, data_assignments
+from depl.models.errors import NotCoveredError
+from depl.models.plan import Plan
+from depl.models.plan_classes import Configuration
+from depl.models.problem import Instance
+
+MOST_PLANS = 100_000
+
+
+def all_plans(instance: Instance) -> list[Plan]:
+    """Every plan with at least one epoch: data of each cluster, and model and cluster of each epoch.
+
+    Plans with a forbidden switch, and data for clusters that do not train, are left out. A plan that cannot
+    keep the time limits is in the list, with full resources.
+
+    Raises
+    ------
+    NotCoveredError
+        If there would be more than `MOST_PLANS` sequences for one choice of data.
+    """
+    longest = instance.target.maximum_epochs
+    if (len(instance.models) * len(instance.clusters)) ** longest > MOST_PLANS:
+        raise NotCoveredError("there are too many plans to list; depl.solve needs no list")
+    found = []
+    for _, data in data_assignments(instance):
+        steps = [Configuration(place, model.name) for place in data for model in instance.models]
+        for length in range(1, longest + 1):
+            for sequence in itertools.product(steps, repeat=length):
+                if {step.cluster for step in sequence} == set(data) and _allowed(instance, sequence):
+                    found.append(build_plan(instance, data, list(sequence)))
+    return found
+
+
+def _allowed(instance: Instance, sequence: tuple[Configuration, ...]) -> bool:
+    models = [instance.target.initial_model, *(step.model for step in sequence)]
+    return all(instance.may_follow(before, after) for before, after in itertools.pairwise(models) if after)
