@@ -169,23 +169,16 @@ class Frontier:
 
     def rows_at(self, multiplier: float) -> tuple[FloatArray, FloatArray, Integers]:
         """Psi with charges, time, and the cheapest row of every (model, entry); each (M, O)."""
-        psi, time = np.empty(self.work.shape), np.zeros(self.work.shape)
-        which = np.empty(self.work.shape, dtype=np.int64)
+        shape = self.work.shape
+        psi, time, which = np.full(shape, math.inf), np.zeros(shape), np.full(shape, -1, dtype=np.int64)
         cheapest_rows(
-            *self._groups,
-            self.work,
-            self.least_work,
-            self.excess,
-            self.nodes,
-            self.price,
-            self.capacity,
-            self.communication,
-            self.charges,
+            self._groups,
+            (self.work, self.least_work),
+            (self.excess, self.charges),
+            (self.nodes, self.price, self.capacity, self.communication),
             self.deadline,
             multiplier,
-            psi,
-            time,
-            which,
+            (psi, time, which),
         )
         return psi, time, which
 

@@ -79,37 +79,41 @@ def cheapest_sequence(
 
 @njit(cache=True)
 def cheapest_rows(
-    groups: Integers,
-    lightest: Floats,
-    cheapest: Floats,
-    work: Floats,
-    least_work: Floats,
-    excess: Floats,
-    nodes: Floats,
-    price: Floats,
-    capacity: Floats,
-    communication: Floats,
-    charges: Floats,
+    clusters: tuple[Integers, Floats, Floats],
+    demands: tuple[Floats, Floats],
+    rows: tuple[Floats, Floats],
+    offers: tuple[Floats, Floats, Floats, Floats],
     deadline: float,
     multiplier: float,
-    psi: Floats,
-    time: Floats,
-    which: Integers,
+    found: tuple[Floats, Floats, Integers],
 ) -> None:
     """Least psi of every (model, entry) over rows of a frontier, at a price of time.
 
-    ``work`` has shape (M, J), ``communication`` (R, M), ``charges`` (R, J); a node of a row computes
-    work excess / nodes, with ``excess`` of shape (R, J), nowhere below 1. The rows of a cluster lie between
-    two ``groups``. An entry is left out where not even ``least_work`` keeps the deadline; work beyond what
-    keeps it counts as what just keeps it, so that psi stays concave over an interval of which a part is late.
+    Clusters come in order of psi in the middle, so that most are passed over because of what the least of
+    their work and charges costs at least: the time at full capacity, or 2 (multiplier price work)**(1/2) for
+    computing. An entry is left out where not even the least work keeps the deadline; work beyond what keeps
+    it counts as what just keeps it, so that psi stays concave over an interval of which a part is late.
 
-    Clusters come in order of psi in the middle, so that most are passed over because of what the least
-    of their work and charges, ``lightest`` and ``cheapest`` of shape (N, J), cost at least: the time at full
-    capacity, or 2 (multiplier price work)**(1/2) for computing.
+    Parameters
+    ----------
+    clusters : tuple
+        Where the rows of every cluster begin, and their number, shape (N + 1,); the least excess for a node
+        and the least charge of its rows, shape (N, J).
+    demands : tuple
+        Work and the least of it in the interval of every entry, shape (M, J).
+    rows : tuple
+        Excess, nowhere below 1, and charges, shape (R, J): a node computes work excess / nodes.
+    offers : tuple
+        Nodes, price and capacity of every row, shape (R,), and communication, shape (R, M).
+    found : tuple
+        Receives psi (infinite before), time and the row (-1 before), shape (M, J).
     """
+    groups, lightest, cheapest = clusters
+    work, least_work = demands
+    excess, charges = rows
+    nodes, price, capacity, communication = offers
+    psi, time, which = found
     models, sites = work.shape
-    psi[:] = math.inf
-    which[:] = -1
     for m in range(models):
         waits = communication[:, m]
         for g in _in_order(groups, work[m, sites // 2], nodes, price, capacity, waits, multiplier):
