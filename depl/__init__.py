@@ -25,6 +25,8 @@ from depl.heuristics.general_purpose.density import density_greedy
 from depl.heuristics.general_purpose.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
 from depl.heuristics.graph_method import OPTIONS, graph
 from depl.heuristics.loop.method import depl
+from depl.heuristics.one_pass import OPTIONS as ONE_PASS_OPTIONS
+from depl.heuristics.one_pass import one_pass
 from depl.instances.library import load
 from depl.models.enumeration import enumerate_plans
 from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
@@ -59,6 +61,7 @@ register("density-greedy", density_greedy)
 register("annealing", annealing, options=ANNEALING_OPTIONS)
 register("fastest-cluster", fastest_cluster)
 register("random", random_drafts, options=RANDOM_OPTIONS)
+register("one-pass", one_pass, options=ONE_PASS_OPTIONS)
 register("exact", exact)
 register("milp", milp, meaning=Meaning.SCENARIOS)
 register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
