@@ -52,10 +52,35 @@ def test_the_size_of_a_suite_is_the_one_in_its_name_or_the_only_one_that_varies(
     assert size_labels([]) == {}
 
 
+def test_scenarios_are_a_setting_and_no_size_of_instances():
+    attempts = [
+        attempt_of(
+            "one",
+            f"search-{size}",
+            suite="scaling-scenarios",
+            method="search",
+            cost=1.0,
+            seconds=float(size),
+            settings={"scenarios": size, "options": {}},
+        )
+        for size in SIZES
+    ]
+    (drawing,) = size_drawings(attempts)
+    assert drawing.name == "scaling-scenarios-time"
+    (row,) = drawing.table.records()
+    assert (row["configuration"], row["size"], row["points"]) == ("search", "scenarios", 3)
+    assert row["exponent"] == pytest.approx(1)
+
+
 def test_two_sizes_that_vary_together_are_none_unless_the_suite_names_one():
     both = {size: {"epochs": size, "models": size} for size in SIZES}
     attempts = [attempt_of(f"i{size}", suite="mixed", labels=both[size]) for size in SIZES]
     assert size_labels(attempts) == {}
+    together = [
+        attempt_of(f"i{size}", suite="heterogeneous", labels={"clusters": size, "epochs": size})
+        for size in SIZES
+    ]
+    assert size_labels(together) == {"heterogeneous": "clusters"}
     named = [attempt_of(f"i{size}", suite="scaling-models", labels=both[size]) for size in SIZES]
     assert size_labels(named) == {"scaling-models": "models"}
 

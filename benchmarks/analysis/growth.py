@@ -175,7 +175,8 @@ def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growt
     attempts : sequence of Attempt
         Of any suites.
     sizes : mapping of str to str
-        By suite, the label that holds the size; or an option of the configurations, such as ``eta``.
+        By suite, the label that holds the size; or a setting of the configurations, such as ``eta``, whose
+        configurations are then one method.
     """
     found: dict[tuple[str, str, str, str], list[tuple[Attempt, float, float | None]]] = {}
     for attempt in ordered(attempts):
@@ -183,7 +184,8 @@ def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growt
         size = None if name is None else size_of(attempt, name)
         if name is None or size is None or size <= 0 or attempt.ending == "refused":
             continue
-        label = attempt.method if name in _options(attempt) else attempt.task.configuration
+        configured = set_by_configuration(attempt, name)
+        label = attempt.method if configured else attempt.task.configuration
         for measure, seconds in _times(attempt).items():
             key = (attempt.task.suite, label, name, measure)
             found.setdefault(key, []).append((attempt, size, seconds))
@@ -191,9 +193,14 @@ def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growt
 
 
 def size_of(attempt: Attempt, name: str) -> float | None:
-    """The number that a label of the instance, or an option of the method, holds; None if there is none."""
-    value = attempt.labels.get(name, _options(attempt).get(name))
+    """The number that a label of the instance, or a setting of the method, holds; None if there is none."""
+    value = attempt.labels.get(name, _settings(attempt).get(name))
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def set_by_configuration(attempt: Attempt, name: str) -> bool:
+    """Whether a size is a setting of the method, such as ``eta`` or ``scenarios``, and no label."""
+    return name not in attempt.labels and _settings(attempt).get(name) is not None
 
 
 def growth_table(found: Sequence[Growth]) -> Table:
@@ -219,9 +226,11 @@ def _times(attempt: Attempt) -> dict[str, float | None]:
     return {"wall_seconds": attempt.wall_seconds, **stages}
 
 
-def _options(attempt: Attempt) -> Mapping[str, object]:
+def _settings(attempt: Attempt) -> Mapping[str, object]:
+    """The options of the method, and how many scenarios it was given."""
     options = attempt.settings.get("options")
-    return options if isinstance(options, dict) else {}
+    scenarios = attempt.settings.get("scenarios")
+    return {"scenarios": scenarios, **(options if isinstance(options, dict) else {})}
 
 
 _COLUMNS = (

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from depl.benchmarks.analysis.order import configurations, ordered
 from depl.benchmarks.analysis.profiles import cost_profiles, profile_table, time_profiles
 from depl.benchmarks.analysis.ratio_table import trials
-from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.performance_profile import ProfileCurve, performance_profile
 from depl.benchmarks.figures.promised_against_delivered import Promise, promised_against_delivered
@@ -142,7 +142,8 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
 def _promises(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     """Promised against delivered, where the suite measured that."""
     keys = ("promised", "delivered", "delivered_lower", "delivered_upper")
-    rows, promises = [], []
+    rows: list[tuple[Cell, ...]] = []
+    promises = []
     for attempt in attempts:
         values = [attempt.measures.get(key) for key in keys]
         known = [value for value in values if value is not None]

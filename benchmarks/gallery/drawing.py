@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import save, svg_text
+from depl.benchmarks.machine import Commit
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.problem import Instance
 
@@ -72,7 +73,7 @@ def add_footer(figure: Figure, text: str) -> None:
 def footer_of(attempts: Sequence[Attempt], instances: Sequence[Instance] = ()) -> str:
     """Suites with their versions, commits and libraries, and what is assumed in the instances shown."""
     suites = sorted({f"{item.task.suite} (version {item.task.version})" for item in attempts})
-    commits = sorted({_commit(item) for item in attempts})
+    commits = sorted({commit_text(item.commit) for item in attempts})
     versions = sorted({item.versions["depl"] for item in attempts if "depl" in item.versions})
     release = f"depl {', '.join(versions)}, " if versions else ""
     lines = [f"suite {', '.join(suites)}; {release}commit {', '.join(commits)}"]
@@ -91,7 +92,8 @@ def assumptions(instances: Sequence[Instance]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name and name != "$"]
 
 
-def _commit(attempt: Attempt) -> str:
-    if attempt.commit is None:
+def commit_text(commit: Commit | None) -> str:
+    """The beginning of a commit's name, and whether there were changes on top of it."""
+    if commit is None:
         return "unknown"
-    return attempt.commit.id[:10] + (" with changes" if attempt.commit.dirty else "")
+    return commit.id[:10] + (" with changes" if commit.dirty else "")

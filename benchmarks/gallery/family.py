@@ -22,7 +22,8 @@ from depl.benchmarks.figures.lines import Line
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.gallery.drawing import Drawing
-from depl.models.evaluation import epoch_loads, law_of_end
+from depl.benchmarks.suites.measures import costs_by_model
+from depl.models.evaluation import law_of_end
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Solution
@@ -72,11 +73,7 @@ class Shown:
     @property
     def cost_by_model(self) -> dict[str, float]:
         """Cost of the resources of the epochs trained with each model; transfers are left out [cost]."""
-        plan = self.plan or Plan()
-        spent = {model.name: 0.0 for model in self.instance.models}
-        for place, epoch in zip(epoch_loads(self.instance, plan), plan.epochs, strict=True):
-            spent[epoch.model] += place.price * epoch.resources
-        return spent
+        return costs_by_model(self.instance, self.plan or Plan())
 
     @property
     def expected_loss(self) -> float | None:

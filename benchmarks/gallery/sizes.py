@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depl.benchmarks.analysis.growth import PRINTED, Growth, growth_table, growths, size_of
+from depl.benchmarks.analysis.growth import (
+    PRINTED,
+    Growth,
+    growth_table,
+    growths,
+    set_by_configuration,
+    size_of,
+)
 from depl.benchmarks.analysis.order import configurations
 from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Table
@@ -23,17 +30,21 @@ _NAMES = {
     "scenarios": "scenarios $S$",
     "eta": "levels $\\eta$",
 }
+_TOGETHER = {"heterogeneous": "clusters"}
 _WALL = "wall_seconds"
 _Point = tuple[str, float, int, int, float | None, float | None, str]
 
 
 def size_labels(attempts: Sequence[Attempt]) -> dict[str, str]:
-    """By suite, the size that it varies: the one in its name, or the only one with three values or more."""
+    """By suite, the size that it varies: the one in its name, or the only one with three values or more.
+
+    Suites whose sizes grow together are known by name.
+    """
     found = {}
     for suite in sorted({attempt.task.suite for attempt in attempts}):
         own = [attempt for attempt in attempts if attempt.task.suite == suite]
         varied = [name for name in PRINTED if len({size_of(item, name) for item in own} - {None}) >= 3]
-        named = [name for name in varied if suite.endswith(name)]
+        named = [name for name in varied if suite.endswith(name) or _TOGETHER.get(suite) == name]
         if len(named or varied) == 1:
             found[suite] = (named or varied)[0]
     return found
@@ -44,7 +55,7 @@ def size_drawings(attempts: Sequence[Attempt]) -> list[Drawing]:
     drawings = []
     for suite, size in size_labels(attempts).items():
         own = [attempt for attempt in attempts if attempt.task.suite == suite]
-        if size != "eta":  # the effect of eta on cost has a figure of its own
+        if not any(set_by_configuration(item, size) for item in own):  # else it is no size of instances
             drawings.append(_ratio_drawing(suite, size, own))
         drawings.append(_time_drawing(suite, size, own))
     return drawings
