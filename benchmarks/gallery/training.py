@@ -44,7 +44,7 @@ def training_drawings(
     by_schedule = fit_traces(traces, rng, FitBy.SCHEDULE, resamples=resamples)
     loss = Drawing(
         f"{family}-training-loss",
-        f"{family}: mean test loss of two plans, {float(TAIL):.0%} to {float(1 - TAIL):.0%} shaded (as Fig. 2).",
+        f"{family}: mean test loss of two plans, {float(TAIL):.0%} to {float(1 - TAIL):.0%} shaded (Fig. 2).",
         loss_band(traces),
         _loss_table(traces),
     )
