@@ -30,7 +30,6 @@ SIZES = {
     "paper-eta": "eta",
 }
 """What each suite that varies one size varies: a label of its instances, or an option of its methods."""
-FASTER = "faster than printed"
 _PAPERS = ("depl-paper", "depl", "graph")
 _COMPARED_SUITES = ("paper", "random")
 
@@ -84,15 +83,15 @@ def general_purpose_heuristics(evidence: Evidence) -> Findings:
 def polynomial_complexity(evidence: Evidence) -> Findings:
     """Whether measured times grow no faster than the exponents that Property 2 prints."""
     found = growths([item for item in evidence.attempts if item.method in _PAPERS], SIZES)
-    fitted = [item for item in found if item.line is not None and item.verdict]
-    readings = []
-    for item in fitted:
+    fitted, readings = [], []
+    for item in found:
         printed, line = item.printed, item.line
-        if printed is not None and line is not None:
-            part = "whole solve" if item.measure == "wall_seconds" else item.measure
+        if printed is not None and printed.exponent is not None and line is not None:
+            fitted.append(item)
+            part = "whole solve" if item.measure == "wall_seconds" else item.measure.replace("_", " ")
             statement = f"{item.configuration}, {part}: not faster than {printed.symbol}^{printed.exponent:g}"
             figures = f"exponent {line.exponent:.2f}, 95 % interval {line.lower:.2f} to {line.upper:.2f}"
-            readings.append(Reading(statement, int(item.verdict != FASTER), 1, figures))
+            readings.append(Reading(statement, int(line.lower <= printed.exponent), 1, figures))
     return Findings(readings, [Captioned("Exponents of time against size", growth_table(fitted))])
 
 
