@@ -4,7 +4,7 @@ import io
 import math
 import sys
 
-from depl.commands.progress import Bar, progress_rows
+from depl.commands.progress import Bar, pace, progress_rows
 
 
 class Terminal(io.StringIO):
@@ -52,3 +52,21 @@ def test_a_bar_shows_what_was_done_last(monkeypatch):
     with Bar("solving", 2) as bar:
         bar.step("paper-alexnet-5")
     assert "paper-alexnet-5" in terminal.getvalue()
+
+
+def test_a_bar_shows_how_many_are_done_and_the_pace_of_those_done_now(monkeypatch):
+    terminal = watched(monkeypatch)
+    with Bar("sweep", 9, done=7) as bar:
+        assert "sweep" in terminal.getvalue()
+        bar.step("one")
+    shown = terminal.getvalue()
+    assert "8/9" in shown
+    assert "/min" in shown
+    assert "left" in shown
+
+
+def test_the_pace_is_a_rate_and_the_rest_at_that_rate():
+    assert pace(3, 7, 60.0) == "3/min, 0:02:20 left"
+    assert pace(1, 0, 0.5) == "120/min, 0:00:00 left"
+    assert pace(1, 99_999, 1.0) == "60/min, 1 day, 3:46:39 left"
+    assert pace(0, 5, 10.0) == ""

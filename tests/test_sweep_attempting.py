@@ -9,7 +9,7 @@ import pytest
 
 import depl
 from depl.benchmarks.sweep.attempting import attempt_alone
-from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
+from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess, StartError
 from depl.benchmarks.sweep.request import jobs_of
 from tests.sweep_cases import own_registry, paper_jobs, users_file, users_request
 
@@ -109,6 +109,14 @@ def test_a_call_returns_what_the_function_returns_or_raises_what_became_of_it():
         assert lone.call("tests.sweep_calls:doubled", b"[]", 60) == b"[]"
         last = lone.identifier
     assert not alive(last)
+
+
+def test_a_process_that_cannot_start_is_no_attempt(monkeypatch):
+    (job,) = paper_jobs(("exact",))
+    monkeypatch.setattr("depl.benchmarks.sweep.process.one_thread", lambda: {"PYTHONPATH": "/nowhere"})
+    monkeypatch.chdir("/")
+    with LoneProcess() as lone, pytest.raises(StartError, match="No module named"):
+        attempt_alone(job, lone)
 
 
 def test_what_a_hanging_call_started_is_killed_with_it(tmp_path: Path):

@@ -73,7 +73,7 @@ def test_what_does_not_exist_is_refused_with_what_does(asked, complaint):
 def test_a_task_of_another_version_of_a_suite_is_refused():
     task = tasks(limit=1)[0]
     old = type(task)(**{**{name: getattr(task, name) for name in task.__struct_fields__}, "version": 0})
-    with pytest.raises(InvalidInputError, match="has version [1-9][0-9]* now, not 0"):
+    with pytest.raises(InvalidInputError, match=r"has version [1-9][0-9]* now, not 0"):
         job_of(old, {"paper": find_suite("paper")}, None, Request(suites=("paper",)))
 
 

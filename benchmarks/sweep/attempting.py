@@ -11,7 +11,7 @@ from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, Lo
 from depl.benchmarks.sweep.request import Job
 
 PREPARING = 600.0
-"""Seconds for the start of a process, imports, and compiling; not on the clock of an attempt."""
+"""Seconds for imports and compiling; not on the clock of an attempt."""
 _MODULE = "depl.benchmarks.sweep.solving"
 
 
@@ -28,6 +28,11 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
     -------
     Attempt
         ``hung`` or ``crashed`` if the process did not answer; how, is its reason.
+
+    Raises
+    ------
+    StartError
+        If no process can be started: nothing was attempted then.
     """
     if job.fresh:
         process.end()

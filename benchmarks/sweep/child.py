@@ -62,6 +62,7 @@ def _main(parent: int) -> None:
     answers = _keep_standard_output()
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     end_with_parent(parent, orders.put)
+    _write(answers, Answer("told", msgspec.Raw(b"null")))  # it has started
     while True:
         order = msgspec.json.decode(orders.get(), type=Order)
         _write(answers, _answered(order, answers))

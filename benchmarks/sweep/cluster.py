@@ -19,6 +19,7 @@ from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import now
 from depl.benchmarks.sweep.crew import Crew
 from depl.benchmarks.sweep.origin import origin, with_origin
+from depl.benchmarks.sweep.process import StartError
 from depl.benchmarks.sweep.request import Job
 from depl.benchmarks.sweep.worker import attempt_here, require_same_depl, stop_here
 from depl.models.errors import InvalidInputError
@@ -64,6 +65,8 @@ class Cluster:
         InvalidInputError
             If the scheduler cannot be reached, no worker comes to it within two minutes, or its workers
             cannot run this depl.
+        StartError
+            If a worker could not start a process to solve in, again and again.
         """
         if not jobs:
             return
@@ -143,10 +146,12 @@ class Cluster:
             number = numbers.pop(future)
             try:
                 content = future.result()
-            except Exception as error:  # noqa: BLE001 - a worker that died, however dask tells it
+            except Exception as error:  # a worker that died, however dask tells it
                 losses[number] += 1
                 if losses[number] < MOST_LOSSES:
                     waiting.add(submitted(number))
+                elif isinstance(error, StartError):
+                    raise
                 else:
                     yield _given_up(jobs[number], error)
                 continue

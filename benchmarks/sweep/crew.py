@@ -41,6 +41,11 @@ class Crew:
         self._over.set()
         self._keeper.join()
 
+    @property
+    def identifiers(self) -> list[int]:
+        """Numbers of the processes that work now."""
+        return [worker.pid for worker in self._workers]
+
     def _keep(self) -> None:
         while not self._over.wait(_TICK if self._workers else 0):
             for worker in self._workers:

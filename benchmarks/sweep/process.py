@@ -29,7 +29,12 @@ _ONE_THREAD = (
 )
 _LONGEST_TAIL = 2000
 _TICK = 0.5
+_STARTING = 120.0
 _BLOCK = 2**16
+
+
+class StartError(DeplError):
+    """A process could not be started, which says nothing of what it was to do."""
 
 
 class HungError(DeplError):
@@ -97,12 +102,14 @@ class LoneProcess:
         content : bytes
             The document that it is called with.
         seconds : float
-            How long it may take, the start of the process included if there is none yet [s].
+            How long it may take [s]; the start of the process, if there is none yet, is not counted.
         told : callable
             Receives what it tells on its way.
 
         Raises
         ------
+        StartError
+            If there is no process and none can be started.
         HungError
             If it takes longer.
         CrashedError
@@ -110,9 +117,11 @@ class LoneProcess:
         CallError
             If the function raises an exception.
         """
-        deadline = time.monotonic() + seconds
+        process = self._started()
         try:
-            return self._called(Order(function, msgspec.Raw(content)), deadline, told)
+            return self._called(
+                process, Order(function, msgspec.Raw(content)), time.monotonic() + seconds, told
+            )
         except CallError:
             raise
         except BaseException:  # a process that was left in the middle of a call is of no use to the next
@@ -141,8 +150,13 @@ class LoneProcess:
         self.end()
         self._errors.close()
 
-    def _called(self, order: Order, deadline: float, told: Callable[[bytes], None]) -> bytes:
-        process = self._started()
+    def _called(
+        self,
+        process: subprocess.Popen[bytes],
+        order: Order,
+        deadline: float,
+        told: Callable[[bytes], None],
+    ) -> bytes:
         self._errors.seek(0)
         self._errors.truncate()  # of interest is what this call writes
         try:
@@ -161,7 +175,7 @@ class LoneProcess:
         if self._process is not None and self._process.poll() is not None:
             self.end()  # died between two calls
         if self._process is None:
-            self._process = subprocess.Popen(
+            self._process = process = subprocess.Popen(
                 [sys.executable, "-m", "depl.benchmarks.sweep.child", str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -170,6 +184,14 @@ class LoneProcess:
                 bufsize=0,
                 start_new_session=True,
             )
+            try:
+                self._line(process, time.monotonic() + _STARTING)
+            except (HungError, CrashedError) as error:
+                self.end()
+                raise StartError(f"no process could be started for solving: {error}") from error
+            except BaseException:
+                self.end()
+                raise
         return self._process
 
     def _line(self, process: subprocess.Popen[bytes], deadline: float) -> bytes:

@@ -1,0 +1,49 @@
+"""Every shipped suite runs: its first instance by all its configurations, for a moment.
+
+Instances that are large by their labels are made and not solved.
+"""
+
+import math
+
+import msgspec
+import pytest
+
+from depl.benchmarks.suites.catalogue import all_suites
+from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.process import ignore
+from depl.benchmarks.sweep.request import Request, jobs_of
+from depl.benchmarks.sweep.solving import made
+
+SUITES = all_suites()
+SECONDS = 0.3
+LARGE = 10_000
+"""Product of the sizes among the labels, such as |N| |D| |M| K_max."""
+BROKEN = {"failed", "crashed", "rejected", "error"}
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(name):
+    suite = SUITES[name]
+    if math.prod(label for label in suite.draws()[0].labels.values() if isinstance(label, int)) > LARGE:
+        assert suite.draws()[0].build().fingerprint
+        return
+    jobs = jobs_of(Request(suites=(name,), limit=1, seconds=SECONDS))
+    attempts = [made(job, ignore) for job in jobs]
+    assert len(attempts) == len(suite.configurations) * len(suite.seeds)
+    broken = {row.task.configuration: row.reason for row in attempts if row.ending in BROKEN}
+    assert not broken
+    assert any(row.ending != "refused" for row in attempts)
+    for attempt in attempts:
+        assert attempt.instance_hash == suite.draws()[0].build().fingerprint
+        assert all(value is None or math.isfinite(value) for value in attempt.measures.values())
+        text = msgspec.json.encode(attempt)
+        assert msgspec.json.encode(msgspec.json.decode(text, type=Attempt)) == text
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_names_of_instances_differ_and_an_instance_is_the_same_when_it_is_made_again(name):
+    draws, again = SUITES[name].draws(), SUITES[name].draws()
+    names = [draw.name for draw in draws]
+    assert len(set(names)) == len(names)
+    assert [draw.name for draw in again] == names
+    assert draws[-1].build().fingerprint == again[-1].build().fingerprint
