@@ -1,14 +1,16 @@
 r"""Chance-constrained knapsack with independent normal weights: the quantile is the chance constraint.
 
-*Construction.* As `depl.instances.reductions.knapsack_by_cost`, but taking item k raises the loss by a
-normal weight of mean mu_k and variance s_k: epoch k takes or skips item k; taking has no work, skipping has
-work v_k; in epoch n both also improve the loss by W + 1. l(0) = l_max + 1, K_max = n, kappa = 1, tau = 1, r
-= max v, no T_max, and omega of the knapsack, at least 1/2.
+*Construction.* As `depl.instances.reductions.knapsack_by_cost`, with mu the means and s the variances of the
+weights: skipping item k has work v_k and improves the loss by mu_k, taking it has no work and improves the
+loss by mu_k less the random weight, a normal law of mean 0 and variance s_k. Epoch n improves it by another
+mu(all) + 1. The loss has to fall by 2 mu(all) + 1 - W, with a probability omega of at least 1/2.
 
-*Proof.* After K < n epochs that take I the loss is l_max + 1 + N(sum of mu, sum of s). It is at most l_max
-with a probability below 1/2, because the mean is above it. So a feasible plan has n epochs, and with I
-taken it meets the target iff P(N(sum of mu, sum of s) <= W) >= omega, that is, iff sum of mu + z sqrt(sum
-of s) <= W with z = Phi^-1(omega). Costs are as there: the least cost is sum of v less the best knapsack.
+*Proof.* A plan of K < n epochs gains at most mu(all) in the mean; where W <= mu(all), that is less than what
+is asked for, so it is enough with a probability below 1/2. (If W is larger, epoch n improves the loss by W +
+1 instead, and mu(all) + W + 1 - W is asked for.) So a feasible plan has n epochs, and if it takes the items I
+it gains mu(all) less N(mu(I), s(I)) and the improvement of epoch n. It meets the target iff P(N(mu(I), s(I))
+<= W) >= omega, that is, iff mu(I) + z sqrt(s(I)) <= W with z = Phi^-1(omega). Costs are as there: the least
+cost is the sum of v less the best knapsack.
 
 *Ties.* Values are whole numbers as there. Whether a set fits is decided by a certified interval of its
 probability; where W is closer to the left-hand side than some 1e-12 of it, the interval contains 1 - omega
@@ -18,7 +20,13 @@ and no method guesses. omega is read as the decimal that is written.
 from collections.abc import Iterable
 from fractions import Fraction
 
-from depl.instances.reductions.knapsack import ChanceKnapsack, common_unit, require_separable
+from depl.instances.reductions.knapsack import (
+    LARGEST_LOSS,
+    ChanceKnapsack,
+    common_unit,
+    require_separable,
+    whole_cost,
+)
 from depl.instances.reductions.take_or_skip import (
     Decisions,
     gain,
@@ -27,7 +35,7 @@ from depl.instances.reductions.take_or_skip import (
     take_or_skip,
     taken_items,
 )
-from depl.models.laws import Deterministic, Normal
+from depl.models.laws import Normal
 from depl.models.learning import ConstantImprovement
 from depl.models.plan import Plan
 from depl.models.problem import Instance, Target
@@ -47,15 +55,16 @@ def reduce(knapsack: ChanceKnapsack) -> Instance:
     variances = [variance / unit**2 for variance in knapsack.variances]
     capacity = knapsack.capacity / unit
     require_separable("values", sum(values))
-    require_separable("means of weights and the capacity", sum(means) + capacity)
-    last = [Fraction(0)] * (count - 1) + [capacity + 1]
-    rises = zip(last, means, variances, strict=True)
+    require_separable("means of weights and the capacity", sum(means) + capacity, LARGEST_LOSS)
+    more = max(capacity, sum(means)) + 1
+    ends = [mean + (more if place == count - 1 else 0) for place, mean in enumerate(means)]
+    taken = [_gain(end - mean, variance) for end, mean, variance in zip(ends, means, variances, strict=True)]
     return take_or_skip(
         "chance-knapsack",
-        Decisions([_raised(end, mean, variance) for end, mean, variance in rises], [0] * count),
-        Decisions([gain(int(end)) for end in last], values),
+        Decisions(taken, [0] * count),
+        Decisions([gain(int(end)) for end in ends], values),
         Target(
-            initial_loss=1,
+            initial_loss=int(sum(means) + more - capacity),
             maximum_loss=0,
             quantile_level=knapsack.level,
             maximum_epochs=count,
@@ -89,7 +98,7 @@ def solution_of(plan: Plan) -> tuple[int, ...]:
 
 def value_of_cost(knapsack: ChanceKnapsack, cost: float) -> Fraction:
     """The value of the items taken by a plan of cheapest resources that costs ``cost``."""
-    return (sum(_whole_values(knapsack)) - round(cost)) * common_unit(knapsack.values)
+    return (sum(_whole_values(knapsack)) - whole_cost(cost)) * common_unit(knapsack.values)
 
 
 def _whole_values(knapsack: ChanceKnapsack) -> list[int]:
@@ -97,8 +106,8 @@ def _whole_values(knapsack: ChanceKnapsack) -> list[int]:
     return [int(value / unit) for value in knapsack.values]
 
 
-def _raised(end: Fraction, mean: Fraction, variance: Fraction) -> ConstantImprovement:
-    """An improvement by ``end`` less a normal weight."""
+def _gain(mean: Fraction, variance: Fraction) -> ConstantImprovement:
+    """An improvement by a normal law, or a certain one."""
     if not variance:
-        return ConstantImprovement(noise=Deterministic(value=float(end - mean)))
-    return ConstantImprovement(noise=Normal(mean=float(end - mean), variance=float(variance)))
+        return gain(int(mean))
+    return ConstantImprovement(noise=Normal(mean=float(mean), variance=float(variance)))

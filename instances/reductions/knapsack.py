@@ -12,12 +12,15 @@ from depl.models.errors import InvalidInputError, NotCoveredError
 
 Number = int | Fraction
 
-LARGEST_SUM = 10**8
-"""Most that scaled whole numbers may sum to.
+LARGEST_SUM = 6 * 10**8
+"""Most that scaled whole numbers may sum to where they are times or costs.
 
 Times are kept to 1e-9 of T_max, the cost of a plan may be below its exact value by as much, and a search
-stops 5e-10 below its incumbent. Up to this sum, all of these are at most .1; the least difference is 1.
+stops 5e-10 below its incumbent. Together that is at most .9 of the least difference of two sums, 1.
 """
+
+LARGEST_LOSS = 10**14
+"""Most that they may sum to where they are losses: sums are exact, and the tolerance of a loss is 1e-9."""
 
 
 @dataclass(frozen=True)
@@ -190,20 +193,25 @@ def require_items(items: Iterable[int], count: int) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def require_separable(what: str, total: Number) -> None:
+def require_separable(what: str, total: Number, largest: int = LARGEST_SUM) -> None:
     """Refuse whole numbers whose sum double precision and its tolerances could not tell apart.
 
     Raises
     ------
     NotCoveredError
-        If ``total`` exceeds `LARGEST_SUM`.
+        If ``total`` exceeds ``largest``.
     """
-    if total > LARGEST_SUM:
+    if total > largest:
         raise NotCoveredError(
             f"{what}, as whole numbers without a common factor, sum to {float(total):.3e}; above "
-            f"{LARGEST_SUM:.0e} tolerances of times and costs (1e-9) could confuse two sums: take fewer or "
+            f"{largest:.0e} tolerances of times and costs (1e-9) could confuse two sums: take fewer or "
             "smaller numbers, or numbers with fewer digits"
         )
+
+
+def whole_cost(cost: float) -> int:
+    """The whole number that the cost of a plan stands for, which may be 1e-9 below it."""
+    return math.floor(cost * (1 + 1e-9) + 1e-6)
 
 
 def require_columns(**columns: Sequence[Fraction]) -> None:

@@ -1,24 +1,30 @@
 r"""0/1 knapsack by cost: the least cost is the total value less that of the best knapsack (erratum E6 b).
 
-*Construction.* In whole numbers: epoch k takes or skips item k. Taking has no work and *raises* the loss by
-w_k; skipping has work v_k and leaves the loss; in epoch n both also improve it by W + 1. l(0) = l_max + 1,
-K_max = n, kappa = 1, tau = 1, r = max v, no T_max.
+*Construction.* In whole numbers, with w the weights, W the capacity and w(all) the sum of all weights: epoch
+k takes or skips item k. Skipping has work v_k and improves the loss by w_k; taking does nothing. Epoch n
+improves it by another w(all) + 1, whatever it decides. The loss has to fall by 2 w(all) + 1 - W; K_max = n,
+kappa = 1, tau = 1, r = max v, no T_max.
 
-*Proof.* Before epoch n no plan has a loss below l_max + 1, so a feasible plan has K = n epochs and ends at
-l_max + 1 - (W + 1) + sum of w over the items I that it takes, which is at most l_max iff I fits. The
-deadline asks for x >= v_k where item k is skipped (and x = 0 where it is taken), and r allows it. So the
-plans with x = v_k are feasible iff I fits, they cost sum of v over what is skipped, and no plan that takes
-I costs less. The least cost is sum of v less the best knapsack.
+*Proof.* Before epoch n no plan has gained more than w(all), which is not enough as W <= w(all) without loss
+of generality; so a feasible plan has n epochs. If it takes the items I, it gains w(all) - w(I) + w(all) + 1,
+which is enough iff w(I) <= W, iff I fits. The deadline asks for x >= v_k where item k is skipped (and x = 0
+where it is taken), and r allows it. So the plan with x = v_k is feasible iff I fits, it costs the sum of v
+over what is skipped, and no plan that takes I costs less. The least cost is the sum of v less the best
+knapsack.
 
-*Tolerances.* tau may be exceeded by 1e-9 of itself, so a plan may cost 1e-9 less than that, relatively; an
-l_max 1e-9 higher is met. With sums of v and of w at most 1e8, the cost is less than .1 off, and two sets of
-items of different value differ by 1.
+(The page of errata has the same plans with all gains lower by w_k: taking raises the loss, skipping leaves
+it. Then almost all of what is asked for comes from one epoch, and a price of gain that suits it suits no
+other: bounds by prices are weak.)
+
+*Tolerances.* tau may be exceeded by 1e-9 of itself, so a plan may cost 1e-9 less than that, relatively, and a
+search stops 5e-10 below its incumbent; an l_max 1e-9 higher is met. With values that sum to at most 6e8, the
+cost is less than 1 off, and sets of items of different value differ by 1.
 """
 
 from collections.abc import Iterable
 from fractions import Fraction
 
-from depl.instances.reductions.knapsack import Knapsack, require_separable
+from depl.instances.reductions.knapsack import LARGEST_LOSS, Knapsack, require_separable, whole_cost
 from depl.instances.reductions.take_or_skip import (
     Decisions,
     gain,
@@ -41,15 +47,17 @@ def reduce(knapsack: Knapsack) -> Instance:
     """
     whole, count = knapsack.whole, len(knapsack)
     require_separable("values", sum(whole.values))
-    require_separable("weights", sum(whole.weights))
-    # What exceeds the sum of all weights changes nothing, and would only enlarge the last improvement.
-    capacity = min(whole.capacity, sum(whole.weights))
-    last = [0] * (count - 1) + [capacity + 1]
+    require_separable("weights", sum(whole.weights), LARGEST_LOSS)
+    total = sum(whole.weights)
+    needed = 2 * total + 1 - min(whole.capacity, total)
+    last = [0] * (count - 1) + [total + 1]
     return take_or_skip(
         "knapsack-by-cost",
-        Decisions([gain(end - each) for end, each in zip(last, whole.weights, strict=True)], [0] * count),
-        Decisions([gain(end) for end in last], whole.values),
-        Target(initial_loss=1, maximum_loss=0, quantile_level=0.9, maximum_epochs=count, round_deadline=1),
+        Decisions([gain(end) for end in last], [0] * count),
+        Decisions([gain(end + each) for end, each in zip(last, whole.weights, strict=True)], whole.values),
+        Target(
+            initial_loss=needed, maximum_loss=0, quantile_level=0.9, maximum_epochs=count, round_deadline=1
+        ),
         site(capacity=max(1, *whole.values), unit_cost=1),
     )
 
@@ -79,4 +87,4 @@ def solution_of(plan: Plan) -> tuple[int, ...]:
 def value_of_cost(knapsack: Knapsack, cost: float) -> Fraction:
     """The value of the items taken by a plan of cheapest resources that costs ``cost``."""
     whole = knapsack.whole
-    return (sum(whole.values) - round(cost)) * whole.value_unit
+    return (sum(whole.values) - whole_cost(cost)) * whole.value_unit

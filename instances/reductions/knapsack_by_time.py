@@ -9,14 +9,14 @@ least, and with x = 1 exactly, sum of w over I. So if I has weight at most W and
 that takes I with x = 1 is feasible. If a plan is feasible, the items it takes among the first K have weight
 at most W and value at least V. With kappa = 0 all plans cost 0: a cheapest plan is any feasible one.
 
-*Tolerances.* T_max may be exceeded by 1e-9 of itself, x <= r by 1e-12, l_max by 1e-9. With W and the sum of v
-at most 1e8, these are less than 1, the least difference of two sums.
+*Tolerances.* T_max may be exceeded by 1e-9 of itself, x <= r by 1e-12, l_max by 1e-9. With W at most 6e8 that
+is less than 1, the least difference of two sums.
 """
 
 import math
 from collections.abc import Iterable
 
-from depl.instances.reductions.knapsack import Knapsack, Number, require_separable
+from depl.instances.reductions.knapsack import LARGEST_LOSS, Knapsack, Number, require_separable
 from depl.instances.reductions.take_or_skip import (
     Decisions,
     gain,
@@ -44,10 +44,10 @@ def reduce(knapsack: Knapsack, value: Number) -> Instance:
         If numbers are too large for the tolerances of time and loss.
     """
     whole = knapsack.whole
-    require_separable("values", sum(whole.values))
-    require_separable("weights", sum(whole.weights))
+    require_separable("values", sum(whole.values), LARGEST_LOSS)
+    require_separable("capacity", whole.capacity)
     wanted = math.ceil(value / whole.value_unit)
-    require_separable("wanted values", wanted)
+    require_separable("wanted values", wanted, LARGEST_LOSS)
     nothing = [0] * len(knapsack)
     return take_or_skip(
         "knapsack-by-time",

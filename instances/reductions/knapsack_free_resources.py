@@ -9,16 +9,22 @@ Schwarz, (sum of w)^2 = (sum of (w_k / sqrt x_k) sqrt x_k)^2 <= (sum of w_k^2 / 
 x_k, with equality for x_k = w_k sum of w, which r allows. So the least cost of taking I is the square of
 its weight; I gains V iff its value is at least V.
 
-*Tolerances.* T_max may be exceeded by 1e-9 of itself, so the cost may be 1e-9 lower, relatively. Squares of
-neighbouring whole numbers up to 1e8 differ by more than 2e-8, relatively; so works above 2^53, which are
-not exact, decide nothing either.
+*Tolerances.* T_max may be exceeded by 1e-9 of itself, so the cost may be 1e-9 lower, relatively, and a search
+stops 5e-10 below its incumbent. Squares of neighbouring whole numbers up to 6e8 differ by more than 3e-9,
+relatively; so works above 2^53, which are not exact, decide nothing either.
 """
 
 import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from depl.instances.reductions.knapsack import Knapsack, Number, require_items, require_separable
+from depl.instances.reductions.knapsack import (
+    LARGEST_LOSS,
+    Knapsack,
+    Number,
+    require_items,
+    require_separable,
+)
 from depl.instances.reductions.take_or_skip import (
     Decisions,
     gain,
@@ -47,10 +53,10 @@ def reduce(knapsack: Knapsack, value: Number) -> Instance:
         If numbers are too large for the tolerances of cost and loss.
     """
     whole, count = knapsack.whole, len(knapsack)
-    require_separable("values", sum(whole.values))
+    require_separable("values", sum(whole.values), LARGEST_LOSS)
     require_separable("weights", sum(whole.weights))
     wanted = math.ceil(value / whole.value_unit)
-    require_separable("wanted values", wanted)
+    require_separable("wanted values", wanted, LARGEST_LOSS)
     return take_or_skip(
         "knapsack-free-resources",
         Decisions([gain(each) for each in whole.values], [weight**2 for weight in whole.weights]),

@@ -10,7 +10,7 @@ must be at least 1/2; it takes at least Q, with x = 1 exactly Q, which must be a
 feasible only if Q = W / 2, and with x = 1 also if it is. Without an epoch the loss is 1.
 
 *Tolerances.* A loss 1e-9 above l_max is met, T_max may be exceeded by 1e-9 of itself. Next to W / 2 the share
-changes by 1 / W and the time by 2 / W of itself; W is at most 1e8. h(D) is computed with a relative error of
+changes by 1 / W and the time by 2 / W of itself; W is at most 6e8. h(D) is computed with a relative error of
 a few 1e-16.
 """
 

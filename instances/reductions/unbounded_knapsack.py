@@ -10,13 +10,13 @@ may train them in any order with x = 1, and is feasible iff their value is at le
 the number of items would be limited as well.) All plans cost 0.
 
 *Tolerances* are those of `depl.instances.reductions.knapsack_by_time`. Values of K_max epochs are summed, so
-K_max times max v must be at most 1e8.
+K_max times max v must be at most 1e14.
 """
 
 import math
 from collections.abc import Iterable
 
-from depl.instances.reductions.knapsack import Knapsack, Number, require_separable
+from depl.instances.reductions.knapsack import LARGEST_LOSS, Knapsack, Number, require_separable
 from depl.instances.reductions.take_or_skip import DATA, SITE, gain, site
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import Zero
@@ -44,8 +44,8 @@ def reduce(knapsack: Knapsack, value: Number) -> Instance:
         raise NotCoveredError("no item fits, so there is nothing to plan; raise the capacity")
     wanted = math.ceil(value / whole.value_unit)
     require_separable("capacity and weights", whole.capacity + max(whole.weights))
-    require_separable("values of as many items as fit", epochs * max(whole.values))
-    require_separable("wanted values", wanted)
+    require_separable("values of as many items as fit", epochs * max(whole.values), LARGEST_LOSS)
+    require_separable("wanted values", wanted, LARGEST_LOSS)
     models = tuple(
         Model(name=f"{_PREFIX}{item}", size=0, demand=float(weight), improvement=gain(each))
         for item, (each, weight) in enumerate(zip(whole.values, whole.weights, strict=True))

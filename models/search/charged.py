@@ -22,7 +22,9 @@ from depl.models.search.kernels import Charges
 from depl.models.search.prices import Prices
 
 _ROUNDING = 1e-12
-_CELL_ROUNDING = 1e-6
+CELL_ROUNDING = 1e-6
+"""Part of a cell by which a budget is rounded up."""
+
 _FEW = 40
 
 
@@ -79,14 +81,20 @@ class Charged:
         for k in range(self._state[-1]):
             spent[:, k + 1] = spent[:, k] + values[:, k, self._order[k, self._state[k] - 1]]
 
-    def _make_cells(self, most: int) -> None:
-        """Cells of extra charge: ``_scale`` per unit, ``_cells`` in all, ``_steps`` by epoch and kind."""
+    def _make_cells(self, most: int, most_whole: int = 0) -> None:
+        """Cells of extra charge: ``_scale`` per unit, ``_cells`` in all, ``_steps`` by epoch and kind.
+
+        There may be ``most_whole`` of them if that makes them exact (`whole_cells`), otherwise ``most``.
+        """
         row = self._charges.values[0]
         extras = row - row.min(axis=1, keepdims=True)
         budget = float(self._charges.limits[0] - self._charges.rest[0, 0])
-        self._scale, self._cells = cell_scale(extras[extras <= budget], budget, most)
+        fitting = extras[extras <= budget]
+        whole = whole_cells(fitting, budget, most_whole)
+        self._whole = whole is not None
+        self._scale, self._cells = cell_scale(fitting, budget, most) if whole is None else whole
         with np.errstate(invalid="ignore"):
-            cells = np.floor(extras * self._scale + _CELL_ROUNDING / (2 * self.length + 2))
+            cells = np.floor(extras * self._scale + CELL_ROUNDING / (2 * self.length + 2))
         self._steps = np.where(extras <= budget, cells, -1.0).astype(np.int64)
         self._order = np.argsort(extras, axis=1, kind="stable").astype(np.int64)
 
@@ -124,6 +132,24 @@ class Charged:
         return bool(np.all(self._charges.rest[:, 0] <= self._charges.limits))
 
 
+def whole_cells(extras: FloatArray, budget: float, most: int) -> tuple[float, int] | None:
+    """Cells per unit of charge, and how many cells, such that no extra charge is rounded; None if too many.
+
+    Covers extra charges that are whole numbers: then their greatest common divisor is a cell.
+
+    Parameters
+    ----------
+    extras, budget, most
+        As for `cell_scale`.
+    """
+    values = extras[extras > 0]
+    if not values.size or budget >= 2**52 or np.any(values != np.floor(values)):
+        return None
+    unit = int(np.gcd.reduce(values.astype(np.int64)))
+    cells = int(budget / unit + CELL_ROUNDING) + 1
+    return (1 / unit, cells) if cells <= most else None
+
+
 def cell_scale(extras: FloatArray, budget: float, most: int) -> tuple[float, int]:
     """Cells per unit of charge, and how many cells, so that rounding down loses little.
 
@@ -149,6 +175,6 @@ def cell_scale(extras: FloatArray, budget: float, most: int) -> tuple[float, int
             scales.append(np.arange(1, largest + 1) / value)
     candidates = np.unique(np.concatenate(scales))
     exact = values[:, None] * candidates
-    lost = np.average((exact - np.floor(exact + _CELL_ROUNDING / 2)) / exact, axis=0, weights=counts)
+    lost = np.average((exact - np.floor(exact + CELL_ROUNDING / 2)) / exact, axis=0, weights=counts)
     chosen = float(candidates[int(np.argmin(np.round(lost, 3)))])
-    return chosen, int(budget * chosen + _CELL_ROUNDING) + 1
+    return chosen, int(budget * chosen + CELL_ROUNDING) + 1

@@ -319,10 +319,17 @@ def best_block(
 
 
 @compiled
+def _at_least(value: float) -> np.float32:
+    """``value`` in single precision, rounded upward; exact where it can be, as for whole numbers up to 2^24."""
+    rounded = np.float32(value)
+    return rounded if rounded >= value else np.float32(value + abs(value) * _UPWARD)
+
+
+@compiled
 def _raise_to(best: SinglePrecision, rest: SinglePrecision, gain: FloatArray) -> None:
     for s in range(best.size):
         value = np.float64(rest[s]) + gain[s]
-        rounded = np.float32(value + abs(value) * _UPWARD)
+        rounded = _at_least(value)
         best[s] = rounded if rounded > best[s] else best[s]
 
 
@@ -336,7 +343,7 @@ def _keep_larger(row: SinglePrecision, best: SinglePrecision) -> None:
 def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> None:
     for s in range(row.size):
         value = np.float64(best[s]) - loss[s]
-        rounded = np.float32(value + abs(value) * _UPWARD)
+        rounded = _at_least(value)
         row[s] = rounded if rounded > row[s] else row[s]
 
 

@@ -158,6 +158,9 @@ class ScenarioSearch(TreeSearch):
             self._best_gain = max(
                 self._best_gain, float(np.partition(gains, self.problem.allowed)[self.problem.allowed])
             )
+        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - OPTIMALITY)))
+        if known and task.bound >= self.threshold:
+            return None
         near = Neighbourhood(self.problem, self._prices, task.assignment)
         nodes = effort
         while not subproblem.finished and nodes > 0:

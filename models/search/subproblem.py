@@ -4,9 +4,14 @@ Beside what it may spend (`charged`), a path of kinds is cut off where too many 
 target any more: V_s[k, m, b] is the most that scenario s can still gain after k epochs, the last of them on
 model m, when its remaining extra charge is at most b cells. At least S - p scenarios must satisfy gain so far
 + V >= needed.
+
+The least budget with which a first epoch may still lead to the target bounds the cost of every plan. Where no extra
+charge is rounded to cells, the search first looks for a plan of just that budget: with one scenario, where the
+table is a dynamic program, it is the cheapest at the price of time.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,7 +19,7 @@ from depl.models.laws import FloatArray
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.search import kernels
 from depl.models.search.assignments import make_sample
-from depl.models.search.charged import Charged
+from depl.models.search.charged import CELL_ROUNDING, Charged
 
 _GAIN_SLACK = 1e-10
 _LARGEST_TABLE = 1 << 27
@@ -29,10 +34,17 @@ class Subproblem(Charged):
     ----------
     hardest : int array (S,)
         Scenarios in the order in which they are looked at.
+
+    Attributes
+    ----------
+    root_bound : float
+        No plan of the subproblem that meets the target costs less [cost]; from the table.
     """
 
     problem: SampledProblem
     hardest: np.ndarray
+    root_bound: float = field(default=-math.inf, init=False)
+    _aim: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Build charges, and the table unless the charges alone exclude every plan."""
@@ -61,6 +73,11 @@ class Subproblem(Charged):
         )
         if code == kernels.LEAF:
             return self._chosen()
+        if code == kernels.FINISHED and self._aim is not None:
+            self._aim = None
+            self._state[:] = 0
+            self._charges = self._charges._replace(limits=self._limit_values())
+            return self.proceed(nodes)
         self.finished = code == kernels.FINISHED
         return None
 
@@ -79,5 +96,41 @@ class Subproblem(Charged):
 
     def _build_table(self) -> None:
         layer = (self.length + 1) * len(self.problem.instance.models) * len(self.hardest)
-        self._make_cells(max(1, min(_MOST_CELLS, _LARGEST_TABLE // layer)))
+        most = max(1, _LARGEST_TABLE // layer)
+        self._make_cells(min(_MOST_CELLS, most), most)
         self._table = kernels.reachable_gains(self._sample, self._steps, self._cells)
+        if self.multipliers:
+            self._bound_root()
+
+    def _bound_root(self) -> None:
+        """The least budget, in cells, with which a first epoch may lead to the target; aim at it if exact."""
+        least = min((self._least_budget(kind) for kind in range(len(self._sample.models))), default=self._cells)
+        if least >= self._cells:
+            self.finished, self.root_bound = True, self.cutoff
+            return
+        if not self._scale:
+            return
+        limit, rest = float(self._charges.limits[0]), float(self._charges.rest[0, 0])
+        self.root_bound = self.cutoff - (limit - rest) + max(0.0, least - CELL_ROUNDING) / self._scale
+        if self._whole:
+            self._aim = rest + (least + 0.5) / self._scale
+            self._charges = self._charges._replace(limits=self._limit_values())
+
+    def _least_budget(self, kind: int) -> int:
+        """The same for one first kind; the number of cells if there is none."""
+        sample, first, step = self._sample, self._sample.first_model, int(self._steps[0, kind])
+        after = int(sample.models[kind])
+        if step < 0 or (first >= 0 and not sample.may_follow[first, after]):
+            return self._cells
+        gain = sample.gains[0, kind]
+        if first not in (-1, after):
+            gain = gain - sample.switch_losses[0, first, after]
+        misses = (self._table[1, after] + gain < sample.needed).sum(axis=1)
+        able = np.flatnonzero(misses <= sample.allowed)
+        return int(able[0]) + step if able.size else self._cells
+
+    def _limit_values(self) -> FloatArray:
+        values = super()._limit_values()
+        if self._aim is not None:
+            values[0] = min(values[0], self._aim)
+        return values

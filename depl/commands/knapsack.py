@@ -1,0 +1,237 @@
+"""``depl knapsack``: a knapsack from a public file, solved by way of planning and checked without it."""
+
+import argparse
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import add_json, require_writable, seed
+from depl.commands.table import fields
+from depl.instances.chance_knapsack_files import read_chance_knapsack
+from depl.instances.knapsack_files import NamedKnapsack, read_knapsacks, shipped_knapsack
+from depl.instances.reductions.branch_and_bound import best_by_branching
+from depl.instances.reductions.chance_program import best_by_value_and_variance
+from depl.instances.reductions.dynamic_programs import KnapsackSolution, best_by_capacity
+from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.instances.reductions.through import (
+    REDUCTIONS,
+    solve_chance_knapsack,
+    solve_knapsack,
+    solver,
+)
+from depl.instances.reductions.through import Answer as Found
+from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.result import Termination
+from depl.models.solve import VerificationError
+from depl.models.structure import write_text
+
+HELP = "solve a knapsack from a public file by way of planning, and check it"
+
+_METHODS = ("scenario-search", "exact", "milp", "milp-resource", "enumerate", "depl")
+_UNDER_THE_LAW = ("exact", "enumerate", "depl")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is known without planning: by what means, and the best value, if that could be found."""
+
+    by: str
+    value: Fraction | None
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="number of items and capacity, then value and weight per line; or kplib's or Pisinger's format; "
+        "or the name of a shipped instance, such as knapPI_1_100_1000_1",
+    )
+    parser.add_argument(
+        "--via", choices=_METHODS, help="the method that plans; default: scenario-search, with --chance exact"
+    )
+    described = "; ".join(f"{name}: {text}" for name, text in REDUCTIONS.items())
+    parser.add_argument("--reduction", choices=tuple(REDUCTIONS), default="by-cost", help=described)
+    parser.add_argument("--instance", metavar="N", type=int, default=1, help="which of the file's, from 1")
+    parser.add_argument(
+        "--chance",
+        action="store_true",
+        help="normal weights: number of items, capacity and omega, then value, mean and variance per line",
+    )
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds of planning; default: none")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
+    parser.add_argument(
+        "--out", metavar="ITEMS.txt", help="write the numbers of the items taken, one per line"
+    )
+    add_json(parser, "the answer")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Solve, check, and write the items where that was asked for."""
+    require_writable(options.out)
+    method = options.via or ("exact" if options.chance else "scenario-search")
+    if options.chance and method not in _UNDER_THE_LAW:
+        raise InvalidInputError(
+            f"{method} counts scenarios, which proves no probability; use {', '.join(_UNDER_THE_LAW)}",
+            "--via",
+        )
+    solve_instance = solver(method, options.time_limit, options.seed)
+    problem: Knapsack | ChanceKnapsack
+    if options.chance:
+        name, problem = Path(options.file).name, read_chance_knapsack(options.file)
+        found, checked = solve_chance_knapsack(problem, solve_instance), _checked_chance(problem)
+    else:
+        named = _named(options.file, options.instance)
+        name, problem = named.name, named.knapsack
+        found, checked = solve_knapsack(problem, options.reduction, solve_instance), _checked(named)
+    _require_agreement(found, checked, method)
+    content = _content(name, method, options, problem, found, checked)
+    aside = _written(found, options.out)
+    return Answer(_text(content, found, checked), _code(found), as_json(content), aside)
+
+
+def _named(path: str, number: int) -> NamedKnapsack:
+    everything = read_knapsacks(path) if Path(path).exists() else (shipped_knapsack(path),)
+    if not 1 <= number <= len(everything):
+        raise InvalidInputError(
+            f"the file holds {len(everything)} instances; there is no number {number}", path
+        )
+    return everything[number - 1]
+
+
+def _checked(named: NamedKnapsack) -> Checked:
+    """The best value by a dynamic program, or by branch and bound where numbers have too many digits."""
+    solution: KnapsackSolution
+    try:
+        solution, by = best_by_capacity(named.knapsack), "dynamic program over the capacity"
+    except NotCoveredError:
+        try:
+            solution, by = best_by_branching(named.knapsack), "branch and bound"
+        except NotCoveredError:
+            return Checked(
+                "nothing: the knapsack is too large for a dynamic program and too hard to branch", None
+            )
+    if named.optimum is not None and named.optimum > 0 and named.optimum != solution.value:
+        by += f" (the file says {_decimal(named.optimum)})"
+    return Checked(by, solution.value)
+
+
+def _checked_chance(knapsack: ChanceKnapsack) -> Checked:
+    """The best value by a dynamic program, where its table is not too large."""
+    try:
+        solution = best_by_value_and_variance(knapsack)
+    except NotCoveredError:
+        return Checked("nothing: too large for a dynamic program over value and variance", None)
+    return Checked("dynamic program over value and variance", solution.value)
+
+
+def _require_agreement(found: Found, checked: Checked, method: str) -> None:
+    """A method that proves what is not so has a defect.
+
+    Raises
+    ------
+    VerificationError
+        If the check finds more than what is proved to be possible, or less than what is found.
+    """
+    if checked.value is None:
+        return
+    if found.bound < checked.value or (found.value is not None and found.value > checked.value):
+        raise VerificationError(
+            f"method {method!r} finds {found.value} and proves at most {found.bound}, but the best is "
+            f"{checked.value} by {checked.by}"
+        )
+
+
+def _code(found: Found) -> ExitCode:
+    if found.items is None:
+        return ExitCode.NOTHING
+    if found.proved:
+        return ExitCode.ANSWERED
+    stopped = {result.termination for result in found.results} & {
+        Termination.TIME_LIMIT,
+        Termination.INTERRUPTED,
+    }
+    return ExitCode.STOPPED if stopped else ExitCode.NOTHING
+
+
+def _content(
+    name: str,
+    method: str,
+    options: argparse.Namespace,
+    problem: Knapsack | ChanceKnapsack,
+    found: Found,
+    checked: Checked,
+) -> dict[str, Any]:
+    items = None if found.items is None else [item + 1 for item in found.items]
+    weight = slack = None
+    if found.items is not None and isinstance(problem, Knapsack):
+        weight = float(problem.weight_of(found.items))
+    if found.items is not None and isinstance(problem, ChanceKnapsack):
+        slack = problem.slack(found.items)
+    return {
+        "knapsack": name,
+        "number_of_items": len(problem),
+        "capacity": float(problem.capacity),
+        "method": method,
+        "reduction": "chance" if options.chance else options.reduction,
+        "items": items,
+        "value": None if found.value is None else float(found.value),
+        "weight": weight,
+        "slack": slack,
+        "proved": found.proved,
+        "upper_bound": float(found.bound),
+        "checked_by": checked.by,
+        "checked_value": None if checked.value is None else float(checked.value),
+        "agrees": None if checked.value is None else found.value == checked.value,
+        "solves": len(found.results),
+        "wall_seconds": sum(result.wall_seconds for result in found.results),
+        "termination": found.results[-1].termination.value if found.results else "optimal",
+    }
+
+
+def _text(content: dict[str, Any], found: Found, checked: Checked) -> str:
+    state = "proved best" if found.proved else f"not proved; no set has more than {_decimal(found.bound)}"
+    taken = "none found"
+    if found.items is not None:
+        taken = f"{len(found.items)} of {content['number_of_items']}: " + " ".join(map(str, content["items"]))
+    rows = [
+        (content["knapsack"], state),
+        ("items", taken),
+        ("value", "unknown" if found.value is None else _decimal(found.value)),
+    ]
+    if content["weight"] is not None:
+        rows.append(("weight", f"{content['weight']:.12g} of {content['capacity']:.12g}"))
+    if content["slack"] is not None:
+        rows.append(
+            ("slack", f"{content['slack']:.6g} left of {content['capacity']:.12g}, deviations included")
+        )
+    solves = f"{content['solves']} solve" + ("" if content["solves"] == 1 else "s")
+    rows.append(
+        (
+            "planned by",
+            f"{content['method']}, {content['reduction']}: {solves}, {content['wall_seconds']:.2f} s",
+        )
+    )
+    verdict = ""
+    if checked.value is not None:
+        verdict = f"{_decimal(checked.value)}, " + (
+            "the same" if checked.value == found.value else "NOT the same"
+        )
+    rows.append(("checked by", checked.by + (f": {verdict}" if verdict else "")))
+    return fields(rows)
+
+
+def _decimal(number: Fraction) -> str:
+    return f"{float(number):.12g}"
+
+
+def _written(found: Found, path: str | None) -> str:
+    if path is None:
+        return ""
+    if found.items is None:
+        return f"{path} not written: there are no items"
+    write_text(path, "".join(f"{item + 1}\n" for item in found.items))
+    return f"items written to {path}"

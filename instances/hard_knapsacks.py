@@ -1,0 +1,157 @@
+r"""Families of knapsacks by the published recipe, from easy to hard.
+
+D. Pisinger, Where are the hard knapsack problems?, Computers & Operations Research 32 (2005) 2271-2284,
+Sections 3 to 5. Weights are uniform on 1, ..., R unless said otherwise; all numbers are whole.
+
+- ``uncorrelated``: values uniform on 1, ..., R.
+- ``weakly-correlated``: values uniform on w - R/10, ..., w + R/10, at least 1.
+- ``strongly-correlated``: v = w + R/10.
+- ``inverse-strongly-correlated``: values uniform on 1, ..., R and w = v + R/10.
+- ``almost-strongly-correlated``: values uniform on w + R/10 - R/500, ..., w + R/10 + R/500.
+- ``subset-sum``: v = w.
+- ``similar-weights``: weights uniform on 100 000, ..., 100 100, values on 1, ..., 1000.
+- ``uncorrelated-spanner``, ``weakly-correlated-spanner``, ``strongly-correlated-spanner``: span(2, 10), two
+  items of the family, halved in size to at most 2 R / 10 and rounded up, each item a random multiple, 1 to
+  10, of one of them.
+- ``multiple-strongly-correlated``: mstr(3R/10, 2R/10, 6): v = w + 3R/10 where 6 divides w, else w + 2R/10.
+- ``profit-ceiling``: pceil(3): v = 3 ceil(w / 3).
+- ``circle``: circle(2/3): v = (2/3) sqrt(4 R^2 - (w - 2R)^2), rounded down.
+
+In a series of H instances the h-th has the capacity h / (H + 1) sum of w, rounded down.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.instances.reductions.knapsack import Knapsack
+from depl.models.errors import InvalidInputError
+
+Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Values and weights."""
+
+_SPAN, _MULTIPLES = 2, 10
+
+
+def hard_knapsack(
+    family: str,
+    items: int,
+    rng: np.random.Generator,
+    largest: int = 1000,
+    part: int = 1,
+    parts: int = 1,
+) -> Knapsack:
+    """A random knapsack of a family.
+
+    Parameters
+    ----------
+    family : str
+        One of `FAMILIES`.
+    items : int
+        n, at least 1.
+    rng : numpy.random.Generator
+    largest : int
+        R, at least 10.
+    part, parts : int
+        h and H: the capacity is h / (H + 1) of the weight of all items, and at least 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is out of range.
+    """
+    if family not in FAMILIES:
+        raise InvalidInputError(f"no family {family!r}; known are {', '.join(FAMILIES)}", "family")
+    if items < 1 or largest < 10 or not 1 <= part <= parts:
+        raise InvalidInputError(
+            f"needs at least one item, R >= 10 and 1 <= h <= H, not n = {items}, R = {largest}, h = {part}, "
+            f"H = {parts}"
+        )
+    values, weights = FAMILIES[family](items, largest, rng)
+    capacity = max(1, part * int(weights.sum()) // (parts + 1))
+    return Knapsack.of(values.tolist(), weights.tolist(), capacity)
+
+
+def _uniform(rng: np.random.Generator, low: int, high: int, count: int) -> NDArray[np.int64]:
+    return rng.integers(low, high + 1, count)
+
+
+def _uncorrelated(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    return _uniform(rng, 1, largest, count), _uniform(rng, 1, largest, count)
+
+
+def _weakly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    weights = _uniform(rng, 1, largest, count)
+    return np.maximum(1, weights + _uniform(rng, -(largest // 10), largest // 10, count)), weights
+
+
+def _strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    weights = _uniform(rng, 1, largest, count)
+    return weights + largest // 10, weights
+
+
+def _inverse_strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    values = _uniform(rng, 1, largest, count)
+    return values, values + largest // 10
+
+
+def _almost_strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    weights = _uniform(rng, 1, largest, count)
+    shift = _uniform(rng, -(largest // 500), largest // 500, count)
+    return np.maximum(1, weights + largest // 10 + shift), weights
+
+
+def _subset_sum(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    weights = _uniform(rng, 1, largest, count)
+    return weights.copy(), weights
+
+
+def _similar_weights(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    return _uniform(rng, 1, 1000, count), _uniform(rng, 100_000, 100_100, count)
+
+
+def _spanner(
+    family: Callable[[int, int, np.random.Generator], Columns],
+) -> Callable[[int, int, np.random.Generator], Columns]:
+    def drawn(count: int, largest: int, rng: np.random.Generator) -> Columns:
+        values, weights = (-(-2 * column // _MULTIPLES) for column in family(_SPAN, largest, rng))
+        chosen, times = rng.integers(0, _SPAN, count), _uniform(rng, 1, _MULTIPLES, count)
+        return values[chosen] * times, weights[chosen] * times
+
+    return drawn
+
+
+def _multiple_strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    weights = _uniform(rng, 1, largest, count)
+    return weights + np.where(weights % 6 == 0, 3 * largest // 10, 2 * largest // 10), weights
+
+
+def _profit_ceiling(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    weights = _uniform(rng, 1, largest, count)
+    return 3 * -(-weights // 3), weights
+
+
+def _circle(count: int, largest: int, rng: np.random.Generator) -> Columns:
+    weights = _uniform(rng, 1, largest, count)
+    # Whole-number root: (2/3) sqrt(s) rounded down is the root of 4 s / 9 rounded down.
+    values = [math.isqrt(4 * (4 * largest**2 - (int(w) - 2 * largest) ** 2) // 9) for w in weights]
+    return np.array(values, dtype=np.int64), weights
+
+
+FAMILIES: dict[str, Callable[[int, int, np.random.Generator], Columns]] = {
+    "uncorrelated": _uncorrelated,
+    "weakly-correlated": _weakly_correlated,
+    "strongly-correlated": _strongly_correlated,
+    "inverse-strongly-correlated": _inverse_strongly_correlated,
+    "almost-strongly-correlated": _almost_strongly_correlated,
+    "subset-sum": _subset_sum,
+    "similar-weights": _similar_weights,
+    "uncorrelated-spanner": _spanner(_uncorrelated),
+    "weakly-correlated-spanner": _spanner(_weakly_correlated),
+    "strongly-correlated-spanner": _spanner(_strongly_correlated),
+    "multiple-strongly-correlated": _multiple_strongly_correlated,
+    "profit-ceiling": _profit_ceiling,
+    "circle": _circle,
+}
