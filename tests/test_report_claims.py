@@ -230,7 +230,7 @@ CASES: dict[str, tuple[tuple[Callable[[], Evidence], Ruling], ...]] = {
     ),
     "fast-pays": (
         (lambda: alike(plan(5), plan(5), plan(6, **{"cost_of.fast-unsteady": 4.0})), HOLDS),
-        (lambda: alike(plan(5), plan(7), plan(6, **{"cost_of.fast-unsteady": 1.0})), FAILS),
+        (lambda: alike(plan(5), plan(7), plan(5, **{"cost_of.fast-unsteady": 1.0})), FAILS),
         (lambda: alike(plan(5), plan(5), plan(6, **{"cost_of.fast-unsteady": 1.0})), OPEN),
     ),
     "wider-bands": (

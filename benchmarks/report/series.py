@@ -10,6 +10,7 @@ DEPL = {"depl-paper": "DepL as printed", "depl": "DepL with bounds"}
 """The two readings of DepL: the loop by the letter, and the default method of this toolkit."""
 BEST_EXP = {"expected-greedy": "greedy best-exp", "expected-cost": "cost-aware best-exp"}
 """The two readings of best-exp."""
+FAMILIES, COMPLETIONS = "the shipped instances", "the completions of Table I"
 OPTIMUM = "optimum"
 FAST, MIDDLE, SLOW = "fast-unsteady", "intermediate", "slow-steady"
 """The paper's names of the three models of Table I."""
@@ -77,6 +78,11 @@ class Series:
     def tried(self, name: str) -> bool:
         """Whether a configuration was run at any target."""
         return any(name in point.attempts for point in self.points)
+
+
+def sources(evidence: Evidence) -> list[tuple[str, list[Series]]]:
+    """All series with the words for where they come from."""
+    return [(FAMILIES, families(evidence)), (COMPLETIONS, completions(evidence))]
 
 
 def families(evidence: Evidence) -> list[Series]:

@@ -1,22 +1,24 @@
 """Claims on what plans do: which models for how many epochs, what loss they expect, how wide its band is."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.series import (
     BEST_EXP,
     DEPL,
+    FAMILIES,
     FAST,
     MIDDLE,
     OPTIMUM,
     SLOW,
     Point,
     Series,
-    completions,
     families,
+    sources,
 )
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
 
@@ -26,6 +28,10 @@ NEARLY = 0.95
 """Share of the allowed violation from which constraint (3) is said to be met with equality."""
 ONE_EPOCH = 0.92
 """The least mean improvement of an epoch in Table I [loss]."""
+HALF = 0.5
+"""Share of epochs or of cost above which one model is said to be used, or paid for, most."""
+_ROUNDING = 1e-9
+_EPOCHS = "Epochs with fast-unsteady / intermediate / slow-steady"
 _EVERYBODY = {OPTIMUM: "the optimum", **DEPL, **BEST_EXP}
 _MODELS = (FAST, MIDDLE, SLOW)
 
@@ -33,71 +39,51 @@ _MODELS = (FAST, MIDDLE, SLOW)
 def quantile_met_with_equality(evidence: Evidence) -> Findings:
     """Whether plans use up the violation that is allowed, or at least leave less than one epoch to spare."""
     readings = []
-    for name, title in _EVERYBODY.items():
-        used = [share for point in _points(evidence) if (share := _violation_used(point, name)) is not None]
-        slack = [
-            point.target - quantile
-            for point in _points(evidence)
-            if (quantile := point.measure(name, "quantile")) is not None
-        ]
-        readings.append(
-            Reading(
-                f"{title}: at least {NEARLY:.0%} of the allowed probability is used",
-                sum(share >= NEARLY for share in used),
-                len(used),
-                f"median share used {np.median(used):.0%}" if used else "",
-            )
-        )
-        readings.append(
-            Reading(
-                f"{title}: the quantile is within one epoch's improvement of the target",
-                sum(value < ONE_EPOCH for value in slack),
-                len(slack),
-                f"{min(slack):.3g} to {max(slack):.3g} below the target" if slack else "",
-            )
-        )
+    for where, series in sources(evidence):
+        for name, title in _EVERYBODY.items():
+            used, slack = partial(_violation_used, name=name), partial(_slack, name=name)
+            statement = f"{title}: at least {NEARLY:.0%} of the allowed probability is used, on {where}"
+            readings.append(_reading(statement, series, used, lambda share: share >= NEARLY, "share used"))
+            statement = f"{title}: the quantile is within one epoch's improvement of the target, on {where}"
+            below = "loss below the target"
+            readings.append(_reading(statement, series, slack, lambda loss: loss < ONE_EPOCH, below))
     return Findings(readings)
 
 
 def lower_expected_loss(evidence: Evidence) -> Findings:
     """Whether plans of best-exp and of DepL expect a lower loss than the optimum does."""
-    readings, rows = [], []
-    for name, title in {**BEST_EXP, **DEPL}.items():
-        normalised = []
-        for point in _points(evidence):
-            own, best = (point.measure(who, "expected_loss") for who in (name, OPTIMUM))
-            if own is not None and best:
-                normalised.append(own / best)
-                rows.append((point.series, point.target, title, own, best, own / best))
-        figures = (
-            f"expected loss over the optimum's: median {np.median(normalised):.3f}" if normalised else ""
-        )
-        shown = sum(value < 1 - 1e-9 for value in normalised)
-        readings.append(Reading(f"{title} expects less than the optimum", shown, len(normalised), figures))
-    columns = ("family", "target", "method", "expected loss", "expected loss of the optimum", "normalised")
-    return Findings(
-        readings, [Captioned("Expected loss, normalised to the optimum", Table(columns, tuple(rows)))]
+    others = {**BEST_EXP, **DEPL}
+    readings = []
+    for where, series in sources(evidence):
+        for name, title in others.items():
+            ratio = partial(_expected_ratio, name=name)
+            statement = f"{title} expects less than the optimum, on {where}"
+            readings.append(
+                _reading(statement, series, ratio, _below_one, "expected loss over the optimum's")
+            )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (one.name, point.target, *(_expected_ratio(point, name) for name in others))
+        for one in families(evidence)
+        for point in one.points
     )
+    table = Table(("family", "target", *others.values()), rows)
+    return Findings(readings, [Captioned("Expected loss over that of the optimum", table)])
 
 
 def choices_like_the_optimum(evidence: Evidence) -> Findings:
     """How many epochs DepL spends with the same model as the optimum."""
-    readings, rows = [], []
-    for name, title in DEPL.items():
-        alike = []
-        for point in _points(evidence):
-            own, best = point.epochs(name), point.epochs(OPTIMUM)
-            if own is not None and best is not None:
-                alike.append(_overlap(own, best))
-                rows.append((point.series, point.target, title, _told(own), _told(best), alike[-1]))
-        figures = f"mean share of epochs spent alike {np.mean(alike):.0%}" if alike else ""
-        shown = sum(share >= SIMILAR for share in alike)
-        readings.append(
-            Reading(f"{title}: at least {SIMILAR:.0%} of the epochs alike", shown, len(alike), figures)
-        )
-    columns = ("family", "target", "DepL", "its epochs", "epochs of the optimum", "share alike")
-    caption = "Epochs with fast-unsteady / intermediate / slow-steady"
-    return Findings(readings, [Captioned(caption, Table(columns, tuple(rows)))])
+    readings = []
+    for where, series in sources(evidence):
+        for name, title in DEPL.items():
+            alike = partial(_overlap, name=name)
+            statement = f"{title}: at least {SIMILAR:.0%} of the epochs alike, on {where}"
+            readings.append(_reading(statement, series, alike, lambda share: share >= SIMILAR, "share alike"))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (one.name, point.target, *(_told(point.epochs(name)) for name in _EVERYBODY))
+        for one in families(evidence)
+        for point in one.points
+    )
+    return Findings(readings, [Captioned(_EPOCHS, Table(("family", "target", *_EVERYBODY.values()), rows))])
 
 
 def intermediate_when_loose(evidence: Evidence) -> Findings:
@@ -113,76 +99,34 @@ def all_models_when_tight(evidence: Evidence) -> Findings:
 
 
 def best_exp_uses_the_fast_model_most(evidence: Evidence) -> Findings:
-    """Whether best-exp spends more epochs with "fast-unsteady" than with any other model."""
+    """Whether best-exp spends more than half of its epochs with "fast-unsteady"."""
     readings = []
-    for where, points in _everywhere(evidence):
+    for where, series in sources(evidence):
         for name, title in BEST_EXP.items():
-            plans = [used for point in points if (used := point.epochs(name))]
-            shares = [used.get(FAST, 0) / sum(used.values()) for used in plans]
-            shown = sum(used.get(FAST, 0) == max(used.values()) for used in plans)
-            figures = f"mean share of epochs {np.mean(shares):.0%}" if shares else ""
-            readings.append(
-                Reading(f"{title}: most epochs are fast-unsteady, on {where}", shown, len(plans), figures)
-            )
+            share = partial(_fast_share, name=name)
+            statement = f"{title}: most epochs are fast-unsteady, on {where}"
+            readings.append(_reading(statement, series, share, lambda part: part > HALF, "share of epochs"))
     return Findings(readings)
 
 
 def best_exp_needs_more_epochs(evidence: Evidence) -> Findings:
     """Whether best-exp runs more epochs than the optimum and than DepL."""
-    readings = []
-    for where, points in _everywhere(evidence):
-        for best, best_name in BEST_EXP.items():
-            for other in (OPTIMUM, *DEPL):
-                pairs = [
-                    (sum(first.values()), sum(second.values()))
-                    for point in points
-                    if (first := point.epochs(best)) is not None
-                    and (second := point.epochs(other)) is not None
-                ]
-                ratio = f"mean ratio of epochs {np.mean([a / b for a, b in pairs if b]):.3f}" if pairs else ""
-                shown = sum(first > second for first, second in pairs)
-                statement = f"{best_name} runs more epochs than {_EVERYBODY[other]}, on {where}"
-                readings.append(Reading(statement, shown, len(pairs), ratio))
-    return Findings(readings)
-
-
-def best_exp_pays_for_the_fast_model(evidence: Evidence) -> Findings:
-    """Whether best-exp is dearest, and more than half of its cost goes to "fast-unsteady"."""
-    readings = []
-    for best, title in BEST_EXP.items():
-        dearest, shares = [], []
-        for point in _points(evidence):
-            own = point.cost(best)
-            others = [cost for name in (OPTIMUM, *DEPL) if (cost := point.cost(name)) is not None]
-            if own is not None and others:
-                dearest.append(own > max(others) * (1 + 1e-9))
-            share = point.measure(best, f"cost_of.{FAST}")
-            if own and share is not None:
-                shares.append(share / own)
-        readings.append(
-            Reading(
-                f"{title} costs more than the optimum and both DepL", sum(dearest), len(dearest), _of(dearest)
-            )
-        )
-        figures = f"mean share of cost {np.mean(shares):.0%}" if shares else ""
-        statement = f"{title}: more than half of the cost is for fast-unsteady"
-        readings.append(Reading(statement, sum(share > 0.5 for share in shares), len(shares), figures))
-    return Findings(readings)
+    return _best_exp_exceeds(evidence, _epochs_ratio, "runs more epochs than", "ratio of epochs")
 
 
 def best_exp_has_wider_bands(evidence: Evidence) -> Findings:
     """Whether the final loss of best-exp has a wider band between its 1st and 99th percentile."""
-    readings = []
-    for best, title in BEST_EXP.items():
-        for other in (OPTIMUM, *DEPL):
-            ratios = [
-                own / reference
-                for point in _points(evidence)
-                if (own := _band(point, best)) is not None and (reference := _band(point, other))
-            ]
-            figures = f"mean ratio of widths {np.mean(ratios):.3f}" if ratios else ""
-            shown = sum(ratio > 1 + 1e-9 for ratio in ratios)
-            readings.append(Reading(f"{title}: wider than {_EVERYBODY[other]}", shown, len(ratios), figures))
+    return _best_exp_exceeds(evidence, _band_ratio, "has a wider band than", "ratio of widths")
+
+
+def best_exp_pays_for_the_fast_model(evidence: Evidence) -> Findings:
+    """Whether best-exp is dearest, and more than half of its cost goes to "fast-unsteady"."""
+    readings = list(_best_exp_exceeds(evidence, _cost_ratio, "costs more than", "ratio of costs").readings)
+    for where, series in sources(evidence):
+        for best, title in BEST_EXP.items():
+            share = partial(_fast_share_of_cost, name=best)
+            statement = f"{title}: most of the cost is for fast-unsteady, on {where}"
+            readings.append(_reading(statement, series, share, lambda part: part > HALF, "share of cost"))
     return Findings(readings)
 
 
@@ -257,32 +201,61 @@ CLAIMS = (
 )
 
 
-def _points(evidence: Evidence) -> list[Point]:
-    return [point for series in families(evidence) for point in series.points]
+def _reading(
+    statement: str,
+    series: Sequence[Series],
+    figure: Callable[[Point], float | None],
+    shows: Callable[[float], bool],
+    what: str,
+) -> Reading:
+    """A reading whose cases are families; one shows it if it shows at every target that has the figure."""
+    by_family = [[value for point in one.points if (value := figure(point)) is not None] for one in series]
+    known = [values for values in by_family if values]
+    every = [value for values in known for value in values]
+    told = f"{what} {min(every):.3g} to {max(every):.3g}, median {np.median(every):.3g}" if every else ""
+    return Reading(statement, sum(all(map(shows, values)) for values in known), len(known), told)
 
 
-def _everywhere(evidence: Evidence) -> Iterator[tuple[str, list[Point]]]:
-    yield "the shipped instances", _points(evidence)
-    yield "the completions of Table I", [point for one in completions(evidence) for point in one.points]
+def _best_exp_exceeds(
+    evidence: Evidence, ratio: Callable[[Point, str, str], float | None], words: str, what: str
+) -> Findings:
+    """Whether a figure of best-exp exceeds that of the optimum and of both DepL."""
+    readings = []
+    for where, series in sources(evidence):
+        for best, title in BEST_EXP.items():
+            for other in (OPTIMUM, *DEPL):
+                figure = partial(_between, ratio=ratio, best=best, other=other)
+                statement = f"{title} {words} {_EVERYBODY[other]}, on {where}"
+                readings.append(_reading(statement, series, figure, _above_one, what))
+    return Findings(readings)
+
+
+def _between(
+    point: Point, ratio: Callable[[Point, str, str], float | None], best: str, other: str
+) -> float | None:
+    return ratio(point, best, other)
 
 
 def _uses_at(evidence: Evidence, place: int, shows: Callable[[dict[str, int]], bool], what: str) -> Findings:
     """Which models are used at one end of the targets, by the optimum and by DepL."""
     readings, rows = [], []
-    sources: list[tuple[str, Sequence[Series]]] = [
-        ("the shipped instances", families(evidence)),
-        ("the completions of Table I", completions(evidence)),
-    ]
-    for where, series in sources:
+    for where, series in sources(evidence):
         for name, title in {OPTIMUM: "the optimum", **DEPL}.items():
             used = [(one.name, epochs) for one in series if (epochs := one.points[place].epochs(name))]
             shown = sum(shows(epochs) for _, epochs in used)
             figures = f"{shown} of {len(used)} families"
             readings.append(Reading(f"{title}: {what}, on {where}", shown, len(used), figures))
-            if where == "the shipped instances":
+            if where == FAMILIES:
                 rows += [(family, title, _told(epochs)) for family, epochs in used]
-    caption = "Epochs with fast-unsteady / intermediate / slow-steady"
-    return Findings(readings, [Captioned(caption, Table(("family", "plan of", "epochs"), tuple(rows)))])
+    return Findings(readings, [Captioned(_EPOCHS, Table(("family", "plan of", "epochs"), tuple(rows)))])
+
+
+def _above_one(ratio: float) -> bool:
+    return ratio > 1 + _ROUNDING
+
+
+def _below_one(ratio: float) -> bool:
+    return ratio < 1 - _ROUNDING
 
 
 def _violation_used(point: Point, name: str) -> float | None:
@@ -293,10 +266,26 @@ def _violation_used(point: Point, name: str) -> float | None:
     return attempt.violation[1] / allowed
 
 
-def _overlap(one: dict[str, int], other: dict[str, int]) -> float:
-    longest = max(sum(one.values()), sum(other.values()))
-    common = sum(min(count, other.get(model, 0)) for model, count in one.items())
-    return common / longest if longest else 1.0
+def _slack(point: Point, name: str) -> float | None:
+    quantile = point.measure(name, "quantile")
+    return None if quantile is None else point.target - quantile
+
+
+def _expected_ratio(point: Point, name: str) -> float | None:
+    return _over(point.measure(name, "expected_loss"), point.measure(OPTIMUM, "expected_loss"))
+
+
+def _cost_ratio(point: Point, name: str, other: str) -> float | None:
+    return _over(point.cost(name), point.cost(other))
+
+
+def _epochs_ratio(point: Point, name: str, other: str) -> float | None:
+    one, two = point.epochs(name), point.epochs(other)
+    return None if one is None or two is None else _over(sum(one.values()), sum(two.values()))
+
+
+def _band_ratio(point: Point, name: str, other: str) -> float | None:
+    return _over(_band(point, name), _band(point, other))
 
 
 def _band(point: Point, name: str) -> float | None:
@@ -304,9 +293,27 @@ def _band(point: Point, name: str) -> float | None:
     return None if high is None or low is None else high - low
 
 
-def _told(epochs: dict[str, int]) -> str:
-    return " / ".join(str(epochs.get(model, 0)) for model in _MODELS)
+def _fast_share(point: Point, name: str) -> float | None:
+    used = point.epochs(name)
+    return None if not used else used.get(FAST, 0) / sum(used.values())
 
 
-def _of(flags: Sequence[bool]) -> str:
-    return f"{sum(flags)} of {len(flags)} targets"
+def _fast_share_of_cost(point: Point, name: str) -> float | None:
+    return _over(point.measure(name, f"cost_of.{FAST}"), point.cost(name))
+
+
+def _overlap(point: Point, name: str) -> float | None:
+    """Share of epochs spent with the same model as the optimum, of the longer of the two plans."""
+    one, other = point.epochs(name), point.epochs(OPTIMUM)
+    if not one or not other:
+        return None
+    common = sum(min(count, other.get(model, 0)) for model, count in one.items())
+    return common / max(sum(one.values()), sum(other.values()))
+
+
+def _over(value: float | None, reference: float | None) -> float | None:
+    return None if value is None or not reference else value / reference
+
+
+def _told(epochs: dict[str, int] | None) -> str:
+    return "no plan" if epochs is None else " / ".join(str(epochs.get(model, 0)) for model in _MODELS)
