@@ -1,7 +1,10 @@
 """The shipped suites are frozen: their instances have committed fingerprints, and each suite solves one."""
 
 import hashlib
+import itertools
 import json
+import math
+import statistics
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import depl
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.suites.completions import MODELS, TABLE, TARGETS, completions
 from depl.benchmarks.suites.measures import costs_by_model, plan_measures
+from depl.benchmarks.suites.standard.chance_knapsack import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.suite import Draw, Suite
 from depl.models.epochs import compose, loss_step
 from depl.models.methods import registered
@@ -19,11 +23,25 @@ FROZEN = Path(__file__).with_name("data") / "suite_fingerprints.json"
 SUITES = all_suites()
 
 
-def fingerprint(suite: Suite) -> dict[str, object]:
-    """How many instances, and a hash of their names, labels and fingerprints."""
-    rows = [[draw.name, dict(draw.labels), draw.build().fingerprint] for draw in suite.draws()]
-    text = json.dumps(rows, sort_keys=True).encode()
-    return {"version": suite.version, "instances": len(rows), "sha256": hashlib.sha256(text).hexdigest()}
+MEASURED = [
+    pytest.param(name, marks=[pytest.mark.slow] if name == "digits" else [])
+    for name, suite in SUITES.items()
+    if suite.measure
+]
+SPARSE = 5
+"""One instance in so many is built in every run of the tests, all of them in the slow ones."""
+
+
+def fingerprint(suite: Suite, step: int) -> str:
+    """Hash of names, labels and instances of every ``step``-th draw."""
+    rows = [[draw.name, dict(draw.labels), draw.build().fingerprint] for draw in suite.draws()[::step]]
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+
+
+def frozen(suite: Suite) -> dict[str, object]:
+    """What the file holds of a suite."""
+    hashes = {"some": fingerprint(suite, SPARSE), "all": fingerprint(suite, 1)}
+    return {"version": suite.version, "instances": len(suite.draws()), **hashes}
 
 
 def test_every_suite_is_frozen_and_no_other_is():
@@ -31,8 +49,17 @@ def test_every_suite_is_frozen_and_no_other_is():
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_the_instances_of_a_suite_are_those_that_were_frozen(name):
-    assert fingerprint(SUITES[name]) == json.loads(FROZEN.read_text(encoding="utf-8"))[name]
+def test_instances_of_a_suite_are_those_that_were_frozen(name):
+    known = json.loads(FROZEN.read_text(encoding="utf-8"))[name]
+    suite = SUITES[name]
+    assert (suite.version, len(suite.draws())) == (known["version"], known["instances"])
+    assert fingerprint(suite, SPARSE) == known["some"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SUITES)
+def test_all_instances_of_a_suite_are_those_that_were_frozen(name):
+    assert fingerprint(SUITES[name], 1) == json.loads(FROZEN.read_text(encoding="utf-8"))[name]["all"]
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -45,7 +72,7 @@ def test_names_are_unique_and_methods_registered(name):
         assert set(item.options) <= set(options[item.method])
 
 
-@pytest.mark.parametrize("name", [name for name, suite in SUITES.items() if suite.measure])
+@pytest.mark.parametrize("name", MEASURED)
 def test_a_measure_gives_numbers_of_a_plan_and_of_none(name):
     suite = SUITES[name]
     draw = suite.draws()[0]
@@ -109,6 +136,40 @@ def test_a_plan_that_is_missing_has_no_figures(steady):
     }
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("number", range(2))
+def test_drawn_chance_knapsacks_have_the_value_that_listing_all_sets_finds(level, number):
+    knapsack = drawn_knapsack(10, level, number)
+    score = statistics.NormalDist().inv_cdf(level)
+
+    def fits(items):
+        mean, variance = (float(sum(row[i] for i in items)) for row in (knapsack.means, knapsack.variances))
+        return mean + score * math.sqrt(variance) <= knapsack.capacity
+
+    sets = itertools.chain.from_iterable(itertools.combinations(range(10), size) for size in range(11))
+    best = max(sum(int(knapsack.values[i]) for i in items) for items in sets if fits(items))
+    suite = SUITES["chance-knapsack"]
+    draw = suite.draw(f"items-010-omega-{level}-{number}")
+    result = depl.solve(draw.build(), "exact", time_limit=20)
+    assert result.solution is depl.Solution.PROVEN_OPTIMAL
+    assert suite.measure(draw, draw.build(), result) == {"value": best}
+
+
+def test_a_plan_on_wrong_laws_is_judged_under_the_true_ones():
+    suite = SUITES["ablation"]
+    order = suite.configurations[1]
+    judged = {}
+    for error in ("0", "0.5"):
+        draw = suite.draw(f"truth-30-error-{error}")
+        instance = draw.build()
+        result = depl.solve(instance, order.method, options=order.options)
+        judged[error] = suite.measure(draw, instance, result)
+        assert judged[error]["promised"] >= 1 - judged[error]["violation_allowed"]
+        assert judged[error]["true_cost"] == pytest.approx(result.cost)
+    assert judged["0"]["delivered"] == judged["0"]["promised"]
+    assert judged["0.5"]["delivered"] != judged["0.5"]["promised"]
+
+
 if __name__ == "__main__":
-    frozen = {name: fingerprint(suite) for name, suite in sorted(SUITES.items())}
-    FROZEN.write_text(json.dumps(frozen, indent=2) + "\n", encoding="utf-8")
+    known = {name: frozen(suite) for name, suite in sorted(SUITES.items())}
+    FROZEN.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")

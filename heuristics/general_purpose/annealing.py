@@ -189,7 +189,9 @@ def _run(rng: np.random.Generator, draft: Draft) -> slice:
 
 
 def _replaced(values: tuple[int, ...], chosen: slice, value: int) -> tuple[int, ...]:
-    return values[: chosen.start] + (value,) * (chosen.stop - chosen.start) + values[chosen.stop :]
+    changed = list(values)
+    changed[chosen] = [value] * (chosen.stop - chosen.start)
+    return tuple(changed)
 
 
 def _remodel(rng: np.random.Generator, draft: Draft, models: int) -> Draft:

@@ -53,10 +53,10 @@ def random_draft(rng: np.random.Generator, appraiser: Appraiser) -> Draft:
     """
     instance, longest = appraiser.instance, appraiser.target.maximum_epochs
     phases = int(rng.integers(1, min(_MOST_PHASES, longest) + 1)) if longest else 0
-    ends = np.sort(rng.choice(np.arange(1, longest), phases - 1, replace=False)) if phases > 1 else []
+    ends = sorted(rng.choice(np.arange(1, longest), phases - 1, replace=False).tolist()) if phases > 1 else []
     models: list[int] = []
     clusters: list[int] = []
-    for end in (*(int(end) for end in ends), longest):
+    for end in (*ends, longest):
         model, cluster = int(rng.integers(len(instance.models))), int(rng.integers(len(instance.clusters)))
         if appraiser.learning.allowed[models[-1] if models else appraiser.start, model]:
             length = end - len(models)

@@ -1,5 +1,6 @@
 """The shipped instances whose law with memory was fitted to real training of pruned networks (Sec. VI-A)."""
 
+import functools
 from functools import partial
 
 from depl.benchmarks.suites.measures import plan_measures
@@ -11,8 +12,13 @@ _FAMILIES = ("digits-alexnet", "digits-mobilenet")
 _LEVELS = (0.8, 0.9, 0.95, 0.99)
 
 
+@functools.cache
+def _fitted(family: str) -> Instance:
+    return load(family)
+
+
 def _instance(family: str, level: float) -> Instance:
-    return load(family).replace(quantile_level=level)
+    return _fitted(family).replace(quantile_level=level)
 
 
 SUITE = Suite(
