@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import depl
-from depl.benchmarks.sweep.attempting import attempt_alone
+from depl.benchmarks.sweep.attempting import attempt_alone, without_folders
 from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess, StartError
 from depl.benchmarks.sweep.request import jobs_of
 from tests.sweep_cases import own_registry, paper_jobs, users_file, users_request
@@ -80,6 +80,18 @@ def test_every_failure_is_an_attempt_with_its_reason(attempts, method, ending, r
     assert attempt.total_seconds > 0
     assert attempt.instance_hash == attempts["answers"].instance_hash
     assert attempt.started > "2026"
+
+
+@pytest.mark.parametrize(
+    ("text", "published"),
+    [
+        ('File "/home/me/depl/models/plan.py", line 3, in plan', 'File "plan.py", line 3, in plan'),
+        ("OSError: '/tmp/x y': 1/2 of a / b is 3", "OSError: 'x y': 1/2 of a / b is 3"),
+        ("see tcp://127.0.0.1:8786 and and/or a/b/c", "see tcp://127.0.0.1:8786 and and/or a/b/c"),
+    ],
+)
+def test_reasons_name_files_and_not_where_they_lie(text, published):
+    assert without_folders(text) == published
 
 
 def test_a_fresh_process_is_a_new_one_and_a_warm_one_is_kept(process):

@@ -41,6 +41,9 @@ def test_what_was_added_comes_back(path):
         assert list(store.commits_by_task()) == [attempt.task for attempt in ATTEMPTS]
         store.add_request(REQUEST)
         assert store.requests() == [REQUEST]
+        other = Request(suites=("paper",), limit=3)
+        store.begin(other)
+        assert store.requests() == [other]
 
 
 def test_columns_hold_what_one_asks_by(path):

@@ -25,7 +25,7 @@ MOODS = {3: "crashed", 5: "crashed", 7: "hung"}
 
 
 def test_killed_workers_and_a_killed_parent_lose_nothing(tmp_path):
-    survive(tmp_path, tasks=12, period=12, killings=2, resumed_by=1)
+    survive(tmp_path, tasks=8, period=8, killings=2, resumed_by=1)
 
 
 @pytest.mark.slow
@@ -36,7 +36,7 @@ def test_of_two_hundred_tasks_all_are_there_after_many_killings(tmp_path):
 def survive(folder: Path, *, tasks: int, period: int, killings: int, resumed_by: int) -> None:
     """Kill workers while half of the tasks are run, then the parent; resume, and kill workers again."""
     source, path = (
-        users_file(folder, count=tasks, pause=0.2, limit=1.0, period=period),
+        users_file(folder, count=tasks, pause=0.1, limit=1.0, period=period),
         folder / "kept.sqlite",
     )
     asked = ["users", "--methods", "moody", "--grace", "4", "--import", source, "--out", str(path)]
@@ -80,9 +80,11 @@ def assert_complete(path: Path, kept: list, tasks: int, period: int) -> None:
     assert {attempt.cost for attempt in attempts if attempt.ending == "exhausted"} == {28.0}
 
 
-def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path):
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path, workers):
     source, path = users_file(tmp_path, count=50, pause=0.2), tmp_path / "kept.sqlite"
-    with running("run", "users", "--methods", "answers", "--import", source, "--out", str(path)) as parent:
+    asked = ["users", "--methods", "answers", "--import", source, "--out", str(path), "--workers", workers]
+    with running("run", *asked) as parent:
         while count(path) < 2:
             time.sleep(0.05)
         everything = descendants(parent.pid)

@@ -1,6 +1,7 @@
 """One attempt, seen from outside: whatever becomes of the process that solves, an attempt comes back."""
 
 import datetime
+import re
 import time
 
 import msgspec
@@ -12,6 +13,7 @@ from depl.benchmarks.sweep.request import Job
 
 PREPARING = 600.0
 """Seconds for imports and compiling; not on the clock of an attempt."""
+_FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/\"':,;]+/)+")
 _MODULE = "depl.benchmarks.sweep.solving"
 
 
@@ -48,9 +50,9 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
     except HungError:
         ending, reason = "hung", f"killed after {time.perf_counter() - clock:.1f} s"
     except CrashedError as error:
-        ending, reason = "crashed", str(error)
+        ending, reason = "crashed", without_folders(str(error))
     except CallError as error:
-        ending, reason = "failed", str(error)
+        ending, reason = "failed", without_folders(str(error))
     return msgspec.structs.replace(
         with_origin(job.blank, origin()),
         ending=ending,
@@ -59,6 +61,11 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
         started=started,
         total_seconds=time.perf_counter() - clock,
     )
+
+
+def without_folders(text: str) -> str:
+    """``text`` with the files that it names, but not where they lie: attempts are published."""
+    return _FOLDERS.sub("", text)
 
 
 def now() -> str:

@@ -6,7 +6,7 @@ or died. Numerical libraries read how many threads they may use (one, here) when
 
 import contextlib
 import os
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -197,18 +197,19 @@ class LoneProcess:
     def _line(self, process: subprocess.Popen[bytes], deadline: float) -> bytes:
         """The next line that the process writes."""
         pipe = _pipe(process.stdout)
-        while b"\n" not in self._unread:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                raise HungError("did not end in time and was killed")
-            ready, _, _ = select.select([pipe], [], [], min(_TICK, remaining))
-            if ready:
-                block = os.read(pipe, _BLOCK)
-                if not block:
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, selectors.EVENT_READ)
+            while b"\n" not in self._unread:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    raise HungError("did not end in time and was killed")
+                if selector.select(min(_TICK, remaining)):
+                    block = os.read(pipe, _BLOCK)
+                    if not block:
+                        raise self._crashed(process)
+                    self._unread += block
+                elif process.poll() is not None:  # a process that it started may hold the pipe open
                     raise self._crashed(process)
-                self._unread += block
-            elif process.poll() is not None:  # a process that it started may hold the pipe open
-                raise self._crashed(process)
         line, _, self._unread = self._unread.partition(b"\n")
         return line
 

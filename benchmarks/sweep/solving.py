@@ -17,7 +17,7 @@ import msgspec
 
 from depl.benchmarks.suites.suite import Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.attempting import now
+from depl.benchmarks.sweep.attempting import now, without_folders
 from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.origin import origin, with_origin
@@ -64,7 +64,7 @@ def made(job: Job, tell: Tell) -> Attempt:
     except VerificationError as error:
         known |= {"ending": "rejected", "reason": str(error)}
     except (Exception, SystemExit) as error:  # noqa: BLE001 - an attempt that fails is an attempt
-        known |= {"ending": "failed", "reason": f"{type(error).__name__}: {error}"}
+        known |= {"ending": "failed", "reason": without_folders(f"{type(error).__name__}: {error}")}
     return msgspec.structs.replace(
         with_origin(job.blank, origin()),
         started=started,

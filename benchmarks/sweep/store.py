@@ -101,6 +101,12 @@ class Store:
         with self.in_one_commit():
             self._connection.execute(f"INSERT INTO attempt VALUES ({', '.join('?' * len(row))})", row)
 
+    def begin(self, request: Request) -> None:
+        """Keep what a file without attempts is for, instead of what it was for before."""
+        with self.in_one_commit():
+            self._connection.execute("DELETE FROM request")
+            self.add_request(request)
+
     def add_request(self, request: Request) -> None:
         """Keep what was asked for, so that it can be resumed."""
         document = msgspec.json.encode(request).decode()

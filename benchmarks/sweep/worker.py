@@ -6,9 +6,11 @@ time.
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import sys
 import threading
+from typing import Any
 
 import msgspec
 
@@ -55,11 +57,8 @@ def require_same_depl(version: str) -> None:
 
 
 async def _work(address: str, folder: str) -> None:
-    import distributed
-
-    worker = distributed.Worker(  # type: ignore[no-untyped-call]
-        address, nthreads=1, memory_limit=0, dashboard=False, local_directory=folder
-    )
+    distributed: Any = importlib.import_module("distributed")  # it has no types
+    worker = distributed.Worker(address, nthreads=1, memory_limit=0, dashboard=False, local_directory=folder)
     async with worker:
         await worker.finished()
 

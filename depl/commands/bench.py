@@ -96,6 +96,7 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
 
 def run_list(options: argparse.Namespace) -> Answer:
     """Every suite with how many instances, configurations and tasks it has."""
+    suites = list(suites_with(bench_files.sources(options)).values())
     content = [
         {
             "suite": suite.name,
@@ -105,19 +106,19 @@ def run_list(options: argparse.Namespace) -> Answer:
             "seeds": list(suite.seeds),
             "summary": suite.summary,
         }
-        for suite in suites_with(bench_files.sources(options)).values()
+        for suite in suites
     ]
-    header = ("suite", "instances", "methods", "seeds", "summary")
     rows = [
         (
-            str(row["suite"]),
-            str(row["instances"]),
-            str(len(row["configurations"])),
-            str(len(row["seeds"])),
-            str(row["summary"]),
+            suite.name,
+            str(len(suite.draws())),
+            str(len(suite.configurations)),
+            str(len(suite.seeds)),
+            suite.summary,
         )
-        for row in content
+        for suite in suites
     ]
+    header = ("suite", "instances", "methods", "seeds", "summary")
     return Answer(table(header, rows, right=header[1:4]), json=as_json({"suites": content}))
 
 
@@ -139,7 +140,7 @@ def run_run(options: argparse.Namespace) -> Answer:
     with Store(path) as store:
         if store.commits_by_task():
             raise InvalidInputError(f"holds attempts already; 'depl bench resume {path}' goes on", str(path))
-        store.add_request(request)
+        store.begin(request)
         return _swept(options, store, jobs, workers)
 
 
@@ -182,7 +183,7 @@ def endings_table(attempts: Sequence[Attempt]) -> str:
     return table(header, rows, right=header[2:])
 
 
-def _content(path: Path, tasks: int, attempts: Sequence[Attempt], done: Swept) -> Mapping[str, object]:
+def _content(path: Path, tasks: int, attempts: Sequence[Attempt], done: Swept) -> dict[str, object]:
     return {
         "file": str(path),
         "tasks": tasks,
