@@ -1,0 +1,93 @@
+"""``depl bench report`` reads attempts wherever they are, writes one page, and says what it found."""
+
+import json
+
+import pytest
+
+from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.sweep import read
+from depl.benchmarks.sweep.compact import write_compact
+from depl.commands import bench_report
+from tests.attempts_factory import attempt_of
+from tests.report_cases import costs, paper
+
+
+def made_up(count: int):
+    for number in range(count):
+        yield attempt_of(f"made-up-{number}", "exact", cost=10.0, ending="optimal")
+        yield attempt_of(f"made-up-{number}", "depl", cost=10.0 + number)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_compact([*paper(costs(exact=(17, 12, 8), depl=(17, 12, 9)))], tmp_path)
+    write_compact(made_up(6), tmp_path)
+    return tmp_path
+
+
+def test_a_page_is_written_from_the_files_that_are_named(ask, folder):
+    page = folder / "page.html"
+    files = [str(path) for path in sorted(folder.glob("*.gz"))]
+    code, out, err = ask("bench", "report", *files, "--no-figures", "--out", str(page))
+    assert (code, err) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert "suites made-up, paper" in text
+    assert f'data-value="{(1 + 1 + 9 / 8) / 3!r}"' in text
+    assert "<figure" not in text
+    assert f"{page}: 18 attempts of 2 suites" in out
+    assert all(claim.claim in out for claim in ALL)
+
+
+def test_figures_are_drawn_unless_they_are_left_out(ask, folder):
+    page = folder / "page.html"
+    code, *_ = ask("bench", "report", str(folder / "made-up.jsonl.gz"), "--out", str(page))
+    assert code == 0
+    text = page.read_text(encoding="utf-8")
+    assert '<figure id="figure-made-up-profiles">' in text
+    assert 'id="numbers-made-up-profiles"' in text
+
+
+def test_the_committed_attempts_are_taken_where_no_file_is_named(ask, folder, monkeypatch):
+    monkeypatch.setattr(bench_report, "RECORDED", folder)
+    code, out, _ = ask("bench", "report", "--no-figures", "--out", str(folder / "page.html"), "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["attempts"] == 18
+    assert [claim["key"] for claim in told["claims"]] == [claim.key for claim in ALL]
+    assert {claim["verdict"] for claim in told["claims"]} <= {
+        "holds",
+        "fails",
+        "not decidable from the paper",
+        "not measured",
+    }
+
+
+def test_a_suite_is_named_by_its_name(ask, folder, monkeypatch):
+    monkeypatch.setattr(read, "RECORDED", folder)
+    code, out, _ = ask(
+        "bench", "report", "paper", "--no-figures", "--out", str(folder / "page.html"), "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["attempts"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["no-such-suite"], "no-such-suite"),
+        (["--out", "no/such/folder/page.html"], "no folder"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_refused(ask, words, message):
+    code, out, err = ask("bench", "report", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_an_older_page_stays_whole_if_the_report_fails(ask, folder):
+    page = folder / "page.html"
+    page.write_text("older", encoding="utf-8")
+    (folder / "broken.jsonl.gz").write_bytes(b"no attempts")
+    code, *_ = ask("bench", "report", str(folder / "broken.jsonl.gz"), "--out", str(page))
+    assert code == 2
+    assert page.read_text(encoding="utf-8") == "older"
