@@ -74,11 +74,22 @@ def test_ratios_against_size_tell_proved_optima_from_bounds():
     assert [path.vertices[:, 1].tolist() for path in bars.get_paths()] == [[1.1, 1.2], [1.3, 1.6]]
 
 
-def test_times_have_points_medians_and_a_line():
+def test_large_ratios_have_a_logarithmic_axis():
+    assert (
+        ratio_against_size([SizeCurve("a", (1, 2), (1, 2), (1, 2), (True, True))], "n").get_yscale()
+        == "linear"
+    )
+    assert (
+        ratio_against_size([SizeCurve("a", (1, 2), (1, 30), (1, 60), (True, True))], "n").get_yscale()
+        == "log"
+    )
+
+
+def test_times_have_points_means_of_their_logarithms_and_a_line():
     axes = time_against_size([TimeCurve("a", [(10, 1), (10, 3), (20, 4)], (0.02, 2))], "epochs")
-    points, medians, fit = axes.get_lines()[:3]
+    points, means, fit = axes.get_lines()[:3]
     assert points.get_xydata().tolist() == [[10, 1], [10, 3], [20, 4]]
-    assert medians.get_xydata().tolist() == [[10, 2], [20, 4]]
+    assert means.get_ydata().tolist() == pytest.approx([3**0.5, 4])
     assert fit.get_ydata().tolist() == pytest.approx([2, 8])
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 

@@ -68,7 +68,7 @@ def test_scenarios_are_a_setting_and_no_size_of_instances():
     (drawing,) = size_drawings(attempts)
     assert drawing.name == "scaling-scenarios-time"
     (row,) = drawing.table.records()
-    assert (row["configuration"], row["size"], row["points"]) == ("search", "scenarios", 3)
+    assert (row["configuration"], row["size"], row["ended"]) == ("search", "scenarios", 3)
     assert row["exponent"] == pytest.approx(1)
 
 

@@ -69,7 +69,7 @@ def test_the_printed_exponent_stands_beside(exponent, verdict):
     (row,) = growth_table([found]).records()
     assert (row["printed_exponent"], row["exponent"]) == pytest.approx((2, exponent))
     assert "E3" in row["printed_term"]
-    assert (row["smallest"], row["largest"], row["points"]) == (10, 80, 4)
+    assert (row["smallest"], row["largest"], row["ended"]) == (10, 80, 4)
 
 
 def test_an_interval_around_the_printed_exponent_decides_nothing():
@@ -111,6 +111,12 @@ def test_stages_that_were_timed_grow_by_themselves():
     ]
     found = {item.measure: item.line.exponent for item in growths(attempts, {"s": "models"})}
     assert found == {"wall_seconds": pytest.approx(1), "seconds_data": pytest.approx(2)}
+
+
+def test_the_building_of_tables_is_a_stage_where_it_took_time():
+    attempts = sweep(float, build_seconds=0.5) + sweep(float, build_seconds=0.0)
+    found = {item.measure: len(item.points) for item in growths(attempts, {"scaling": "epochs"})}
+    assert found == {"wall_seconds": 8, "build_seconds": 4}
 
 
 def test_an_option_can_be_the_size_and_its_configurations_are_one_method():
@@ -169,3 +175,15 @@ def test_attempts_on_one_instance_share_its_level():
     ]
     (found,) = growths(attempts, {"s": "eta"})
     assert found.line.exponent == pytest.approx(1)
+
+
+def test_a_size_at_which_one_attempt_was_stopped_is_drawn_but_not_fitted():
+    """The one that ended at size 160 was the easy one: with it the exponent would be below 1."""
+    changes = {"suite": "scaling", "labels": {"epochs": 160}}
+    easy = attempt_of("i-160-a", "depl", cost=1.0, seconds=1.0, **changes)
+    hard = attempt_of("i-160-b", "depl", ending="time_limit", seconds=60.0, **changes)
+    (found,) = growths([*sweep(float), easy, hard], {"scaling": "epochs"})
+    assert (160, 1.0) in found.points
+    assert found.stopped == 1
+    assert found.line.exponent == pytest.approx(1)
+    assert (found.line.points, found.line.sizes) == (4, 4)

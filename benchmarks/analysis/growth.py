@@ -4,8 +4,8 @@ If seconds = c size^e, then log seconds = log c + e log size; e is the slope of 
 with the 95 % interval that belongs to independent errors of one variance. Two warnings belong to every such
 number. Property 2 bounds the worst case for large sizes; a slope on the sizes tried is neither. And what
 takes the same time whatever the size flattens the line: the slope between the two largest sizes alone, which
-stands beside, shows whether it is still rising. Attempts that were stopped are left out and counted, for
-their times are only lower bounds; a growth with many of them is underestimated.
+stands beside, shows whether it is still rising. The time of an attempt that was stopped is only a lower
+bound, and those that ended at the same size are the easy ones: only sizes at which all ended are fitted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ class Line:
     coefficient : float
         Seconds at size 1 [s].
     last : float
-        Slope between the medians of the two largest sizes.
+        Slope between the two largest sizes, means of the logarithms.
     points, sizes : int
         Attempts, and different sizes among them.
     """
@@ -88,14 +88,14 @@ class Growth:
     Attributes
     ----------
     suite, configuration, size, measure : str
-        ``size`` is the label that holds it, ``measure`` what was timed: ``wall_seconds``, or a figure that
-        the suite measures.
+        ``size`` is the label that holds it, ``measure`` what was timed: ``wall_seconds``,
+        ``build_seconds``, or a figure that the suite measures.
     points : tuple of (float, float)
         Size and seconds of every attempt that ended by itself, by size.
     stopped : int
         Attempts that were stopped, or crashed.
     line : Line or None
-        None with fewer than three sizes.
+        Through the sizes at which no attempt was stopped; None with fewer than three of them.
     """
 
     suite: str
@@ -153,7 +153,7 @@ def line_through(points: Sequence[tuple[float, float]], groups: Sequence[str] | 
     half = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * float(
         np.sqrt(residuals @ residuals / freedom / spread)
     )
-    before, after = (float(np.median(up[across == np.log(size)])) for size in sizes[-2:])
+    before, after = (float(np.mean(up[across == np.log(size)])) for size in sizes[-2:])
     return Line(
         exponent=slope,
         lower=slope - half,
@@ -168,7 +168,7 @@ def line_through(points: Sequence[tuple[float, float]], groups: Sequence[str] | 
 def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growth]:
     """The growth of time of every configuration, with the whole solve and every stage that was timed.
 
-    Stages are the measures whose name contains ``seconds``.
+    Stages are the building of tables, and the measures whose name contains ``seconds``.
 
     Parameters
     ----------
@@ -209,21 +209,22 @@ def growth_table(found: Sequence[Growth]) -> Table:
 
 
 def _growth(key: tuple[str, str, str, str], timed: Sequence[tuple[Attempt, float, float | None]]) -> Growth:
-    ended = [
+    ended = sorted(
         (size, seconds, attempt.task.instance)
         for attempt, size, seconds in timed
         if attempt.ending in _ENDED and seconds is not None and seconds > 0
-    ]
-    points = tuple((size, seconds) for size, seconds, _ in sorted(ended))
-    names = [name for _, _, name in sorted(ended)]
-    several = len(set(names)) < len({(size, name) for size, _, name in ended})
-    stopped = sum(attempt.ending not in _ENDED for attempt, _, _ in timed)
-    return Growth(*key, points, stopped, line_through(points, names if several else None))
+    )
+    stopped = [size for attempt, size, _ in timed if attempt.ending not in _ENDED]
+    whole = [row for row in ended if row[0] not in stopped]
+    several = len({name for *_, name in whole}) < len({(size, name) for size, _, name in whole})
+    line = line_through([row[:2] for row in whole], [name for *_, name in whole] if several else None)
+    return Growth(*key, tuple(row[:2] for row in ended), len(stopped), line)
 
 
 def _times(attempt: Attempt) -> dict[str, float | None]:
     stages = {name: value for name, value in attempt.measures.items() if "seconds" in name}
-    return {"wall_seconds": attempt.wall_seconds, **stages}
+    build = {"build_seconds": attempt.build_seconds} if attempt.build_seconds else {}
+    return {"wall_seconds": attempt.wall_seconds, **build, **stages}
 
 
 def _settings(attempt: Attempt) -> Mapping[str, object]:
@@ -234,7 +235,7 @@ def _settings(attempt: Attempt) -> Mapping[str, object]:
 
 
 _COLUMNS = (
-    *("suite", "configuration", "measure", "size", "points", "sizes", "stopped"),
+    *("suite", "configuration", "measure", "size", "ended", "stopped", "fitted_sizes"),
     *("smallest", "largest", "exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
     *("printed_exponent", "printed_term", "verdict"),
 )
@@ -246,7 +247,7 @@ def _record(item: Growth) -> dict[str, Cell]:
     largest = [seconds for size, seconds in item.points if size == max(sizes)]
     values: tuple[Cell, ...] = (
         *(item.suite, item.configuration, item.measure, item.size),
-        *(len(sizes), len(set(sizes)), item.stopped),
+        *(len(sizes), item.stopped, 0 if line is None else line.sizes),
         *(min(sizes, default=None), max(sizes, default=None)),
         *((None,) * 4 if line is None else (line.exponent, line.lower, line.upper, line.last)),
         float(np.median(largest)) if largest else None,

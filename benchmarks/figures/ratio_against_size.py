@@ -9,6 +9,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
 
 _ROOM = 0.08
+_LINEAR_UP_TO = 5.0
 
 
 class SizeCurve(NamedTuple):
@@ -50,10 +51,23 @@ def ratio_against_size(curves: Sequence[SizeCurve], quantity: str, axes: Axes | 
     sized_axis(axes, quantity, [size for curve in curves for size in curve.sizes])
     axes.set_ylabel("cost / optimum or bound")
     if curves:
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high + _ROOM * len(curves) * (high - low))  # the legend stands above the curves
+        _make_room(axes, len(curves), max(value for curve in curves for value in curve.largest))
         axes.legend(frameon=False, fontsize="small", loc="upper left")
     return axes
+
+
+def _make_room(axes: Axes, rows: int, largest: float) -> None:
+    """Room for the legend above the curves, and a logarithmic axis where ratios are large."""
+    if largest <= _LINEAR_UP_TO:
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + _ROOM * rows * (high - low))
+        return
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** (_ROOM * rows))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def sized_axis(axes: Axes, quantity: str, sizes: Sequence[float]) -> None:

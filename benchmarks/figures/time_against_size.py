@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 from matplotlib.axes import Axes
+from scipy.stats import gmean
 
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
 from depl.benchmarks.figures.ratio_against_size import sized_axis
@@ -20,7 +20,7 @@ class TimeCurve(NamedTuple):
 
 
 def time_against_size(curves: Sequence[TimeCurve], quantity: str, axes: Axes | None = None) -> Axes:
-    """Draw every attempt as a point, medians with markers, and fits as lines.
+    """Draw every attempt as a point, geometric means with markers, and fits as lines.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def time_against_size(curves: Sequence[TimeCurve], quantity: str, axes: Axes | N
     for curve in curves:
         colour, marker = nth(COLOURS, curve.style), nth(MARKERS, curve.style)
         sizes = sorted({size for size, _ in curve.points})
-        medians = [float(np.median([up for x, up in curve.points if x == size])) for size in sizes]
+        middle = [float(gmean([up for x, up in curve.points if x == size])) for size in sizes]
         axes.plot(*zip(*curve.points, strict=True), ".", color=colour, alpha=0.35, markersize=3)
-        axes.plot(sizes, medians, marker, color=colour, markersize=5)
+        axes.plot(sizes, middle, marker, color=colour, markersize=5)
         if curve.fit is not None:
             coefficient, exponent = curve.fit
             fitted = [coefficient * size**exponent for size in sizes]
