@@ -139,7 +139,7 @@ _RATIO: dict[str, Judge] = {
 _SUBMODULAR: dict[str, Judge] = {
     "4.1": function(
         lambda empty, one, other, both: one + other >= both + empty,
-        [(0, 1, 1, 1), (0, 1, 1, 3), (11, 10.336, 10.336, 10.144), (0, 1, 1, 2), (5, 4, 3, 1), (5, 4, 3, 3)],
+        [(0, 1, 1, 1), (0, 1, 1, 3), (0.5, 0.35, 0.35, 0.3), (0, 1, 1, 2), (5, 4, 3, 1), (5, 4, 3, 3)],
         [
             (
                 lambda empty, one, other, both: one + other <= both + empty,
@@ -164,10 +164,10 @@ _SUBMODULAR: dict[str, Judge] = {
         },
     ),
     "4.3": number(
-        lambda: 10,
+        lambda: 0.5 / 0.2,
         [
-            (lambda: 0.1, "Solve t1 Q0 >= t0 for Q0."),
-            (lambda: 1, "That is t0. What is t0 / t1?"),
+            (lambda: 0.2 / 0.5, "That is t1 / t0. Where does t0 - t1 Q change its sign?"),
+            (lambda: 0.5, "That is t0. Where does t0 - t1 Q change its sign?"),
         ],
         "g'' = b (t0 - t1 Q) / Q² must not be positive on the whole range, so at its left end Q0 too.",
     ),
