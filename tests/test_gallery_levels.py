@@ -9,6 +9,8 @@ from depl.heuristics.additive_problem import additive_problem
 from depl.heuristics.layered import cost_up
 from depl.instances.library import load
 from depl.models.evaluation import final_loss
+from depl.models.laws import StudentT
+from depl.models.problem import Switch
 from tests.attempts_factory import attempt_of
 from tests.test_gallery_attempts import OPTIMA, plan_with, planned, without
 
@@ -87,6 +89,15 @@ def test_there_is_no_band_where_the_weights_are_not_the_cost():
     instance = load("paper-alexnet-deadline", 9)
     assert instance.target.maximum_time is not None
     assert guaranteed_ratio(instance, plan_with(12), 12.0, 800) is None
+
+
+def test_there_is_no_band_where_the_label_does_not_exist():
+    """An untruncated Student-t has no exponential moments."""
+    instance = load("paper-alexnet", 9)
+    jump = StudentT(location=0.1, scale=0.01, degrees_of_freedom=3)
+    switches = [Switch(previous="fast-unsteady", following="slow-steady", law=jump)]
+    assert guaranteed_ratio(instance, plan_with(12), 12.0, 800) == 1 + 1 / 12
+    assert guaranteed_ratio(instance.replace(switches=switches), plan_with(12), 12.0, 800) is None
 
 
 def test_two_numbers_of_levels_are_too_few(attempts):

@@ -21,10 +21,11 @@ from depl.benchmarks.gallery.drawing import Drawing
 from depl.benchmarks.gallery.instances import Instances, first_of_each, plan_of
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.heuristics.additive_labels import best_rate, entropic_label
-from depl.heuristics.additive_problem import additive_problem
+from depl.heuristics.additive_problem import AdditiveProblem, additive_problem
 from depl.heuristics.graph_guarantees import tightened
 from depl.heuristics.labels.setting import least_weight
 from depl.heuristics.most_capable import most_capable_cluster
+from depl.models.errors import NotCoveredError
 from depl.models.evaluation import final_loss
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -95,16 +96,12 @@ def guaranteed_ratio(instance: Instance, optimum: Plan, cost: float, levels: int
     """
     if instance.target.maximum_time is not None or not cost > 0:
         return None
-    budget = instance.target.violation_budget
-    rate = best_rate(final_loss(instance, optimum), budget)
-    if rate is None:
+    try:
+        problem = _problem(instance, optimum)
+    except NotCoveredError:  # the entropic label does not exist, or losses do not add up
         return None
-    problem = additive_problem(
-        instance,
-        frozenset(item.name for item in instance.datasets),
-        most_capable_cluster(instance).name,
-        entropic_label(budget, rate),
-    )
+    if problem is None:
+        return None
     found = least_weight(tightened(problem, levels))
     proved = found.termination is Termination.OPTIMAL
     return found.weight / cost if proved and math.isfinite(found.weight) else None
@@ -136,6 +133,20 @@ def level_drawing(family: str, attempts: Sequence[Attempt], instances: Instances
         "markers where some targets are missed; shaded: what is guaranteed for the graph."
     )
     return Drawing(f"{family}-levels", caption, figure, _table(points, uppers))
+
+
+def _problem(instance: Instance, optimum: Plan) -> AdditiveProblem | None:
+    """Model selection with the entropic label that fits a plan; None for a plan without noise."""
+    budget = instance.target.violation_budget
+    rate = best_rate(final_loss(instance, optimum), budget)
+    if rate is None:
+        return None
+    return additive_problem(
+        instance,
+        frozenset(item.name for item in instance.datasets),
+        most_capable_cluster(instance).name,
+        entropic_label(budget, rate),
+    )
 
 
 def _curves(points: Sequence[LevelPoint]) -> list[RatioCurve]:
