@@ -7,6 +7,9 @@
 3. A subproblem is searched depth first (`subproblem`), on a coarse grid with few nodes first and on finer
    ones with more. What survives as a leaf is judged by its certified violation and its exact allocation.
 
+Where every increment is normal or certain, the far faster search of `chords` comes before all that, and is
+enough unless a plan ties with the budget.
+
 What the search prunes it prunes by lower bounds of the violation, and what it accepts it accepts by certified
 upper bounds. A leaf whose certified interval contains 1 - omega is neither: it is not accepted, and the lower
 bound of the search never exceeds its cost.
@@ -23,6 +26,7 @@ from depl.models.choices import Choices
 from depl.models.epochs import FinalLoss
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import final_loss
+from depl.models.law_search.chords import ChordedProblem, ChordSearch, all_normal
 from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
 from depl.models.law_search.mean_bounds import Moments, mean_bounds
 from depl.models.law_search.subproblem import LawSubproblem
@@ -65,7 +69,15 @@ def exact(instance: Instance, limits: Limits) -> Outcome:
         If there are more than 4096 assignments of data to clusters, or too many epochs and models for the
         tables of the coarsest grid.
     """
-    return LawSearch(Choices(instance), limits).answer()
+    problem = Choices(instance)
+    if instance.traced_law is None and all_normal(problem):
+        chorded = ChordedProblem(instance)
+        found = ChordSearch(chorded, limits).answer()
+        if found.termination is Termination.INFEASIBLE and not chorded.ties:
+            return replace(found, reason=LawSearch(problem, limits).why_infeasible())
+        if not chorded.ties:
+            return found
+    return LawSearch(problem, limits).answer()
 
 
 @dataclass
@@ -84,9 +96,7 @@ class LawSearch(TreeSearch):
 
     def run(self) -> Termination:
         """Search until something is proved."""
-        self._target = self.problem.instance.target
-        self._budget = 1 - decimal(self._target.quantile_level)
-        self._verdicts = PreparedVerdicts(self._target.maximum_loss, self._budget)
+        self._prepare()
         if self._verdict(Plan()) is Verdict.MET:
             self.best = Clustered((), 0.0, 0.0)
             return Termination.OPTIMAL
@@ -101,6 +111,17 @@ class LawSearch(TreeSearch):
             self.lower = self.undecided * (1 - OPTIMALITY)
             return Termination.EXHAUSTED
         return ending
+
+    def why_infeasible(self) -> str:
+        """What is in the way of every plan, once it is known from elsewhere that there is none."""
+        self.build()
+        self._prepare()
+        return self._why_infeasible()
+
+    def _prepare(self) -> None:
+        self._target = self.problem.instance.target
+        self._budget = 1 - decimal(self._target.quantile_level)
+        self._verdicts = PreparedVerdicts(self._target.maximum_loss, self._budget)
 
     def _first_plans(self) -> None:
         """Plans that are good on a sample, for targets lowered by what their quantile exceeds."""

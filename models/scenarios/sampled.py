@@ -1,8 +1,14 @@
-"""The planning problem with counted scenarios in place of the law: tables that every solver of it shares."""
+"""The planning problem with counted scenarios in place of the law: tables that every solver of it shares.
+
+The search under scenarios needs no more than linear gains, at least some of which have to reach what is
+needed. That is a `CountedProblem`; draws make one (`SampledProblem`), chords of a deviation another
+(`depl.models.law_search.chords`).
+"""
 
 import functools
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +24,71 @@ from depl.models.scenarios.draws import (
 )
 
 
+class CountedProblem(Choices):
+    """Problem (2)-(6) with several linear gains in place of the law, of which all but ``allowed`` must do.
+
+    Attributes
+    ----------
+    barred : bool array (M, M), optional
+        Switches that are forbidden beside those of the instance.
+    """
+
+    barred: NDArray[np.bool_] | None = None
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many gains are counted, S."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> int:
+        """How many of them may miss."""
+
+    @property
+    def needed(self) -> float:
+        """Gain from which on the target is met: l(0) - l_max, less the atom tolerance [loss]."""
+        target = self.instance.target
+        return target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
+
+    @property
+    @abstractmethod
+    def gains(self) -> FloatArray:
+        """Fall of the loss, without switch, in every count; shape (K_max, subsets, M, S) [loss]."""
+
+    @property
+    @abstractmethod
+    def switch_losses(self) -> FloatArray:
+        """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
+
+    @abstractmethod
+    def barring(self, switches: NDArray[np.bool_]) -> "CountedProblem":
+        """The problem in which some more switches, shape (M, M), are forbidden."""
+
+    @functools.cached_property
+    def may_follow(self) -> NDArray[np.bool_]:
+        """Whether the second model may follow the first; shape (M, M)."""
+        allowed = super().may_follow
+        return allowed if self.barred is None else allowed & ~self.barred
+
+    def gain(self, choices: Sequence[Configuration]) -> FloatArray:
+        """l(0) - l(K) of a sequence of configurations in every count, shape (S,) [loss]."""
+        total = np.zeros(self.size)
+        before = self.initial_model
+        for k, chosen in enumerate(choices):
+            total += self.gains[k, self.subsets.index(chosen.datasets), chosen.model]
+            if before is not None and before != chosen.model:
+                total -= self.switch_losses[k, before, chosen.model]
+            before = chosen.model
+        return total
+
+    def misses(self, choices: Sequence[Configuration]) -> int:
+        """How many of the counts end above the target."""
+        return int((self.gain(choices) < self.needed).sum())
+
+
 @dataclass(frozen=True, eq=False)
-class SampledProblem(Choices):
+class SampledProblem(CountedProblem):
     """Problem (2)-(6) with floor((1 - omega) S + 1e-9) scenarios allowed to miss.
 
     Attributes
@@ -33,16 +102,19 @@ class SampledProblem(Choices):
     scenarios: Scenarios
     barred: NDArray[np.bool_] | None = None
 
+    def barring(self, switches: NDArray[np.bool_]) -> "SampledProblem":
+        """The problem in which some more switches, shape (M, M), are forbidden."""
+        return replace(self, barred=switches)
+
+    @property
+    def size(self) -> int:
+        """S."""
+        return len(self.scenarios)
+
     @functools.cached_property
     def allowed(self) -> int:
         """How many scenarios may miss."""
         return allowed_misses(self.instance, len(self.scenarios))
-
-    @property
-    def needed(self) -> float:
-        """Gain from which on a scenario meets the target: l(0) - l_max, less the atom tolerance [loss]."""
-        target = self.instance.target
-        return target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
 
     @functools.cached_property
     def gains(self) -> FloatArray:
@@ -62,24 +134,3 @@ class SampledProblem(Choices):
         for k, i, j in np.ndindex(*table.shape[:3]):
             table[k, i, j] = switch_losses(self.instance, self.scenarios, k + 1, i, j)
         return table
-
-    @functools.cached_property
-    def may_follow(self) -> NDArray[np.bool_]:
-        """Whether the second model may follow the first; shape (M, M)."""
-        allowed = super().may_follow
-        return allowed if self.barred is None else allowed & ~self.barred
-
-    def gain(self, choices: Sequence[Configuration]) -> FloatArray:
-        """l(0) - l(K) of a sequence of configurations in every scenario, shape (S,) [loss]."""
-        total = np.zeros(len(self.scenarios))
-        before = self.initial_model
-        for k, chosen in enumerate(choices):
-            total += self.gains[k, self.subsets.index(chosen.datasets), chosen.model]
-            if before is not None and before != chosen.model:
-                total -= self.switch_losses[k, before, chosen.model]
-            before = chosen.model
-        return total
-
-    def misses(self, choices: Sequence[Configuration]) -> int:
-        """How many scenarios end above the target."""
-        return int((self.gain(choices) < self.needed).sum())

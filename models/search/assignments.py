@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from depl.models.choices import Choices
 from depl.models.laws import FloatArray
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.scenarios.sampled import CountedProblem
 from depl.models.search.kernels import Sample
 
 LARGEST_ASSIGNMENTS = 4096
@@ -96,13 +96,13 @@ def make_assignment(problem: Choices, pairs: list[tuple[int, int]]) -> Assignmen
     )
 
 
-def kind_gains(problem: SampledProblem, assignment: Assignment) -> FloatArray:
+def kind_gains(problem: CountedProblem, assignment: Assignment) -> FloatArray:
     """Fall of the loss by kind without switches, shape (K_max, J, S) [loss]."""
     return np.ascontiguousarray(problem.gains[:, assignment.subsets, assignment.models])
 
 
 def make_sample(
-    problem: SampledProblem, assignment: Assignment, order: NDArray[np.intp], length: int | None = None
+    problem: CountedProblem, assignment: Assignment, order: NDArray[np.intp], length: int | None = None
 ) -> Sample:
     """The first ``length`` epochs of an assignment as arrays for the kernels, scenarios in a given order."""
     first = problem.initial_model

@@ -11,7 +11,7 @@ import numpy as np
 
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.laws import FloatArray
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.scenarios.sampled import CountedProblem
 from depl.models.search.assignments import Assignment, kind_gains, make_sample
 from depl.models.search.clusters import Clustered, cheapest_clusters
 from depl.models.search.kernels import best_block, one_switch_scan
@@ -31,7 +31,7 @@ class Neighbourhood:
         No plan without switches gains or loses more in any scenario [loss].
     """
 
-    problem: SampledProblem
+    problem: CountedProblem
     prices: Prices
     assignment: Assignment
     largest_gain: float = field(init=False)

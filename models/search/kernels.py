@@ -320,7 +320,7 @@ def best_block(
 
 @compiled
 def _at_least(value: float) -> np.float32:
-    """``value`` in single precision, rounded upward; exact where it can be, as for whole numbers up to 2^24."""
+    """``value`` in single precision, rounded upward; exact for whole numbers up to 2^24."""
     rounded = np.float32(value)
     return rounded if rounded >= value else np.float32(value + abs(value) * _UPWARD)
 

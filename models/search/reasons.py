@@ -11,7 +11,7 @@ import numpy as np
 
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.choices import Choices, Configuration
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.scenarios.sampled import CountedProblem
 from depl.models.search.assignments import Assignment
 from depl.models.search.clusters import smallest
 from depl.models.search.incumbents import Neighbourhood
@@ -21,7 +21,7 @@ _BISECTIONS = 30
 
 
 def infeasibility_reason(
-    problem: SampledProblem, prices: Prices, assigned: list[Assignment], best_gain: float
+    problem: CountedProblem, prices: Prices, assigned: list[Assignment], best_gain: float
 ) -> str:
     """The stage that fails and the nearest reachable values.
 
@@ -40,13 +40,13 @@ def infeasibility_reason(
     bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
     return (
         f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable on "
-        f"{len(problem.scenarios)} scenarios within {target.maximum_epochs} epochs and the time limits"
+        f"{problem.size} scenarios within {target.maximum_epochs} epochs and the time limits"
         f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
     )
 
 
 def fastest(
-    problem: SampledProblem, prices: Prices, assigned: list[Assignment], needed: float
+    problem: CountedProblem, prices: Prices, assigned: list[Assignment], needed: float
 ) -> tuple[float, tuple[Configuration, ...]] | None:
     """Least time of a plan with at most one switch that gains ``needed`` in S - p scenarios, but for T_max.
 
@@ -84,7 +84,7 @@ def obstacle(problem: Choices, prices: Prices) -> str:
     return ""
 
 
-def _time_needed(problem: SampledProblem, prices: Prices, assigned: list[Assignment]) -> str:
+def _time_needed(problem: CountedProblem, prices: Prices, assigned: list[Assignment]) -> str:
     found = fastest(problem, prices, assigned, problem.needed)
     if found is None:
         return ""
@@ -94,7 +94,7 @@ def _time_needed(problem: SampledProblem, prices: Prices, assigned: list[Assignm
     )
 
 
-def reached(problem: SampledProblem, prices: Prices, assignment: Assignment) -> float:
+def reached(problem: CountedProblem, prices: Prices, assignment: Assignment) -> float:
     """Gain that a plan with at most one switch, in time, reaches in S - p scenarios."""
     near = Neighbourhood(problem, prices, assignment)
     high = problem.needed

@@ -21,7 +21,7 @@ import numpy as np
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 from depl.models.result import DualBound
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.scenarios.sampled import CountedProblem
 from depl.models.search.assignments import (
     LARGEST_ASSIGNMENTS,
     Assignment,
@@ -41,7 +41,7 @@ _STEPS = 14
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def root_bound(problem: SampledProblem, time_price: float, gain_price: float) -> float:
+def root_bound(problem: CountedProblem, time_price: float, gain_price: float) -> float:
     """No feasible plan costs less than this [cost]; see the module's docstring.
 
     Parameters
@@ -68,7 +68,7 @@ def root_bound(problem: SampledProblem, time_price: float, gain_price: float) ->
     return max(0.0, _least(problem, prices, chosen, time_price, gain_price)[0])
 
 
-def best_root_bound(problem: SampledProblem, time_price: float | None = None) -> DualBound:
+def best_root_bound(problem: CountedProblem, time_price: float | None = None) -> DualBound:
     """The root bound at good prices.
 
     Parameters
@@ -94,7 +94,7 @@ def best_root_bound(problem: SampledProblem, time_price: float | None = None) ->
 
 
 def length_bounds(
-    problem: SampledProblem,
+    problem: CountedProblem,
     prices: Prices,
     assignment: Assignment,
     time_price: float,
@@ -124,7 +124,7 @@ def usual_time_price(prices: Prices) -> float:
     return 0.0 if prices.maximum_time is None or not known.size else 0.1 * float(np.median(known))
 
 
-def root_assignments(problem: SampledProblem) -> Iterable[Assignment]:
+def root_assignments(problem: CountedProblem) -> Iterable[Assignment]:
     """The assignments that the root bound tells apart."""
     if count_assignments(problem) > LARGEST_ASSIGNMENTS:
         return [everything_allowed(problem)]
@@ -132,7 +132,7 @@ def root_assignments(problem: SampledProblem) -> Iterable[Assignment]:
 
 
 def _least(
-    problem: SampledProblem,
+    problem: CountedProblem,
     prices: Prices,
     chosen: Iterable[tuple[Assignment, Sample]],
     time_price: float,
@@ -148,13 +148,13 @@ def _least(
     return min(bounds), bounds
 
 
-def _sample(problem: SampledProblem, assignment: Assignment) -> Sample:
-    return make_sample(problem, assignment, np.arange(len(problem.scenarios)))
+def _sample(problem: CountedProblem, assignment: Assignment) -> Sample:
+    return make_sample(problem, assignment, np.arange(problem.size))
 
 
-def _quantile(problem: SampledProblem, values: FloatArray) -> FloatArray:
+def _quantile(problem: CountedProblem, values: FloatArray) -> FloatArray:
     """The (S - p)-th smallest over scenarios, the last axis."""
-    rank = len(problem.scenarios) - problem.allowed - 1
+    rank = problem.size - problem.allowed - 1
     return np.asarray(np.partition(values, rank, axis=-1)[..., rank])
 
 
@@ -165,7 +165,7 @@ def _time_prices(prices: Prices) -> list[float]:
 
 
 def _lowest(
-    problem: SampledProblem, prices: Prices, everything: Sequence[Assignment], time_price: float
+    problem: CountedProblem, prices: Prices, everything: Sequence[Assignment], time_price: float
 ) -> list[Assignment]:
     """The few assignments that are likely to decide the bound."""
     if len(everything) <= _ACTIVE:
@@ -176,7 +176,7 @@ def _lowest(
     return [everything[index] for index in np.argsort(bounds, kind="stable")[:_ACTIVE]]
 
 
-def _usual(problem: SampledProblem, prices: Prices, chosen: Sequence[Assignment], time_price: float) -> float:
+def _usual(problem: CountedProblem, prices: Prices, chosen: Sequence[Assignment], time_price: float) -> float:
     """Price of a unit of gain at an average epoch: mean psi over mean gain, at least something."""
     psi = np.concatenate([item.cheapest(prices.at(time_price)).ravel() for item in chosen])
     gain = float(np.mean([kind_gains(problem, item).mean() for item in chosen]))
@@ -186,7 +186,7 @@ def _usual(problem: SampledProblem, prices: Prices, chosen: Sequence[Assignment]
 
 
 def _climb(
-    problem: SampledProblem, prices: Prices, active: Sequence[tuple[Assignment, Sample]], time_price: float
+    problem: CountedProblem, prices: Prices, active: Sequence[tuple[Assignment, Sample]], time_price: float
 ) -> DualBound:
     """Golden-section search for the best price of gain, on a logarithmic scale."""
     usual = _usual(problem, prices, [item for item, _ in active], time_price)

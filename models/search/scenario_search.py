@@ -21,7 +21,7 @@ from depl.models.methods import DEFAULT_SCENARIOS, Limits, Outcome
 from depl.models.problem import Instance
 from depl.models.result import DualBound, Termination
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.scenarios.sampled import CountedProblem, SampledProblem
 from depl.models.search.assignments import Assignment
 from depl.models.search.clusters import Clustered
 from depl.models.search.incumbents import Neighbourhood
@@ -59,7 +59,7 @@ def scenario_search(instance: Instance, limits: Limits) -> Outcome:
 class ScenarioSearch(TreeSearch):
     """The state of one search under scenarios."""
 
-    problem: SampledProblem
+    problem: CountedProblem
     _best_gain: float = field(default=-math.inf, init=False)
 
     def run(self) -> Termination:
@@ -114,7 +114,7 @@ class ScenarioSearch(TreeSearch):
         for barred in (back, back.T):
             if self.best is None or not (self.problem.may_follow & barred).any():
                 return
-            problem = replace(self.problem, barred=barred)
+            problem = self.problem.barring(barred)
             search = ScenarioSearch(problem, replace(self.limits, progress=None), self.best)
             search.build()
             try:
@@ -197,5 +197,5 @@ class ScenarioSearch(TreeSearch):
     def _hardest(self) -> NDArray[np.intp]:
         """Scenarios, those that the incumbent meets least first."""
         if self.best is None:
-            return np.arange(len(self.problem.scenarios))
+            return np.arange(self.problem.size)
         return np.argsort(self.problem.gain(self.best.choices), kind="stable")

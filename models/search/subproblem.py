@@ -5,9 +5,9 @@ target any more: V_s[k, m, b] is the most that scenario s can still gain after k
 model m, when its remaining extra charge is at most b cells. At least S - p scenarios must satisfy gain so far
 + V >= needed.
 
-The least budget with which a first epoch may still lead to the target bounds the cost of every plan. Where no extra
-charge is rounded to cells, the search first looks for a plan of just that budget: with one scenario, where the
-table is a dynamic program, it is the cheapest at the price of time.
+The least budget with which a first epoch may still lead to the target bounds the cost of every plan. Where no
+extra charge is rounded to cells, the search first looks for a plan of just that budget: with one scenario,
+where the table is a dynamic program, it is the cheapest at the price of time.
 """
 
 import math
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from depl.models.laws import FloatArray
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.scenarios.sampled import CountedProblem
 from depl.models.search import kernels
 from depl.models.search.assignments import make_sample
 from depl.models.search.charged import CELL_ROUNDING, Charged
@@ -41,10 +41,11 @@ class Subproblem(Charged):
         No plan of the subproblem that meets the target costs less [cost]; from the table.
     """
 
-    problem: SampledProblem
+    problem: CountedProblem
     hardest: np.ndarray
     root_bound: float = field(default=-math.inf, init=False)
     _aim: float | None = field(default=None, init=False)
+    _further: int = field(default=1, init=False)
 
     def __post_init__(self) -> None:
         """Build charges, and the table unless the charges alone exclude every plan."""
@@ -74,9 +75,7 @@ class Subproblem(Charged):
         if code == kernels.LEAF:
             return self._chosen()
         if code == kernels.FINISHED and self._aim is not None:
-            self._aim = None
-            self._state[:] = 0
-            self._charges = self._charges._replace(limits=self._limit_values())
+            self._raise_aim()
             return self.proceed(nodes)
         self.finished = code == kernels.FINISHED
         return None
@@ -104,7 +103,9 @@ class Subproblem(Charged):
 
     def _bound_root(self) -> None:
         """The least budget, in cells, with which a first epoch may lead to the target; aim at it if exact."""
-        least = min((self._least_budget(kind) for kind in range(len(self._sample.models))), default=self._cells)
+        least = min(
+            (self._least_budget(kind) for kind in range(len(self._sample.models))), default=self._cells
+        )
         if least >= self._cells:
             self.finished, self.root_bound = True, self.cutoff
             return
@@ -115,6 +116,17 @@ class Subproblem(Charged):
         if self._whole:
             self._aim = rest + (least + 0.5) / self._scale
             self._charges = self._charges._replace(limits=self._limit_values())
+
+    def _raise_aim(self) -> None:
+        """Nothing is left within what was aimed at: begin again with twice as many cells more."""
+        if self._aim is None:
+            return
+        self._aim += self._further / self._scale
+        self._further *= 2
+        if self._aim >= super()._limit_values()[0]:
+            self._aim = None
+        self._state[:] = 0
+        self._charges = self._charges._replace(limits=self._limit_values())
 
     def _least_budget(self, kind: int) -> int:
         """The same for one first kind; the number of cells if there is none."""

@@ -1,0 +1,164 @@
+"""Chords of a deviation: what they prune misses the target, and the search on them finds the optimum."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+from depl.instances.reductions import chance_knapsack
+from depl.instances.reductions.chance_program import best_by_value_and_variance
+from depl.instances.reductions.knapsack import ChanceKnapsack
+from depl.models.choices import Choices
+from depl.models.evaluation import final_loss
+from depl.models.law_search.chords import ChordedProblem, all_normal
+from depl.models.laws import Deterministic, Normal, Zero
+from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.result import Solution, Termination
+from depl.models.solve import solve
+
+
+def normal_instance(rng: np.random.Generator, level: float, switching: bool) -> Instance:
+    """Two or three models with normal improvements, one decaying, and perhaps normal switch losses."""
+    count = int(rng.integers(2, 4))
+    models = []
+    for index in range(count):
+        law = Normal(mean=float(rng.uniform(0.5, 2)), variance=float(rng.uniform(0.01, 1.5)))
+        shape = InverseSqrtImprovement(scale=2.0, noise=law) if index == 1 else ConstantImprovement(noise=law)
+        models.append(
+            Model(
+                name=f"m{index}",
+                size=float(rng.uniform(0, 0.2)),
+                demand=rng.uniform(0.5, 3),
+                improvement=shape,
+            )
+        )
+    switches = [
+        Switch(previous=a.name, following=b.name, law=Normal(mean=rng.uniform(-0.3, 0.5), variance=0.1))
+        for a, b in itertools.permutations(models, 2)
+        if switching
+    ]
+    return Instance(
+        name="normal",
+        clusters=(Cluster(name="n", capacity=4, bandwidth=1, unit_cost=1),),
+        datasets=(Dataset(name="d", volume=1),),
+        models=tuple(models),
+        target=Target(
+            initial_loss=10,
+            maximum_loss=10 - float(rng.uniform(1.5, 5)),
+            quantile_level=level,
+            maximum_epochs=5,
+            maximum_time=float(rng.uniform(3, 8)),
+        ),
+        switches=tuple(switches),
+        other_switches=Zero(),
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
+def test_a_plan_that_meets_the_target_meets_a_chord_and_one_that_meets_a_chord_almost_meets_the_target(
+    seed: int, level: float
+) -> None:
+    instance = normal_instance(np.random.default_rng(seed), level, switching=True)
+    problem = ChordedProblem(instance)
+    needed = instance.target.initial_loss - instance.target.maximum_loss
+    safety = float(special.ndtri(level))
+    largest = max(problem._ends)
+    for choices in itertools.product(problem.configurations, repeat=4):
+        loss = final_loss(instance, problem.plan(choices))
+        reached = instance.target.initial_loss - loss.mean() - safety * math.sqrt(loss.variance())
+        best = problem.gain(choices).max()
+        assert best >= reached - 1e-7
+        # The largest distance between root and chord, at the first of equal steps: step / 4.
+        assert best <= reached + safety * largest / problem.size / 4 + 1e-7
+        assert (reached >= needed) == (problem.misses(choices) == 0)
+    assert not problem.ties
+    assert problem.allowed == problem.size - 1
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_exact_on_chords_agrees_with_enumeration(seed: int) -> None:
+    rng = np.random.default_rng([1, seed])
+    instance = normal_instance(rng, float(rng.choice([0.5, 0.9, 0.99])), switching=bool(seed % 2))
+    assert all_normal(Choices(instance))
+    found, listed = solve(instance, "exact"), solve(instance, "enumerate")
+    assert found.termination is listed.termination
+    if listed.cost is not None:
+        assert found.cost == pytest.approx(listed.cost, rel=1e-9)
+        assert found.lower_bound <= listed.cost * (1 + 1e-12)
+
+
+def test_of_the_random_instances_some_are_feasible_and_some_are_not() -> None:
+    seen = set()
+    for seed in range(15):
+        rng = np.random.default_rng([1, seed])
+        instance = normal_instance(rng, float(rng.choice([0.5, 0.9, 0.99])), switching=bool(seed % 2))
+        seen.add(solve(instance, "exact").termination)
+    assert seen == {Termination.OPTIMAL, Termination.INFEASIBLE}
+
+
+def test_only_instances_of_normal_increments_and_a_level_of_a_half_are_searched_on_chords() -> None:
+    normal = normal_instance(np.random.default_rng(0), 0.9, switching=True)
+    assert all_normal(Choices(normal))
+    assert not all_normal(Choices(normal.replace(quantile_level=0.4)))
+    certain = [ConstantImprovement(noise=Deterministic(value=1.0)) for _ in normal.models]
+    fixed = tuple(
+        Model(name=model.name, size=0, improvement=law)
+        for model, law in zip(normal.models, certain, strict=True)
+    )
+    assert not all_normal(Choices(normal.replace(models=fixed, switches=())))
+
+
+def test_a_tie_is_left_to_the_search_that_says_so() -> None:
+    """Mean 4 and deviation 2 with z = 2 reach 0 exactly, up to the decimals of omega."""
+    knapsack = ChanceKnapsack.of([5], [4], [4], 8, float(special.ndtr(2.0)))
+    instance = chance_knapsack.reduce(knapsack)
+    result = solve(instance, "exact")
+    taken = result.plan is not None and chance_knapsack.solution_of(result.plan) == (0,)
+    certified = result.termination is Termination.OPTIMAL
+    assert certified or (result.termination is Termination.EXHAUSTED and not taken)
+
+
+def random_large(count: int, seed: int, level: float) -> ChanceKnapsack:
+    """Values up to 30, means up to 100, variances in steps of 25 up to 250, half of the means fit."""
+    rng = np.random.default_rng([3, count, seed])
+    values, means = rng.integers(1, 31, count).tolist(), rng.integers(10, 101, count).tolist()
+    variances = [25 * int(step) for step in rng.integers(0, 11, count)]
+    return ChanceKnapsack.of(values, means, variances, sum(means) // 2, level)
+
+
+@pytest.mark.parametrize(("seed", "level"), [(0, 0.95), (1, 0.999)])
+def test_chance_constrained_knapsacks_of_100_items_have_the_optimum_of_a_dynamic_program(
+    seed: int, level: float
+) -> None:
+    knapsack = random_large(100, seed, level)
+    best = best_by_value_and_variance(knapsack)
+    assert knapsack.slack(best.items) >= 0
+    result = solve(chance_knapsack.reduce(knapsack), "exact", time_limit=60)
+    assert result.solution is Solution.PROVEN_OPTIMAL
+    assert result.cost is not None
+    assert result.plan is not None
+    assert chance_knapsack.value_of_cost(knapsack, result.cost) == best.value
+    items = chance_knapsack.solution_of(result.plan)
+    assert knapsack.slack(items) >= 0
+    assert knapsack.value_of(items) == best.value
+
+
+def test_the_dynamic_program_over_value_and_variance_agrees_with_all_sets() -> None:
+    for seed in range(10):
+        knapsack = random_large(8, seed, 0.95)
+        sets = itertools.chain.from_iterable(itertools.combinations(range(8), size) for size in range(9))
+        best = max(knapsack.value_of(items) for items in sets if knapsack.slack(items) >= 0)
+        found = best_by_value_and_variance(knapsack)
+        assert found.value == best == knapsack.value_of(found.items)
+        assert knapsack.slack(found.items) >= 0
+
+
+def test_a_time_limit_ends_the_search_with_a_bound() -> None:
+    instance = chance_knapsack.reduce(random_large(60, 0, 0.95))
+    result = solve(instance, "exact", time_limit=1e-3)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.cost is None or result.lower_bound <= result.cost
