@@ -1,5 +1,6 @@
 """Every figure that the attempts of sweeps allow, each with its numbers and a footer on its origin."""
 
+import functools
 from collections.abc import Iterator, Sequence
 
 from depl.benchmarks.analysis.order import configurations, ordered
@@ -72,8 +73,13 @@ def _figures(attempts: Sequence[Attempt], instances: Instances) -> Iterator[Draw
 def _family(attempt: Attempt) -> str | None:
     """The shipped family that an attempt's instance is of, if it is one of several targets under the law."""
     family, target = attempt.labels.get("family"), attempt.labels.get("target")
-    known = family in names() and isinstance(target, int | float) and attempt.meaning == Meaning.LAW.value
+    known = family in _shipped() and isinstance(target, int | float) and attempt.meaning == Meaning.LAW.value
     return str(family) if known else None
+
+
+@functools.cache
+def _shipped() -> frozenset[str]:
+    return frozenset(names())
 
 
 def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instances) -> Iterator[Drawing]:
