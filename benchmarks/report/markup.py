@@ -56,9 +56,14 @@ def sentence(*parts: str | Element) -> Element:
 
 
 def table(
-    content: Table, caption: str, identity: str, links: Mapping[str, str] | None = None, fold: bool = True
+    content: Table,
+    caption: str,
+    identity: str,
+    links: Mapping[str, str] | None = None,
+    fold: bool | None = None,
+    label: str = "",
 ) -> Element:
-    """A table that can be sorted by each column; a long one is folded below its caption.
+    """A table that can be sorted by each column; a long one is folded.
 
     Parameters
     ----------
@@ -68,12 +73,14 @@ def table(
         Its id.
     links : mapping of str to str, optional
         Ids that the texts of the first column lead to.
-    fold : bool
-        Whether it is folded if it has more than `LONGEST` rows.
+    fold : bool, optional
+        Whether it is folded; by default if it has more than `LONGEST` rows.
+    label : str
+        What a folded table shows instead of its caption.
     """
     made = Element("table", {"id": identity, "class": "sortable"})
-    folded = fold and len(content.rows) > LONGEST
-    SubElement(made, "caption", {"class": "hidden"} if folded else {}).text = caption
+    folded = len(content.rows) > LONGEST if fold is None else fold
+    SubElement(made, "caption").text = caption
     head = SubElement(SubElement(made, "thead"), "tr")
     columns = list(zip(*content.rows, strict=True)) or [()] * len(content.columns)
     for name, values in zip(content.columns, columns, strict=True):
@@ -88,9 +95,9 @@ def table(
             line.append(_cell(value, shown(value, decimals), column == 0, target))
     region = {"class": "scroll", "role": "region", "tabindex": "0", "aria-label": caption}
     scrolled = within("div", [made], region)
-    if not folded:
-        return scrolled
-    summary = element("summary", f"{caption} ({len(content.rows)} rows)")
+    if not folded:  # a caption that is seen must not be as wide as a table that is scrolled
+        return within("div", [element("p", caption, {"class": "caption", "aria-hidden": "true"}), scrolled])
+    summary = element("summary", f"{label or caption} ({len(content.rows)} rows)")
     return within("details", [summary, scrolled])
 
 

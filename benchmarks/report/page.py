@@ -117,11 +117,11 @@ def _claims(verdicts: Sequence[Verdict]) -> Iterator[Element]:
 def _figures(figures: Sequence[Drawing]) -> Iterator[Element]:
     groups: dict[str, list[Element]] = {}
     for place, figure in enumerate(figures):
-        caption = f"Numbers of the figure: {figure.caption}"
+        caption, label = f"Numbers of the figure: {figure.caption}", "Numbers of this figure"
         groups.setdefault(_family(figure.name), []).extend(
             (
                 drawing(figure.svg(), f"figure-{figure.name}", figure.caption, f"f{place}"),
-                table(figure.table, caption, f"numbers-{figure.name}"),
+                table(figure.table, caption, f"numbers-{figure.name}", fold=True, label=label),
             )
         )
     for family, shown in groups.items():

@@ -89,9 +89,18 @@ def polynomial_complexity(evidence: Evidence) -> Findings:
         if printed is not None and printed.exponent is not None and line is not None:
             fitted.append(item)
             part = "whole solve" if item.measure == "wall_seconds" else item.measure.replace("_", " ")
-            statement = f"{item.configuration}, {part}: not faster than {printed.symbol}^{printed.exponent:g}"
             figures = f"exponent {line.exponent:.2f}, 95 % interval {line.lower:.2f} to {line.upper:.2f}"
-            readings.append(Reading(statement, int(line.lower <= printed.exponent), 1, figures))
+            # As the size of a step, eta is one over the number of levels.
+            meanings = (
+                {", eta the number of levels": 1, ", eta the size of a step": -1}
+                if item.size == "eta"
+                else {"": 1}
+            )
+            for meaning, sign in meanings.items():
+                power = sign * printed.exponent
+                symbol = "levels" if item.size == "eta" else printed.symbol
+                statement = f"{item.configuration}, {part}{meaning}: not faster than {symbol}^{power:g}"
+                readings.append(Reading(statement, int(line.lower <= power), 1, figures))
     return Findings(readings, [Captioned("Exponents of time against size", growth_table(fitted))])
 
 
