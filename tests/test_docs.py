@@ -28,6 +28,7 @@ WITH_EXAMPLES = (
     "placement.rst",
     "prediction_sets.rst",
     "problem.rst",
+    "reductions.rst",
     "replanning.rst",
     "risk.rst",
     "traces.rst",

@@ -1,6 +1,7 @@
 """``depl knapsack``: a knapsack from a public file, solved by way of planning and checked without it."""
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,7 @@ from depl.instances.chance_knapsack_files import read_chance_knapsack
 from depl.instances.knapsack_files import NamedKnapsack, read_knapsacks, shipped_knapsack
 from depl.instances.reductions.branch_and_bound import best_by_branching
 from depl.instances.reductions.chance_program import best_by_value_and_variance
-from depl.instances.reductions.dynamic_programs import KnapsackSolution, best_by_capacity
+from depl.instances.reductions.dynamic_programs import KnapsackSolution, best_by_capacity, best_by_value
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
 from depl.instances.reductions.through import (
     REDUCTIONS,
@@ -31,6 +32,11 @@ HELP = "solve a knapsack from a public file by way of planning, and check it"
 
 _METHODS = ("scenario-search", "exact", "milp", "milp-resource", "enumerate", "depl")
 _UNDER_THE_LAW = ("exact", "enumerate", "depl")
+_WAYS: dict[str, Callable[[Knapsack], KnapsackSolution]] = {
+    "dynamic program over the capacity": best_by_capacity,
+    "dynamic program over the value": best_by_value,
+    "branch and bound": best_by_branching,
+}
 
 
 @dataclass(frozen=True)
@@ -103,20 +109,16 @@ def _named(path: str, number: int) -> NamedKnapsack:
 
 
 def _checked(named: NamedKnapsack) -> Checked:
-    """The best value by a dynamic program, or by branch and bound where numbers have too many digits."""
-    solution: KnapsackSolution
-    try:
-        solution, by = best_by_capacity(named.knapsack), "dynamic program over the capacity"
-    except NotCoveredError:
+    """The best value by the first of some ways without planning that covers the knapsack."""
+    for by, way in _WAYS.items():
         try:
-            solution, by = best_by_branching(named.knapsack), "branch and bound"
+            value = way(named.knapsack).value
         except NotCoveredError:
-            return Checked(
-                "nothing: the knapsack is too large for a dynamic program and too hard to branch", None
-            )
-    if named.optimum is not None and named.optimum > 0 and named.optimum != solution.value:
-        by += f" (the file says {_decimal(named.optimum)})"
-    return Checked(by, solution.value)
+            continue
+        if named.optimum is not None and named.optimum > 0 and named.optimum != value:
+            by += f" (the file says {_decimal(named.optimum)})"
+        return Checked(by, value)
+    return Checked("nothing: too large for a dynamic program and too hard to branch", None)
 
 
 def _checked_chance(knapsack: ChanceKnapsack) -> Checked:
