@@ -27,7 +27,7 @@ def draw_instance(instance: Instance, axes: Axes) -> None:
     for first, dataset in enumerate(instance.datasets):
         for second, place in enumerate(instance.clusters):
             cost = instance.transfer_cost(dataset.name, place.name)
-            tail, head = (0.28, heights[0][first]), (0.62, heights[1][second])
+            tail, head = (0.22, heights[0][first]), (0.64, heights[1][second])
             axes.annotate("", head, tail, arrowprops={"arrowstyle": "->", "color": "#444444"})
             x, y = (0.72 * tail[i] + 0.28 * head[i] for i in (0, 1))
             axes.text(x, y, f"β = {cost:g}", ha="center", va="center", fontsize=8, bbox=_paper())
@@ -36,7 +36,7 @@ def draw_instance(instance: Instance, axes: Axes) -> None:
             colour = nth(COLOURS, column)
             box = {**_BOX, "facecolor": f"{colour}22", "edgecolor": colour}
             axes.text(_COLUMNS[column], height, text, ha="center", va="center", fontsize=9, bbox=box)
-    axes.set(xlim=(-0.4, 2.5), ylim=(-0.35, 1.35))
+    axes.set(xlim=(-0.3, 2.45), ylim=(-0.25, 1.4))
     for x, title in zip(_COLUMNS, ("datasets", "clusters", "models"), strict=True):
         axes.text(x, 1.28, title, ha="center", fontweight="bold")
     axes.axis("off")
@@ -61,7 +61,7 @@ def draw_choices(
     for epoch, texts in enumerate(notes):
         for choice, text in enumerate(texts):
             chosen = path[epoch] == choice
-            box = {**_BOX, "facecolor": f"{COLOURS[0]}33" if chosen else "white", "edgecolor": "#444444"}
+            box = {**_BOX, "facecolor": "#cfe3f1" if chosen else "white", "edgecolor": "#444444"}
             axes.text(epoch + 1, -choice, text, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
     axes.plot(range(1, len(path) + 1), [-choice for choice in path], color=COLOURS[0], linewidth=3, zorder=1)
     axes.set(xlim=(0.4, len(notes) + 0.6), ylim=(-len(rows) + 0.4, 0.6), title=title)

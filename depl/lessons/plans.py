@@ -1,8 +1,11 @@
 """All plans of an instance as small as ``tiny``, each with its cheapest resources."""
 
 import itertools
+from collections.abc import Mapping
 
+from depl.models.allocation import allocate
 from depl.models.enumeration import build_plan, data_assignments
+from depl.models.epochs import load
 from depl.models.errors import NotCoveredError
 from depl.models.plan import Plan
 from depl.models.plan_classes import Configuration
@@ -12,10 +15,9 @@ MOST_PLANS = 100_000
 
 
 def all_plans(instance: Instance) -> list[Plan]:
-    """Every plan with at least one epoch: data of each cluster, and model and cluster of each epoch.
+    """Every plan with at least one epoch that can keep the limits of time, whatever it makes of the loss.
 
-    Plans with a forbidden switch, and data for clusters that do not train, are left out. A plan that cannot
-    keep the time limits is in the list, with full resources.
+    A plan is a choice of data for each cluster that trains, and of model and cluster for each epoch.
 
     Raises
     ------
@@ -30,11 +32,22 @@ def all_plans(instance: Instance) -> list[Plan]:
         steps = [Configuration(place, model.name) for place in data for model in instance.models]
         for length in range(1, longest + 1):
             for sequence in itertools.product(steps, repeat=length):
-                if {step.cluster for step in sequence} == set(data) and _allowed(instance, sequence):
+                if {step.cluster for step in sequence} == set(data) and _allowed(instance, data, sequence):
                     found.append(build_plan(instance, data, list(sequence)))
     return found
 
 
-def _allowed(instance: Instance, sequence: tuple[Configuration, ...]) -> bool:
-    models = [instance.target.initial_model, *(step.model for step in sequence)]
-    return all(instance.may_follow(before, after) for before, after in itertools.pairwise(models) if after)
+def _allowed(
+    instance: Instance, data: Mapping[str, frozenset[str]], sequence: tuple[Configuration, ...]
+) -> bool:
+    """Whether no switch is forbidden, and some resources keep the limits of time."""
+    target = instance.target
+    models = [target.initial_model, *(step.model for step in sequence)]
+    loads = [
+        load(instance, epoch, step.model, step.cluster, data[step.cluster])
+        for epoch, step in enumerate(sequence, start=1)
+    ]
+    return (
+        all(instance.may_follow(before, after) for before, after in itertools.pairwise(models) if after)
+        and allocate(loads, target.maximum_time, target.round_deadline).feasible
+    )

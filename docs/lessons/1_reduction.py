@@ -3,8 +3,8 @@ r"""
 ====================================
 
 Why is planning hard? Because plans can be made to solve a problem that is known to be
-hard. This lesson takes a knapsack, writes it as an instance of depl, and reads the best
-knapsack from the cheapest plan: a *reduction*, and each of its steps is run.
+hard. This lesson takes a knapsack, writes it as an instance of depl, and reads the
+best knapsack from the cheapest plan: a *reduction*, and each of its steps is run.
 """
 
 # %%
@@ -30,7 +30,7 @@ from depl.lessons.check import check
 from depl.lessons.drawing import draw_choices, draw_instance
 
 tiny = depl.load("tiny")
-figure, axes = plt.subplots(figsize=(7.6, 3.4), layout="constrained")
+figure, axes = plt.subplots(figsize=(7.6, 2.8), layout="constrained")
 draw_instance(tiny, axes)
 plt.show()
 
@@ -54,31 +54,32 @@ draw_choices(
 plt.show()
 
 # %%
-# Three epochs, and in each a choice. Now take everything away that could make it hard:
-# chance, data, the second cluster, even the costs. What is left is hard all the same.
+# Three epochs, and in each a choice. Now take everything away that could make it
+# hard: chance, data, the second cluster, even the costs. What is left is hard all the
+# same.
 #
 # Step 1: items become epochs
 # ---------------------------
 #
-# A knapsack: three items with a value and a weight, and as much capacity as ``tiny`` has
-# time.
+# A knapsack: three items with a value and a weight, and as much capacity as ``tiny``
+# has time.
 
 bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
 
 # %%
-# Two models, *take* and *skip*, and epoch *k* decides on item *k*: taking improves the
-# loss by the value :math:`v_k` and has work :math:`w_k`, skipping does neither. With
-# resources of at most 1, an epoch takes at least a time of :math:`w_k`, and the total
-# time is limited by the capacity. So a plan is in time iff its items fit, and it reaches
-# the target iff they are worth enough:
+# Two models, *take* and *skip*, and epoch *k* decides on item *k*: taking improves
+# the loss by the value :math:`v_k` and has work :math:`w_k`, skipping does neither.
+# With resources of at most 1, an epoch takes at least a time of :math:`w_k`, and the
+# total time is limited by the capacity. So a plan is in time iff its items fit, and
+# it reaches the target iff they are worth enough:
 #
 # .. math::
 #
 #    \sum_{k \text{ taken}} w_k \le T_{\max} , \qquad
 #    \sum_{k \text{ taken}} v_k \ge \ell(0) - \ell_{\max} .
 #
-# *Is any plan feasible?* is the question *is there a knapsack of value V?* Here for *V =
-# 8*:
+# *Is any plan feasible?* is the question *is there a knapsack of value V?* Here for
+# *V = 8*:
 
 wanted = 8
 instance = knapsack_by_time.reduce(bag, wanted)
@@ -86,44 +87,53 @@ figure, axes = plt.subplots(figsize=(6.4, 2.0), layout="constrained")
 draw_choices(
     axes,
     ["take", "skip"],
-    [[f"gain {v}, time {w}", "0"] for v, w in zip(bag.values, bag.weights, strict=True)],
+    [
+        [f"gain {v}, time {w}", "0"]
+        for v, w in zip(bag.values, bag.weights, strict=True)
+    ],
     [1, 0, 0],
     f"gain at least {wanted} within time {bag.capacity}",
 )
 plt.show()
 
 # %%
-# There are eight sets of items. The toolkit, which knows nothing of knapsacks, must call
-# exactly those plans feasible whose items fit and are worth 8.
+# There are eight sets of items. The toolkit, which knows nothing of knapsacks, must
+# call exactly those plans feasible whose items fit and are worth 8.
 
-subsets = [items for size in range(4) for items in itertools.combinations(range(3), size)]
+subsets = [
+    items for size in range(4) for items in itertools.combinations(range(3), size)
+]
 for items in subsets:
     plan = knapsack_by_time.plan_of(bag, items)
     feasible = depl.evaluate(instance, plan).feasible
     assert feasible == (bag.holds(items) and bag.value_of(items) >= wanted)
     assert knapsack_by_time.solution_of(plan) == items  # and back again
     word = "feasible" if feasible else "not feasible"
-    print(f"{items!s:9} weight {bag.weight_of(items)}, value {bag.value_of(items)}: {word}")
+    weight, value = bag.weight_of(items), bag.value_of(items)
+    print(f"{items!s:9} weight {weight}, value {value}: {word}")
 
 # %%
 # An obvious method takes the items by their value per weight, as long as they fit.
 #
-# **Exercise 1.1.** Which set of items does this greedy method take? Give the places from
-# 0.
+# **Exercise 1.1.** Which set of items does this greedy method take? Give the places
+# from 0.
 
 greedy_items = None
 check("1.1", greedy_items)
 
 # %%
-# Value against weight, each mark a set of items. Greedy looks only at slopes; the best
-# set is the highest mark left of the capacity.
+# Value against weight, each mark a set of items. Greedy looks only at slopes; the
+# best set is the highest mark left of the capacity.
 
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 for items in subsets:
     fits = bag.holds(items)
     weight, value = float(bag.weight_of(items)), float(bag.value_of(items))
     axes.plot(
-        weight, value, marker="o" if fits else "x", color="#0072B2" if fits else "#D55E00"
+        weight,
+        value,
+        marker="o" if fits else "x",
+        color="#0072B2" if fits else "#D55E00",
     )
     axes.annotate(
         str(set(items) or "{}"), (weight, value), (6, -12), textcoords="offset points"
@@ -142,12 +152,12 @@ plt.show()
 # Step 2: value becomes cost
 # --------------------------
 #
-# Feasibility is hard, then. Perhaps it is easy to find a *cheapest* plan where feasible
-# ones are easy to find? Turn the roles round. Skipping item *k* now has work :math:`v_k`,
-# under a deadline of 1 per epoch and a price of 1, so that it costs :math:`v_k`. Taking
-# costs nothing, but *raises* the loss by :math:`w_k`, and only the last epoch brings the
-# loss down, by one more than the capacity. Skipping everything is always feasible. The
-# cheapest plan leaves out the least value:
+# Feasibility is hard, then. Perhaps it is easy to find a *cheapest* plan where
+# feasible ones are easy to find? Turn the roles round. Skipping item *k* now has work
+# :math:`v_k`, under a deadline of 1 per epoch and a price of 1, so that it costs
+# :math:`v_k`. Taking costs nothing, but *raises* the loss by :math:`w_k`, and only
+# the last epoch brings the loss down, by one more than the capacity. Skipping
+# everything is always feasible. The cheapest plan leaves out the least value:
 #
 # .. math::
 #
@@ -174,15 +184,15 @@ check("1.2", cost_of)
 # Step 3: the paper's reduction, and why it needs a repair
 # --------------------------------------------------------
 #
-# The paper makes items into *models* and weights into requirements. But a model may be
-# used in many epochs, and the resources *x* of an epoch are free to choose, so that its
-# weight is no fixed number (:ref:`E6 <erratum-e6>`). Free resources are no obstacle,
-# though, if the work is right. The closed form of the cheapest resources is
-# :math:`(\sum_k \sqrt{\kappa c_k})^2 / T` for work :math:`c_k` (lesson 5 derives it), so
-# give item *k* the work :math:`w_k^2`.
+# The paper makes items into *models* and weights into requirements. But a model may
+# be used in many epochs, and the resources *x* of an epoch are free to choose, so
+# that its weight is no fixed number (:ref:`E6 <erratum-e6>`). Free resources are no
+# obstacle, though, if the work is right. The closed form of the cheapest resources is
+# :math:`(\sum_k \sqrt{\kappa c_k})^2 / T` for work :math:`c_k` (lesson 5 derives it),
+# so give item *k* the work :math:`w_k^2`.
 #
-# **Exercise 1.3.** With *T = 1* and :math:`\kappa = 1`: what does the cheapest plan cost
-# that reaches the value 8?
+# **Exercise 1.3.** With *T = 1* and :math:`\kappa = 1`: what does the cheapest plan
+# cost that reaches the value 8?
 
 least_cost = None
 check("1.3", least_cost)
@@ -202,9 +212,9 @@ assert bag.value_of(items) >= wanted
 #
 # A fast method for planning would be a fast method for knapsacks: write the items as
 # epochs, plan, and read the items from the plan. The construction is as small as the
-# knapsack. So planning is NP-hard, for feasibility and for cost, without any chance and
-# with a single cluster. Lesson 3 draws the conclusion for approximations.
+# knapsack. So planning is NP-hard, for feasibility and for cost, without any chance
+# and with a single cluster. Lesson 3 draws the conclusion for approximations.
 #
 # Knapsacks are hard, but not hopeless, and neither are plans: ``depl.solve`` with the
-# method ``exact`` *proves* what it finds. Real knapsack files can be solved this way by
-# ``depl knapsack``.
+# method ``exact`` *proves* what it finds. Real knapsack files can be solved this way
+# by ``depl knapsack``.

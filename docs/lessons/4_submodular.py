@@ -2,10 +2,10 @@ r"""
 4. Submodular or not
 ====================
 
-Stage 1 of the paper chooses the data. It minimises :math:`\hat K(D) \, \hat T(D)`, the
-epochs needed times the duration of an epoch, and calls this function *submodular*. If it
-were, fast exact methods would apply. This lesson tests the claim on ``tiny`` (:ref:`E4
-<erratum-e4>`).
+Stage 1 of the paper chooses the data. It minimises :math:`\hat K(D) \, \hat T(D)`,
+the epochs needed times the duration of an epoch, and calls this function
+*submodular*. If it were, fast exact methods would apply. This lesson tests the claim
+on ``tiny`` (:ref:`E4 <erratum-e4>`).
 """
 
 # %%
@@ -33,8 +33,8 @@ from depl.models.problem import Dataset
 # Diminishing gains
 # -----------------
 #
-# A function *f* of sets is *submodular* if an element adds less to a larger set: for all
-# sets *A* and elements *i*, *j* outside,
+# A function *f* of sets is *submodular* if an element adds less to a larger set: for
+# all sets *A* and elements *i*, *j* outside,
 #
 # .. math::
 #
@@ -42,8 +42,8 @@ from depl.models.problem import Dataset
 #
 # With two datasets there is a single pair, and *A* is empty.
 #
-# **Exercise 4.1.** Write a function of the four values of *f*, on no dataset, on the one,
-# on the other and on both, that says whether *f* is submodular.
+# **Exercise 4.1.** Write a function of the four values of *f*, on no dataset, on the
+# one, on the other and on both, that says whether *f* is submodular.
 
 is_submodular = None
 check("4.1", is_submodular)
@@ -52,9 +52,10 @@ check("4.1", is_submodular)
 # The data of ``tiny``
 # --------------------
 #
-# In ``tiny`` more data mean fewer epochs, :math:`\hat K(Q) = 1 / Q` for the volume *Q*,
-# and longer ones: .5 to send the model, and .2 to compute on each dataset. Without any
-# data :math:`\hat K` would be infinite, so let a volume of 1 be there in any case.
+# In ``tiny`` more data mean fewer epochs, :math:`\hat K(Q) = 1 / Q` for the volume
+# *Q*, and longer ones: .5 to send the model, and .2 to compute on each dataset.
+# Without any data :math:`\hat K` would be infinite, so let a volume of 1 be there in
+# any case.
 
 tiny = depl.load("tiny")
 present = tiny.replace(data_law=PowerDataLaw(p=1, base_volume=1))
@@ -79,25 +80,25 @@ check("4.2", verdict)
 # The shape of a curve
 # --------------------
 #
-# With work proportional to volume, *f* depends on the volume only, :math:`f(D) = g(Q)`,
-# and *f* is submodular for all volumes iff *g* is *concave*: the slope falls from step to
-# step. Take the logarithmic law of the paper, :math:`\hat K = a - b \ln Q`, and epochs
-# that take :math:`t_0 + t_1 Q`. Then
+# With work proportional to volume, *f* depends on the volume only, :math:`f(D) =
+# g(Q)`, and *f* is submodular for all volumes iff *g* is *concave*: the slope falls
+# from step to step. Take the logarithmic law of the paper, :math:`\hat K = a - b \ln
+# Q`, and epochs that take :math:`t_0 + t_1 Q`. Then
 #
 # .. math::
 #
 #    g''(Q) = \frac{b (t_0 - t_1 Q)}{Q^2} .
 #
 # **Exercise 4.3.** In ``tiny`` an epoch of *full* takes :math:`t_0 = .5` to send the
-# model and :math:`t_1 = .2` per volume. How large must the volume :math:`Q_0`, which is
-# there in any case, be at least, so that *f* is submodular whatever the datasets?
+# model and :math:`t_1 = .2` per volume. How large must the volume :math:`Q_0`, which
+# is there in any case, be at least, so that *f* is submodular whatever the datasets?
 
 least_base_volume = None
 check("4.3", least_base_volume)
 
 # %%
-# The curve changes its shape there. On the left of it, the second of two equal steps adds
-# more than the first; on the right it adds less.
+# The curve changes its shape there. On the left of it, the second of two equal steps
+# adds more than the first; on the right it adds less.
 
 
 def g(volume):
@@ -109,16 +110,10 @@ volumes = np.linspace(0.4, 9, 400)
 figure, axes = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
 axes.plot(volumes, g(volumes), color=COLOURS[0], label="g(Q), with a = 5 and b = 1")
 for start, colour, marker in ((0.5, COLOURS[1], "o"), (6.0, COLOURS[2], "s")):
-    steps = start + np.arange(3) * 1.0
+    steps = start + np.arange(3.0)
     first, second = np.diff(g(steps))
-    axes.plot(
-        steps,
-        g(steps),
-        marker=marker,
-        ls="--",
-        color=colour,
-        label=f"adds {first:+.3f}, then {second:+.3f}",
-    )
+    label = f"{first:+.3f}, then {second:+.3f}"
+    axes.plot(steps, g(steps), "--", marker=marker, color=colour, label=label)
 axes.set(xlabel="volume Q", ylabel="epochs times duration")
 axes.legend()
 plt.show()
@@ -128,10 +123,10 @@ assert np.diff(g([0.5, 1.5, 2.5]), 2) > 0 > np.diff(g([6.0, 7.0, 8.0]), 2)
 # Proved, refuted, unknown
 # ------------------------
 #
-# The toolkit decides this for each instance: it proves by the shape of the curve, or by
-# trying all triples; it refutes by a triple; otherwise it says that it does not know.
-# Here is ``tiny`` with the logarithmic law, a base volume with its work in every epoch,
-# and a volume of 2 cut into *n* datasets.
+# The toolkit decides this for each instance: it proves by the shape of the curve, or
+# by trying all triples; it refutes by a triple; otherwise it says that it does not
+# know. Here is ``tiny`` with the logarithmic law, a base volume with its work in
+# every epoch, and a volume of 2 cut into *n* datasets.
 
 
 def cut(base_volume, count):
@@ -157,25 +152,23 @@ for base_volume in (1.0, 2.0, 2.4, 4.0):
             found = exhaustive(function)
         else:
             found = random_search(function, np.random.default_rng(0))
-        row.append(
-            f"n = {count}: by the shape {by_shape}, in the end {found.verdict.value}"
-        )
-    print(f"base {base_volume:g}: ", "; ".join(row))
+        row.append(f"{count}: {by_shape} / {found.verdict.value}")
+    print(f"base {base_volume:3g}, by the shape / in the end: ", ", ".join(row))
 assert cut(2.4, 12).submodularity().verdict is Verdict.UNKNOWN
 assert exhaustive(cut(2.4, 12)).verdict is Verdict.PROVED
 assert random_search(cut(2.4, 24), np.random.default_rng(0)).verdict is Verdict.REFUTED
 
 # %%
 # With a base of 2.4 the function is submodular for 2 and 12 datasets and not for 24:
-# small datasets feel the short stretch on which the curve is convex. With a base of 4 it
-# is submodular however the data are cut.
+# small datasets feel the short stretch on which the curve is convex. With a base of 4
+# it is submodular however the data are cut.
 #
 # What a proof is good for
 # ------------------------
 #
-# A set function that is not submodular can still be minimised, only not by methods that
-# rest on it. The minimum-norm-point method calls its answer optimal where submodularity
-# is proved, and not otherwise, even where it happens to be right:
+# A set function that is not submodular can still be minimised, only not by methods
+# that rest on it. The minimum-norm-point method calls its answer optimal where
+# submodularity is proved, and not otherwise, even where it happens to be right:
 
 for function in (cut(4.0, 12), f):
     answer = minimise(function, "minimum-norm-point")
@@ -187,23 +180,28 @@ assert minimise(cut(4.0, 12), "minimum-norm-point").optimal
 assert not minimise(f, "minimum-norm-point").optimal
 
 # %%
-# Stage 1 needs no submodularity. Where the reciprocal of the data law is convex, the best
-# set is found among a few *prefixes*, the datasets sorted by time per volume, with a
-# proof (:doc:`/dataset_selection`). For ``tiny``:
+# Stage 1 needs no submodularity. Where the reciprocal of the data law is convex, the
+# best set is found among a few *prefixes*, the datasets sorted by time per volume,
+# with a proof (:doc:`/dataset_selection`). For ``tiny``:
 
 found = select_datasets(present)
 print(
-    found.datasets, found.value, "optimal:", found.optimal, "by the rule:", found.rule.value
+    found.datasets,
+    found.value,
+    "optimal:",
+    found.optimal,
+    "by the rule:",
+    found.rule.value,
 )
 assert found.optimal
 assert math.isclose(found.value, 0.3)
 
 # %%
-# One more sentence of the paper deserves a test: *if adding a new dataset does not help,
-# adding another one will also not help*. This is called the meaning of submodularity. It
-# is the meaning of the opposite: with :math:`\hat K = 5 - 2 \ln Q`, :math:`\hat T = Q`, a
-# base volume of 3 and two datasets of volume 3, *f* is submodular, the first dataset does
-# not help, and the second does.
+# One more sentence of the paper deserves a test: *if adding a new dataset does not
+# help, adding another one will also not help*. This is called the meaning of
+# submodularity. It is the meaning of the opposite: with :math:`\hat K = 5 - 2 \ln Q`,
+# :math:`\hat T = Q`, a base volume of 3 and two datasets of volume 3, *f* is
+# submodular, the first dataset does not help, and the second does.
 
 values = [float((5 - 2 * np.log(volume)) * volume) for volume in (3, 6, 9)]
 print([round(value, 3) for value in values])

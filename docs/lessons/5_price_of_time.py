@@ -2,9 +2,9 @@ r"""
 5. From KKT to the price of time
 ================================
 
-When models, data and clusters are chosen, the resources :math:`x_k` remain. They form a
-convex program, whose optimality conditions (Karush, Kuhn, Tucker) have one unknown: the
-*price of time*. This lesson derives it on the optimal plan of ``tiny``, meets the
+When models, data and clusters are chosen, the resources :math:`x_k` remain. They form
+a convex program, whose optimality conditions (Karush, Kuhn, Tucker) have one unknown:
+the *price of time*. This lesson derives it on the optimal plan of ``tiny``, meets the
 capacity of a cluster, and turns prices into lower bounds.
 """
 
@@ -12,9 +12,9 @@ capacity of a cluster, and turns prices into lower bounds.
 # The program
 # -----------
 #
-# An epoch of work :math:`c_k` with resources :math:`x_k` computes for :math:`c_k / x_k`,
-# sends its model for :math:`\sigma_k`, and costs :math:`\kappa_k x_k`. With a capacity of
-# :math:`r_k`:
+# An epoch of work :math:`c_k` with resources :math:`x_k` computes for :math:`c_k /
+# x_k`, sends its model for :math:`\sigma_k`, and costs :math:`\kappa_k x_k`. With a
+# capacity of :math:`r_k`:
 #
 # .. math::
 #
@@ -56,9 +56,9 @@ for epoch, load in zip(plan.epochs, loads, strict=True):
 #    \kappa_k x + \lambda \left( \frac{c_k}{x} + \sigma_k \right) ,
 #
 # whose derivative :math:`\kappa_k - \lambda c_k / x^2` vanishes at :math:`x_k =
-# \sqrt{\lambda c_k / \kappa_k}`. At this point every epoch buys its last unit of time at
-# the same price: :math:`\lambda`. What is the right price? The one at which the time is
-# used up. With :math:`q = \sqrt \lambda`, as long as no capacity is met,
+# \sqrt{\lambda c_k / \kappa_k}`. At this point every epoch buys its last unit of time
+# at the same price: :math:`\lambda`. What is the right price? The one at which the
+# time is used up. With :math:`q = \sqrt \lambda`, as long as no capacity is met,
 #
 # .. math::
 #
@@ -66,8 +66,8 @@ for epoch, load in zip(plan.epochs, loads, strict=True):
 #    q = \frac{B}{T - A} , \quad
 #    B = \sum_k \sqrt{\kappa_k c_k} , \quad A = \sum_k \sigma_k ,
 #
-# and the cost is :math:`\sum_k \kappa_k x_k = q B = B^2 / (T - A)`. For ``tiny``, *B = 4
-# + 4 + 1* and *A = 2*; with *T = 5* this makes *q = 3*:
+# and the cost is :math:`\sum_k \kappa_k x_k = q B = B^2 / (T - A)`. For ``tiny``, *B
+# = 4 + 4 + 1* and *A = 2*; with *T = 5* this makes *q = 3*:
 
 best = allocate(loads, 5.0, None)
 print(f"x = {best.resources}, cost {best.cost:g}, price of time {best.multiplier:g}")
@@ -93,8 +93,9 @@ assert math.isclose((best.cost - more.cost) / little, best.multiplier, rel_tol=1
 # Capacity, or water against the wall
 # -----------------------------------
 #
-# With less time all resources rise together, like water, until one meets its wall: the
-# edge has a capacity of 4. From there on it stays at 4, and the others rise faster.
+# With less time all resources rise together, like water, until one meets its wall:
+# the edge has a capacity of 4. From there on it stays at 4, and the others rise
+# faster.
 #
 # **Exercise 5.2.** At which limit *T* does the edge meet its capacity?
 
@@ -132,8 +133,8 @@ assert math.isclose(fastest, 2 + 4 / 10 + 4 / 10 + 1 / 4)
 # A bound from any price
 # ----------------------
 #
-# For any price, right or wrong, the sum of the least values per epoch is a lower bound of
-# the cost of *every* choice of resources that is in time:
+# For any price, right or wrong, the sum of the least values per epoch is a lower
+# bound of the cost of *every* choice of resources that is in time:
 #
 # .. math::
 #
@@ -152,8 +153,8 @@ assert math.isclose(dual_bound(loads, 9.0, 5.0, None), best.cost)
 # --------------
 #
 # As a function of *T* the bound is a straight line with slope :math:`-\lambda`. It
-# touches the curve of the cost where :math:`\lambda` is the right price, and lies below
-# it everywhere else: the curve is the upper envelope of all its lines.
+# touches the curve of the cost where :math:`\lambda` is the right price, and lies
+# below it everywhere else: the curve is the upper envelope of all its lines.
 
 shown = np.linspace(fastest, 8, 121)
 costs = [allocate(loads, float(limit), None).cost for limit in shown]
@@ -163,9 +164,12 @@ for price in (1, 2.25, 4, 6.25, 9, 12.25, 16, 20.25, 25, 36, 49, 64):
     assert all(
         bound <= cost * (1 + 1e-9) for bound, cost in zip(bounds, costs, strict=True)
     )
-    x = [min(math.sqrt(price * load.work / load.price), load.capacity) for load in loads]
+    x = [
+        min(math.sqrt(price * load.work / load.price), load.capacity) for load in loads
+    ]
     time = sum(
-        load.work / each + load.communication for load, each in zip(loads, x, strict=True)
+        load.work / each + load.communication
+        for load, each in zip(loads, x, strict=True)
     )
     paid = sum(load.price * each for load, each in zip(loads, x, strict=True))
     lines = [
@@ -186,7 +190,7 @@ Slider("price of time", frames, "limit of time T", "cost", (2.5, 8), (0, 90), st
 # Why prices matter
 # -----------------
 #
-# Resources are tied together by the time they share. Prices are not: each epoch answers a
-# price on its own, so a search can add up prices of epochs before it knows the whole
-# plan. This is how ``exact`` and ``depl`` prove lower bounds of plans that they have
-# never seen.
+# Resources are tied together by the time they share. Prices are not: each epoch
+# answers a price on its own, so a search can add up prices of epochs before it knows
+# the whole plan. This is how ``exact`` and ``depl`` prove lower bounds of plans that
+# they have never seen.

@@ -2,10 +2,10 @@ r"""
 6. Scenarios and their optimism
 ===============================
 
-A mathematical program cannot ask for a probability. It can count: draw *S* scenarios of
-everything that is random, and let at most a share of :math:`1 - \omega` of them miss the
-target. This lesson shows why a plan that is cheapest on a sample promises too much, how
-much that is on ``tiny``, and how to find out honestly.
+A mathematical program cannot ask for a probability. It can count: draw *S* scenarios
+of everything that is random, and let at most a share of :math:`1 - \omega` of them
+miss the target. This lesson shows why a plan that is cheapest on a sample promises
+too much, how much that is on ``tiny``, and how to find out honestly.
 """
 
 # %%
@@ -22,7 +22,12 @@ from depl.benchmarks.figures.canvas import COLOURS
 from depl.lessons.check import check
 from depl.lessons.plans import all_plans
 from depl.models.estimation.binomial import least_runs
-from depl.models.scenarios.draws import allowed_misses, draw_scenarios, scenario_losses
+from depl.models.scenarios.draws import (
+    allowed_misses,
+    count_misses,
+    draw_scenarios,
+    scenario_losses,
+)
 
 # %%
 # Counting in the place of a probability
@@ -40,33 +45,33 @@ check("6.1", allowed)
 # The probability that a sample is fooled
 # ---------------------------------------
 #
-# Take a plan that misses the target with probability 1/2, the plan that was chosen by its
-# mean in lesson 2. It is far from its promise of .3. But a small sample may not notice.
+# Take a plan that misses the target with probability 1/2, the plan that was chosen by
+# its mean in lesson 2. It is far from its promise of .3. But a small sample may not
+# notice.
 #
-# **Exercise 6.2.** Write the probability that a sample accepts a plan, as a function of
-# the size of the sample, the number of misses that are allowed, and the plan's true
-# probability of missing. (``stats.binom`` has ``pmf``, ``cdf`` and ``sf``.)
+# **Exercise 6.2.** Write the probability that a sample accepts a plan, as a function
+# of the size of the sample, the number of misses that are allowed, and the plan's
+# true probability of missing. (``stats.binom`` has ``pmf``, ``cdf`` and ``sf``.)
 
 accepted = None
 check("6.2", accepted)
 
 # %%
-# On ten scenarios the plan above gets through with probability .17: every sixth sample is
-# fooled by this plan alone.
+# On ten scenarios the plan above gets through with probability .17: every sixth
+# sample is fooled by this plan alone.
 #
 # The winner's luck
 # -----------------
 #
-# But a solver does not look at one plan. It looks at all of them and takes the *cheapest*
-# that gets through. Every cheap plan that breaks its promise has its chance, and if one
-# gets through, it wins. Here are all plans of ``tiny`` that are in time.
+# But a solver does not look at one plan. It looks at all of them and takes the
+# *cheapest* that gets through. Every cheap plan that breaks its promise has its
+# chance, and if one gets through, it wins. Here are all plans of ``tiny`` that are in
+# time and do not miss for certain.
 
 tiny = depl.load("tiny")
 target = tiny.target
 plans = [(plan, depl.evaluate(tiny, plan)) for plan in all_plans(tiny)]
-plans = [
-    pair for pair in plans if pair[1].training_time <= target.maximum_time * (1 + 1e-9)
-]
+plans = [(plan, found) for plan, found in plans if found.violation.exact < 1]
 plans.sort(key=lambda pair: pair[1].cost)
 costs = np.array([found.cost for _, found in plans])
 misses = np.array([float(found.violation.exact) for _, found in plans])
@@ -78,15 +83,15 @@ def winner(size, seed):
     """The place of the cheapest plan that a sample accepts; None if it accepts none."""
     scenarios = draw_scenarios(tiny, size, seed=seed)
     for place, (plan, _) in enumerate(plans):
-        missed = (scenario_losses(tiny, scenarios, plan) > target.maximum_loss + 1e-9).sum()
+        missed = count_misses(tiny, scenario_losses(tiny, scenarios, plan))
         if missed <= allowed_misses(tiny, size):
             return place
     return None
 
 
 # %%
-# A proper solver finds the same plans on the same samples. It says so, and it says what
-# they are worth:
+# A proper solver finds the same plans on the same samples. It says so, and it says
+# what they are worth:
 
 for seed in (0, 1, 6):
     by_search = depl.solve(tiny, "scenario-search", scenarios=10, seed=seed)
@@ -141,19 +146,19 @@ for size, share in zip(sizes, broken, strict=True):
     print(f"S = {size:3}: {share:.0%} of the winners break the promise")
 
 # %%
-# The share of broken promises falls with *S*, because plans at 1/2 get through ever more
-# rarely. It would fall more slowly on an instance with plans just above .3: the worst are
-# those that nearly keep their promise.
+# The share of broken promises falls with *S*, because plans at 1/2 get through ever
+# more rarely. It would fall more slowly on an instance with plans just above .3: the
+# worst are those that nearly keep their promise.
 #
 # How to find out
 # ---------------
 #
-# Judge a plan by runs that had no part in choosing it. If the law is known, depl computes
-# the probability itself, and a result of a scenario method always carries it. If only
-# runs are known, count on *fresh* ones.
+# Judge a plan by runs that had no part in choosing it. If the law is known, depl
+# computes the probability itself, and a result of a scenario method always carries
+# it. If only runs are known, count on *fresh* ones.
 #
-# **Exercise 6.3.** A plan meets its target in all of *n* fresh runs. For which least *n*
-# does this show, at the level of 5 %, that it misses with probability below .3?
+# **Exercise 6.3.** A plan meets its target in all of *n* fresh runs. For which least
+# *n* does this show, at the level of 5 %, that it misses with probability below .3?
 
 runs = None
 check("6.3", runs)
@@ -166,7 +171,7 @@ print([least_runs(0.7, 0.95, exceedances) for exceedances in (1, 2, 3)])
 
 # %%
 # Without any miss about :math:`3 / (1 - \omega)` runs are needed, 59 for a promise of
-# .95, 299 for .99 and 2995 for .999. This is why laws are worth their trouble, and why
-# ``depl certify`` says how many runs it needs.
+# .95, 299 for .99 and 2995 for .999. This is why laws are worth their trouble, and
+# why ``depl certify`` says how many runs it needs.
 
 assert [least_runs(level, 0.95) for level in (0.95, 0.99, 0.999)] == [59, 299, 2995]
