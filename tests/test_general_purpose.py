@@ -92,9 +92,10 @@ def test_the_optimum_of_the_tiny_instance_is_found(method, tiny):
 
 
 def test_density_does_not_see_that_the_last_epoch_could_be_cheaper_elsewhere(tiny):
-    # Three epochs of full on cloud: (3 * 4)^2 / (5 - 1.5), and 1 for the transfer.
-    for method in ("density-greedy", "fastest-cluster"):
-        assert depl.solve(tiny, method).cost == pytest.approx(144 / 3.5 + 1)
+    # All on cloud: (4 + 4 + sqrt 8)^2 / (5 - 1.25) with pruned last, (3 * 4)^2 / (5 - 1.5) with full alone.
+    cost = (8 + math.sqrt(8)) ** 2 / 3.75 + 1
+    assert depl.solve(tiny, "density-greedy").cost == pytest.approx(cost)
+    assert depl.solve(tiny, "fastest-cluster").cost == pytest.approx(144 / 3.5 + 1)
 
 
 def test_one_model_on_one_cluster_is_solved_by_all_alike(steady):
@@ -116,12 +117,11 @@ def test_where_nothing_reaches_the_target_it_says_so(method, steady):
 
 
 def test_the_greedy_takes_the_densest_item_and_pays_for_it():
-    # Density takes 3 for 3 twice (6 for 6); one of each, 5 for 5.5, covers 5 and is cheaper.
-    instance = knapsack((3.0, 2.0), (3.0, 2.5), 5.0)
-    assert least_weight((3.0, 2.0), (3.0, 2.5), 5.0) == 5.5
-    assert depl.solve(instance, "density-greedy").cost == pytest.approx(6)
-    assert depl.solve(instance, "annealing").cost == pytest.approx(5.5)
-    assert depl.solve(instance, "depl").cost == pytest.approx(5.5)
+    # Density takes 5 for 5 twice; three of 3 for 3.2 cover 9 as well, but no single exchange leads there.
+    instance = knapsack((5.0, 3.0), (5.0, 3.2), 9.0)
+    assert least_weight((5.0, 3.0), (5.0, 3.2), 9.0) == pytest.approx(9.6)
+    assert depl.solve(instance, "density-greedy").cost == pytest.approx(10)
+    assert depl.solve(instance, "annealing").cost == pytest.approx(9.6)
 
 
 def test_the_greedy_repairs_a_first_choice_that_was_too_small():

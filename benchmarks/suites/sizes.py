@@ -1,7 +1,7 @@
 """Instances of any size around one base point, for what time does when one size grows (Property 2).
 
-They are those of `depl.instances.heterogeneous`. At the base point there are two clusters, two datasets,
-three models and K_max = 12, small enough that one size can grow by a factor of 32 before methods run out of
+They are those of `depl.instances.heterogeneous`. At the base point there are two clusters, datasets and
+models and K_max = 8, small enough that one size can grow by a factor of 32 before methods run out of
 time.
 """
 
@@ -14,7 +14,7 @@ from depl.benchmarks.suites.suite import Configuration, Draw
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.problem import Instance
 
-BASE: Mapping[str, int] = {"clusters": 2, "datasets": 2, "models": 3, "epochs": 12}
+BASE: Mapping[str, int] = {"clusters": 2, "datasets": 2, "models": 2, "epochs": 8}
 """|N|, |D|, |M| and K_max of the base point."""
 DRAWS_PER_SIZE = 2
 _SEED = 240214346

@@ -15,9 +15,9 @@ Data come the same way, by density of volume: so many datasets of most volume pe
 most volume per cost of the transfer on each.
 
 For each prices and data the items are taken greedily up to K_max. *Repair*: of this order the fewest epochs
-that are certified are kept, if they keep the time limits. Of the cheapest drafts epochs are then dropped, one
-by one, while the rest is still certified. What the rule knows of chance is the certificate alone: it sees
-means.
+that are certified are kept, if they keep the time limits. Of the cheapest drafts epochs are then dropped
+or trained with a cheaper item, one by one, while the rest is still certified. What the rule knows of chance
+is the certificate alone: it sees means.
 """
 
 import math
@@ -35,7 +35,7 @@ from depl.models.problem import Cluster, Dataset, Instance
 _TIME_PRICES = np.geomspace(1e-3, 1e3, 13)
 _FREE = 1e-12
 """Of the dearest full resources: items that weigh less count as equally light."""
-_EPOCH_PRICES = (0.0, 0.3, 1.0, 3.0, 1e6)
+_EPOCH_PRICES = (0.0, *np.geomspace(1e-2, 1e2, 9).tolist(), 1e6)
 _MOST_PREFIXES = 8
 _REDUCED = 10
 
@@ -146,20 +146,35 @@ def _transfer_share(instance: Instance, item: Dataset, place: Cluster) -> tuple[
 
 
 def _reduce(best: Best, draft: Draft) -> None:
-    """Drop epochs from the last to the first while what is left is allowed, certified and cheaper."""
+    """From the last epoch to the first: drop it, or train it with the cheapest item that still suffices."""
     appraiser = best.appraiser
     cost = appraiser.resources(draft).cost
     for k in range(len(draft.models) - 1, -1, -1):
         if best.limits.expired():
             return
-        rest = draft.without(k)
-        if not rest.models or not appraiser.allowed(rest.models):
+        found = [(appraiser.resources(other), other) for other in _cheaper(appraiser, draft, k)]
+        best.looked_at += len(found)
+        in_time = [(asked.cost, other) for asked, other in found if not asked.lateness and asked.cost < cost]
+        for less, other in sorted(in_time, key=lambda item: item[0]):
+            score = appraiser.moments(other).score(appraiser.target.maximum_loss)
+            if appraiser.promising(score) and appraiser.met(other):
+                draft, cost = other, less
+                best.offer(draft, cost)
+                break
+
+
+def _cheaper(appraiser: Appraiser, draft: Draft, epoch: int) -> Iterator[Draft]:
+    """The draft without an epoch, or with another model or cluster for it; only clusters that train."""
+    if len(draft.models) > 1:
+        rest = draft.without(epoch)
+        if appraiser.allowed(rest.models):
+            yield rest
+    models, clusters = list(draft.models), list(draft.clusters)
+    for m in range(len(appraiser.instance.models)):
+        models[epoch] = m
+        if not appraiser.allowed(models):
             continue
-        score = appraiser.moments(rest).score(appraiser.target.maximum_loss)
-        if not appraiser.promising(score):
-            continue
-        asked = appraiser.resources(rest)
-        best.looked_at += 1
-        if not asked.lateness and asked.cost < cost and appraiser.met(rest):
-            draft, cost = rest, asked.cost
-            best.offer(draft, cost)
+        for n in sorted(set(draft.clusters)):
+            if (m, n) != (draft.models[epoch], draft.clusters[epoch]):
+                clusters[epoch] = n
+                yield Draft(tuple(models), tuple(clusters), draft.data)
