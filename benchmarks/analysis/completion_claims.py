@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.sweep.attempt import Attempt
 
 BETTER = 0.27
@@ -77,7 +77,7 @@ def completion_claims(attempts: Sequence[Attempt]) -> Table:
             by_completion.setdefault(str(attempt.labels["completion"]), []).append(attempt)
     verdicts = [claims_of_completion(group) for group in by_completion.values()]
     names = list(dict.fromkeys(itertools.chain.from_iterable(verdicts)))
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (name, *(sum(row[name] is verdict for row in verdicts) for verdict in (True, False, None)))
         for name in names
     ]
