@@ -4,7 +4,7 @@ import pytest
 
 from depl.benchmarks.figures.canvas import panels, svg_text
 from depl.benchmarks.figures.cost_per_model import cost_per_model
-from depl.benchmarks.figures.lines import Line
+from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.performance_profile import ProfileCurve, performance_profile
 from depl.benchmarks.figures.promised_against_delivered import Promise, promised_against_delivered
@@ -19,7 +19,7 @@ def labels(axes):
 
 def test_expected_losses_skip_what_has_no_plan_and_stand_beside_one():
     axes = loss_against_target(
-        [Line("a", (5, 7, 9), (1, None, 0.9)), Line("b", (5, 7, 9), (0.8, 0.8, 0.8), 1)]
+        [MethodLine("a", (5, 7, 9), (1, None, 0.9)), MethodLine("b", (5, 7, 9), (0.8, 0.8, 0.8), 1)]
     )
     one, first, second = axes.get_lines()
     assert set(one.get_ydata()) == {1}
@@ -29,9 +29,9 @@ def test_expected_losses_skip_what_has_no_plan_and_stand_beside_one():
 
 
 def test_the_legend_of_expected_losses_lies_below_the_lines():
-    lines = [Line(f"method {index}", (5, 7, 9), (0.5, 0.4, 0.4), index) for index in range(5)]
+    lines = [MethodLine(f"method {index}", (5, 7, 9), (0.5, 0.4, 0.4), index) for index in range(5)]
     figure, (axes,) = panels(1)
-    loss_against_target([Line("best", (5, 7, 9), (1, 1, 1)), *lines], axes)
+    loss_against_target([MethodLine("best", (5, 7, 9), (1, 1, 1)), *lines], axes)
     figure.draw_without_rendering()
     box = axes.get_legend().get_window_extent()
     drawn = [axes.transData.transform(point) for line in axes.get_lines()[1:] for point in line.get_xydata()]
@@ -127,7 +127,7 @@ def test_figures_of_nothing_are_empty_and_no_error():
 def test_the_text_of_a_figure_repeats_and_depends_on_its_salt():
     def text(salt):
         figure, (axes,) = panels(1)
-        loss_against_target([Line("a", (5, 7), (1, 0.9))], axes)
+        loss_against_target([MethodLine("a", (5, 7), (1, 0.9))], axes)
         return svg_text(figure, salt)
 
     assert text("one") == text("one") != text("two")

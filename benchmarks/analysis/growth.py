@@ -53,7 +53,7 @@ PRINTED: Mapping[str, Printed] = {
 
 
 @dataclass(frozen=True)
-class Line:
+class PowerLine:
     """A line through the logarithms.
 
     Attributes
@@ -94,7 +94,7 @@ class Growth:
         Size and seconds of every attempt that ended by itself, by size.
     stopped : int
         Attempts that were stopped, or crashed.
-    line : Line or None
+    line : PowerLine or None
         Through the sizes at which no attempt was stopped; None with fewer than three of them.
     """
 
@@ -104,7 +104,7 @@ class Growth:
     measure: str
     points: tuple[tuple[float, float], ...]
     stopped: int
-    line: Line | None
+    line: PowerLine | None
 
     @property
     def printed(self) -> Printed | None:
@@ -121,7 +121,9 @@ class Growth:
         return "not above the printed exponent" if self.line.upper <= self.printed.exponent else "undecided"
 
 
-def line_through(points: Sequence[tuple[float, float]], groups: Sequence[str] | None = None) -> Line | None:
+def line_through(
+    points: Sequence[tuple[float, float]], groups: Sequence[str] | None = None
+) -> PowerLine | None:
     """Fit a line to the logarithms of sizes and seconds.
 
     Parameters
@@ -134,7 +136,7 @@ def line_through(points: Sequence[tuple[float, float]], groups: Sequence[str] | 
 
     Returns
     -------
-    Line or None
+    PowerLine or None
         None with fewer than three different sizes.
     """
     sizes = sorted({size for size, _ in points})
@@ -154,7 +156,7 @@ def line_through(points: Sequence[tuple[float, float]], groups: Sequence[str] | 
         np.sqrt(residuals @ residuals / freedom / spread)
     )
     before, after = (float(np.mean(up[across == np.log(size)])) for size in sizes[-2:])
-    return Line(
+    return PowerLine(
         exponent=slope,
         lower=slope - half,
         upper=slope + half,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.lines import Line, draw_lines
+from depl.benchmarks.figures.lines import MethodLine, draw_lines
 
 _ROOM = 0.1
 
@@ -35,7 +35,7 @@ def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -
         Where to draw; new axes by default.
     """
     axes = given_or_new(axes)
-    draw_lines([Line(curve.label, curve.targets, curve.costs, curve.style) for curve in curves], axes)
+    draw_lines([MethodLine(curve.label, curve.targets, curve.costs, curve.style) for curve in curves], axes)
     axes.set_xlabel("guaranteed loss $\\ell_{\\max}$")
     axes.set_ylabel("cost")
     if curves:

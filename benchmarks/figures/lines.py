@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, nth
 
 
-class Line(NamedTuple):
+class MethodLine(NamedTuple):
     """Values of one configuration; None where it has none.
 
     ``style`` chooses colour, marker and dashes, so that a configuration looks alike in all figures.
@@ -20,12 +20,12 @@ class Line(NamedTuple):
     style: int = 0
 
 
-def draw_lines(lines: Sequence[Line], axes: Axes, marked: bool = True) -> None:
+def draw_lines(lines: Sequence[MethodLine], axes: Axes, marked: bool = True) -> None:
     """Draw every line; one that coincides with an earlier one is seen on top of it, because it is thinner.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of MethodLine
     axes : Axes
     marked : bool
         Whether points have markers.

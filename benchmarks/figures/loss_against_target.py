@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.lines import Line, draw_lines
+from depl.benchmarks.figures.lines import MethodLine, draw_lines
 
 
-def loss_against_target(lines: Sequence[Line], axes: Axes | None = None) -> Axes:
+def loss_against_target(lines: Sequence[MethodLine], axes: Axes | None = None) -> Axes:
     """Draw one line per method; below 1 a plan expects a lower loss than the optimum does.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of MethodLine
         Ratios of expected losses at targets l_max [loss]; None without a plan, or without a proved optimum.
     axes : Axes, optional
         Where to draw; new axes by default.

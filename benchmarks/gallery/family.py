@@ -18,7 +18,7 @@ from depl.benchmarks.figures.canvas import panels, save
 from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
 from depl.benchmarks.figures.cost_per_model import cost_per_model
 from depl.benchmarks.figures.epochs_per_model import epochs_per_model
-from depl.benchmarks.figures.lines import Line
+from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.gallery.drawing import Drawing
@@ -150,7 +150,7 @@ class Gallery:
     def expected_losses(self) -> Figure:
         """Expected loss over that of the proved optimum (Figs. 5 and 6, centre)."""
         figure, (axes,) = panels(1)
-        lines = [Line(*curve) for curve in self._lines(self._loss_ratio)]
+        lines = [MethodLine(*curve) for curve in self._lines(self._loss_ratio)]
         loss_against_target(lines, axes).set_title(self.family, fontsize="medium")
         return figure
 
