@@ -6,6 +6,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 
+import distributed
 import msgspec
 import pytest
 
@@ -17,8 +18,6 @@ from depl.benchmarks.sweep.process import LoneProcess, StartError
 from depl.benchmarks.sweep.worker import attempt_here, require_same_depl, stop_here
 from depl.models.errors import InvalidInputError
 from tests.sweep_cases import paper_jobs
-
-distributed = pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
