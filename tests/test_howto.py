@@ -17,7 +17,9 @@ from depl.benchmarks import __main__ as benchmarks
 from depl.models import methods
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob("howto/*.rst"))
+PAGES = sorted(
+    path.relative_to(DOCS).as_posix() for path in [*DOCS.glob("howto/*.rst"), DOCS / "questions.rst"]
+)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"(?m)^\.\. code-block:: (\w+)\n((?:   :\w+: .+\n)*)\n((?:   .*\n|\n)+)")
 
