@@ -1,5 +1,6 @@
 """The frontier against every real site: bounds in every interval, deadlines, rows of clusters and corners."""
 
+import itertools
 import math
 
 import numpy as np
@@ -210,3 +211,40 @@ def test_dear_dense_data_and_free_thin_data_are_told_apart() -> None:
     for lam in (0.1, 1.0, 10.0, 100.0, 1e3, 1e4):
         dense_cost, thin_cost = 2 * math.sqrt(lam * 5) + share, 2 * math.sqrt(lam * 25 / 3)
         assert frontier.at(lam).psi[0, 0, middle] == pytest.approx(min(dense_cost, thin_cost), rel=0.02)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) -> None:
+    """All sequences of three epochs on all data of two clusters; each cluster pays for its data once."""
+    rng = np.random.default_rng([41, seed])
+    instance = crowded(rng, PowerDataLaw(p=0.6), datasets=3, clusters=2, models=1, epochs=3)
+    shares = rng.dirichlet([0.5] * 3)
+    frontier = Frontier.of(instance, DataFactors(instance)).in_shares(shares)
+    lam, gain_price, tau = 0.7, 4.0, math.inf
+    gains = rng.uniform(0.2, 2, 3)
+    priced = frontier.at(lam)
+    bound = sum(
+        float(np.min(priced.psi[row, 0] - gain_price * gain * frontier.factors))
+        for row, gain in zip(priced.rows_of(3).tolist(), gains.tolist(), strict=True)
+    )
+    name, sets = instance.models[0].name, nonempty_sets(instance)
+    costs = []
+    for chosen in itertools.product(sets, sets):
+        epoch, paid = [], []
+        for n, (place, data) in enumerate(zip(instance.clusters, chosen, strict=True)):
+            value, _ = psi(load(instance, 1, name, place.name, data), lam, tau)
+            epoch.append(value - gain_price * instance.learning_factor(data) * gains)
+            paid.append(transfers_of(instance, Site(n, data)))
+        for sequence in itertools.product((0, 1), repeat=3):
+            reduced = sum(float(epoch[n][k]) for k, n in enumerate(sequence))
+            costs.append(reduced + sum(paid[n] for n in set(sequence)))
+    assert bound <= min(costs) + 1e-9
+    equal = frontier.in_shares(np.full(3, 1 / 3))
+    assert equal.at(lam).psi[0] == pytest.approx(Frontier.of(instance, DataFactors(instance)).at(lam).psi[0])
+
+
+def test_shares_above_one_are_taken_back_to_one(crowd: Instance) -> None:
+    frontier, epochs = Frontier.of(crowd, DataFactors(crowd)), crowd.target.maximum_epochs
+    shared = frontier.in_shares(np.linspace(0, 1, epochs))
+    assert shared.weights[shared.stretches].mean() <= 1
+    assert shared.weights[shared.stretches].mean() == pytest.approx(1)

@@ -8,8 +8,9 @@ import pytest
 from depl.heuristics.loop.dual import Dual, Part, start_prices
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.outlook import Outlook
-from depl.heuristics.loop.requirement import Requirement, VarianceRange
+from depl.heuristics.loop.requirement import Requirement, VarianceRange, fall_of
 from depl.heuristics.loop.sites import DataFactors, Site, Sites, transfers_of
+from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.learning import PowerDataLaw
 from depl.models.problem import Cluster, Dataset, Instance, Transfer
 from tests.loop_cases import crowded, nonempty_sets
@@ -103,3 +104,24 @@ def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
     assert found
     assert {site.cluster for site in found} == {0}
     assert math.isfinite(bound.value)
+
+
+def test_charging_the_epochs_that_pay_raises_the_bound_and_shares_sum_to_one(crowd: Instance) -> None:
+    outlook = made(crowd)
+    plain = outlook.bound(NEEDED, outlook.start(NEEDED))
+    shared = outlook.share(NEEDED, plain.prices, lambda: False)
+    assert math.fsum(outlook.shares.tolist()) == pytest.approx(1)
+    assert (outlook.shares >= 0).all()
+    assert shared.value >= plain.value * (1 - 1e-5)
+
+
+def test_where_early_epochs_alone_pay_for_data_they_are_charged_for_them() -> None:
+    """Gains fall, so late epochs do without the datasets that cost a transfer."""
+    instance = heterogeneous_instance(
+        np.random.default_rng(3), clusters=12, datasets=12, models=3, maximum_epochs=60
+    )
+    outlook, needed = made(instance), Requirement(fall_of(instance), (VarianceRange(0.0, 9.0, 0.0, 0.0),))
+    plain = outlook.bound(needed, outlook.start(needed))
+    shared = outlook.share(needed, plain.prices, lambda: False)
+    assert shared.value > plain.value
+    assert outlook.shares[:10].mean() > 1 / 60 > outlook.shares[-10:].mean()

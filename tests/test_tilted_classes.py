@@ -133,6 +133,20 @@ def test_plans_of_the_heterogeneous_family_cost_at_least_the_bound(
     assert math.isfinite(found.value)
 
 
+def test_plans_cost_at_least_the_bound_in_whatever_shares_transfers_are_charged() -> None:
+    instance, plan = heterogeneous_instance_with_plan(
+        np.random.default_rng(1), clusters=8, datasets=9, models=3, maximum_epochs=40
+    )
+    proof = Proof.of(instance, Learning.of(instance), DataFactors(instance))
+    assert proof.outlook is not None
+    values = []
+    for first in (1, 10, 40):
+        proof.outlook.shares = np.where(np.arange(40) < first, 1 / first, 0.0)
+        values.append(proof.bound().value)
+        assert 0 < values[-1] <= depl.evaluate(instance, plan).cost
+    assert len(set(values)) > 1
+
+
 @pytest.mark.parametrize("name", ["tiny", "paper-alexnet-13"])
 def test_plans_of_the_library_cost_at_least_the_bound(name: str) -> None:
     instance = depl.load(name)

@@ -172,6 +172,7 @@ class Dual:
         pick = used if few else slice(None)
         reduced_costs(
             np.ascontiguousarray(priced.psi[..., pick]),
+            priced.rows_of(len(weights)),
             part.charges[pick],
             self.learning.gains,
             self._variances,
@@ -188,8 +189,7 @@ class Dual:
     def _cut(
         self, priced: Priced, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
     ) -> Cut:
-        k = np.arange(len(models))
-        row = np.minimum(k, len(priced.psi) - 1)
+        row = priced.rows_of(len(models))
         time = priced.time[row, models, sites]
         spent = priced.psi[row, models, sites] - np.where(np.isinf(time), 0.0, prices.time * time)
         before = np.concatenate([[len(self.learning.switches) - 1], models[:-1]])

@@ -16,7 +16,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,10 @@ class Frontier:
         Shape (R, M) [time].
     deadline : float
         tau with its tolerance, infinite without one [time].
+    weights : ndarray
+        What charges count in every stretch of epochs, shape (B,); the mean over all epochs is at most 1.
+    stretches : int array (K,), optional
+        Stretch of every epoch; one for all of them otherwise.
     """
 
     volumes: FloatArray
@@ -81,6 +85,8 @@ class Frontier:
     capacity: FloatArray
     communication: FloatArray
     deadline: float
+    weights: FloatArray = field(default_factory=lambda: np.ones(1))
+    stretches: Integers | None = None
 
     @classmethod
     def of(cls, instance: Instance, factors: DataFactors, intervals: int = _INTERVALS) -> "Frontier":
@@ -106,7 +112,9 @@ class Frontier:
         """Fractional sets of some volumes as they are: no bound, but what near-optimal sites look like."""
         volumes = np.array([item.volume for item in instance.datasets])
         total, least = math.fsum(volumes.tolist()), float(volumes.min())
-        chosen = least + (total - least) * np.linspace(0, 1, points) ** 1.5
+        few = points // 4
+        even = least + (total - least) * np.linspace(0, 1, points - few) ** 1.5
+        chosen = np.sort(np.concatenate([even, np.geomspace(least, even[1], few + 2)[1:-1]]))
         h = factors.at(chosen)
         sets = _OfClusters.read(instance, lambda work, costs: good_sets(volumes, work, costs, chosen))
         return cls._made(instance, chosen, h, h, h, sets, in_intervals=False)
@@ -153,8 +161,24 @@ class Frontier:
 
     def at(self, multiplier: float) -> Priced:
         """The cheapest row of every entry."""
-        psi, time, _ = self.rows_at(multiplier)
-        return Priced(psi[None], time[None])
+        found = [self.rows_at(multiplier, weight)[:2] for weight in self.weights.tolist()]
+        return Priced(
+            np.stack([psi for psi, _ in found]), np.stack([time for _, time in found]), self.stretches
+        )
+
+    def in_shares(self, shares: FloatArray) -> "Frontier":
+        """Transfers are charged in given shares of epochs in place of equal ones.
+
+        A cluster is charged for all of its epochs at most the sum of the shares, so any shares with a sum of
+        at most 1 keep the bound.
+
+        Parameters
+        ----------
+        shares : ndarray
+            Of every epoch, nowhere negative, shape (K,); few different ones.
+        """
+        values, stretches = np.unique(shares / max(1.0, math.fsum(shares.tolist())), return_inverse=True)
+        return replace(self, weights=values * len(shares) * (1 - 1e-12), stretches=stretches.ravel())
 
     @functools.cached_property
     def fastest(self) -> FloatArray:
@@ -167,14 +191,15 @@ class Frontier:
             found = np.minimum(found, np.where(in_time, time, math.inf))
         return found[None]
 
-    def rows_at(self, multiplier: float) -> tuple[FloatArray, FloatArray, Integers]:
-        """Psi with charges, time, and the cheapest row of every (model, entry); each (M, O)."""
+    def rows_at(self, multiplier: float, weight: float = 1.0) -> tuple[FloatArray, FloatArray, Integers]:
+        """Psi with weighted charges, time, and the cheapest row of every (model, entry); each (M, O)."""
+        groups, lightest, cheapest = self._groups
         shape = self.work.shape
         psi, time, which = np.full(shape, math.inf), np.zeros(shape), np.full(shape, -1, dtype=np.int64)
         cheapest_rows(
-            self._groups,
+            (groups, lightest, weight * cheapest),
             (self.work, self.least_work),
-            (self.excess, self.charges),
+            (self.excess, weight * self.charges),
             (self.nodes, self.price, self.capacity, self.communication),
             self.deadline,
             multiplier,

@@ -14,6 +14,7 @@ Integers = NDArray[np.int64]
 @njit(cache=True)
 def reduced_costs(
     psi: Floats,
+    rows: Integers,
     charges: Floats,
     gains: Floats,
     variances: Floats,
@@ -28,12 +29,12 @@ def reduced_costs(
     """Least psi + charge - gain_price gain + variance_price variance of every epoch and model over the sites.
 
     A site leaves ``factors`` of a gain, ``low`` of a loss, and between ``low`` and ``high`` of a deviation;
-    the better end counts. ``psi`` has shape (1 or K, M, O), ``charges`` are infinite where a site may not be
-    used.
+    the better end counts. ``psi`` has shape (B, M, O), a row for every epoch, ``charges`` are
+    infinite where a site may not be used.
     """
     epochs, models = gains.shape
     for k in range(epochs):
-        row = min(k, psi.shape[0] - 1)
+        row = rows[k]
         for m in range(models):
             best, place = math.inf, -1
             gain, variance = gains[k, m], variances[k, m]

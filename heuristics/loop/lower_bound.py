@@ -153,7 +153,10 @@ class Proof:
         opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start, stop)
         if self.outlook is None:
             return min(item.value for item in opened)
-        return Classes(tables, self.places, self.part, limit, self.dearest, tilts).proved(opened, stop)
+        places = self.places
+        if isinstance(places, Frontier):
+            places = places.in_shares(self.outlook.shares)
+        return Classes(tables, places, self.part, limit, self.dearest, tilts).proved(opened, stop)
 
 
 def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requirement | None) -> str:

@@ -191,7 +191,9 @@ class _Loop:
             self.reference = self._seen(bound.cut, outlook.guide)
             requirement = self._requirement(self.reference)
             bound = outlook.bound(requirement, bound.prices)
-        return bound.prices if bound.cut is not None else prices
+        if bound.cut is None:
+            return prices
+        return outlook.share(requirement, bound.prices, self.limits.expired).prices
 
     def _with_better(self, outlook: Outlook, sites: list[Site], guess: Requirement) -> list[Site]:
         """Sites and those that the outlook would rather use at their prices, a few times over."""
@@ -252,8 +254,6 @@ class _Loop:
             before = self.cost
             for choice, bound in self._tries(*following):
                 self._try(choice, bound)
-            if self.best is not None:
-                self._prove()
             idle = 0 if self.cost < before else idle + 1
 
     def _patience(self) -> int:
@@ -370,6 +370,7 @@ class _Loop:
         self.best = found
         self.limits.report(found.cost, self.lower)
         self.record.accepted(found, self.judge.target)
+        self._prove()
 
     def _calibrate(self, reference: Reference) -> None:
         self.reference = reference

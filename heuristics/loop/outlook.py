@@ -10,16 +10,17 @@ are listed, too.
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.heuristics.loop.data_lines import fitting, order_of
 from depl.heuristics.loop.dual import Bound, Cut, Dual, Part, Prices, start_prices
 from depl.heuristics.loop.frontier import Frontier, transfer_costs, work_of_data
 from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.requirement import Requirement
+from depl.heuristics.loop.requirement import Requirement, VarianceRange
 from depl.heuristics.loop.sites import DataFactors, Site
 from depl.models.laws import FloatArray
 from depl.models.problem import Instance
@@ -33,6 +34,8 @@ _MOST_SITES = 80
 _TIMES_PAID = (1.0, 4.0)
 _COARSELY = 0.03
 _LARGE = 1e30
+_SHARINGS, _FIRST_STEP = 8, 2.0
+_STRETCHES = 4
 
 
 @dataclass(eq=False)
@@ -43,6 +46,7 @@ class Outlook:
     learning: Learning
     factors: DataFactors
     guide: Dual = field(init=False)
+    shares: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
         """Build the guide."""
@@ -51,10 +55,11 @@ class Outlook:
         self._transfers = transfer_costs(self.instance)
         self._coarse = Frontier.guide(self.instance, self.factors, _COARSE)
         self._play = self._in_play()
-        limit = self.instance.target.maximum_time
         self._guide_places = self._coarse.restricted(self._play)
-        self.guide = Dual(self.learning, self._guide_places, limit, _LARGE)
         self.part = Part(np.zeros(len(self._coarse.low)))
+        epochs = self.instance.target.maximum_epochs
+        self.shares = np.full(epochs, 1 / epochs)
+        self.guide = self._guide_in(self.shares)
 
     def start(self, requirement: Requirement) -> Prices:
         """Prices to begin with."""
@@ -63,6 +68,58 @@ class Outlook:
     def bound(self, requirement: Requirement, prices: Prices) -> Bound:
         """The guide's bound: not proved for the instance."""
         return self.guide.bound(self.part, requirement, prices)
+
+    def share(self, requirement: Requirement, prices: Prices, stop: Callable[[], bool]) -> Bound:
+        """Charge the epochs that pay most for transfers with more of them, as long as the bound rises.
+
+        What the sequence that is cheapest pays in an epoch is a supergradient of the bound in its share. The
+        price of time is left as it is, in the range of the sequence that is cheapest first.
+        """
+        first = self.bound(requirement, prices)
+        if first.cut is None:
+            return first
+        single = replace(requirement, ranges=(_range_of(requirement, first.cut.variance),))
+        best = tried = self._at_once(single, first.prices)
+        shares, step = self.shares, _FIRST_STEP
+        if best.cut is None or not (paid := self._paid(best.cut, best.prices.time)).any():
+            return first
+        stretches = _stretches(paid)
+        for _ in range(_SHARINGS):
+            if tried.cut is None or stop():
+                break
+            paid = self._paid(tried.cut, tried.prices.time)
+            means = np.bincount(stretches, paid) / np.bincount(stretches)
+            raised = shares * np.exp(step * means / max(means.max(), 1e-300))[stretches]
+            raised /= raised.sum()
+            self.guide = self._guide_in(raised)
+            tried = self._at_once(single, best.prices)
+            if tried.value > best.value:
+                best, shares, self.shares = tried, raised, raised
+            else:
+                tried, step = best, step / 2
+        self.guide = self._guide_in(self.shares)
+        return self.bound(requirement, best.prices)
+
+    def _at_once(self, requirement: Requirement, prices: Prices) -> Bound:
+        """The guide's bound with the price of time as it is."""
+        self.guide.same_time = True
+        return self.guide.bound(self.part, requirement, prices)
+
+    def _guide_in(self, shares: FloatArray) -> Dual:
+        self._guide_in_use = self._guide_places.in_shares(shares)
+        return Dual(self.learning, self._guide_in_use, self.instance.target.maximum_time, _LARGE)
+
+    def _paid(self, cut: Cut, multiplier: float) -> FloatArray:
+        """Transfers of the data that every epoch of a sequence trains on, 0 beyond it, shape (K,) [cost]."""
+        places, weights = self._guide_places, self._guide_in_use.weights
+        stretches = self.guide.priced(multiplier).rows_of(len(cut.models))
+        found = np.zeros(len(self.shares))
+        for stretch in np.unique(stretches).tolist():
+            _, _, which = places.rows_at(multiplier, float(weights[stretch]))
+            k = np.flatnonzero(stretches == stretch)
+            rows = which[cut.models[k], cut.sites[k]]
+            found[k] = places.charges[rows, cut.sites[k]] * len(found)
+        return found
 
     def sites(self, prices: Prices) -> list[Site]:
         """Sites for the volumes and clusters that are in use near some prices."""
@@ -136,6 +193,24 @@ class Outlook:
         if size > 1 and self._volumes[order[size - 1]] > _COARSELY * wanted:
             chosen.append(order[: size - 1])
         return [frozenset(self.instance.datasets[d].name for d in kept.tolist()) for kept in chosen]
+
+
+def _range_of(requirement: Requirement, variance: float) -> VarianceRange:
+    """The range in which a variance lies, or the nearest."""
+    return min(requirement.ranges, key=lambda piece: max(piece.low - variance, variance - piece.high))
+
+
+def _stretches(paid: FloatArray) -> NDArray[np.int64]:
+    """A few stretches of epochs that pay about as much in transfers, shape (K,)."""
+    ends = np.flatnonzero(np.diff(paid)) + 1
+    runs = [part.tolist() for part in np.split(np.arange(len(paid)), ends)]
+    while len(runs) > _STRETCHES:
+        apart = [
+            min(len(a), len(b)) * abs(paid[a].mean() - paid[b].mean()) for a, b in itertools.pairwise(runs)
+        ]
+        place = int(np.argmin(apart))
+        runs[place : place + 2] = [runs[place] + runs[place + 1]]
+    return np.repeat(np.arange(len(runs)), [len(run) for run in runs])
 
 
 def _representative(uses: dict[tuple[int, int], int]) -> Sequence[tuple[int, int, float]]:

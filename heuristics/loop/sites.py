@@ -47,10 +47,17 @@ class Priced:
     psi, time : ndarray
         Shape (1 or K, M, O): least kappa x + lam t of an epoch, infinite where its deadline cannot be kept,
         and its time there [cost], [time].
+    rows : int array (K,), optional
+        Row of every epoch; otherwise its own, and the last one for all beyond.
     """
 
     psi: FloatArray
     time: FloatArray
+    rows: NDArray[np.int64] | None = None
+
+    def rows_of(self, epochs: int) -> NDArray[np.int64]:
+        """Row of each of the first epochs, shape (epochs,)."""
+        return np.minimum(np.arange(epochs), len(self.psi) - 1) if self.rows is None else self.rows[:epochs]
 
 
 class Places(Protocol):

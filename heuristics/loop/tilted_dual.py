@@ -55,6 +55,7 @@ class TiltedDual(Dual):
         rising = rising if self._apart else rising + falling
         tilted_costs(
             priced.psi,
+            priced.rows_of(len(weights)),
             part.charges,
             self.learning.gains,
             self.places.factors,

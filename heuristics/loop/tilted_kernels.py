@@ -30,6 +30,7 @@ def _floor(table: Floats, row: int, at: float, further: int) -> float:
 @njit(cache=True)
 def tilted_costs(
     psi: Floats,
+    psi_rows: Integers,
     charges: Floats,
     gains: Floats,
     factors: Floats,
@@ -51,13 +52,13 @@ def tilted_costs(
 
     Penalties are read from row ``rows[k, m]`` of tables, at column ``places[k, m] + low_columns[o]`` of what
     rises in h and, if they lie ``apart``, ``places[k, m] + high_columns[o]`` of what falls; the floors are
-    the least from a column on and up to a column. ``psi`` has shape (1 or K, M, O), ``charges`` are infinite
-    where a site may not be used.
+    the least from a column on and up to a column. ``psi`` has shape (B, M, O), a row for every epoch,
+    ``charges`` are infinite where a site may not be used.
     """
     epochs, models = gains.shape
     lowest, highest = low_columns.min(), high_columns.max()
     for k in range(epochs):
-        table = min(k, psi.shape[0] - 1)
+        table = psi_rows[k]
         for m in range(models):
             best, place = math.inf, -1
             gain, start, row = gain_price * gains[k, m], places[k, m], rows[k, m]
