@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from depl.benchmarks.gallery import training
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.sweep import read
 from depl.benchmarks.sweep.compact import write_compact
@@ -91,3 +92,26 @@ def test_an_older_page_stays_whole_if_the_report_fails(ask, folder):
     code, *_ = ask("bench", "report", str(folder / "broken.jsonl.gz"), "--out", str(page))
     assert code == 2
     assert page.read_text(encoding="utf-8") == "older"
+
+
+def test_the_standard_report_draws_the_shipped_traces_as_well(ask, folder, monkeypatch):
+    asked = []
+
+    def drawings(family, traces, rng, resamples):
+        asked.append((family, len(traces.runs) > 0, resamples))
+        return []
+
+    monkeypatch.setattr(training, "training_drawings", drawings)
+    (folder / "paper.jsonl.gz").unlink()
+    page = folder / "page.html"
+    assert ask("bench", "report", str(folder), "--out", str(page))[0] == 0
+    assert asked == []
+    monkeypatch.setattr(bench_report, "RECORDED", folder)
+    assert ask("bench", "report", "--out", str(page))[0] == 0
+    assert asked == [(family, True, 199) for family in bench_report.TRACES]
+
+
+def test_the_page_says_what_could_not_be_drawn(ask, folder):
+    page = folder / "page.html"
+    assert ask("bench", "report", str(folder / "paper.jsonl.gz"), "--out", str(page))[0] == 0
+    assert "paper-alexnet-5" in page.read_text(encoding="utf-8").partition('<section id="figures">')[2]

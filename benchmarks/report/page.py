@@ -38,8 +38,18 @@ _GROUPS = {"paper": ("family",), "paper-eta": ("family",), "ablation": ("error",
 _FATES = tuple(fate.value for fate in Fate)
 
 
-def report(evidence: Evidence, verdicts: Sequence[Verdict], figures: Sequence[Drawing] = ()) -> str:
+def report(
+    evidence: Evidence,
+    verdicts: Sequence[Verdict],
+    figures: Sequence[Drawing] = (),
+    notes: Sequence[str] = (),
+) -> str:
     """The report as one HTML document that needs nothing else.
+
+    Parameters
+    ----------
+    notes : sequence of str
+        Sentences on what could not be drawn.
 
     Raises
     ------
@@ -49,7 +59,7 @@ def report(evidence: Evidence, verdicts: Sequence[Verdict], figures: Sequence[Dr
     if not evidence.attempts:
         raise InvalidInputError("there are no attempts to report; 'depl bench run SUITE' makes some")
     sections = [
-        section for section in _sections(evidence, figures, verdicts) if len(section) > 1
+        section for section in _sections(evidence, figures, verdicts, notes) if len(section) > 1
     ]  # more than its heading
     contents = [within("li", [link(section.attrib["id"], section[0].text or "")]) for section in sections]
     navigation = within("nav", [within("ul", contents)], {"aria-label": "Sections"})
@@ -60,11 +70,11 @@ def report(evidence: Evidence, verdicts: Sequence[Verdict], figures: Sequence[Dr
 
 
 def _sections(
-    evidence: Evidence, figures: Sequence[Drawing], verdicts: Sequence[Verdict]
+    evidence: Evidence, figures: Sequence[Drawing], verdicts: Sequence[Verdict], notes: Sequence[str]
 ) -> Iterator[Element]:
     yield _section("headline", "Headline", _headline(evidence, verdicts))
     yield _section("claims", "The paper's claims", _claims(verdicts))
-    yield _section("figures", "Figures", _figures(figures))
+    yield _section("figures", "Figures", _figures(figures, notes))
     yield _section("ratios", "Cost over the optimum", _ratios(evidence))
     yield _section("growth", "How time grows", _growth(evidence))
     yield _section("goals", "Goals of the cases", _goals(evidence))
@@ -114,7 +124,8 @@ def _claims(verdicts: Sequence[Verdict]) -> Iterator[Element]:
     yield from articles(verdicts)
 
 
-def _figures(figures: Sequence[Drawing]) -> Iterator[Element]:
+def _figures(figures: Sequence[Drawing], notes: Sequence[str]) -> Iterator[Element]:
+    yield from (element("p", note) for note in notes)
     groups: dict[str, list[Element]] = {}
     for place, figure in enumerate(figures):
         caption, label = f"Numbers of the figure: {figure.caption}", "Numbers of this figure"

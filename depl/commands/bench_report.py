@@ -3,6 +3,9 @@
 import argparse
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import Evidence, evidence_of
@@ -12,9 +15,16 @@ from depl.benchmarks.sweep.read import RECORDED, read_attempts
 from depl.commands.answer import Answer, as_json
 from depl.commands.options import add_json, require_writable
 from depl.commands.table import table
+from depl.instances.training.recorded import recorded_traces
 from depl.models.structure import write_text
 from depl.models.wording import counted
 
+if TYPE_CHECKING:
+    from depl.benchmarks.gallery.drawing import Drawing
+
+TRACES = ("digits-alexnet", "digits-mobilenet")
+"""Families of shipped traces that the standard report draws (Figs. 2 and 4)."""
+_SEED, _RESAMPLES = 20240222, 199
 HELP = "write a page that opens offline, with figures, ratios and verdicts on the paper's claims"
 
 
@@ -39,7 +49,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Read, judge, draw and write."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
-    from depl.benchmarks.gallery.attempts import figures_of
     from depl.benchmarks.report.page import report
 
     require_writable(options.out)
@@ -47,9 +56,21 @@ def run(options: argparse.Namespace) -> Answer:
     attempts = [attempt for source in sources for attempt in read_attempts(source)]
     evidence = evidence_of(attempts, read_all())
     verdicts = judged(ALL, evidence)
-    figures = [] if options.no_figures else figures_of(evidence.attempts)
-    write_text(options.out, report(evidence, verdicts, figures))
+    figures, notes = ([], []) if options.no_figures else _figures(evidence, traces=not options.files)
+    write_text(options.out, report(evidence, verdicts, figures, notes))
     return Answer(_told(options.out, evidence, verdicts), json=_json(options.out, evidence, verdicts))
+
+
+def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str]]":
+    """All figures, those of the shipped traces only if asked for; and what could not be drawn."""
+    from depl.benchmarks.gallery.attempts import figures_of, left_out
+    from depl.benchmarks.gallery.training import training_drawings
+
+    found = figures_of(evidence.attempts)
+    for family in TRACES if traces else ():
+        rng = np.random.default_rng(_SEED)
+        found += training_drawings(family, recorded_traces(family), rng, _RESAMPLES)
+    return found, left_out(evidence.attempts)
 
 
 def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:

@@ -17,7 +17,7 @@ PAPERS_ORDER = "data-models-resources"
 def submodular(evidence: Evidence) -> Findings:
     """Whether K^ T^ is submodular on random choices of datasets, by trying all triples."""
     readings = []
-    for row in _values(evidence).get("selections", []):
+    for row in _logarithmic(evidence):
         measured = f"refuted on {row['refuted']} of {row['problems']}"
         statement = f"submodular, {row['law']} law, {row['communication']}"
         readings.append(
@@ -29,7 +29,7 @@ def submodular(evidence: Evidence) -> Findings:
 def no_help_no_further_help(evidence: Evidence) -> Findings:
     """Whether a dataset that does not help is never followed by one that does; and read more kindly."""
     readings = []
-    for row in _values(evidence).get("selections", []):
+    for row in _logarithmic(evidence):
         for what, title in {
             "helps_later": "after a dataset that does not help, no other one helps",
             "pairs_help": "where no single dataset helps, no two help together",
@@ -56,7 +56,7 @@ def solved_to_optimality(evidence: Evidence) -> Findings:
                 always=True,
             )
         )
-    own = _values(evidence).get("selections", [])
+    own = _logarithmic(evidence)
     number, wrong = sum(row["problems"] for row in own), sum(row["missed_by_minimum_norm"] for row in own)
     measured = f"another set is better on {wrong} of {number}"
     statement = "by a minimiser of submodular functions, as the paper says"
@@ -134,14 +134,14 @@ CLAIMS = (
         "order-of-stages",
         "Decisions should be made in the order data, models, resources.",
         "Sec. IV, Fig. 3",
-        "",
+        "By what an order is to be judged is open.",
         order_of_stages,
     ),
     Claim(
         "order-under-errors",
         "Making harder-to-estimate decisions less often, hence first, reduces the impact of errors.",
         "Sec. IV",
-        "",
+        "By what an order is to be judged is open.",
         order_under_errors,
     ),
 )
@@ -150,6 +150,12 @@ CLAIMS = (
 def _values(evidence: Evidence) -> dict[str, Any]:
     record = evidence.records.get("printed-statements")
     return {} if record is None else record.values
+
+
+def _logarithmic(evidence: Evidence) -> list[dict[str, Any]]:
+    """Random selections under the two laws that "a logarithm law" (Sec. IV-A) can mean."""
+    rows: list[dict[str, Any]] = _values(evidence).get("selections", [])
+    return [row for row in rows if "log" in row["law"]]
 
 
 def _ordered(evidence: Evidence, wanted: Callable[[float], bool]) -> Findings:
@@ -172,7 +178,7 @@ def _ordered(evidence: Evidence, wanted: Callable[[float], bool]) -> Findings:
                 cases += 1
                 shown += own <= other * (1 + 1e-9)
                 worst += f"{'; ' if worst else ''}{own:.4g} against {other:.4g} of {order}"
-        readings.append(Reading(f"no other order has a lower {what}", shown, cases, worst))
+        readings.append(Reading(f"no other order has a lower {what}", shown, cases, worst, always=True))
     rows = [
         (order, len(own), *(_mean(figure, list(own.values())) for figure in _FIGURES.values()))
         for order, own in {PAPERS_ORDER: papers, **by_order}.items()
