@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.gallery.drawing import Drawing
+from depl.benchmarks.report import page
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.page import report
 from depl.benchmarks.report.verdicts import judged
@@ -159,3 +160,12 @@ def test_the_same_evidence_gives_the_same_page(text):
 def test_no_attempts_no_report():
     with pytest.raises(InvalidInputError, match="no attempts"):
         report(evidence(), [])
+
+
+def test_numbers_that_are_too_many_are_counted_instead(monkeypatch):
+    monkeypatch.setattr(page, "MOST_ROWS", 1)
+    given = evidence(ATTEMPTS)
+    text = report(given, judged(ALL, given), [drawn("costs")], ["Something could not be drawn."])
+    assert "Its 2 rows of numbers are too many for this page." in text
+    assert "numbers-costs" not in text
+    assert "<p>Something could not be drawn.</p>" in text

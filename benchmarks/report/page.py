@@ -33,6 +33,8 @@ _RATIOS = (
     "largest",
     "optimal_share",
 )
+MOST_ROWS = 1000
+"""Rows up to which the numbers of a figure are on the page."""
 _GROUPS = {"paper": ("family",), "paper-eta": ("family",), "ablation": ("error",)}
 """Labels by which the ratios of some suites are split."""
 _FATES = tuple(fate.value for fate in Fate)
@@ -128,18 +130,20 @@ def _figures(figures: Sequence[Drawing], notes: Sequence[str]) -> Iterator[Eleme
     yield from (element("p", note) for note in notes)
     groups: dict[str, list[Element]] = {}
     for place, figure in enumerate(figures):
-        caption, label = f"Numbers of the figure: {figure.caption}", "Numbers of this figure"
-        groups.setdefault(_family(figure.name), []).extend(
-            (
-                drawing(figure.svg(), f"figure-{figure.name}", figure.caption, f"f{place}"),
-                table(figure.table, caption, f"numbers-{figure.name}", fold=True, label=label),
-            )
-        )
+        made = drawing(figure.svg(), f"figure-{figure.name}", figure.caption, f"f{place}")
+        groups.setdefault(_family(figure.name), []).extend((made, _numbers(figure)))
     for family, shown in groups.items():
         if family:
             heading = element("summary", f"Family {family} ({len(shown) // 2} figures)")
             yield within("details", [heading, *shown], {"id": f"figures-{family}"})
     yield from groups.get("", ())
+
+
+def _numbers(figure: Drawing) -> Element:
+    if len(figure.table.rows) > MOST_ROWS:
+        return element("p", f"Its {len(figure.table.rows)} rows of numbers are too many for this page.")
+    caption, label = f"Numbers of the figure: {figure.caption}", "Numbers of this figure"
+    return table(figure.table, caption, f"numbers-{figure.name}", fold=True, label=label)
 
 
 def _family(figure: str) -> str:
