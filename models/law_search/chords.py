@@ -55,7 +55,7 @@ class ChordedProblem(CountedProblem):
     instance : Instance
     barred : bool array (M, M), optional
         Switches that are forbidden beside those of the instance.
-    ties : list of plans
+    ties : list of tuple
         Those whose certified interval contains 1 - omega; appended to.
     """
 

@@ -59,7 +59,7 @@ def plan_frame(
     problem : SampledProblem
     bounds : Attainable
         Of the same problem, with `Attainable.possible`.
-    reading : Reading
+    reading : depl.models.evaluation.Reading
         Intent or letter of (2) and (6).
     meet_target : bool
         Without it, (3) bounds a variable ``reached`` in place of l(0) - l_max, the gain that all but the

@@ -131,7 +131,7 @@ def solve_sampled(
         `PriceSpace` (F2) or `ResourceSpace` (F1).
     limits : Limits, optional
         Gap, time limit, seed of the solver and progress are used.
-    reading : Reading
+    reading : depl.models.evaluation.Reading
         Intent or letter of (2) and (6); cost and bound are those of this reading.
     solve_with : str
         ``session`` (HiGHS, kept between cuts), ``highs`` (HiGHS through Pyomo, anew after every cut), or

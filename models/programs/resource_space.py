@@ -73,7 +73,7 @@ def resource_space(
     Parameters
     ----------
     problem : SampledProblem
-    reading : Reading
+    reading : depl.models.evaluation.Reading
         Intent or letter of (2) and (6).
     bounds : Attainable, optional
         Of this problem, if it is known already.
