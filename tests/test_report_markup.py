@@ -49,7 +49,7 @@ def test_a_table_names_its_columns_and_rows_and_keeps_whole_numbers_behind_short
     assert (
         '<th scope="row" class="name">depl</th><td class="number" data-value="1.23456789">1.235</td>' in text
     )
-    assert '<th scope="row" class="name">exact</th><td>–</td>' in text
+    assert '<th scope="row" class="name">exact</th><td class="name">–</td>' in text
     assert "<caption>Ratios</caption>" in text
     assert 'role="region" tabindex="0" aria-label="Ratios"' in text
 

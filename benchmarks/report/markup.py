@@ -14,8 +14,9 @@ from depl.models.errors import InvalidInputError
 
 LONGEST = 12
 """Rows from which a table is folded."""
-_NAME = 24
-"""Letters up to which the name of a row is not broken into lines."""
+_NAME, _WORD, _SENTENCE = 24, 12, 40
+"""Letters up to which the name of a row, and any other text, is not broken into lines, and from which a text
+needs some width."""
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 _USE = re.compile(r"url\(#([^)]+)\)")
 _DROPPED = ("metadata", "style", "title", "desc")
@@ -181,11 +182,11 @@ def _is_numeric(values: Sequence[Cell]) -> bool:
 def _cell(value: Cell, text: str, heading: bool, target: str | None) -> Element:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     attributes = {"class": "number", "data-value": repr(value)} if number else {}
-    if heading:
-        named = {"class": "name"} if len(text) <= _NAME and not number else {}
-        made = Element("th", {"scope": "row", **attributes, **named})
-    else:
-        made = Element("td", attributes)
+    if not number and len(text) <= (_NAME if heading else _WORD):
+        attributes = {"class": "name"}
+    elif not number and len(text) > _SENTENCE:
+        attributes = {"class": "text"}
+    made = Element("th", {"scope": "row", **attributes}) if heading else Element("td", attributes)
     if target is None:
         made.text = text
     else:
