@@ -108,7 +108,7 @@ assert by_search.violation.exact > target.violation_budget  # the last sample wa
 # %%
 # Now many samples. How often does the winner break its promise, and by how much?
 
-sizes, repeats = (5, 10, 20, 40, 80, 160), 60
+sizes, repeats = (5, 10, 20, 40, 80, 160), 50
 broken, promised, delivered = [], [], []
 for size in sizes:
     winners = [winner(size, seed) for seed in range(repeats)]
