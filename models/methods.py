@@ -81,7 +81,8 @@ class Outcome:
 
     ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
     only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
-    ``tolerances`` are those of the solver that the proof rests on, by its own names.
+    ``tolerances`` are those of the solver that the proof rests on, by its own names. ``stage_seconds`` is
+    what each stage took, for methods that go through stages (`depl.models.stage_clock`).
     """
 
     termination: Termination
@@ -92,6 +93,7 @@ class Outcome:
     build_seconds: float = 0.0
     decisions: tuple[Decision, ...] = ()
     tolerances: Mapping[str, float] = field(default_factory=dict)
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 class Method(Protocol):

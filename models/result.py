@@ -107,6 +107,8 @@ class Result:
         Of the floating-point solver that the proof rests on, by its own names; empty where there is none.
     wall_seconds, cpu_seconds, build_seconds : float
         Of the solve, and of the part that built tables.
+    stage_seconds : mapping of str to float
+        By the values of `depl.models.decisions.Stage`, for methods that go through stages; else empty [s].
     """
 
     termination: Termination
@@ -131,6 +133,7 @@ class Result:
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
     build_seconds: float = 0.0
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:
@@ -165,6 +168,7 @@ class Result:
             "build_seconds",
         ):
             known[name] = getattr(self, name)
+        known["stage_seconds"] = dict(self.stage_seconds)
         known["plan"] = None if self.plan is None else document(self.plan)
         return {name: _finite(value) for name, value in known.items()}
 

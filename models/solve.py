@@ -188,6 +188,7 @@ def _result(
         wall_seconds=seconds[0],
         cpu_seconds=seconds[1],
         build_seconds=outcome.build_seconds,
+        stage_seconds=dict(outcome.stage_seconds),
     )
     if outcome.plan is None:
         return result

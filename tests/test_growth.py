@@ -105,7 +105,8 @@ def test_stages_that_were_timed_grow_by_themselves():
             cost=1.0,
             seconds=float(size),
             labels={"models": size},
-            measures={"seconds_data": size**2.0, "gap": 1.0},
+            stage_seconds={"data": size**2.0},
+            measures={"gap": 1.0},
         )
         for size in SIZES
     ]

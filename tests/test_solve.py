@@ -118,6 +118,7 @@ KEYS = [
     "wall_seconds",
     "cpu_seconds",
     "build_seconds",
+    "stage_seconds",
     "plan",
 ]
 

@@ -89,7 +89,7 @@ class Growth:
     ----------
     suite, configuration, size, measure : str
         ``size`` is the label that holds it, ``measure`` what was timed: ``wall_seconds``,
-        ``build_seconds``, or a figure that the suite measures.
+        ``build_seconds``, or a stage such as ``seconds_models``.
     points : tuple of (float, float)
         Size and seconds of every attempt that ended by itself, by size.
     stopped : int
@@ -170,7 +170,7 @@ def line_through(
 def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growth]:
     """The growth of time of every configuration, with the whole solve and every stage that was timed.
 
-    Stages are the building of tables, and the measures whose name contains ``seconds``.
+    Stages are the building of tables, and those of the method's loop (``seconds_data`` and so on).
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _growth(key: tuple[str, str, str, str], timed: Sequence[tuple[Attempt, float
 
 
 def _times(attempt: Attempt) -> dict[str, float | None]:
-    stages = {name: value for name, value in attempt.measures.items() if "seconds" in name}
+    stages = {f"seconds_{stage}": seconds for stage, seconds in attempt.stage_seconds.items()}
     build = {"build_seconds": attempt.build_seconds} if attempt.build_seconds else {}
     return {"wall_seconds": attempt.wall_seconds, **build, **stages}
 

@@ -68,6 +68,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Why there is no plan; for a failure, its message.
     wall_seconds, cpu_seconds, build_seconds : float or None
         Of the method; None where it did not end by itself.
+    stage_seconds : dict of str to float
+        By stage, for methods that go through stages (`depl.models.result.Result`) [s].
     total_seconds : float
         Wall time of the whole attempt, with the making of the instance and the verification.
     peak_gibibytes : float or None
@@ -104,6 +106,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     python: str
     versions: dict[str, str]
     machine: Machine
+    stage_seconds: dict[str, float] = msgspec.field(default_factory=dict)
 
     @property
     def proved_optimal(self) -> bool:

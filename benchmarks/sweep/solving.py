@@ -132,6 +132,7 @@ def _figures(instance: Instance, result: Result) -> dict[str, Any]:
         "wall_seconds": result.wall_seconds,
         "cpu_seconds": result.cpu_seconds,
         "build_seconds": result.build_seconds,
+        "stage_seconds": dict(result.stage_seconds),
     }
 
 

@@ -44,6 +44,7 @@ from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Termination
 from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.stage_clock import StageClock
 from depl.models.wording import counted, number
 
 OPTIONS = ("eta", "epsilon", "weight", "label", "backtracks")
@@ -110,10 +111,11 @@ class _Loop:
     choices: int = 0
     lowest: tuple[float, float, frozenset[str]] | None = None
     fastest: tuple[float, str] | None = None
+    clock: StageClock = field(default_factory=StageClock)
 
     def run(self) -> Plan | None:
         """The first plan that passes all stages."""
-        for choice in data_choices(self.instance):
+        for choice in self.clock.items(Stage.DATA, data_choices(self.instance)):
             if self.limits.expired():
                 raise StoppedError
             self.choices += 1
@@ -127,12 +129,20 @@ class _Loop:
         reason = None
         if plan is None and termination is Termination.EXHAUSTED:
             reason = self._reason()
-        return Outcome(termination, plan, 0.0, reason, decisions=tuple(self.decisions))
+        return Outcome(
+            termination,
+            plan,
+            0.0,
+            reason,
+            decisions=tuple(self.decisions),
+            stage_seconds=self.clock.seconds,
+        )
 
     def _with_data(self, choice: DataChoice) -> Plan | None:
         """Stages 2 and 3 for one choice of data; its own decision stands before theirs."""
         position = len(self.decisions)
-        plan, outcome = self._with_graph(choice.datasets)
+        with self.clock.during(Stage.MODELS):
+            plan, outcome = self._with_graph(choice.datasets)
         self.decisions.insert(position, record.data(choice, outcome, plan is not None))
         self.backtracks += plan is None
         return plan
@@ -154,7 +164,8 @@ class _Loop:
                 continue
             tried += 1
             if self._certified(names, path, label, selector.final_loss(datasets, path)):
-                plan = self._placed(names, datasets)
+                with self.clock.during(Stage.RESOURCES):
+                    plan = self._placed(names, datasets)
                 if plan is not None:
                     return plan, "kept"
                 insufficient.add(asked)

@@ -38,11 +38,13 @@ from depl.heuristics.loop.requirement import (
     largest_variance,
 )
 from depl.heuristics.loop.sites import DataFactors, Site, Sites, listed_sites
+from depl.models.decisions import Stage
 from depl.models.epochs import FinalLoss
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Termination
+from depl.models.stage_clock import StageClock
 
 OPTIMALITY = 5e-10
 """Relative gap below which a plan counts as proved cheapest."""
@@ -86,6 +88,9 @@ class _Loop:
         Share of its margin that a plan may do without, as far as data choices are concerned.
     rooms : tuple
         What labels may lie above l_max, as a share of the margin, and how many sequences are judged then.
+    clock : StageClock
+        Bounds and data choices count as data. Resources are chosen as sequences are ranked, and count as
+        models but for the plan's own.
     """
 
     instance: Instance
@@ -96,6 +101,7 @@ class _Loop:
     leeway: float = 0.0
     rooms: tuple[tuple[float, int], ...] = _ROOMS
     build_seconds: float = 0.0
+    clock: StageClock = field(default_factory=StageClock)
     reference: Reference = field(init=False)
     start: Prices = field(init=False)
     bound: LowerBound | None = field(default=None, init=False)
@@ -107,7 +113,8 @@ class _Loop:
         if self.judge.met(FinalLoss(target.initial_loss, ())):
             self.record.nothing_to_do()
             return Outcome(Termination.OPTIMAL, Plan(), 0.0, decisions=self.record.decisions)
-        obstacle = self._build()
+        with self.clock.during(Stage.DATA):
+            obstacle = self._build()
         if obstacle:
             self.record.unreachable(obstacle)
             self.lower = math.inf
@@ -124,13 +131,23 @@ class _Loop:
 
     def outcome(self, termination: Termination) -> Outcome:
         """What is held and proved now."""
-        plan = None if self.best is None else self.stage.plan(self.best)
+        with self.clock.during(Stage.RESOURCES):
+            plan = None if self.best is None else self.stage.plan(self.best)
         reason = None
         if plan is None and termination is not Termination.INTERRUPTED:
             reason = self.record.reason(termination is Termination.INFEASIBLE)
         if plan is not None:
             self.record.stopped(termination, self.cost, self.lower, self.data.least)
-        return Outcome(termination, plan, self.lower, reason, None, self.build_seconds, self.record.decisions)
+        return Outcome(
+            termination,
+            plan,
+            self.lower,
+            reason,
+            None,
+            self.build_seconds,
+            self.record.decisions,
+            stage_seconds=self.clock.seconds,
+        )
 
     @property
     def cost(self) -> float:
@@ -168,7 +185,8 @@ class _Loop:
     def _prove(self) -> None:
         """The lower bound: at once where all sites are listed, or else when a plan is held."""
         if self.bound is None and not self.limits.expired():
-            self.bound = self.proof.bound(self.limits.expired)
+            with self.clock.during(Stage.DATA):
+                self.bound = self.proof.bound(self.limits.expired)
             self.lower = self.bound.value
             if self.best is not None:
                 self.limits.report(self.cost, self.lower)
@@ -248,11 +266,12 @@ class _Loop:
         """Data choices whose expected cost is below the incumbent, until too many were of no use."""
         idle, patience = 0, self._patience()
         while not self._finished() and idle < patience:
-            following = self.data.next(lambda: self.cost)
+            with self.clock.during(Stage.DATA):
+                following = self.data.next(lambda: self.cost)
             if following is None:
                 break
             before = self.cost
-            for choice, bound in self._tries(*following):
+            for choice, bound in self.clock.items(Stage.DATA, self._tries(*following)):
                 self._try(choice, bound)
             idle = 0 if self.cost < before else idle + 1
 
@@ -292,7 +311,8 @@ class _Loop:
         for deviation in [self.reference.deviation, *(piece.deviation for piece in bound.ranges)]:
             if not self._finished() and all(differ(deviation, other, _APART) for other in tried):
                 tried.append(deviation)
-                self._at_spread(choice, kinds, deviation, bound.prices)
+                with self.clock.during(Stage.MODELS):
+                    self._at_spread(choice, kinds, deviation, bound.prices)
         if self.cost == before:
             self.record.went_back(choice, bound.value, self.cost)
 
