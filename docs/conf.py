@@ -23,7 +23,7 @@ html_theme_options = {
     "code_font_size": "0.8em",
 }
 html_static_path = ["_static"]
-html_css_files = ["lessons.css"]
+html_css_files = ["depl.css", "lessons.css"]
 html_math_renderer = "mathml"
 html_show_copyright = False
 
@@ -51,19 +51,34 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
+_FUNCTION = re.compile(r"(</\w+>\s*)?(<mi>[a-z]{2,}</mi>)\s*<mo>&ApplyFunction;</mo>(\s*<m[^o])?")
+_DECIMAL = re.compile(r"<mo>\.</mo>\s*(<mn>)")
 _MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
 
 
 def _mathml(self: Any, node: nodes.Element) -> None:
-    self.body.append(tex2mathml(node.astext(), as_block=False))
+    self.body.append(_formula(node, as_block=False))
     raise nodes.SkipNode
 
 
 def _mathml_block(self: Any, node: nodes.Element) -> None:
-    formula = tex2mathml(node.astext(), as_block=True)
+    formula = _formula(node, as_block=True)
     number = f'<span class="eqno">({node["number"]})</span>' if node["number"] else ""
     self.body.append(self.starttag(node, "div", CLASS="math") + number + formula + "</div>")
     raise nodes.SkipNode
+
+
+def _formula(node: nodes.Element, as_block: bool) -> str:
+    """MathML with what docutils leaves out: the space around ln, and numbers that begin with a point."""
+    formula = _DECIMAL.sub(r"\1.", tex2mathml(node.astext(), as_block=as_block))
+    return _FUNCTION.sub(_spaced, formula)
+
+
+def _spaced(found: re.Match[str]) -> str:
+    thin = '<mspace width="0.167em"></mspace>'
+    before, name, after = found.groups()
+    left = before + (thin if "</mo>" not in before else "") if before else ""
+    return left + name + (thin + after if after else "<mo>&ApplyFunction;</mo>")
 
 
 def _plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
