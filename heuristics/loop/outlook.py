@@ -35,7 +35,8 @@ _TIMES_PAID = (1.0, 4.0)
 _COARSELY = 0.03
 _LARGE = 1e30
 _SHARINGS, _FIRST_STEP = 8, 2.0
-_STRETCHES = 4
+_STRETCHES = 3
+_NEXT_TO_NOTHING = 1e-3
 
 
 @dataclass(eq=False)
@@ -90,6 +91,7 @@ class Outlook:
             paid = self._paid(tried.cut, tried.prices.time)
             means = np.bincount(stretches, paid) / np.bincount(stretches)
             raised = shares * np.exp(step * means / max(means.max(), 1e-300))[stretches]
+            raised = np.where(raised < _NEXT_TO_NOTHING * raised.max(), 0.0, raised)
             raised /= raised.sum()
             self.guide = self._guide_in(raised)
             tried = self._at_once(single, best.prices)

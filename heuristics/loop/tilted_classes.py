@@ -15,6 +15,7 @@ from depl.heuristics.loop.requirement import Requirement, VarianceRange
 from depl.heuristics.loop.sites import Places, Priced
 from depl.heuristics.loop.tilted_dual import TiltedDual
 from depl.heuristics.loop.tilted_learning import Tilt, TiltedLearning
+from depl.models.laws import FloatArray
 
 _CLOSE = 1.001
 _ENOUGH = 1.01
@@ -87,22 +88,43 @@ class Classes:
         """The least bound that prices found elsewhere prove.
 
         Prices of a range are tried on all ranges of its class, those of ranges that may decide first; a range
-        with more than one that had its own prices does not decide. Nothing is proved before all classes were
-        looked at.
+        with more than one that had its own prices does not decide. The price of time of the least range is
+        tried on all of them first: on a frontier another one takes long. Nothing is proved before all
+        classes were looked at.
         """
-        proved, tried = np.full(len(guided), -math.inf), np.zeros(len(guided), dtype=bool)
-        lowest = math.inf
-        while not tried.all():
-            place = min(np.flatnonzero(~tried), key=lambda place: (proved[place], guided[place].value))
-            if proved[place] >= lowest or stop():
+        proved = np.full(len(guided), -math.inf)
+        least = min(guided, key=lambda item: item.value)
+        lowest = self._proved_by(guided, proved, [guided.index(least)], least.prices.time, stop)
+        order = sorted(range(len(guided)), key=lambda place: guided[place].value)
+        self._proved_by(guided, proved, order, least.prices.time, stop, lowest)
+        self._proved_by(guided, proved, order, None, stop, lowest)
+        return float(proved.min(initial=math.inf))
+
+    def _proved_by(
+        self,
+        guided: Sequence[Opened],
+        proved: FloatArray,
+        order: Sequence[int],
+        time: float | None,
+        stop: Callable[[], bool],
+        enough: float = math.inf,
+    ) -> float:
+        """Raise what is proved of ranges to what is enough, all at one price of time or at their own."""
+        for place in order:
+            if stop():
                 break
+            if proved[place] >= enough:
+                continue
             index, prices = guided[place].tilt, guided[place].prices
             mine = [other for other, item in enumerate(guided) if item.tilt == index]
             dual = self.duals[index]
-            values = dual.values(self.part, dual.tilt.requirement, prices)
+            values = dual.values(
+                self.part, dual.tilt.requirement, prices if time is None else prices._replace(time=time)
+            )
             proved[mine] = np.maximum(proved[mine], values)
-            tried[place], lowest = True, min(lowest, float(proved[place]))
-        return float(proved.min(initial=math.inf))
+            if time is None:
+                enough = min(enough, float(proved[place]))
+        return float(proved[order[0]])
 
     def _raise(self, item: Opened, least: float) -> None:
         """Better prices for one range: with the time as it is, if that is enough, or with all of them."""
