@@ -19,6 +19,7 @@ import itertools
 import matplotlib.pyplot as plt
 
 import depl
+from depl.benchmarks.figures.canvas import COLOURS
 from depl.instances.reductions import (
     knapsack_by_cost,
     knapsack_by_time,
@@ -42,15 +43,12 @@ result = depl.solve(tiny, "exact")
 assert result.solution is depl.Solution.PROVEN_OPTIMAL
 choices = [(model.name, place.name) for model in tiny.models for place in tiny.clusters]
 path = [choices.index((epoch.model, epoch.cluster)) for epoch in result.plan.epochs]
+notes = [[""] * len(choices) for _ in path]
+for texts, chosen, epoch in zip(notes, path, result.plan.epochs, strict=True):
+    texts[chosen] = f"x = {epoch.resources:g}"
+rows = [f"{model} on {place}" for model, place in choices]
 figure, axes = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
-draw_choices(
-    axes,
-    [f"{model} on {place}" for model, place in choices],
-    [[f"x = {epoch.resources:g}" if row == chosen else "" for row in range(4)]
-     for epoch, chosen in zip(result.plan.epochs, path, strict=True)],
-    path,
-    f"cheapest plan: {result.cost:g}",
-)  # fmt: skip
+draw_choices(axes, rows, notes, path, f"cheapest plan: {result.cost:g}")
 plt.show()
 
 # %%
@@ -83,17 +81,12 @@ bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
 
 wanted = 8
 instance = knapsack_by_time.reduce(bag, wanted)
+notes = [
+    [f"gain {v}, time {w}", "0"] for v, w in zip(bag.values, bag.weights, strict=True)
+]
+title = f"gain at least {wanted} within time {bag.capacity}"
 figure, axes = plt.subplots(figsize=(6.4, 2.0), layout="constrained")
-draw_choices(
-    axes,
-    ["take", "skip"],
-    [
-        [f"gain {v}, time {w}", "0"]
-        for v, w in zip(bag.values, bag.weights, strict=True)
-    ],
-    [1, 0, 0],
-    f"gain at least {wanted} within time {bag.capacity}",
-)
+draw_choices(axes, ["take", "skip"], notes, [1, 0, 0], title)
 plt.show()
 
 # %%
@@ -113,7 +106,8 @@ for items in subsets:
     print(f"{items!s:9} weight {weight}, value {value}: {word}")
 
 # %%
-# An obvious method takes the items by their value per weight, as long as they fit.
+# An obvious method is *greedy*: it goes through the items by falling value per
+# weight, and takes each that still fits.
 #
 # **Exercise 1.1.** Which set of items does this greedy method take? Give the places
 # from 0.
@@ -127,24 +121,14 @@ check("1.1", greedy_items)
 
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 for items in subsets:
-    fits = bag.holds(items)
     weight, value = float(bag.weight_of(items)), float(bag.value_of(items))
-    axes.plot(
-        weight,
-        value,
-        marker="o" if fits else "x",
-        color="#0072B2" if fits else "#D55E00",
-    )
-    axes.annotate(
-        str(set(items) or "{}"), (weight, value), (6, -12), textcoords="offset points"
-    )
-axes.axvline(
-    float(bag.capacity), color="#444444", linestyle="--", label="capacity, or T_max"
-)
-axes.axhline(wanted, color="#009E73", label="wanted value, or fall of the loss")
-axes.set(
-    xlabel="weight, or time", ylabel="value, or gain", xlim=(-0.4, 10), ylim=(-1.5, 17)
-)
+    marker, colour = ("o", COLOURS[0]) if bag.holds(items) else ("x", COLOURS[1])
+    axes.plot(weight, value, marker, color=colour)
+    axes.text(weight + 0.15, value - 0.9, str(set(items) or "{}"))
+axes.axvline(float(bag.capacity), color="#444444", ls="--", label="capacity, or T_max")
+axes.axhline(wanted, color=COLOURS[2], label="wanted value, or fall of the loss")
+axes.set(xlabel="weight, or time", ylabel="value, or gain")
+axes.set(xlim=(-0.4, 11), ylim=(-1.5, 17))
 axes.legend(loc="upper left")
 plt.show()
 

@@ -169,8 +169,8 @@ plt.show()
 # whenever there is one. But lesson 1 wrote a knapsack so that feasible plans are sets
 # of items that fit and are worth enough. Sharper still: let an epoch take as much
 # time as it gains, and ask for exactly half of both. Then feasible plans are
-# *partitions* of the numbers into two halves of equal sum, a question that nobody
-# knows to answer fast:
+# *partitions* of the numbers into two halves of equal sum, and for numbers of many
+# digits nobody knows a fast way to tell whether there is one:
 
 split = depl.solve(partition_by_epoch([3, 5, 2, 4]), "exact")
 print([epoch.model for epoch in split.plan.epochs])  # 5 + 2 = 3 + 4
