@@ -62,9 +62,9 @@ def test_archives_hold_every_source_once(tmp_path, links):
 
 
 def shipped_data() -> set[str]:
-    """Instances, setups and traces, by their paths in the package."""
+    """Instances, setups, traces and knapsacks, by their paths in the package."""
     folder = ROOT / "instances" / "data"
-    files = [path for kind in ("json", "npz") for path in folder.rglob(f"[!.]*.{kind}")]
+    files = [path for path in folder.rglob("[!.]*") if path.is_file()]
     return {f"depl/{path.relative_to(ROOT).as_posix()}" for path in files}
 
 
