@@ -58,7 +58,6 @@ def tilted_costs(
     epochs, models = gains.shape
     lowest, highest = low_columns.min(), high_columns.max()
     for k in range(epochs):
-        table = psi_rows[k]
         for m in range(models):
             best, place = math.inf, -1
             gain, start, row = gain_price * gains[k, m], places[k, m], rows[k, m]
@@ -66,7 +65,7 @@ def tilted_costs(
             if apart:
                 least += _floor(fall_floors, row, start + highest, 1)
             for o in range(charges.size):
-                value = psi[table, m, o] + charges[o] - (factors[o] if gain > 0 else low[o]) * gain
+                value = psi[psi_rows[k], m, o] + charges[o] - (factors[o] if gain > 0 else low[o]) * gain
                 if not value + least < best:
                     continue
                 value += _read(rising, row, start + low_columns[o])
