@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
 }
 
 _FUNCTION = re.compile(r"(</\w+>\s*)?(<mi>[a-z]{2,}</mi>)\s*<mo>&ApplyFunction;</mo>(\s*<m[^o])?")
+_BAR = '<mo stretchy="false">|</mo>'
 _DECIMAL = re.compile(r"<mo>\.</mo>\s*(<mn>)")
 _MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
 
@@ -69,8 +70,9 @@ def _mathml_block(self: Any, node: nodes.Element) -> None:
 
 
 def _formula(node: nodes.Element, as_block: bool) -> str:
-    """MathML with what docutils leaves out: the space around ln, and numbers that begin with a point."""
+    """MathML with what docutils gets wrong: space around ln and in bars, numbers that begin with a point."""
     formula = _DECIMAL.sub(r"\1.", tex2mathml(node.astext(), as_block=as_block))
+    formula = formula.replace(_BAR, _BAR.replace(">", ' lspace="0" rspace="0">', 1))
     return _FUNCTION.sub(_spaced, formula)
 
 
