@@ -194,7 +194,8 @@ print(f"share of a million draws: {share:.4f}")
 assert abs(share - miss.middle) < 5 * math.sqrt(miss.middle * (1 - miss.middle) / 1e6)
 
 # %%
-# The sum itself is five lines. The error falls off with the number of nodes until
+# The target is missed iff :math:`Y < y = E \ell(K) - \ell_{\max}`, and the sum for
+# :math:`F(y)` is five lines. The error falls off with the number of nodes until
 # rounding stops it; no draws come near.
 
 # Log-transforms of Y at the nodes, summed over the epochs.

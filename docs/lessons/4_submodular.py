@@ -81,9 +81,9 @@ check("4.2", verdict)
 # --------------------
 #
 # With work proportional to volume, *f* depends on the volume only, :math:`f(D) =
-# g(Q)`, and *f* is submodular for all volumes iff *g* is *concave*: the slope falls
-# from step to step. Take the logarithmic law of the paper, :math:`\hat K = a - b \ln
-# Q`, and epochs that take :math:`t_0 + t_1 Q`. Then
+# g(Q)`, and *f* is submodular, however the data are cut into datasets, iff *g* is
+# *concave*: the slope falls from step to step. Take the logarithmic law of the paper,
+# :math:`\hat K = a - b \ln Q`, and epochs that take :math:`t_0 + t_1 Q`. Then
 #
 # .. math::
 #
