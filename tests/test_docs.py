@@ -133,4 +133,7 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
         assert f'id="erratum-e{number}"' in errata
     assert "<math " in errata
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
+    assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
+    assert "<mn>.75</mn>" in errata
+    assert not any(re.search(r"<mo>\.</mo>\s*<mn>", page) for page in pages)
     assert not any(re.search(r'<(script|link|img)[^>]*(src|href)="(https?:)?//', page) for page in pages)
