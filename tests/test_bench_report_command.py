@@ -115,3 +115,25 @@ def test_the_page_says_what_could_not_be_drawn(ask, folder):
     page = folder / "page.html"
     assert ask("bench", "report", str(folder / "paper.jsonl.gz"), "--out", str(page))[0] == 0
     assert "paper-alexnet-5" in page.read_text(encoding="utf-8").partition('<section id="figures">')[2]
+
+
+def test_figures_and_tables_are_written_beside_the_page_if_a_folder_is_named(ask, folder):
+    page, beside = folder / "page.html", folder / "new" / "figures"
+    source = str(folder / "made-up.jsonl.gz")
+    code, *_ = ask("bench", "report", source, "--out", str(page), "--folder", str(beside))
+    assert code == 0
+    written = {path.name for path in beside.iterdir()}
+    assert {"ratios.csv", "references.csv", "claims.csv"} <= written
+    assert {f"made-up-profiles.{kind}" for kind in ("png", "svg", "csv")} <= written
+    assert "headline.csv" not in written  # neither of its suites was run
+    first = (beside / "ratios.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("suite,configuration,")
+
+
+def test_the_headline_is_printed_where_its_suites_were_run(ask, folder):
+    command = ("bench", "report", "--no-figures", "--out", str(folder / "page.html"))
+    _, out, _ = ask(*command, str(folder / "paper.jsonl.gz"))
+    (line,) = (line for line in out.splitlines() if line.startswith("depl "))
+    assert f"{(1 + 1 + 9 / 8) / 3:.3f}" in line
+    _, out, _ = ask(*command, str(folder / "made-up.jsonl.gz"))
+    assert "Mean cost" not in out

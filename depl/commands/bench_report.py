@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depl.benchmarks.analysis.table import Cell
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import Evidence, evidence_of
+from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Ruling, Verdict, judged
 from depl.benchmarks.results import read_all
 from depl.benchmarks.sweep.read import RECORDED, read_attempts
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, require_writable
+from depl.commands.options import add_json, make_folder, require_writable
 from depl.commands.table import table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.structure import write_text
@@ -42,6 +45,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-figures", action="store_true", help="leave the figures out, which take most of the time"
     )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="also write every figure as PNG, SVG and CSV, and every table as CSV"
+    )
     add_json(parser, "the verdicts")
     parser.set_defaults(run=run)
 
@@ -52,12 +58,18 @@ def run(options: argparse.Namespace) -> Answer:
     from depl.benchmarks.report.page import report
 
     require_writable(options.out)
+    folder = None if options.folder is None else make_folder(options.folder)
     sources = options.files or [RECORDED]
     attempts = [attempt for source in sources for attempt in read_attempts(source)]
     evidence = evidence_of(attempts, read_all())
     verdicts = judged(ALL, evidence)
     figures, notes = ([], []) if options.no_figures else _figures(evidence, traces=not options.files)
     write_text(options.out, report(evidence, verdicts, figures, notes))
+    if folder is not None:
+        for name, numbers in report_tables(evidence, verdicts).items():
+            numbers.write(folder / f"{name}.csv")
+        for figure in figures:
+            figure.write(folder)
     return Answer(_told(options.out, evidence, verdicts), json=_json(options.out, evidence, verdicts))
 
 
@@ -78,7 +90,24 @@ def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
     rows = [(str(verdict.number), verdict.claim.claim, verdict.ruling.value) for verdict in verdicts]
     told = ", ".join(f"{counts[ruling]} {ruling.value}" for ruling in Ruling if counts[ruling])
     content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
-    return f"{table(('', 'claim of the paper', 'verdict'), rows, right=('',))}\n\n{told}\n{path}: {content}"
+    claims = table(("", "claim of the paper", "verdict"), rows, right=("",))
+    return "\n\n".join(filter(None, (_headline(evidence), claims, f"{told}\n{path}: {content}")))
+
+
+def _headline(evidence: Evidence) -> str:
+    """The headline table; nothing where no suite of it was run."""
+    found = headline_table(evidence)
+    if not found.rows:
+        return ""
+    rows = [[_cell(value) for value in row] for row in found.rows]
+    text = table(found.columns, rows, right=found.columns[1:])
+    return f"Mean cost over the proved optimum, by family\n{text}"
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _json(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:

@@ -1,0 +1,33 @@
+"""The tables of the report, each under the name of its CSV file."""
+
+from collections.abc import Mapping, Sequence
+
+from depl.benchmarks.analysis.growth import growth_table, growths
+from depl.benchmarks.analysis.ratio_table import ratio_table, reference_table
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.report.claims.theory import SIZES
+from depl.benchmarks.report.evidence import Evidence
+from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.verdicts import Verdict
+
+
+def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
+    """Headline, verdicts, ratios of all suites, what is proved of every instance, and growth of time.
+
+    Returns
+    -------
+    mapping of str to Table
+        Tables without a row are left out.
+    """
+    claims = tuple(
+        (verdict.number, verdict.claim.key, verdict.claim.claim, verdict.ruling.value, verdict.reason)
+        for verdict in verdicts
+    )
+    found = {
+        "headline": headline_table(evidence),
+        "claims": Table(("number", "key", "claim", "verdict", "reason"), claims),
+        "ratios": ratio_table(evidence.attempts),
+        "references": reference_table(evidence.attempts),
+        "growth": growth_table(growths(evidence.attempts, SIZES)),
+    }
+    return {name: table for name, table in found.items() if table.rows}
