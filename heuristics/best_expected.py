@@ -17,7 +17,7 @@ import numpy as np
 
 from depl.heuristics.expected import lowest_expected_sequences
 from depl.models.allocation import allocate
-from depl.models.enumeration import MAXIMUM_CLASSES, build_plan, data_assignments, loss_classes
+from depl.models.enumeration import MAXIMUM_CLASSES, build_plan, loss_classes, only_assignment
 from depl.models.epochs import FinalLoss
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import epoch_loads, final_loss
@@ -95,12 +95,12 @@ def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAX
 
 
 def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:
-    assignments = [data for _, data in data_assignments(instance)]
-    if len(assignments) != 1:
+    data = only_assignment(instance)
+    if data is None:
         raise NotCoveredError(
             f"{method} chooses models for given data and clusters; leave one dataset and one cluster"
         )
-    return assignments[0]
+    return data
 
 
 def _met_at_start(instance: Instance) -> bool:

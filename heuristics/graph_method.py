@@ -34,7 +34,7 @@ from depl.heuristics.additive_problem import AdditiveProblem, Weight, additive_p
 from depl.heuristics.graph_guarantees import levels_for_gap
 from depl.heuristics.layered import layered_search
 from depl.models.allocation import allocate
-from depl.models.enumeration import build_plan, data_assignments
+from depl.models.enumeration import build_plan, only_assignment
 from depl.models.epochs import FinalLoss, load
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.evaluation import final_loss
@@ -281,13 +281,13 @@ class _Search:
 
 
 def _given_place(instance: Instance) -> tuple[str, frozenset[str]]:
-    assignments = [data for _, data in data_assignments(instance)]
-    if len(assignments) != 1:
+    data = only_assignment(instance)
+    if data is None:
         raise NotCoveredError(
             "graph chooses models for given data and clusters; leave one dataset and one cluster, or give "
             "them to depl.heuristics.additive_problem.additive_problem"
         )
-    ((place, datasets),) = assignments[0].items()
+    ((place, datasets),) = data.items()
     return place, datasets
 
 

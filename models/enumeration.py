@@ -94,6 +94,19 @@ def data_assignments(instance: Instance) -> list[tuple[float, dict[str, frozense
     return sorted(found, key=lambda row: (row[0], sum(map(len, row[1].values()))))
 
 
+def assignment_count(instance: Instance) -> int:
+    """How many choices `data_assignments` lists: every cluster has a set of data, or none; not all none."""
+    return int(2 ** (len(instance.datasets) * len(_undominated(instance))) - 1)
+
+
+def only_assignment(instance: Instance) -> dict[str, frozenset[str]] | None:
+    """The data of the only cluster that may be needed; None if clusters or data are left to choose."""
+    if assignment_count(instance) != 1:
+        return None
+    ((_, data),) = data_assignments(instance)
+    return data
+
+
 @dataclass
 class _Search:
     """The state of one enumeration: what is held, what is proved, what is left."""
@@ -115,8 +128,8 @@ class _Search:
         if certified_violation(start, target.maximum_loss).at_most(target.violation_budget):
             return Outcome(Termination.OPTIMAL, Plan(), 0.0)
         self.classes_left = self.maximum_classes
+        self._require_manageable(assignment_count(self.instance))
         assignments = data_assignments(self.instance)
-        self._require_manageable(len(assignments))
         for transfers, data in assignments:
             if transfers >= self.best_cost:
                 break

@@ -9,13 +9,13 @@ import pytest
 
 from depl.instances.generator import random_instances
 from depl.instances.library import load
-from depl.models.enumeration import data_assignments, enumerate_plans
+from depl.models.enumeration import assignment_count, data_assignments, enumerate_plans
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import evaluate
 from depl.models.laws import Forbidden, Normal, Zero
 from depl.models.methods import Limits
 from depl.models.plan_classes import plan_classes
-from depl.models.problem import Cluster, Switch
+from depl.models.problem import Cluster, Dataset, Switch
 from depl.models.result import Solution, Termination
 from depl.models.solve import solve
 from tests.brute_force import cheapest_by_brute_force, every_plan
@@ -129,6 +129,30 @@ def test_time_limits_that_no_epoch_keeps_are_named_with_the_fastest_epoch():
 def test_too_many_classes_are_refused_with_the_number():
     with pytest.raises(NotCoveredError, match="at most 50 plan classes"):
         enumerate_plans(load("paper-alexnet", 5), Limits(), maximum_classes=50)
+
+
+def test_too_many_assignments_are_refused_before_any_is_listed():
+    tiny = load("tiny")
+    clusters = [msgspec.structs.replace(tiny.clusters[0], name=f"c{number}") for number in range(20)]
+    datasets = [Dataset(name=f"d{number}", volume=1) for number in range(20)]
+    many = tiny.replace(clusters=tuple(clusters), datasets=tuple(datasets), transfers=())
+    with pytest.raises(NotCoveredError, match=f"there are {2**400 - 1} assignments of data"):
+        enumerate_plans(many, Limits())
+    for method in ("expected-greedy", "graph"):
+        with pytest.raises(NotCoveredError, match="chooses models for given data"):
+            solve(many, method)
+
+
+@pytest.mark.parametrize(("clusters", "datasets"), [(1, 1), (1, 3), (2, 2), (3, 2)])
+def test_assignments_are_counted_as_they_are_listed(clusters, datasets):
+    instance = next(
+        iter(
+            random_instances(
+                np.random.default_rng(1), 1, clusters=(clusters, clusters), datasets=(datasets, datasets)
+            )
+        )
+    )
+    assert assignment_count(instance) == len(data_assignments(instance))
 
 
 def test_a_time_limit_ends_the_search_without_a_claim():
