@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from depl.models.allocation import Allocation, allocate
 from depl.models.epochs import Load, LossStep, load, loss_step
+from depl.models.errors import NotCoveredError
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance
+
+MOST_DATASETS = 16
+"""Greatest |D| of which all sets are listed."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,18 @@ class Choices:
 
     @functools.cached_property
     def subsets(self) -> tuple[frozenset[str], ...]:
-        """All nonempty sets of datasets, small ones first."""
+        """All nonempty sets of datasets, small ones first.
+
+        Raises
+        ------
+        NotCoveredError
+            If there are more than `MOST_DATASETS` datasets.
+        """
+        if len(self.instance.datasets) > MOST_DATASETS:
+            raise NotCoveredError(
+                f"all sets of data are to be listed, of at most {MOST_DATASETS} datasets; there are "
+                f"{len(self.instance.datasets)}; use depl"
+            )
         names = [item.name for item in self.instance.datasets]
         sizes = range(1, len(names) + 1)
         return tuple(frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))

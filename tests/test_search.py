@@ -210,6 +210,15 @@ def test_too_many_assignments_are_refused_in_words():
         scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
 
 
+def test_more_data_than_can_be_listed_are_refused_at_once():
+    datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(40))
+    instance = certain(3, total_time=40.0).replace(datasets=datasets)
+    with pytest.raises(NotCoveredError, match=f"there are {2**40 - 1}; use another method"):
+        scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
+    with pytest.raises(NotCoveredError, match="of at most 16 datasets; there are 40; use depl"):
+        depl.solve(instance, "milp", scenarios=5)
+
+
 def test_equal_solves_give_equal_plans():
     one, two = (depl.solve(TINY, "scenario-search", scenarios=30, seed=3) for _ in range(2))
     assert one.plan == two.plan

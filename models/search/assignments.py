@@ -50,8 +50,9 @@ class Assignment:
 
 
 def count_assignments(problem: Choices) -> int:
-    """How many there are: (number of nonempty sets + 1) to the power of the clusters, less the empty one."""
-    return int((len(problem.subsets) + 1) ** len(problem.instance.clusters)) - 1
+    """How many there are: every cluster has a set of data, or none; not all none."""
+    instance = problem.instance
+    return int(2 ** (len(instance.datasets) * len(instance.clusters))) - 1
 
 
 def assignments(problem: Choices) -> Iterator[Assignment]:
