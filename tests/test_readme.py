@@ -12,7 +12,12 @@ from depl.benchmarks.cases.exact_law import FAMILIES
 from depl.benchmarks.cases.search_goals import SIZES
 from depl.benchmarks.comparison import compare, entry_of, optimum
 from depl.benchmarks.registry import all_cases
+from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.report.evidence import evidence_of
+from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.verdicts import judged
 from depl.benchmarks.results import RESULTS, read
+from depl.benchmarks.sweep.read import read_attempts
 from depl.cli import main
 from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load
@@ -24,6 +29,14 @@ PYTHON = [text for language, text in BLOCKS if language == "python"]
 COMMANDS = [
     line.split("#")[0].strip() for language, text in BLOCKS if language == "sh" for line in text.splitlines()
 ]
+_HEADLINE = (
+    "paper-alexnet",
+    "paper-alexnet-deadline",
+    "paper-alexnet-deadline-normal",
+    "paper-mobilenet",
+    "random",
+    "largest",
+)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
 
 
@@ -74,8 +87,9 @@ def test_links_and_pictures_resolve():
     local = [link for link in links if not link.startswith("https://")]
     assert len(local) >= 5
     assert not [link for link in local if not (ROOT / link).is_file()]
-    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
-    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG\r\n")
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).read_bytes().startswith(b"\x89PNG\r\n") for picture in pictures)
 
 
 def cells(line):
@@ -110,6 +124,47 @@ def test_what_is_said_of_the_other_methods_is_computed_again():
     without = [entry.target for entry in entries if entry.method == "depl-paper" and entry.plan is None]
     assert without == ["5", "7", "9"]
     assert "no plan at all for the tighter targets" in text
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return evidence_of([item for suite in ("paper", "random") for item in read_attempts(suite)], ())
+
+
+def test_the_headline_is_that_of_the_recorded_attempts(recorded):
+    found = {str(row["method"]): row for row in headline_table(recorded).records()}
+    rows = re.findall(r"^\| `([a-z-]+)` \| (\d\.\d{3} \|.*) \|$", README, flags=re.MULTILINE)
+    assert [name for name, _ in rows] == [name for name in found if name != "enumerate"]
+    for name, text in rows:
+        means = [found[name][column] for column in _HEADLINE]
+        assert text.split(" | ") == [*(f"{mean:.3f}" for mean in means), str(found[name]["no plan"])]
+    assert f"covers only {len(recorded.suite('random')) // 9 - 108} of the random instances" in README
+    assert found["expected-cost"]["not covered"] == 108
+
+
+def test_what_is_said_of_the_claims_is_what_the_report_measures(recorded):
+    verdicts = {item.claim.key: item for item in judged(ALL, recorded)}
+    said = [
+        (item.statement, item.measured)
+        for key in ("over-27-percent", "closely-matches", "general-purpose")
+        for item in verdicts[key].findings.readings
+        if item.cases
+    ]
+
+    def measured(*parts):
+        (found,) = (text for statement, text in said if all(part in statement for part in parts))
+        return found
+
+    assert len(verdicts) == 33
+    assert "33 claims" in README
+    saving = "saving relative to best-exp"
+    assert measured("with bounds against greedy", saving) == "means from 31.0% to 64.8%"
+    assert measured("with bounds against cost-aware", saving) == "means from 0.0% to 5.9%"
+    assert measured("as printed against greedy", saving) == "means from -302.7% to -6.5%"
+    assert measured("with bounds: a plan", "shipped") == "mean cost over the optimum from 1 to 1.009"
+    assert measured("as printed: a plan", "shipped") == "mean cost over the optimum from 2.909 to 7.113"
+    assert "dearer on 3, cheaper on 97 of" in measured("annealing loses to DepL as printed", "suite random")
+    assert ", cheaper on 0 of" in measured("annealing loses to DepL with bounds", "suite random")
 
 
 def test_the_layout_names_the_folders_that_there_are():
