@@ -30,7 +30,7 @@ def quantile(law, level):
 @pytest.mark.parametrize(
     "law",
     [InverseGamma(shape=a, scale=a - 1) for a in (1.5, 2.1, 5.0, 102.0)]
-    + [Lognormal(log_mean=-0.1, log_variance=0.04)],
+    + [pytest.param(Lognormal(log_mean=-0.1, log_variance=0.04), marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize("level", [0.5, 0.01, 1e-8])
 def test_one_increment_has_its_distribution_function(law, level):

@@ -102,6 +102,7 @@ def test_options_change_law_target_and_name(ask) -> None:
     assert load("mine.json").traced_law.scale == "loss"
 
 
+@pytest.mark.slow
 def test_plans_never_run_get_the_margin_of_plans_held_out(ask) -> None:
     def deviations(*words: str) -> tuple[str, tuple[float, ...]]:
         options = ("--template", "digits-alexnet", "--out", "mine.json", *words)

@@ -111,6 +111,7 @@ def subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Arg
     return [pair for group in groups for pair in group.choices.items()]
 
 
+@pytest.mark.slow
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     command = [
         sys.executable,

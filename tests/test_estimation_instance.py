@@ -141,6 +141,7 @@ def test_three_plans_tell_no_margin_and_the_name_is_taken_over(fitted: Instance)
     assert fitted.name == "cut-net"
 
 
+@pytest.mark.slow
 def test_many_plans_tell_the_margin_of_plans_never_run() -> None:
     traces = recorded_traces("digits-mobilenet")
     found = fit_instance(traces, load_setup("digits-mobilenet"), care=0.9)

@@ -33,7 +33,7 @@ def sweep(suite="scaling-epochs", label="epochs"):
                 "fast",
                 cost=cost,
                 seconds=size / 10,
-                measures={"seconds_data": size / 100},
+                stage_seconds={"data": size / 100},
                 **changes,
             )
         )

@@ -125,7 +125,7 @@ def test_a_call_returns_what_the_function_returns_or_raises_what_became_of_it():
 
 def test_a_process_that_cannot_start_is_no_attempt(monkeypatch):
     (job,) = paper_jobs(("exact",))
-    monkeypatch.setattr("depl.benchmarks.sweep.process.one_thread", lambda: {"PYTHONPATH": "/nowhere"})
+    monkeypatch.setattr("depl.benchmarks.sweep.process.one_thread", lambda: {"PYTHONHOME": "/nowhere"})
     monkeypatch.chdir("/")
     with LoneProcess() as lone, pytest.raises(StartError, match="No module named"):
         attempt_alone(job, lone)

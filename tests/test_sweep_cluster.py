@@ -33,7 +33,7 @@ def scheduler():
         n_workers=0,
         host="127.0.0.1",
         protocol="tcp://",
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=logging.CRITICAL,
     ) as started:
         yield started

@@ -109,11 +109,14 @@ class Frontier:
 
     @classmethod
     def guide(cls, instance: Instance, factors: DataFactors, points: int) -> "Frontier":
-        """Fractional sets of some volumes as they are: no bound, but what near-optimal sites look like."""
+        """Fractional sets of some volumes as they are: no bound, but what near-optimal sites look like.
+
+        A quarter more volumes lie between the two smallest.
+        """
         volumes = np.array([item.volume for item in instance.datasets])
         total, least = math.fsum(volumes.tolist()), float(volumes.min())
         few = points // 4
-        even = least + (total - least) * np.linspace(0, 1, points - few) ** 1.5
+        even = least + (total - least) * np.linspace(0, 1, points) ** 1.5
         chosen = np.sort(np.concatenate([even, np.geomspace(least, even[1], few + 2)[1:-1]]))
         h = factors.at(chosen)
         sets = _OfClusters.read(instance, lambda work, costs: good_sets(volumes, work, costs, chosen))
