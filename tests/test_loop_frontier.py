@@ -70,7 +70,7 @@ def test_many_intervals_come_close_to_fractional_sets() -> None:
         datasets=tuple(Dataset(name=f"d{i}", volume=1, work=2) for i in range(7)),
         transfers=tuple(Transfer(dataset=f"d{i}", cluster="c0", cost=0.7) for i in range(7)),
     )
-    frontier = Frontier.of(same, DataFactors(same))
+    frontier = Frontier.of(same, DataFactors(same), 400)
     for lam, gain_price in ((0.3, 2.0), (1.0, 9.0), (4.0, 40.0)):
         bound = frontier_values(frontier, lam, 1.0, gain_price, 0.0)
         least = np.array(least_site(same, lam, 1.0, gain_price, 0.0))
@@ -136,7 +136,7 @@ def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:
     )
     least = least_site(instance, 1.0, 1.0, 0.0, 0.0)[0]
     assert math.isfinite(least)
-    frontier = Frontier.of(instance, DataFactors(instance))
+    frontier = Frontier.of(instance, DataFactors(instance), 400)
     assert frontier_values(frontier, 1.0, 1.0, 0.0, 0.0)[0] <= least
     assert frontier.fastest.min() <= 1 + 1e-9
 
@@ -144,8 +144,10 @@ def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:
 def test_restricted_frontiers_are_those_of_fewer_clusters() -> None:
     crowd = crowded(np.random.default_rng(5), PowerDataLaw(p=0.5))
     factors = DataFactors(crowd)
-    alone = [Frontier.of(crowd.replace(clusters=(place,), transfers=()), factors) for place in crowd.clusters]
-    bare = Frontier.of(crowd.replace(transfers=()), factors)
+    alone = [
+        Frontier.of(crowd.replace(clusters=(place,), transfers=()), factors, 400) for place in crowd.clusters
+    ]
+    bare = Frontier.of(crowd.replace(transfers=()), factors, 400)
     for lam in (0.1, 2.0):
         parts = np.stack([item.at(lam).psi for item in alone])
         assert bare.at(lam).psi == pytest.approx(parts.min(axis=0), rel=1e-12)
@@ -173,7 +175,7 @@ def test_a_frontier_of_free_and_dear_clusters_has_finite_prices(steady: Instance
     crowd = crowded(np.random.default_rng(7))
     free = Cluster(name="c0", capacity=5, bandwidth=2, unit_cost=0)
     mixed = crowd.replace(clusters=(free, *crowd.clusters[1:]))
-    frontier = Frontier.of(mixed, DataFactors(mixed))
+    frontier = Frontier.of(mixed, DataFactors(mixed), 400)
     for lam in (0.0, 1.0):
         values, times, which = frontier.rows_at(lam)
         assert np.isfinite(values).all()
@@ -205,7 +207,7 @@ def test_dear_dense_data_and_free_thin_data_are_told_apart() -> None:
         datasets=(*dense, *thin),
         transfers=tuple(Transfer(dataset=item.name, cluster="c0", cost=10) for item in dense),
     )
-    frontier = Frontier.of(instance, DataFactors(instance))
+    frontier = Frontier.of(instance, DataFactors(instance), 400)
     middle = int(np.argmin(abs(frontier.volumes - 5)))
     share = 50 / instance.target.maximum_epochs
     for lam in (0.1, 1.0, 10.0, 100.0, 1e3, 1e4):
@@ -219,7 +221,7 @@ def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) ->
     rng = np.random.default_rng([41, seed])
     instance = crowded(rng, PowerDataLaw(p=0.6), datasets=3, clusters=2, models=1, epochs=3)
     shares = rng.dirichlet([0.5] * 3)
-    frontier = Frontier.of(instance, DataFactors(instance)).in_shares(shares)
+    frontier = Frontier.of(instance, DataFactors(instance), 400).in_shares(shares)
     lam, gain_price, tau = 0.7, 4.0, math.inf
     gains = rng.uniform(0.2, 2, 3)
     priced = frontier.at(lam)
@@ -240,11 +242,13 @@ def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) ->
             costs.append(reduced + sum(paid[n] for n in set(sequence)))
     assert bound <= min(costs) + 1e-9
     equal = frontier.in_shares(np.full(3, 1 / 3))
-    assert equal.at(lam).psi[0] == pytest.approx(Frontier.of(instance, DataFactors(instance)).at(lam).psi[0])
+    assert equal.at(lam).psi[0] == pytest.approx(
+        Frontier.of(instance, DataFactors(instance), 400).at(lam).psi[0]
+    )
 
 
 def test_shares_above_one_are_taken_back_to_one(crowd: Instance) -> None:
-    frontier, epochs = Frontier.of(crowd, DataFactors(crowd)), crowd.target.maximum_epochs
+    frontier, epochs = Frontier.of(crowd, DataFactors(crowd), 400), crowd.target.maximum_epochs
     shared = frontier.in_shares(np.linspace(0, 1, epochs))
     assert shared.weights[shared.stretches].mean() <= 1
     assert shared.weights[shared.stretches].mean() == pytest.approx(1)

@@ -38,7 +38,7 @@ def gamma_numbers(w: float) -> tuple[float, float, float, float]:
 
 def gamma_spread(w: float) -> Spread:
     h, variance, third, fourth = gamma_numbers(w)
-    return Spread(variance_low=variance / h, rest=(h - variance / 2 - third / 6) / fourth)
+    return Spread(variance_low=variance / h, rest=(h - variance / 2 - third / 6) / fourth, lean=3 * w)
 
 
 # --- normal increments: Phi itself ---------------------------------------------------------------------
@@ -124,7 +124,11 @@ def test_margins_of_mixed_gamma_sums_are_right() -> None:
         if not 1e-5 < budget < 0.6:
             continue
         spreads = [gamma_spread(w) for w in ws]
-        spread = Spread(variance_low=min(s.variance_low for s in spreads), rest=max(s.rest for s in spreads))
+        spread = Spread(
+            variance_low=min(s.variance_low for s in spreads),
+            rest=max(s.rest for s in spreads),
+            lean=max(s.lean for s in spreads),
+        )
         found = claimed(budget, cell(rng, h, 0.02), cell(rng, fourth, 0.05), spread)
         assert found <= delta + 1e-6
         checked += 1
@@ -223,6 +227,7 @@ def test_wider_cells_and_larger_budgets_claim_less() -> None:
     assert claimed(0.05, np.array([1.15, 1.25]), fourths, Spread(variance_low=1.5, rest=0.05)) <= base
     assert claimed(0.05, ends, np.array([0.25, 0.4]), Spread(variance_low=1.5, rest=0.05)) <= base
     assert claimed(0.05, ends, fourths, Spread(variance_low=1.5, rest=0.05, widest=0.0)) <= base - 0.5
+    assert claimed(0.05, ends, fourths, Spread(variance_low=1.5, rest=0.05, lean=1.0)) >= base
 
 
 def test_circles_contain_the_function_they_stand_for() -> None:

@@ -75,13 +75,15 @@ def test_tables_enclose_what_mpmath_finds(law: InverseGamma | Lognormal) -> None
         assert table.ratio[place] <= w / h <= 2
         assert h - w / 2 - t / 6 <= table.rest[place] * f + unclear(1 + math.exp(x))
         assert f / h <= table.steep[place]
+        assert f / t <= table.lean[place] <= min(3, 1.1 * f / t)
         assert between(table, table.low, x) == pytest.approx(h, rel=1e-3)
         assert between(table, table.high, x) == pytest.approx(h, rel=1e-3)
         assert between(table, table.lost_low, x) == pytest.approx(d, rel=1e-3)
         assert between(table, table.fourth_low, x) == pytest.approx(f, rel=0.1)
         # what generalised gamma convolutions obey
         assert 0 <= f / 3 <= t <= 2 * math.sqrt(w * f / 6)
-        assert f / 24 <= h - w / 2 - t / 6
+        share = f / (3 * t)
+        assert f / 24 <= t / 2 * sum(share**n / (n + 3) for n in range(1, 60)) <= h - w / 2 - t / 6
         assert 7 * f / 72 <= h - w / 2
 
 
@@ -123,20 +125,21 @@ def test_normal_laws_have_closed_forms() -> None:
     assert (table.high >= u**2 / 2).all()
     assert not table.fourth_high.any()
     assert not table.rest.any()
-    least, rest, steep = table.ratios(FIRST, LAST, 2.0)
-    assert (least, rest, steep) == (pytest.approx(2, rel=0.05), 0, 0)
+    least, *others = table.ratios(FIRST, LAST, 2.0)
+    assert (least, others) == (pytest.approx(2, rel=0.05), [0, 0, 0])
 
 
 def test_ratios_hold_for_all_shares_with_less_than_a_divergence() -> None:
     law = LAWS[3]
     table = TiltedTable.of(law, -3.0, 3.0)
-    low, rest, steep = table.ratios(-2.5, 3.0, 1.0)
+    low, rest, steep, lean = table.ratios(-2.5, 3.0, 1.0)
     for x in np.linspace(-2.4, 2.9, 9):
         h, _, w, t, f = numbers(law, math.exp(x))
         if h <= 1.0:
             assert low <= w / h
             assert h - w / 2 - t / 6 <= rest * f + unclear(1 + math.exp(x))
             assert f / h <= steep
+            assert f / t <= lean
 
 
 def test_tiny_shares_neither_lose_all_digits_nor_warn() -> None:
@@ -145,10 +148,11 @@ def test_tiny_shares_neither_lose_all_digits_nor_warn() -> None:
     table = TiltedTable.of(law, math.log(1e-9), math.log(1e-6))
     assert (table.low <= 0).all()
     assert (table.high > 0).all()
-    low, rest, steep = table.ratios(math.log(1e-9), math.log(1e-6), 1.0)
+    low, rest, steep, lean = table.ratios(math.log(1e-9), math.log(1e-6), 1.0)
     assert low == pytest.approx(2, rel=0.03)
     assert rest == 0
     assert steep < 1e-6
+    assert lean < 1e-4
 
 
 def test_heavy_tails_near_no_mean_stay_finite() -> None:

@@ -31,8 +31,6 @@ from depl.models.problem import Instance
 
 Integers = NDArray[np.int64]
 
-_INTERVALS = 400
-
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -89,12 +87,18 @@ class Frontier:
     stretches: Integers | None = None
 
     @classmethod
-    def of(cls, instance: Instance, factors: DataFactors, intervals: int = _INTERVALS) -> "Frontier":
-        """A lower bound of all sites."""
+    def of(cls, instance: Instance, factors: DataFactors, intervals: int) -> "Frontier":
+        """A lower bound of all sites, in intervals that get wider."""
         volumes = np.array([item.volume for item in instance.datasets])
         total, least = math.fsum(volumes.tolist()), float(volumes.min())
         ends = least + (total - least) * np.linspace(0, 1, intervals + 1) ** 1.5
         ends[0], ends[-1] = least * (1 - 1e-12), total * (1 + 1e-12)
+        return cls.between(instance, factors, ends)
+
+    @classmethod
+    def between(cls, instance: Instance, factors: DataFactors, ends: FloatArray) -> "Frontier":
+        """A lower bound of all sites whose volumes lie between rising ends."""
+        volumes = np.array([item.volume for item in instance.datasets])
         h = np.minimum(factors.at(ends), 1.0)
         lines = np.stack([factors.line_above(a, b) for a, b in itertools.pairwise(ends)])
         return cls._made(
@@ -161,6 +165,13 @@ class Frontier:
         rows = np.isin(self.clusters, list(clusters))
         names = ("clusters", "rates", "excess", "charges", "nodes", "price", "capacity", "communication")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def finer_ends(self, entries: Sequence[int], parts: int) -> FloatArray:
+        """Ends of intervals of which those with some entries are divided into a number of parts."""
+        ends = np.append(self.volumes[::2], self.volumes[-1])
+        used = np.unique(np.asarray(entries, dtype=np.int64) // 2)
+        inner = [np.linspace(ends[i], ends[i + 1], parts + 1)[1:-1] for i in used.tolist()]
+        return np.unique(np.concatenate([ends, *inner]))
 
     def at(self, multiplier: float) -> Priced:
         """The cheapest row of every entry."""

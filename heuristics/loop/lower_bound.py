@@ -32,13 +32,16 @@ from depl.heuristics.loop.sites import (
     may_be_listed,
 )
 from depl.heuristics.loop.tilted_classes import Classes
-from depl.heuristics.loop.tilted_learning import COARSE, FEW_EPOCHS, FINE, TiltedLearning
+from depl.heuristics.loop.tilted_learning import COARSE, FEW_EPOCHS, FINE, Tilt, TiltedLearning
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.epochs import compute
 from depl.models.problem import Instance
 from depl.models.wording import number
 
 _FREE = Prices(0.0, 1.0, 0.0)
+_INTERVALS, _FEW_INTERVALS = 400, 150
+"""Intervals of volume; few to begin with where those that decide are divided later."""
+_REFINEMENTS, _PARTS, _MOST_ENTRIES = 5, 6, 1200
 
 
 Stop = Callable[[], bool]
@@ -117,7 +120,8 @@ class Proof:
     def _places(self) -> Places:
         if self.outlook is None:
             return Sites.of(self.instance, listed_sites(self.instance), self.factors)
-        return Frontier.of(self.instance, self.factors)
+        refined = TiltedLearning.covers(self.instance, self.learning)
+        return Frontier.of(self.instance, self.factors, _FEW_INTERVALS if refined else _INTERVALS)
 
     def _by_moments(self, requirement: Requirement, stop: Stop) -> float:
         """Under what two moments and Berry and Esseen ask."""
@@ -151,12 +155,24 @@ class Proof:
         start = start_prices(dual, part, plain)
         dearest = self.dearest if self.outlook is None else math.inf
         opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start, stop)
-        if self.outlook is None:
+        if self.outlook is None or not isinstance(self.places, Frontier):
             return min(item.value for item in opened)
-        places = self.places
-        if isinstance(places, Frontier):
+        classes = self._on(self.places, tables, tilts)
+        for _ in range(_REFINEMENTS):
+            _, cut = classes.at_prices(min(opened, key=lambda item: item.value))
+            if cut is None or stop() or len(classes.places.low) > _MOST_ENTRIES:
+                break
+            ends = self.places.finer_ends(cut.sites.tolist(), _PARTS)
+            self.places = Frontier.between(self.instance, self.factors, ends)
+            classes = self._on(self.places, tables, tilts)
+        return classes.proved(opened, stop)
+
+    def _on(self, places: Frontier, tables: TiltedLearning, tilts: list[Tilt]) -> Classes:
+        """All classes on a frontier, with transfers in the shares of the outlook."""
+        if self.outlook is not None:
             places = places.in_shares(self.outlook.shares)
-        return Classes(tables, places, self.part, limit, self.dearest, tilts).proved(opened, stop)
+        part = Part(np.zeros(len(places.low)))
+        return Classes(tables, places, part, self.instance.target.maximum_time, self.dearest, tilts)
 
 
 def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requirement | None) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from depl.heuristics.loop.dual import Part, Prices
+from depl.heuristics.loop.dual import Cut, Part, Prices
 from depl.heuristics.loop.requirement import Requirement, VarianceRange
 from depl.heuristics.loop.sites import Places, Priced
 from depl.heuristics.loop.tilted_dual import TiltedDual
@@ -20,17 +20,23 @@ from depl.models.laws import FloatArray
 _CLOSE = 1.001
 _ENOUGH = 1.01
 _FAR = 1e30
+_DIVISIONS, _DEEPEST = 24, 3
 
 
 @dataclass(eq=False)
 class Opened:
-    """A range of a class: the best bound so far and the prices that prove it, and those to go back to."""
+    """A range of a class: the best bound so far and the prices that prove it, and those to go back to.
+
+    ``raised`` says whether it had its own prices, ``depth`` how often it was divided.
+    """
 
     tilt: int
     piece: VarianceRange
     value: float
     prices: Prices
     modest: tuple[float, Prices]
+    raised: bool = False
+    depth: int = 0
 
 
 @dataclass(eq=False)
@@ -67,19 +73,15 @@ class Classes:
     def priced(self, start: Prices, stop: Callable[[], bool] = lambda: False) -> list[Opened]:
         """All ranges with prices that prove the least bound over them, or nearly as much, or so far."""
         found = [item for index in range(len(self.duals)) for item in self._opened(index, start)]
-        least, left = math.inf, list(found)
-        while left:
-            item = min(left, key=lambda item: (least == math.inf and item.piece.fourth_low > 0, item.value))
-            left.remove(item)
-            if item.value >= least * _CLOSE or stop():
+        self._settle(found, stop)
+        for _ in range(_DIVISIONS):
+            item = min(found, key=lambda item: item.value)
+            if stop() or item.depth == _DEEPEST or not 0 < item.value < math.inf:
                 break
-            self._raise(item, least)
-            if item.value < least:
-                least = item.value
-                for index in range(len(self.duals)):
-                    self._try(index, item, left)
-            else:
-                self._try(item.tilt, item, left)
+            found.remove(item)
+            found += self._quarters(item)
+            self._settle(found, stop)
+        least = min(item.value for item in found)
         for item in found:
             _hold_back(item, least * _ENOUGH)
         return found
@@ -100,6 +102,13 @@ class Classes:
         self._proved_by(guided, proved, order, None, stop, lowest)
         return float(proved.min(initial=math.inf))
 
+    def at_prices(self, item: Opened) -> tuple[float, Cut | None]:
+        """What the prices of a range prove of it on these places, and the cheapest sequence at them."""
+        dual = self.duals[item.tilt]
+        requirement = Requirement(dual.tilt.requirement.fall, (item.piece,))
+        (value,) = dual.values(self.part, requirement, item.prices)
+        return value, dual.cheapest(self.part, item.prices)[1]
+
     def _proved_by(
         self,
         guided: Sequence[Opened],
@@ -118,13 +127,43 @@ class Classes:
             index, prices = guided[place].tilt, guided[place].prices
             mine = [other for other, item in enumerate(guided) if item.tilt == index]
             dual = self.duals[index]
-            values = dual.values(
-                self.part, dual.tilt.requirement, prices if time is None else prices._replace(time=time)
+            requirement = Requirement(
+                dual.tilt.requirement.fall, tuple(guided[other].piece for other in mine)
             )
+            asked = prices if time is None else prices._replace(time=time)
+            values = dual.values(self.part, requirement, asked)
             proved[mine] = np.maximum(proved[mine], values)
             if time is None:
                 enough = min(enough, float(proved[place]))
         return float(proved[order[0]])
+
+    def _settle(self, found: Sequence[Opened], stop: Callable[[], bool]) -> None:
+        """Raise ranges until the least bound over all of them is that of one that was raised, or nearly."""
+        least = min((item.value for item in found if item.raised), default=math.inf)
+        left = [item for item in found if not item.raised]
+        while left:
+            item = min(left, key=lambda item: (least == math.inf and item.piece.fourth_low > 0, item.value))
+            left.remove(item)
+            if item.value >= least * _CLOSE or stop():
+                break
+            self._raise(item, least)
+            item.raised = True
+            if item.value < least:
+                least = item.value
+                for index in range(len(self.duals)):
+                    self._try(index, item, left)
+            else:
+                self._try(item.tilt, item, left)
+
+    def _quarters(self, item: Opened) -> list[Opened]:
+        """What the prices of a range are worth for its quarters."""
+        dual = self.duals[item.tilt]
+        pieces = tuple(self.tables.divided(dual.tilt.rate, item.piece))
+        requirement = Requirement(dual.tilt.requirement.fall, pieces)
+        return [
+            Opened(item.tilt, piece, value, item.prices, item.modest, depth=item.depth + 1)
+            for piece, value in zip(pieces, dual.values(self.part, requirement, item.prices), strict=True)
+        ]
 
     def _raise(self, item: Opened, least: float) -> None:
         """Better prices for one range: with the time as it is, if that is enough, or with all of them."""

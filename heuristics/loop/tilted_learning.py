@@ -19,7 +19,7 @@ Each class is divided into ranges of H and F, and every range has a plane below 
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +44,7 @@ _UNKNOWN = 1e6
 _SMALL = 1 / 64
 _LEVELS = (0.0, 0.4, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 1.9, 1.96, 2.0)
 _STEADIEST = 0.015
+_LEANS, _CELLS = 10, 4
 
 
 @dataclass(frozen=True)
@@ -223,8 +224,7 @@ class TiltedLearning:
 
     def tilt(self, rate: float, ends: FloatArray) -> Tilt:
         """A class of plans with H in cells with some ends, under the tilt by a rate."""
-        switches = {term: self._switch(term, rate) for term in self._changes}
-        spread, steep = self._spread(rate, list(switches.values()), float(ends[-1]))
+        spread, steep = self._spread(rate, self._switches(rate), float(ends[-1]))
         largest = self._largest(rate, self.fourth_high, "fourth")
         ranges, parts = [], self.fineness.parts
         for first in range(0, len(ends) - 1, parts):
@@ -237,8 +237,24 @@ class TiltedLearning:
             rate,
             Requirement(fall_of(self.instance), tuple(ranges)),
             (self._logarithms + math.log(rate) - self._starts[self.rows]) / STEP,
-            *self._switch_tables(switches),
+            *self._switch_tables(rate),
         )
+
+    def divided(self, rate: float, piece: VarianceRange) -> list[VarianceRange]:
+        """The quarters of a range of a class, in finer cells of H and F; those that plans may be in."""
+        spread, steep = self._spread(rate, self._switches(rate), piece.high)
+        parts, least, ranges = self.fineness.parts, piece.fourth_low, []
+        middle = math.sqrt(piece.low * piece.high) if piece.low > 0 else piece.high / 2
+        fourths = [np.array([least, math.inf])]
+        if piece.fourth_high < math.inf:
+            cells = np.linspace(least, piece.fourth_high, 2 * _CELLS + 1)
+            fourths = [cells[: _CELLS + 1], cells[_CELLS:]]
+        for (low, high), cells in itertools.product(((piece.low, middle), (middle, piece.high)), fourths):
+            if cells[0] <= steep * high * (1 + 1e-9):
+                ends = np.geomspace(low, high, parts + 1) if low > 0 else np.linspace(low, high, parts + 1)
+                ends[0], ends[-1] = low, high
+                ranges.append(_range(ends, cells, self._margins(ends, cells, spread), rate))
+        return ranges
 
     def penalties(
         self, lost_price: float, divergence_price: float, fourth_price: float
@@ -272,7 +288,7 @@ class TiltedLearning:
                 for item in known
             ),
         ]
-        low = min(*(ratio for ratio, _, _ in runs), *ratios)
+        low = min(*(ratio for ratio, *_ in runs), *ratios)
         widest = math.floor(2 * min([12.0, *(item.widest for item in known)])) / 2
         spread = Spread(
             variance_low=max(level for level in _LEVELS if level <= low),
@@ -280,15 +296,16 @@ class TiltedLearning:
             any_variance=_coarsely_up(max([2.0, *(item.variance / item.divergence for item in switches)])),
             third_low=-_coarsely_up(-min(thirds)),
             third_high=_coarsely_up(max(thirds)),
-            rest=math.ceil(200 * max(rest for _, rest, _ in runs)) / 200,
+            rest=math.ceil(200 * max(rest for _, rest, _, _ in runs)) / 200,
             odd_low=-_coarsely_up(-min(odd)),
             odd_high=_coarsely_up(max(odd)),
             short=_coarsely_up(2 - min(ratios)),
             switch_fourth=_rounded_up(len(self.rows) * max([0.0, *(item.fourth for item in known)])),
             widest=widest if self._clear(rate) else 0.0,
+            lean=max(1, math.ceil(_LEANS * max(lean for *_, lean in runs))) / _LEANS,
         )
         steep = [item.fourth / item.divergence for item in switches]
-        return spread, max([*(most for _, _, most in runs), *steep])
+        return spread, max([*(most for _, _, most, _ in runs), *steep])
 
     def _clear(self, rate: float) -> bool:
         """Whether rounding of what increments say of T is small enough for `Spread`."""
@@ -378,6 +395,9 @@ class TiltedLearning:
             self._tilted[key] = TiltedSwitch.of(*key)
         return self._tilted[key]
 
+    def _switches(self, rate: float) -> list[TiltedSwitch]:
+        return [self._switch(term, rate) for term in self._changes]
+
     def _margins(self, ends: FloatArray, fourths: FloatArray, spread: Spread) -> FloatArray:
         """Those of other classes where nothing differs."""
         key = ends.tobytes(), fourths.tobytes(), spread
@@ -386,16 +406,14 @@ class TiltedLearning:
             self._known[key] = tilted_margins(budget, ends, fourths, spread)
         return self._known[key]
 
-    def _switch_tables(
-        self, switches: Mapping[Term, TiltedSwitch]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _switch_tables(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Mean losses under the tilt and divergences of all switches, shape (M + 1, M)."""
         losses = self.learning.switch_losses.copy()
         divergences, fourths = np.zeros_like(losses), np.zeros_like(losses)
         for p, row in enumerate(self.learning.switches):
             for m, step in enumerate(row):
                 if step is not None and step.terms:
-                    tilted = [switches[term] for term in step.terms]
+                    tilted = [self._switch(term, rate) for term in step.terms]
                     losses[p, m] = step.shift + math.fsum(item.loss for item in tilted)
                     divergences[p, m] = math.fsum(item.divergence for item in tilted)
                     fourths[p, m] = min(math.fsum(item.fourth for item in tilted), _UNKNOWN)

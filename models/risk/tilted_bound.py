@@ -36,6 +36,8 @@ from depl.models.risk.tilted_transform import largest_shifts
 
 _FALLBACKS = np.geomspace(0.2, 50.0, 400)
 _ROUNDING = 1e-9
+_REST_TERMS = 12
+_NO_PLANS = 2.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Spread:
         F of all known switches of a plan, at most.
     widest : float
         Greatest Y.
+    lean : float
+        F / T of runs, at most.
     """
 
     variance_low: float = 2.0
@@ -75,6 +79,7 @@ class Spread:
     short: float = 0.0
     switch_fourth: float = 0.0
     widest: float = math.inf
+    lean: float = 3.0
 
     def least_variance(self, divergence: float, fourth: float) -> float:
         """At most W for an H from a value on and F up to a value: H - W / 2 <= T / 6 + rest F for runs.
@@ -86,30 +91,35 @@ class Spread:
         return max(self.variance_low * divergence, least) * (1 - _ROUNDING) - _ROUNDING
 
     def greatest_variance(self, divergence: float, fourth: float) -> float:
-        """At least W for an H up to a value and F from a value on: H - W / 2 >= 7 / 72 F for runs."""
+        """At least W for an H up to a value and F from a value on: H - W / 2 >= T / 6 + F / 24 for runs."""
         runs = max(fourth - self.switch_fourth, 0.0)
-        return (self.variance_high * divergence - 7 / 36 * runs) * (1 + _ROUNDING) + _ROUNDING
+        beyond = runs / (3 * self.lean) + runs / 12
+        return (self.variance_high * divergence - beyond) * (1 + _ROUNDING) + _ROUNDING
 
     def seconds(
         self, divergences: tuple[float, float], variance: float, fourths: tuple[float, float]
     ) -> tuple[float, float, float, float]:
         """Between which T + 3 W and T lie, for H and F in intervals and W up to a value.
 
-        Runs have F / 24 <= H - W / 2 - T / 6 <= rest F, and F / 3 <= T <= 2 (W F / 6)**(1/2).
+        Runs have H - W / 2 - T / 6 <= rest F, and F / lean <= T <= 2 (W F / 6)**(1/2). From below, what is
+        at least H - W / 2 - T / 6 rises in F and falls in T.
         """
         low, high = divergences
         runs = max(fourths[0] - self.switch_fourth, 0.0)
         slack = _ROUNDING * (1 + high + fourths[1])
+        third = 2 * math.sqrt(max(variance, 0.0) * fourths[1] / 6)
         return (
             6 * (low - self.rest * fourths[1] - self.odd_high * high) - slack,
-            6 * (high - runs / 24 - self.odd_low * high) + slack,
-            runs / 3 + self.third_low * high - slack,
-            2 * math.sqrt(max(variance, 0.0) * fourths[1] / 6) + self.third_high * high + slack,
+            6 * (high - _least_rest(runs, third) - self.odd_low * high) + slack,
+            runs / self.lean + self.third_low * high - slack,
+            third + self.third_high * high + slack,
         )
 
 
 def tilted_margins(budget: float, ends: FloatArray, fourths: FloatArray, spread: Spread) -> FloatArray:
     """Delta* for plans with H and F in cells, shape (len(fourths) - 1, len(ends) - 1).
+
+    It is infinite where no plan can be in a cell, and -infinite where nothing is known.
 
     Parameters
     ----------
@@ -130,21 +140,24 @@ def tilted_margins(budget: float, ends: FloatArray, fourths: FloatArray, spread:
             found[row] = np.maximum(plain, _near(allowed, ends, (low, high), spread))
         else:
             found[row] = _jensen(spread.any_variance * ends[1:], allowed)
-    return np.asarray(found - _ROUNDING * (1 + abs(found)))
+    finite = np.where(np.isfinite(found), found, 0.0)
+    return np.asarray(found - _ROUNDING * (1 + abs(finite)))
 
 
 def plane(ends: FloatArray, fourths: FloatArray, values: FloatArray) -> tuple[float, float, float]:
     """A plane below values on cells: at the first corner, and its slopes in H and in F.
 
-    Shapes (n + 1,), (m + 1,) and (m, n). With an infinite end of F it does not depend on F.
+    Shapes (n + 1,), (m + 1,) and (m, n). It is the one that lies least below on average; with an infinite end
+    of F it does not depend on F. Cells without plans do not count; where there are no others, the plane asks
+    for more than any plan needs.
     """
-    if not np.isfinite(values).all():
+    if np.isneginf(values).any():
         return -math.inf, 0.0, 0.0
-    middle = values.mean(axis=0)
-    slopes = {0.0, (middle[-1] - middle[0]) / (ends[-2] - ends[0]) if len(middle) > 1 else 0.0}
-    others = {0.0}
-    if math.isfinite(fourths[-1]) and len(values) > 1:
-        others.add(float((values[-1] - values[0]).mean() / (fourths[-2] - fourths[0])))
+    if np.isposinf(values).all():
+        return _NO_PLANS, 0.0, 0.0
+    slopes, others = {0.0, _slope(values.T, ends)}, {0.0}
+    if math.isfinite(fourths[-1]):
+        others.add(_slope(values, fourths))
     best = -math.inf, 0.0, 0.0, 0.0
     for slope, other in itertools.product(slopes, others):
         along = (ends[1:] if slope > 0 else ends[:-1]) - ends[0]
@@ -152,9 +165,27 @@ def plane(ends: FloatArray, fourths: FloatArray, values: FloatArray) -> tuple[fl
         if other:
             rest = rest - other * ((fourths[1:] if other > 0 else fourths[:-1]) - fourths[0])[:, None]
         corner = float(rest.min())
-        across = other * (fourths[-1] - fourths[0]) if other else 0.0
-        best = max(best, (corner + (slope * (ends[-1] - ends[0]) + across) / 2, corner, slope, other))
+        below = float((rest - corner)[np.isfinite(values)].mean())
+        best = max(best, (-below, corner, slope, other))
     return best[1:]
+
+
+def _least_rest(fourth: float, third: float) -> float:
+    """At most H - W / 2 - T / 6 of runs with F from a value on and T up to a value; F / 24 and more."""
+    if third <= 0:
+        return fourth / 24
+    share = min(fourth / (3 * third), 1.0)
+    return third / 2 * sum(share**n / (n + 3) for n in range(1, _REST_TERMS + 1))
+
+
+def _slope(values: FloatArray, ends: FloatArray) -> float:
+    """From the first row with plans to the last one, between the left ends of their cells."""
+    known = np.flatnonzero(np.isfinite(values).any(axis=1))
+    first, last = int(known[0]), int(known[-1])
+    both = np.isfinite(values[first]) & np.isfinite(values[last])
+    if first == last or not both.any():
+        return 0.0
+    return float((values[last][both] - values[first][both]).mean() / (ends[last] - ends[first]))
 
 
 def _near(allowed: FloatArray, ends: FloatArray, fourths: tuple[float, float], spread: Spread) -> FloatArray:

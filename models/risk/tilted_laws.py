@@ -24,9 +24,11 @@ The law has jumps to the right only, so kappa_j(u), the integral of x**j e**(-u 
 positive and falls in u for j >= 2, and F is right for all y because of
 |e**(i x) - 1 - i x + x**2 / 2 + i x**3 / 6| <= x**4 / 24. Jensen's inequality gives
 
-    0 <= T <= 2 (W F / 6)**(1/2),   d(y) >= 3 W**2 / F ln(1 + y**2 F / (6 W)).
+    0 <= T <= 2 (W F / 6)**(1/2),   d(y) >= 3 W**2 / F ln(1 + y**2 F / (6 W)),
+    H - W / 2 - T / 6 = int (v / 4 + v**(3/2) / 5 + ...) dm >= T / 2 (r / 4 + r**2 / 5 + ...),  r = F / (3 T),
 
-All of that passes on to sums. A normal law is the case v = 0: H = W / 2, T = F = 0, d = W y**2 / 2.
+the last one under the measure sqrt(v) m(dv). All of that passes on to sums. A normal law is the case v = 0:
+H = W / 2, T = F = 0, d = W y**2 / 2.
 
 Every table is rounded to the safe side by what its sums in double precision may be off (`_ROUNDING`).
 """
@@ -78,9 +80,9 @@ class TiltedTable:
         Interpolated: at most and at least H.
     fourth_low, fourth_high : ndarray
         The same for F, from what it is at the ends of an interval.
-    ratio, rest, steep : ndarray
-        At most W / H, at least (H - W / 2 - T / 6) / F and F / H, between a node and the next; ``rest`` but
-        for `unclear`.
+    ratio, rest, steep, lean : ndarray
+        At most W / H, at least (H - W / 2 - T / 6) / F, F / H and F / T, between a node and the next;
+        ``rest`` but for `unclear`.
     """
 
     start: float
@@ -92,6 +94,7 @@ class TiltedTable:
     ratio: FloatArray
     rest: FloatArray
     steep: FloatArray
+    lean: FloatArray
 
     @classmethod
     def of(cls, law: NoiseLaw, first: float, last: float) -> "TiltedTable":
@@ -120,14 +123,16 @@ class TiltedTable:
             _least_ratio(law, u, least, second, divergence + off),
             _greatest_rest(divergence - u**2 * second / 2 - u**3 * third / 6 - off, low),
             high / np.maximum(divergence - off, u**2 * second / 2)[:-1] * (1 + 1e-9),
+            _greatest_lean(u, second, third, fourth, high),
         )
 
-    def ratios(self, first: float, last: float, most: float) -> tuple[float, float, float]:
-        """The three ratios for all ln u between two values with H <= most."""
+    def ratios(self, first: float, last: float, most: float) -> tuple[float, float, float, float]:
+        """The four ratios for all ln u between two values with H <= most."""
         begin = min(max(0, math.floor((first - self.start) / STEP)), len(self.ratio) - 1)
         end = min(math.ceil((last - self.start) / STEP), int(np.searchsorted(self.low, most))) + 1
         rows = slice(begin, max(begin + 1, end))
-        return float(self.ratio[rows].min()), float(self.rest[rows].max()), float(self.steep[rows].max())
+        rest, steep, lean = (float(table[rows].max()) for table in (self.rest, self.steep, self.lean))
+        return float(self.ratio[rows].min()), rest, steep, lean
 
 
 def unclear(shares: float) -> float:
@@ -151,6 +156,16 @@ def _greatest_rest(beyond: FloatArray, fourth: FloatArray) -> FloatArray:
     rest = np.zeros(len(fourth))
     np.divide(np.maximum(beyond[1:], 0.0), fourth, out=rest, where=fourth > 0)
     return rest
+
+
+def _greatest_lean(
+    u: FloatArray, second: FloatArray, third: FloatArray, fourth: FloatArray, high: FloatArray
+) -> FloatArray:
+    """F / T of every interval, F up to ``high``; never more than 3, as v <= 1."""
+    unclear = 10 * _ROUNDING * np.sqrt(second * (fourth + 3 * second**2))
+    least = u[:-1] ** 3 * np.maximum(third - unclear, 0.0)[1:]
+    lean = np.divide(high, least, out=np.where(high > 0, 3.0, 0.0), where=least > 0)
+    return np.asarray(np.minimum(lean * (1 + 1e-9), 3.0))
 
 
 def _tilted(points: FloatArray, weights: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:

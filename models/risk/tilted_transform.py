@@ -80,6 +80,8 @@ def largest_shifts(
 ) -> FloatArray:
     """Greatest Delta seen with A(Delta) > ``allowed`` in every cell; -infinity where there is none.
 
+    Infinity where W and T show that no plan is in the cell.
+
     Parameters
     ----------
     allowed : ndarray
@@ -119,7 +121,7 @@ def _largest_shifts(
     for i in range(allowed.size):
         low, high = variances[i]
         if low > high:
-            found[i] = _HIGHEST  # no plans
+            found[i] = math.inf  # no plans
         if not 0 < low <= high:
             continue
         half = min(_HALF_WIDTH / math.sqrt(low), _WIDEST_HALF)
@@ -286,6 +288,8 @@ def _misread(
 def _bisected(allowed: float, terms: Complexes, lost: Floats, y: Floats, starts: Floats) -> float:
     """Greatest Delta seen at which A is more than ``allowed`` in all cells; A falls, so any will do."""
     left, right = -math.inf, _HIGHEST
+    if (lost == -math.inf).all():
+        return math.inf
     for start in starts:
         if _exceeds(start, allowed, terms, lost, y):
             left = start
