@@ -307,6 +307,7 @@ READERS = {
     "heuristics/loop/dual.py": {"switches"},
     "heuristics/loop/learning.py": {"switches"},
     "heuristics/loop/model_stage.py": {"switches"},
+    "heuristics/loop/restricted.py": {"switches"},
     "heuristics/loop/tilted_learning.py": {"switches"},
 }
 

@@ -97,9 +97,14 @@ class Judge:
         """Whether the target is certified to be met."""
         return self._verdicts.verdict(loss) is Verdict.MET
 
+    def tail(self, loss: FinalLoss) -> float:
+        """P(l(K) > l_max) as far as it is known of a loss that was judged; nan where it is not."""
+        known = self._verdicts.violation(loss)
+        return math.nan if known is None else known[1]
+
     def reference(self, loss: FinalLoss) -> Reference:
         """What is known of a loss: a guide only, from the saddlepoint approximation and without far tails."""
-        cores = like([(self._core(term), count) for term, count in loss.terms])
+        cores = like([(self.core(term), count) for term, count in loss.terms])
         mean, deviation = loss.mean(), typical_deviation(loss)
         if deviation == 0:
             return Reference(mean, 0.0, mean, None, _USUAL_SHARE)
@@ -147,8 +152,8 @@ class Judge:
         mean, chernoff, share = expected_label(), entropic_label(self.budget, rate), reference.share
 
         def values(terms: Sequence[Term]) -> FloatArray:
-            bounded = chernoff.values([self._core(term) for term in terms])
-            plain = mean.values([self._core(term) for term in terms])
+            bounded = chernoff.values([self.core(term) for term in terms])
+            plain = mean.values([self.core(term) for term in terms])
             return mean.values(terms) + share * (bounded - plain)
 
         name = f"calibrated, s = {rate:.4g}, rho = {share:.4g}"
@@ -162,7 +167,7 @@ class Judge:
         quantile = certified_quantile(FinalLoss(constant, tuple(terms)), self.budget).upper
         return quantile - mean if math.isfinite(quantile) else math.nan
 
-    def _core(self, term: Term) -> Term:
+    def core(self, term: Term) -> Term:
         """The term, without the far tails of a law that has no exponential moments."""
         if has_transform(term.law):
             return term

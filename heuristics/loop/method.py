@@ -29,6 +29,7 @@ from depl.heuristics.loop.lower_bound import LowerBound, Proof
 from depl.heuristics.loop.model_stage import MOST_TRIED, Candidate, Kind, ModelStage, Searched
 from depl.heuristics.loop.most_certain import most_certain
 from depl.heuristics.loop.outlook import Outlook
+from depl.heuristics.loop.polish import Polish, Start
 from depl.heuristics.loop.record import Record
 from depl.heuristics.loop.requirement import (
     Requirement,
@@ -176,6 +177,7 @@ class _Loop:
             sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
         self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.dearest)
+        self.polish = Polish(instance, self.learning, self.factors, self.judge, self.limits)
         self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
         if outlook is None:
             self.start = start_prices(self.dual, self.data.everything(), guess)
@@ -242,6 +244,7 @@ class _Loop:
             self.reference = self.judge.guess(math.sqrt(self.largest) / 2)
         self._seen_choices: dict[_Key, tuple[Reference, Bound]] = {}
         self._choices()
+        self._polish_best()
         self.leeway = _LEEWAY
         self._calibrate(self.reference)
         self.data.begin(root.prices)
@@ -250,6 +253,7 @@ class _Loop:
             if not self._finished() and self.reference.unlike(reference):
                 self._models(dict(key), bound)
         self._once_more()
+        self._polish_best()
 
     def _once_more(self) -> None:
         """On the data of the incumbent, with so much of a slack that the label hardly counts."""
@@ -271,8 +275,11 @@ class _Loop:
             if following is None:
                 break
             before = self.cost
-            for choice, bound in self.clock.items(Stage.DATA, self._tries(*following)):
-                self._try(choice, bound)
+            if self._is_long(following[0]):
+                self._polish(*following)
+            else:
+                for choice, bound in self.clock.items(Stage.DATA, self._tries(*following)):
+                    self._try(choice, bound)
             idle = 0 if self.cost < before else idle + 1
 
     def _patience(self) -> int:
@@ -281,13 +288,39 @@ class _Loop:
             return _PATIENCE
         return max(1, min(_PATIENCE, _LOOKS // self.stage.steps))
 
+    def _is_long(self, choice: DataChoice) -> bool:
+        """Whether sequences on the data of a choice are too many to be ranked."""
+        return self.stage.is_long([Kind(n, m) for n in choice for m in range(len(self.instance.models))])
+
     def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
-        """The refined choice where sequences are many or no plan is known; the suggested one otherwise."""
-        long = self.stage.is_long([Kind(n, m) for n in choice for m in range(len(self.instance.models))])
-        if long or self.best is None:
+        """The suggested choice; where no plan is known, the refined one first."""
+        if self.best is None:
             yield self.data.refined(choice, bound.prices, self.cost)
-        if not long:
-            yield choice, bound
+        yield choice, bound
+
+    def _polish(self, choice: DataChoice, bound: Bound) -> None:
+        """The choice and its sequences improved at their own prices; its bound suggests where to begin."""
+        if bound.cut is None:
+            return
+        before, cut = self.cost, bound.cut
+        loss = self.learning.loss(cut.models.tolist(), self.dual.places.factors[cut.sites].tolist())
+        with self.clock.during(Stage.MODELS):
+            found = self.polish.better(Start(choice, bound.prices, loss), self.sites.sites, self.cost)
+        if found is not None:
+            self._learnt(Searched(found, None))
+        if self.cost == before:
+            self.record.went_back(choice, bound.value, self.cost)
+
+    def _polish_best(self) -> None:
+        """The incumbent improved at its own prices, until that is of no use."""
+        before = math.inf
+        while self.best is not None and self.cost < before and not self._finished():
+            before, best = self.cost, self.best
+            with self.clock.during(Stage.MODELS):
+                start = Start(best.data, self.start, best.loss)
+                found = self.polish.better(start, self.sites.sites, self.cost)
+            if found is not None:
+                self._learnt(Searched(found, None))
 
     def _try(self, choice: DataChoice, bound: Bound) -> None:
         key = tuple(choice.items())
@@ -317,10 +350,7 @@ class _Loop:
             self.record.went_back(choice, bound.value, self.cost)
 
     def _at_spread(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
-        """Rank and certify with a label for one spread; where sequences are many, the label is aimed."""
-        if self.stage.is_long(kinds):
-            self._aimed(choice, kinds, deviation, prices)
-            return
+        """Rank and certify with a label for one spread."""
         for _ in range(_ROUNDS):
             before = self.reference
             self._in_rooms(choice, kinds, deviation, prices)
@@ -338,23 +368,6 @@ class _Loop:
             if found.found is None:
                 found = self.stage.search(choice, kinds, label, room, self.cost, most)
             self._learnt(found)
-
-    def _aimed(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
-        """One label, moved by what the sequence it leads to misses the target by, or has left over."""
-        label, step = self.judge.label(self.reference, deviation), _WIDER * abs(self.reference.margin)
-        room = 0.0
-        for _ in range(_ROUNDS):
-            searched = self.stage.path_in_time(choice, kinds, label, room, self.cost, prices.time)
-            known = self._learnt(searched)
-            if self._finished() or (known is None and (room < 0 or self.best is not None)):
-                return
-            if known is None:
-                room += step
-                continue
-            left = self.judge.target.maximum_loss - known.quantile
-            if searched.found is not None and left < _NOTHING * abs(known.margin):
-                return
-            room += left if left > 0 else 1.05 * left
 
     def _learnt(self, searched: Searched) -> Reference | None:
         """Keep what was found and calibrate on it; what is known of it, or of what was refused."""

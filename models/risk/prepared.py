@@ -50,6 +50,13 @@ class PreparedVerdicts:
             return quick
         return certified_verdict(loss, self.maximum_loss, self.budget)
 
+    def violation(self, loss: FinalLoss) -> tuple[float, float] | None:
+        """Bounds of P(l(K) > l_max) by the contour used last; None where there is none yet."""
+        core, kept = self._core(loss)
+        if not self._prepared or not has_contour(core):
+            return None
+        return self._bounds(self._prepared[0], core, kept)
+
     def _core(self, loss: FinalLoss) -> tuple[FinalLoss, float]:
         """The loss with untruncated Student-t laws cut, and the probability that none is beyond."""
         tails = _CORE_SHARE * float(self.budget) / max(1, sum(count for _, count in loss.terms))
@@ -81,14 +88,17 @@ class PreparedVerdicts:
         return found
 
     def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: float) -> Verdict:
+        least, most = self._bounds(prepared, loss, kept)
+        if Fraction(most) <= self.budget:
+            return Verdict.MET
+        return Verdict.VIOLATED if Fraction(least) > self.budget else Verdict.UNDECIDED
+
+    def _bounds(self, prepared: "_Prepared", loss: FinalLoss, kept: float) -> tuple[float, float]:
         size = abs(loss.constant) + abs(loss.constant - self.maximum_loss)
         threshold = loss.constant - self.maximum_loss
         lower, upper = violation(prepared.contour, prepared.labels(loss), threshold, size)
         most = kept * float(upper[0]) + (1 - kept) * (1 + _ROUNDING) + _UNIT if kept < 1 else float(upper[0])
-        if Fraction(most) <= self.budget:
-            return Verdict.MET
-        least = kept * (1 - _ROUNDING) * float(lower[0])
-        return Verdict.VIOLATED if Fraction(least) > self.budget else Verdict.UNDECIDED
+        return kept * (1 - _ROUNDING) * float(lower[0]), most
 
 
 @dataclass

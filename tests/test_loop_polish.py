@@ -1,0 +1,108 @@
+"""Polished plans: never dearer, always certified, and the optimum of tiny instances by brute force."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.loop.cutting_planes import Prices
+from depl.heuristics.loop.judge import Judge
+from depl.heuristics.loop.learning import Learning
+from depl.heuristics.loop.model_stage import Candidate, ModelStage
+from depl.heuristics.loop.polish import Polish, Start
+from depl.heuristics.loop.sites import DataFactors, Site, listed_sites
+from depl.instances.heterogeneous import heterogeneous_instance_with_plan
+from depl.models.evaluation import evaluate
+from depl.models.learning import PowerDataLaw
+from depl.models.methods import Limits
+from depl.models.plan import Plan
+from depl.models.problem import Instance
+from depl.models.verifier import verify
+from tests.brute_force import every_plan
+from tests.loop_cases import crowded
+
+
+def polish_of(instance: Instance) -> Polish:
+    learning, factors = Learning.of(instance), DataFactors(instance)
+    return Polish(instance, learning, factors, Judge(instance), Limits())
+
+
+def start_of(polish: Polish, plan: Plan) -> Start:
+    """A plan as a start, at prices of no meaning."""
+    instance = polish.instance
+    clusters = {item.name: n for n, item in enumerate(instance.clusters)}
+    models = {item.name: m for m, item in enumerate(instance.models)}
+    data = {clusters[row.cluster]: frozenset(row.datasets) for row in plan.data}
+    steps = [models[epoch.model] for epoch in plan.epochs]
+    factors = [polish.factors.of(data[clusters[epoch.cluster]]) for epoch in plan.epochs]
+    return Start(data, Prices(1.0, 1.0, 0.0), polish.learning.loss(steps, factors))
+
+
+def checked(polish: Polish, found: Candidate) -> None:
+    """The verifier accepts the plan at its own cost and loss."""
+    instance = polish.instance
+    stage = ModelStage(instance, polish.learning, polish.factors, polish.judge, Limits())
+    plan = stage.plan(found)
+    report = verify(instance, plan)
+    assert report.ok
+    assert report.violation.upper <= float(instance.target.violation_budget) * (1 + 1e-12)
+    assert evaluate(instance, plan).cost == pytest.approx(found.cost, rel=1e-9)
+
+
+def tiny(seed: int) -> tuple[Instance, list[tuple[float, Plan]]]:
+    """An instance whose target a third of its plans meet, and those plans by cost."""
+    rng = np.random.default_rng([6, 44, seed])
+    instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=2, models=2, epochs=3)
+    plans = sorted(every_plan(instance), key=lambda pair: pair[0])
+    quantiles = [verify_quantile(instance, plan) for _, plan in plans]
+    target = float(np.quantile(quantiles, 0.3))
+    instance = instance.replace(maximum_loss=target)
+    met = [pair for pair, quantile in zip(plans, quantiles, strict=True) if quantile <= target]
+    return instance, met
+
+
+def verify_quantile(instance: Instance, plan: Plan) -> float:
+    """Of the normal final loss of a plan, in closed form."""
+    polish = polish_of(instance)
+    loss = start_of(polish, plan).loss
+    return loss.mean() + 1.2815515655446004 * math.sqrt(loss.variance())
+
+
+def test_tiny_instances_are_mostly_polished_to_the_optimum() -> None:
+    """From the dearest plan; what is found is certified and costs no less than the cheapest of all plans."""
+    exact = 0
+    for seed in range(8):
+        instance, plans = tiny(seed)
+        polish = polish_of(instance)
+        sites = listed_sites(instance)
+        best, worst = plans[0], plans[-1]
+        found = polish.better(start_of(polish, worst[1]), sites, math.inf)
+        assert found is not None
+        checked(polish, found)
+        assert found.cost >= best[0] * (1 - 1e-6)
+        exact += found.cost <= best[0] * (1 + 1e-6)
+        assert polish.better(start_of(polish, best[1]), sites, best[0] * (1 - 1e-6)) is None
+    assert exact >= 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(seed: int) -> None:
+    rng = np.random.default_rng([6, 45, seed])
+    instance, plan = heterogeneous_instance_with_plan(
+        rng, clusters=20, datasets=20, models=5, maximum_epochs=120
+    )
+    polish, cost = polish_of(instance), evaluate(instance, plan).cost
+    start = start_of(polish, plan)
+    found = polish.better(start, [Site(n, data) for n, data in start.data.items()], cost)
+    assert found is not None
+    assert found.cost < 0.98 * cost
+    checked(polish, found)
+    again = Start(found.data, start.prices, found.loss)
+    assert polish.better(again, [], found.cost * 0.9) is None
+
+
+def test_a_start_that_cannot_be_in_time_leads_to_nothing() -> None:
+    instance, plans = tiny(0)
+    hurried = instance.replace(maximum_time=1e-3)
+    polish = polish_of(hurried)
+    assert polish.better(start_of(polish, plans[0][1]), listed_sites(hurried), math.inf) is None
