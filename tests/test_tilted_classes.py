@@ -95,7 +95,7 @@ def test_the_bound_is_never_above_the_optimum_of_a_hundred_instances() -> None:
             continue
         found = bound(instance)
         assert found.value <= proven.cost * (1 + 1e-9)
-        assert not found.obstacle
+        assert not found.infeasible
         if proven.termination is Termination.OPTIMAL and proven.cost:
             gaps.append(1 - found.value / proven.cost)
         checked += 1

@@ -20,7 +20,7 @@ from depl.models.laws import FloatArray
 _CLOSE = 1.001
 _ENOUGH = 1.01
 _FAR = 1e30
-_DIVISIONS, _DEEPEST = 24, 3
+_DIVISIONS, _DEEPEST = 32, 4
 
 
 @dataclass(eq=False)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
 
+_BLOCK = 8
+
 
 @njit(cache=True)
 def _read(table: Floats, row: int, at: float) -> float:
@@ -53,25 +55,65 @@ def tilted_costs(
     Penalties are read from row ``rows[k, m]`` of tables, at column ``places[k, m] + low_columns[o]`` of what
     rises in h and, if they lie ``apart``, ``places[k, m] + high_columns[o]`` of what falls; the floors are
     the least from a column on and up to a column. ``psi`` has shape (B, M, O), a row for every epoch,
-    ``charges`` are infinite where a site may not be used.
+    ``charges`` are infinite where a site may not be used. Blocks of neighbouring sites, which are alike, are
+    passed over where the least of all that counts is too much; the best site of the epoch before comes first.
     """
     epochs, models = gains.shape
-    lowest, highest = low_columns.min(), high_columns.max()
-    for k in range(epochs):
-        for m in range(models):
+    sites = charges.size
+    cheapest = _least_of_blocks(psi, charges)
+    most, least = _ends_of_blocks(factors)[1], _ends_of_blocks(low)[0]
+    left, right = _ends_of_blocks(low_columns)[0], _ends_of_blocks(high_columns)[1]
+    leftmost, rightmost = left.min(), right.max()
+    for m in range(models):
+        first = 0
+        for k in range(epochs):
             best, place = math.inf, -1
-            gain, start, row = gain_price * gains[k, m], places[k, m], rows[k, m]
-            least = _floor(rise_floors, row, start + lowest, 0)
+            gain, start, row, b = gain_price * gains[k, m], places[k, m], rows[k, m], psi_rows[k]
+            anywhere = _floor(rise_floors, row, start + leftmost, 0)
             if apart:
-                least += _floor(fall_floors, row, start + highest, 1)
-            for o in range(charges.size):
-                value = psi[psi_rows[k], m, o] + charges[o] - (factors[o] if gain > 0 else low[o]) * gain
-                if not value + least < best:
+                anywhere += _floor(fall_floors, row, start + rightmost, 1)
+            for step in range(most.size + 1):
+                block = first if step == 0 else step - 1
+                if step > 0 and block == first:
                     continue
-                value += _read(rising, row, start + low_columns[o])
+                floor = cheapest[b, m, block] - (most[block] if gain > 0 else least[block]) * gain
+                if not floor + anywhere < best:
+                    continue
+                floor += _floor(rise_floors, row, start + left[block], 0)
                 if apart:
-                    value += _read(falling, row, start + high_columns[o])
-                if value < best:
-                    best, place = value, o
+                    floor += _floor(fall_floors, row, start + right[block], 1)
+                if not floor < best:
+                    continue
+                for o in range(block * _BLOCK, min((block + 1) * _BLOCK, sites)):
+                    value = psi[b, m, o] + charges[o] - (factors[o] if gain > 0 else low[o]) * gain
+                    value += _read(rising, row, start + low_columns[o])
+                    if apart:
+                        value += _read(falling, row, start + high_columns[o])
+                    if value < best:
+                        best, place = value, o
             weights[k, m] = best
             chosen[k, m] = place
+            first = max(place, 0) // _BLOCK
+
+
+@njit(cache=True)
+def _least_of_blocks(psi: Floats, charges: Floats) -> Floats:
+    """Least psi + charge in every block, shape (B, M, blocks)."""
+    rows, models, sites = psi.shape
+    found = np.full((rows, models, (sites + _BLOCK - 1) // _BLOCK), math.inf)
+    for b in range(rows):
+        for m in range(models):
+            for o in range(sites):
+                found[b, m, o // _BLOCK] = min(found[b, m, o // _BLOCK], psi[b, m, o] + charges[o])
+    return found
+
+
+@njit(cache=True)
+def _ends_of_blocks(values: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest value in every block."""
+    count = (values.size + _BLOCK - 1) // _BLOCK
+    least, most = np.full(count, math.inf), np.full(count, -math.inf)
+    for o in range(values.size):
+        least[o // _BLOCK] = min(least[o // _BLOCK], values[o])
+        most[o // _BLOCK] = max(most[o // _BLOCK], values[o])
+    return least, most
