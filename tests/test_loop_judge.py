@@ -211,3 +211,19 @@ def test_references_are_alike_if_they_make_nearly_the_same_label() -> None:
     assert seen.unlike(Reference(mean=1.0, deviation=0.5, quantile=1.8, rate=None, share=0.7))
     nothing = Reference(mean=1.0, deviation=0.0, quantile=1.0, rate=None, share=0.7)
     assert not nothing.unlike(nothing)
+
+
+def test_the_tail_of_a_judged_loss_is_not_below_its_certified_violation(drawn: tuple[Instance, ...]) -> None:
+    seen = 0
+    for instance in drawn[:20]:
+        judge = Judge(instance)
+        for loss in sums(instance, np.random.default_rng(8), 2):
+            judge.met(loss)
+            tail = judge.tail(loss)
+            if math.isfinite(tail):
+                known = certified_violation(loss, instance.target.maximum_loss)
+                assert known.lower - 1e-9 <= tail
+                if all(has_transform(term.law) for term, _ in loss.terms):  # no tails were cut off
+                    assert tail <= known.upper + 1e-4
+                seen += 1
+    assert seen > 10

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Mapping
 
-import msgspec
 import numpy as np
 import pytest
 
 from depl.heuristics.additive_labels import AdditiveLabel, expected_label
 from depl.heuristics.loop.judge import Judge
 from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage, Searched
+from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage
 from depl.heuristics.loop.sites import DataFactors
 from depl.instances.generator import random_instances
 from depl.models.allocation import allocate
@@ -138,25 +137,6 @@ def test_at_the_price_of_the_plan_itself_psi_leads_to_the_cheapest_plan() -> Non
     assert found.found.cost == pytest.approx(24)
     assert found.found.models == (0, 0)
     assert stage.plan(found.found).epochs[0].resources == pytest.approx(4)
-
-
-@pytest.mark.parametrize("price", [0.0, 1e-3, 1.0, 6.0, 40.0])
-def test_a_single_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> None:
-    """Beside the epoch of 24 one with next to no work that takes 6 to send, longer than T_max.
-
-    It is lighter below lam = 2.96: 2 (.03 lam)**(1/2) + 6 lam against 2 (24 lam)**(1/2) + lam / 2.
-    """
-    instance = plain()
-    late = msgspec.structs.replace(instance.models[0], name="late", size=6.0, demand=0.01)
-    both = instance.replace(models=(late, *instance.models))
-    stage = staged(both)
-    data, kinds = everything(both)
-    found = stage.path_in_time(data, kinds, expected_label(), 0.0, math.inf, price)
-    assert found.found is not None
-    assert found.found.models == (1, 1)
-    assert found.found.cost == pytest.approx(24)
-    assert stage.path_in_time(data, kinds, expected_label(), 0.0, 24.0, price) == Searched(None, None)
-    assert stage.path_in_time(data, kinds, expected_label(), -9.0, math.inf, price) == Searched(None, None)
 
 
 def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance]) -> None:

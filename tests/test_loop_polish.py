@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -19,7 +20,7 @@ from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.verifier import verify
 from tests.brute_force import every_plan
-from tests.loop_cases import crowded
+from tests.loop_cases import crowded, plain
 
 
 def polish_of(instance: Instance) -> Polish:
@@ -99,6 +100,24 @@ def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(seed: int) -> None:
     checked(polish, found)
     again = Start(found.data, start.prices, found.loss)
     assert polish.better(again, [], found.cost * 0.9) is None
+
+
+@pytest.mark.parametrize("price", [0.0, 1e-3, 1.0, 6.0, 40.0])
+def test_a_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> None:
+    """Two epochs of 24, beside one with next to no work that takes 6 to send, longer than T_max.
+
+    It is lighter below lam = 2.96: 2 (.03 lam)**(1/2) + 6 lam against 2 (24 lam)**(1/2) + lam / 2.
+    """
+    instance = plain()
+    late = msgspec.structs.replace(instance.models[0], name="late", size=6.0, demand=0.01)
+    polish = polish_of(instance.replace(models=(late, *instance.models)))
+    data = {0: frozenset({"data"})}
+    start = Start(data, Prices(price, 1.0, 0.0), polish.learning.loss([1, 1], [1.0, 1.0]))
+    found = polish.better(start, [], math.inf)
+    assert found is not None
+    assert found.models == (1, 1)
+    assert found.cost == pytest.approx(24)
+    assert polish.better(start, [], 24.0) is None
 
 
 def test_a_start_that_cannot_be_in_time_leads_to_nothing() -> None:

@@ -12,6 +12,7 @@ import depl.models.risk.prepared as module
 from depl.models.epochs import FinalLoss, Term
 from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.batch import Verdict, certified_verdict
+from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import choose_contour
 from depl.models.risk.interval import Interval
 from depl.models.risk.prepared import PreparedVerdicts
@@ -161,3 +162,21 @@ def test_losses_of_very_different_spread_need_few_contours_and_no_other_evaluato
             assert prepared.verdict(loss) is known
     assert not evaluated
     assert 1 < len(chosen) <= 6
+
+
+def test_the_violation_by_the_kept_contour_agrees_with_the_evaluator_for_one_loss():
+    prepared = PreparedVerdicts(2.5, BUDGET)
+    draft = random_losses(3, 1, (BELL, HEAVY))[0]
+    loss = FinalLoss(draft.constant + 2.5, draft.terms)
+    assert prepared.violation(loss) is None  # nothing was judged yet
+    prepared.verdict(loss)
+    for moved in (0.0, -0.3, 0.3):
+        tried = FinalLoss(loss.constant + moved, loss.terms)
+        bounds, exact = prepared.violation(tried), module.certified_verdict(tried, 2.5, BUDGET)
+        assert bounds is not None
+        lower, upper = bounds
+        assert lower <= upper <= lower + 1e-6
+        known = certified_violation(tried, 2.5)
+        assert lower <= known.upper
+        assert known.lower <= upper
+        assert (Fraction(upper) <= BUDGET) == (exact is Verdict.MET)

@@ -60,6 +60,7 @@ class DataStage:
     stop: Callable[[], bool] = lambda: False
     _heap: list[tuple[float, int, DataPart]] = field(default_factory=list)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    _open: tuple[DataPart, dict[int, int], Bound] | None = field(default=None, init=False)
     _clusters: NDArray[np.int64] = field(init=False)
     _position: dict[tuple[int, frozenset[str]], int] = field(init=False)
 
@@ -71,7 +72,8 @@ class DataStage:
     @property
     def least(self) -> float:
         """What the parts that are left are expected to cost at least [cost]."""
-        return self._heap[0][0] if self._heap else math.inf
+        undivided = math.inf if self._open is None else self._open[2].value
+        return min(self._heap[0][0] if self._heap else math.inf, undivided)
 
     def everything(self) -> Part:
         """All plans on these sites."""
@@ -80,11 +82,16 @@ class DataStage:
     def begin(self, prices: Prices) -> Bound:
         """Start with all sites."""
         self._heap.clear()
+        self._open = None
         everything = np.ones(len(self._clusters), dtype=bool)
         return self._push(everything, self._nobody(), prices, -math.inf, math.inf)
 
     def next(self, cutoff: Callable[[], float]) -> tuple[DataChoice, Bound] | None:
-        """The next data choice and the bound of its part; None when the cutoff is reached."""
+        """The next data choice and the bound of its part; None when the cutoff is reached.
+
+        The part is divided when the one after that is asked for: by then it may be too dear.
+        """
+        self.divide(cutoff())
         while self._heap and self._heap[0][0] < cutoff():
             _, _, part = heapq.heappop(self._heap)
             bound = self.bound(part.allowed, part.obliged, part.prices, cutoff())
@@ -95,9 +102,17 @@ class DataStage:
             if bound.cut is None:
                 continue
             choice = self._suggested(part, bound)
-            self._divide(part, choice, bound, cutoff())
+            self._open = part, choice, bound
             return self._data(choice), bound
         return None
+
+    def divide(self, cutoff: float) -> None:
+        """Divide the part whose choice was given out last, unless its bound reaches the cutoff."""
+        if self._open is not None:
+            part, choice, bound = self._open
+            self._open = None
+            if bound.value < cutoff:
+                self._divide(part, choice, bound, cutoff)
 
     def refined(self, choice: DataChoice, prices: Prices, cutoff: float) -> tuple[DataChoice, Bound]:
         """The choice after leaving out clusters and exchanging data as long as the dual falls.

@@ -6,9 +6,10 @@
 2. *Data.* Choices of data come by increasing expected cost (`depl.heuristics.loop.data_stage`); those whose
    bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook
    uses.
-3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing psi at
-   the price of the choice, a lower bound of their real cost, and where their number allows it by increasing
-   real cost. The first that is certified is kept; what it needs calibrates the next step.
+3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing real
+   cost where their number allows it. The first that is certified is kept; what it needs calibrates the next
+   step. A choice with longer sequences, and every incumbent, is polished at its own exact prices, data, models
+   and resources at once (`depl.heuristics.loop.polish`).
 
 Small and large instances take the same steps; only how many sequences are looked at depends on their length.
 Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
@@ -17,7 +18,7 @@ Every plan is certified, the gap is between its cost and a proved bound, and eve
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scipy import special
 
@@ -56,8 +57,6 @@ _ROOMS = ((0.0, MOST_TRIED), (0.2, MOST_TRIED))
 _ROUNDS = 5
 _TRIED_WITH_ATOMS = 40
 _LAST_ROOMS = ((0.6, 200),)
-_WIDER = 0.15
-_NOTHING = 2e-3
 _PATIENCE = 60
 _APART = 0.5
 _LEEWAY = 0.3
@@ -180,7 +179,8 @@ class _Loop:
         self.polish = Polish(instance, self.learning, self.factors, self.judge, self.limits)
         self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
         if outlook is None:
-            self.start = start_prices(self.dual, self.data.everything(), guess)
+            likely = replace(guess, ranges=guess.ranges[:1])
+            self.start = start_prices(self.dual, self.data.everything(), likely)
         self.build_seconds = time.perf_counter() - started
         return ""
 
@@ -235,6 +235,8 @@ class _Loop:
     def _search(self) -> None:
         """Data choices by increasing expected cost, each with its models and resources."""
         self.leeway = 0.0
+        if hasattr(self, "reference"):
+            self._calibrate(self.reference)
         root = self.data.begin(self.start)
         for _ in range(2):  # calibrate on the sequence that the root suggests
             if root.cut is not None and self.best is None:
@@ -261,7 +263,7 @@ class _Loop:
         while self.best is not None and self.cost < before and not self._finished():
             data = dict(sorted(self.best.data.items()))
             before, key = self.cost, tuple(data.items())
-            if key not in self._seen_choices or self.stage.is_long(self._kinds(data)):
+            if key not in self._seen_choices or self._is_long(data):
                 break
             self._models(data, self._seen_choices[key][1])
         self.rooms = _ROOMS
@@ -290,7 +292,7 @@ class _Loop:
 
     def _is_long(self, choice: DataChoice) -> bool:
         """Whether sequences on the data of a choice are too many to be ranked."""
-        return self.stage.is_long([Kind(n, m) for n in choice for m in range(len(self.instance.models))])
+        return self.stage.is_long(self._kinds(choice))
 
     def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
         """The suggested choice; where no plan is known, the refined one first."""
@@ -385,19 +387,8 @@ class _Loop:
         return known
 
     def _kinds(self, choice: DataChoice) -> list[Kind]:
-        """(Cluster, model) pairs of a choice; where there are too many, those that sequences have used."""
-        every = [Kind(n, m) for n in choice for m in range(len(self.instance.models))]
-        if not self.stage.is_long(every):
-            return every
-        uses: dict[Kind, int] = {}
-        for cut in self.dual.cuts:
-            for model, site in zip(cut.models.tolist(), cut.sites.tolist(), strict=True):
-                kind = Kind(self.sites.sites[site].cluster, model)
-                uses[kind] = uses.get(kind, 0) + 1
-        known = [
-            kind for kind in sorted(uses, key=lambda kind: (-uses[kind], kind)) if kind.cluster in choice
-        ]
-        return known[: self.stage.most_kinds] or every[: self.stage.most_kinds]
+        """(Cluster, model) pairs of a choice."""
+        return [Kind(n, m) for n in choice for m in range(len(self.instance.models))]
 
     def _accept(self, found: Candidate) -> None:
         self.best = found

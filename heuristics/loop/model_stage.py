@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.additive_labels import AdditiveLabel
-from depl.heuristics.additive_problem import AdditivePath, AdditiveProblem
+from depl.heuristics.additive_problem import AdditiveProblem
 from depl.heuristics.labels.ranking import RankedPaths
-from depl.heuristics.labels.setting import least_weight
 from depl.heuristics.loop.judge import Judge
 from depl.heuristics.loop.learning import Learning, distinct_terms, scaled
 from depl.heuristics.loop.sites import DataFactors, Site, Sites
@@ -39,9 +38,6 @@ _PER_CLASS = 10
 _MOST_PREFIXES = 200_000
 _MOST_LABELS = 100_000
 _PATHS = 20
-_LONG_GAP = 2e-4
-_PRICES, _ALIKE = 16, 1.02
-_DEARER, _DEAREST, _LOW = 1.2, 10.0, 1e-3
 _SHORT = 600
 
 
@@ -78,7 +74,7 @@ class ModelStage:
     Attributes
     ----------
     most_kinds : int
-        Kinds that are used at most where sequences are long.
+        Kinds that count at most where sequences are long.
     """
 
     instance: Instance
@@ -178,41 +174,6 @@ class ModelStage:
                 nearest = nearest or candidate
         return Searched(best, nearest)
 
-    def path_in_time(
-        self,
-        data: Mapping[int, frozenset[str]],
-        kinds: Sequence[Kind],
-        label: AdditiveLabel,
-        slack: float,
-        cutoff: float,
-        multiplier: float,
-    ) -> Searched:
-        """As `paths`, of long sequences one alone: the price of time rises until the sequence is in time.
-
-        The price of a mean of sequences is too low for one of them: then the bracket of the last price that
-        was too low and the first that was not is halved a few times, and the cheapest sequence counts.
-        """
-        problem = self.problem(data, kinds, label, slack)
-        best: tuple[float, Kinds] = math.inf, ()
-        low, high, step = 0.0, math.inf, _DEARER
-        for _ in range(_PRICES):
-            path = self._lightest(problem, multiplier)
-            if path is None:
-                break
-            cost = problem.cost(path.models)
-            best = min(best, (cost, path.models))
-            if (cost < math.inf and low == 0) or high <= low * _ALIKE or self.limits.expired():
-                break
-            low, high = (low, multiplier) if cost < math.inf else (multiplier or _low_price(problem), high)
-            multiplier = low * step if high == math.inf else math.sqrt(low * high)
-            step = min(step * step, _DEAREST)
-        cost, sequence = best
-        if cost >= cutoff:
-            return Searched(None, None)
-        candidate = self._candidate(data, problem, sequence, cost)
-        met = self.judge.met(candidate.loss)
-        return Searched(candidate, None) if met else Searched(None, candidate)
-
     def plan(self, found: Candidate) -> Plan:
         """The plan of a candidate, with the cheapest resources."""
         instance, target = self.instance, self.instance.target
@@ -279,11 +240,6 @@ class ModelStage:
             steps=steps,
         )
 
-    def _lightest(self, problem: RealCostProblem, multiplier: float) -> AdditivePath | None:
-        """A nearly lightest sequence at a price of time."""
-        layered = self._layered(problem, multiplier)
-        return least_weight(layered, replace(self.limits, gap=_LONG_GAP)).path
-
     def _candidate(
         self, data: Mapping[int, frozenset[str]], problem: RealCostProblem, sequence: Kinds, cost: float
     ) -> Candidate:
@@ -319,12 +275,6 @@ class ModelStage:
     @functools.cached_property
     def _model_positions(self) -> dict[str, int]:
         return {item.name: m for m, item in enumerate(self.instance.models)}
-
-
-def _low_price(problem: RealCostProblem) -> float:
-    """A price of time that is low beside what full resources cost in the time of one epoch [cost / time]."""
-    full = max(load.price * load.capacity for load in problem.loads[0])
-    return _LOW * max(full, _LOW) * problem.epochs / max(problem.maximum_time or 1.0, _LOW)
 
 
 def _in_time(sites: Sites, epochs: int, pairs: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:

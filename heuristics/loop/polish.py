@@ -15,7 +15,7 @@ A plan counts only if it is certified. Small and large instances take the same s
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +38,16 @@ from depl.models.methods import Limits
 from depl.models.problem import Instance
 
 _MOST_MODELS = 10
-_MOST_SITES = 120
+_MOST_SITES = 80
 _ROUNDS = 12
 _EVALUATED = 24
-_WORTHWHILE = 2e-5
+_WORTHWHILE, _PROGRESS = 2e-5, 1e-4
 _KINDS = (16,)
 _LIGHTEST_GAP = 2e-4
 _MOST_LABELS = 400_000
 _AIMS = 5
+_FIRST_PLAN = 0.5
+"""Share of the time after which data are as they are until there is a plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +109,16 @@ class Polish:
             Sites that may be opened besides those that are found on the way.
         """
         own = [Site(n, data) for n, data in sorted(start.data.items())]
+        share = 1.0 if cutoff < math.inf else _FIRST_PLAN
+        limit = self.limits.time_limit
+        soon = replace(self.limits, time_limit=None if limit is None else share * limit)
         opened = self._begin(start, list(dict.fromkeys([*own, *listed])), own)
         if opened is None:
             return None
         for _ in range(_ROUNDS):
             before = opened.best.value
             opened = self._moved(self._with_new_sites(opened))
-            if opened.best.value > before * (1 - _WORTHWHILE) or self.limits.expired():
+            if opened.best.value > before - _PROGRESS * abs(before) or soon.expired():
                 break
             opened = self._relabelled(opened)
         if opened.best.value >= cutoff or opened.best.cut is None:
@@ -238,14 +243,15 @@ class Polish:
         for _ in range(_AIMS):
             moves = ChangePoints(restricted, labels, self.instance.target.round_deadline)
             found = self._settled(moves, opened, start)
-            if found is None or found.cost >= cutoff * (1 + _WORTHWHILE) or self.limits.expired():
+            if found is None or found.cost >= cutoff * (1 + _WORTHWHILE):
                 break
             loss = self._loss(restricted, found.models, found.sites)
             met = self.judge.met(loss)
             if met and found.cost < cutoff:
                 best, cutoff = self._candidate(restricted, found, loss), found.cost
             rate, quantile = self._known(loss)
-            if start is not None and met and _alike(start, (found.models, found.sites)):
+            same = start is not None and _alike(start, (found.models, found.sites))
+            if (same and met) or self.limits.expired():
                 break
             start = found.models, found.sites
             labels = restricted.labels(rate, self._room(loss, rate, quantile))

@@ -11,7 +11,7 @@ clients are the epochs of a sequence: sites are opened, closed and exchanged as 
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ _MOST_CUTS = 60
 _CLOSE = 1e-5
 _WORTHWHILE = 1e-7
 _INWARDS = 0.3
-_KEPT_CUTS = 40
+_LEAST = 1e-6
 _ANY = VarianceRange(0.0, 0.0, 0.0, 0.0)
 
 
@@ -74,7 +74,6 @@ class Restricted:
     sites: Sites
     models: tuple[int, ...]
     maximum_time: float | None
-    _cuts: list[Cut] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         """Room for the sequences."""
@@ -125,10 +124,10 @@ class Restricted:
     def dual(self, labels: Labels, chosen: Sequence[int], start: Prices) -> Priced:
         """The best bound on some sites that are all paid for, by Kelley's cutting planes."""
         part = Part(np.zeros(len(self.clusters)), self.paid(chosen))
-        here = np.zeros(len(self.clusters), dtype=bool)
-        here[list(chosen)] = True
-        cuts: list[Cut] = []
-        program = CuttingPlanes(part, -labels.room, _ANY, cuts, start, self.maximum_time, same_time=False)
+        if self.maximum_time:  # at no price of time a sequence may take for ever
+            least = _LEAST * start.gain * abs(labels.room) / self.maximum_time
+            start = start._replace(time=max(start.time, least))
+        program = CuttingPlanes(part, -labels.room, _ANY, (), start, self.maximum_time, same_time=False)
         best, prices = Priced(-math.inf, start, None), start
         for _ in range(_MOST_CUTS):
             least, cut = self.cheapest(labels, list(chosen), prices)
@@ -161,7 +160,7 @@ class Restricted:
         k = np.arange(len(models))
         site = places[k, models]
         times = time[site, rows[k], models]
-        spent = psi[site, rows[k], models] - np.where(np.isinf(times), 0.0, prices.time * times)
+        spent = psi[site, rows[k], models] - prices.time * np.where(np.isinf(times), 0.0, times)
         before = np.concatenate([[len(self.models)], models[:-1]])
         label = labels.runs[some[site], k, models].sum() + labels.changes[before, models].sum()
         uses = np.bincount(some[site], minlength=len(self.clusters))
