@@ -60,7 +60,7 @@ def test_a_table_of_epochs_has_no_volumes(steady: Instance) -> None:
 
 
 @pytest.mark.parametrize("law", DATA_LAWS)
-def test_the_line_lies_above_h_on_its_interval(law: DataLaw | None) -> None:
+def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> None:
     instance = crowded(np.random.default_rng(3), law)
     factors = DataFactors(instance)
     total = sum(item.volume for item in instance.datasets)
@@ -68,16 +68,25 @@ def test_the_line_lies_above_h_on_its_interval(law: DataLaw | None) -> None:
         inside = np.linspace(low, high, 101)
         line = np.interp(inside, [low, high], factors.line_above(low, high))
         assert (line >= factors.at(inside) * (1 - 1e-12)).all()
+        line = np.interp(inside, [low, high], factors.line_below(low, high))
+        assert (line <= factors.at(inside) * (1 + 1e-12)).all()
+        assert (line > 0).all()
 
 
 def test_the_line_is_the_chord_where_h_is_convex_and_a_tangent_where_it_is_concave() -> None:
     rng = np.random.default_rng(4)
     convex, concave = (DataFactors(crowded(rng, PowerDataLaw(p=p))) for p in (2.0, 0.5))
-    assert convex.line_above(1.0, 3.0) == pytest.approx(convex.at(np.array([1.0, 3.0])), rel=1e-14)
+    ends = np.array([1.0, 3.0])
+    assert convex.line_above(1.0, 3.0) == pytest.approx(convex.at(ends), rel=1e-14)
+    assert concave.line_below(1.0, 3.0) == pytest.approx(concave.at(ends), rel=1e-14)
     middle, step = 2.0, 1e-6
     slope = float(np.diff(concave.at(np.array([middle - step, middle + step])))[0]) / (2 * step)
     here = float(concave.at(np.array(middle)))
     assert concave.line_above(1.0, 3.0) == pytest.approx([here - slope, here + slope], rel=1e-8)
+    below = convex.line_below(2.0, 3.0)
+    assert below.mean() == pytest.approx(float(convex.at(np.array(2.5))), rel=1e-12)
+    assert (below < convex.at(np.array([2.0, 3.0]))).all()
+    assert convex.line_below(1.0, 3.0) == pytest.approx(convex.at(np.ones(2)))  # the tangent is 0 at 1
 
 
 # --- listed sites --------------------------------------------------------------------------------------

@@ -338,6 +338,10 @@ class _Fixed:
         return self.places.high
 
     @property
+    def below(self) -> FloatArray:
+        return self.places.below
+
+    @property
     def fastest(self) -> FloatArray:
         return self.places.fastest
 

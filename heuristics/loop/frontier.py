@@ -44,6 +44,8 @@ class Frontier:
         h~ there, shape (O,).
     low, high : ndarray
         Least and greatest h in the interval of the entry, shape (O,).
+    below : ndarray
+        A line below h there, shape (O,).
     work : ndarray
         Least W, shape (M, O) [resource x time].
     least_work : ndarray
@@ -72,6 +74,7 @@ class Frontier:
     factors: FloatArray
     low: FloatArray
     high: FloatArray
+    below: FloatArray
     work: FloatArray
     least_work: FloatArray
     clusters: Integers
@@ -101,12 +104,14 @@ class Frontier:
         volumes = np.array([item.volume for item in instance.datasets])
         h = np.minimum(factors.at(ends), 1.0)
         lines = np.stack([factors.line_above(a, b) for a, b in itertools.pairwise(ends)])
+        below = np.stack([factors.line_below(a, b) for a, b in itertools.pairwise(ends)])
         return cls._made(
             instance,
             np.repeat(ends, 2)[1:-1],
             lines.ravel() * (1 + 1e-12),
             np.repeat(h[:-1], 2) * (1 - 1e-12),
             np.repeat(h[1:], 2) * (1 + 1e-12),
+            np.minimum(below.ravel(), 1.0) * (1 - 1e-12),
             _OfClusters.read(instance, lambda work, costs: corner_lines(volumes, work, costs, ends)),
             in_intervals=True,
         )
@@ -124,7 +129,7 @@ class Frontier:
         chosen = np.sort(np.concatenate([even, np.geomspace(least, even[1], few + 2)[1:-1]]))
         h = factors.at(chosen)
         sets = _OfClusters.read(instance, lambda work, costs: good_sets(volumes, work, costs, chosen))
-        return cls._made(instance, chosen, h, h, h, sets, in_intervals=False)
+        return cls._made(instance, chosen, h, h, h, h, sets, in_intervals=False)
 
     @classmethod
     def _made(
@@ -134,6 +139,7 @@ class Frontier:
         factors: FloatArray,
         low: FloatArray,
         high: FloatArray,
+        below: FloatArray,
         rows: "_OfClusters",
         *,
         in_intervals: bool,
@@ -147,6 +153,7 @@ class Frontier:
             factors,
             low,
             high,
+            below,
             shares[:, None] * least,
             shares[:, None] * (np.repeat(least[::2], 2) if in_intervals else least),
             rows.clusters,

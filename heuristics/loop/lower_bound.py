@@ -152,7 +152,8 @@ class Proof:
             return 0.0
         plain = Requirement(fall_of(self.instance), (VarianceRange(0.0, 1.0, 0.0, 0.0),))
         dual = self.dual if self.outlook is None else self.outlook.guide
-        start = start_prices(dual, part, plain)
+        latest = None if self.outlook is None else self.outlook.latest
+        start = latest or start_prices(dual, part, plain)
         dearest = self.dearest if self.outlook is None else math.inf
         opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start, stop)
         if self.outlook is None or not isinstance(self.places, Frontier):

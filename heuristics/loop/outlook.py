@@ -48,6 +48,7 @@ class Outlook:
     factors: DataFactors
     guide: Dual = field(init=False)
     shares: FloatArray = field(init=False)
+    latest: Prices | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Build the guide."""
@@ -68,7 +69,9 @@ class Outlook:
 
     def bound(self, requirement: Requirement, prices: Prices) -> Bound:
         """The guide's bound: not proved for the instance."""
-        return self.guide.bound(self.part, requirement, prices)
+        found = self.guide.bound(self.part, requirement, prices)
+        self.latest = found.prices
+        return found
 
     def share(self, requirement: Requirement, prices: Prices, stop: Callable[[], bool]) -> Bound:
         """Charge the epochs that pay most for transfers with more of them, as long as the bound rises.

@@ -76,6 +76,10 @@ class Places(Protocol):
         """Greatest h, shape (O,)."""
 
     @property
+    def below(self) -> FloatArray:
+        """At most h: where h has an interval, two neighbours are the ends of a line, shape (O,)."""
+
+    @property
     def fastest(self) -> FloatArray:
         """Times with full resources, shape (1 or K, M, O); infinite beyond the deadline [time]."""
 
@@ -110,17 +114,35 @@ class DataFactors:
 
     def line_above(self, low: float, high: float) -> FloatArray:
         """Values at two volumes of a line above h between them, shape (2,). Only where `by_volume`."""
-        needed = self._needed
-        ends = self.at(np.array([low, high]))
-        if isinstance(needed, NeededEpochs) and needed.reciprocal_is_convex(low):
+        bend, ends = self._bend(low, high), self.at(np.array([low, high]))
+        if bend > 0:
             return ends
-        if isinstance(needed, NeededEpochs) and needed.reciprocal_is_concave(high):
-            middle = (low + high) / 2
-            value = float(self.at(np.array(middle)))
-            slope = -value * float(needed.slope(middle)) / float(needed.at(middle))
-            half = (high - low) / 2
-            return np.array([value - slope * half, value + slope * half])
-        return np.full(2, float(ends[1]))
+        return self._tangent(low, high) if bend < 0 else np.full(2, float(ends[1]))
+
+    def line_below(self, low: float, high: float) -> FloatArray:
+        """Values at two volumes of a line below h between them, shape (2,). Only where `by_volume`."""
+        bend, ends = self._bend(low, high), self.at(np.array([low, high]))
+        if bend < 0:
+            return ends
+        tangent = self._tangent(low, high) if bend > 0 else np.zeros(2)
+        return tangent if tangent[0] > 0 else np.full(2, float(ends[0]))
+
+    def _bend(self, low: float, high: float) -> int:
+        """1 where h is convex between two volumes, -1 where it is concave, 0 where neither is known."""
+        if not isinstance(self._needed, NeededEpochs):
+            return 0
+        if self._needed.reciprocal_is_convex(low):
+            return 1
+        return -1 if self._needed.reciprocal_is_concave(high) else 0
+
+    def _tangent(self, low: float, high: float) -> FloatArray:
+        """Values at two volumes of the tangent of h in the middle."""
+        if not isinstance(self._needed, NeededEpochs):
+            raise TypeError("K^ from a table has no slope")
+        middle, half = (low + high) / 2, (high - low) / 2
+        value = float(self.at(np.array(middle)))
+        slope = -value * float(self._needed.slope(middle)) / float(self._needed.at(middle))
+        return np.array([value - slope * half, value + slope * half])
 
     def _epochs(self, members: Iterable[int]) -> float:
         if isinstance(self._needed, TabledEpochs):
@@ -190,6 +212,11 @@ class Sites:
 
     @property
     def high(self) -> FloatArray:
+        """H itself."""
+        return self.factors
+
+    @property
+    def below(self) -> FloatArray:
         """H itself."""
         return self.factors
 
@@ -275,7 +302,7 @@ def listed_sites(instance: Instance) -> list[Site]:
 def transfers_of(instance: Instance, site: Site) -> float:
     """What it costs to bring the data of a site to its cluster, once [cost]."""
     name = instance.clusters[site.cluster].name
-    return math.fsum(instance.transfer_cost(item, name) for item in sorted(site.datasets))
+    return math.fsum(instance.transfer_cost(item, name) for item in site.datasets)
 
 
 def named(instance: Instance, sites: Mapping[int, frozenset[str]]) -> dict[str, frozenset[str]]:

@@ -2,14 +2,16 @@
 
 The gain is the mean gain under the tilt, c E X h - D / s for an epoch, the divergence H takes the place of
 the variance, and F has a price, too. D, H and F come from tables in ln h, rounded so that the bound stays one
-(`depl.heuristics.loop.tilted_learning`). All three rise with h. Where h is only known to lie in an interval,
-what is paid for them counts at its low end and what is earned with them at its high end.
+(`depl.heuristics.loop.tilted_learning`). All three rise with h. Where h is only known to lie in an interval
+(`depl.heuristics.loop.frontier`), what is paid for them counts along a line below h and what is earned with
+them along a line above h: `Chords`.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from depl.heuristics.loop.dual import Dual, Part, Prices
 from depl.heuristics.loop.sites import Places, Priced
@@ -17,6 +19,9 @@ from depl.heuristics.loop.tilted_kernels import tilted_costs
 from depl.heuristics.loop.tilted_learning import Tilt, TiltedLearning
 from depl.models.laws import FloatArray
 from depl.models.risk.tilted_laws import STEP
+
+_NARROW = 4
+"""Columns that an interval may span for its chord to be used."""
 
 
 class TiltedDual(Dual):
@@ -33,6 +38,8 @@ class TiltedDual(Dual):
         self._switch_fourths = tilt.switch_fourths
         self._low, self._high = (_columns(h) for h in (places.low, places.high))
         self._apart = bool(np.any(places.high > places.low))
+        self._rises = Chords.of(places.below, places.low, self._apart)
+        self._falls = Chords.of(places.factors, places.high, self._apart)
 
     def prices_from(self, time: float, gain: float, variance: float) -> Prices:
         """Prices that weigh a variance as given: D is nearly s V and H nearly s**2 V / 2."""
@@ -58,18 +65,15 @@ class TiltedDual(Dual):
             priced.rows_of(len(weights)),
             part.charges,
             self.learning.gains,
-            self.places.factors,
-            self.places.low,
+            (self.places.factors, self.places.low),
             prices.gain,
             self.tilt.places,
             self.tables.rows,
-            self._low,
-            rising,
-            self._high,
-            falling,
+            _with_floors(rising, from_left=False),
+            self._rises.columns,
+            _with_floors(falling, from_left=True),
+            self._falls.columns,
             self._apart,
-            np.minimum.accumulate(rising[:, ::-1], axis=1)[:, ::-1],
-            np.minimum.accumulate(falling, axis=1),
             weights,
             chosen,
         )
@@ -95,6 +99,59 @@ class TiltedDual(Dual):
             divergences,
             read(prices.fourth >= 0, tables.fourth_low, tables.fourth_high),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Chords:
+    """Where tables are read for sites of which h is only known to lie in an interval, two for each.
+
+    Along a line of h over the interval a penalty is at least its chord in ln h less what it sags below that:
+    with second differences of at most C over s columns, C s / 4 for each of the s + 1 nodes that may lie
+    inside. In h itself a chord in ln h sags by at most Delta (ln h_1 - ln h_0) / 8 more, where Delta is how
+    much it rises or falls, as ln h lies above its own chord by (ln h_1 - ln h_0)**2 / 8 at most. So a line
+    through the table's values at both ends, less that, is below the penalty, and the reduced cost with it is
+    concave on the interval: its ends count. Wide intervals are read at one end.
+
+    Attributes
+    ----------
+    columns : tuple of ndarray
+        Column of every site, of the left end of its interval, and s (s + 1) / 4 or 0; shape (O,).
+    """
+
+    columns: tuple[FloatArray, FloatArray, FloatArray]
+
+    @classmethod
+    def of(cls, line: FloatArray, end: FloatArray, apart: bool) -> "Chords":
+        """Lines of h, and the end that counts where an interval is wide."""
+        own, fallback = _columns(line), _columns(end)
+        if not apart:
+            return cls((fallback, fallback, np.zeros(len(end))))
+        first, last = np.repeat(own[::2], 2), np.repeat(own[1::2], 2)
+        with np.errstate(invalid="ignore"):
+            span = last - first
+        narrow = (span > 0) & (span <= _NARROW)
+        weight = np.where(narrow, span * (np.floor(span) + 1) / 4, 0.0)
+        return cls((np.where(narrow, own, fallback), np.where(narrow, first, fallback), weight))
+
+
+def _with_floors(table: FloatArray, *, from_left: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A table, what `Chords` take off for a weight of 1, and the least that is read from or up to a column.
+
+    To a second difference of C a change by d per column adds d `STEP` / 2: over s columns the change is up to
+    s d, ln h changes by s `STEP`, and s d s `STEP` / 8 is less than the weight of d `STEP` / 2.
+    """
+    slopes = np.diff(table, axis=1)
+    bends = np.zeros(table.shape)
+    bends[:, 0], bends[:, 1:-1] = slopes[:, 0], np.diff(slopes, axis=1)
+    bends = np.maximum(bends, 0.0)
+    bends[:, :-1] += STEP / 2 * np.abs(slopes)
+    size = _NARROW + 2
+    ahead = ndimage.maximum_filter1d(bends, size, axis=1, origin=-(size // 2), mode="constant")
+    around = ndimage.maximum_filter1d(ahead, size + 1, axis=1, origin=size // 2, mode="nearest")
+    least = table - _NARROW * (_NARROW + 1) / 4 * around
+    if from_left:
+        return table, ahead, np.minimum.accumulate(least, axis=1)
+    return table, ahead, np.ascontiguousarray(np.minimum.accumulate(least[:, ::-1], axis=1)[:, ::-1])
 
 
 def _columns(factors: FloatArray) -> FloatArray:

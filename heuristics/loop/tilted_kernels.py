@@ -35,43 +35,44 @@ def tilted_costs(
     psi_rows: Integers,
     charges: Floats,
     gains: Floats,
-    factors: Floats,
-    low: Floats,
+    factors: tuple[Floats, Floats],
     gain_price: float,
     places: Floats,
     rows: Integers,
-    low_columns: Floats,
-    rising: Floats,
-    high_columns: Floats,
-    falling: Floats,
+    rising: tuple[Floats, Floats, Floats],
+    rises: tuple[Floats, Floats, Floats],
+    falling: tuple[Floats, Floats, Floats],
+    falls: tuple[Floats, Floats, Floats],
     apart: bool,
-    rise_floors: Floats,
-    fall_floors: Floats,
     weights: Floats,
     chosen: Integers,
 ) -> None:
     """Least psi + charge - gain_price gain + penalty of every epoch and model over the sites.
 
-    Penalties are read from row ``rows[k, m]`` of tables, at column ``places[k, m] + low_columns[o]`` of what
-    rises in h and, if they lie ``apart``, ``places[k, m] + high_columns[o]`` of what falls; the floors are
-    the least from a column on and up to a column. ``psi`` has shape (B, M, O), a row for every epoch,
-    ``charges`` are infinite where a site may not be used. Blocks of neighbouring sites, which are alike, are
-    passed over where the least of all that counts is too much; the best site of the epoch before comes first.
+    ``factors`` are those of gains and of losses. Penalties are read from row ``rows[k, m]`` of tables, at
+    column ``places[k, m] + columns[o]``, less what a chord may be above the table (`Chords`): what rises in h
+    and, if they lie ``apart``, what falls. ``rising`` and ``falling`` are a table, what its chords are off,
+    and the least that is read from a column on, or up to a column; ``rises`` and ``falls`` the columns of the
+    sites, of the left ends of their intervals, and weights. ``psi`` has shape (B, M, O), a row for every
+    epoch, ``charges`` are infinite where a site may not be used. Blocks of neighbouring sites, which are
+    alike, are passed over where the least of all that counts is too much; the best site of the epoch before
+    comes first.
     """
     epochs, models = gains.shape
     sites = charges.size
+    above, low = factors
     cheapest = _least_of_blocks(psi, charges)
-    most, least = _ends_of_blocks(factors)[1], _ends_of_blocks(low)[0]
-    left, right = _ends_of_blocks(low_columns)[0], _ends_of_blocks(high_columns)[1]
+    most, least = _ends_of_blocks(above)[1], _ends_of_blocks(low)[0]
+    left, right = _ends_of_blocks(rises[0])[0], _ends_of_blocks(falls[0])[1]
     leftmost, rightmost = left.min(), right.max()
     for m in range(models):
         first = 0
         for k in range(epochs):
             best, place = math.inf, -1
             gain, start, row, b = gain_price * gains[k, m], places[k, m], rows[k, m], psi_rows[k]
-            anywhere = _floor(rise_floors, row, start + leftmost, 0)
+            anywhere = _floor(rising[2], row, start + leftmost, 0)
             if apart:
-                anywhere += _floor(fall_floors, row, start + rightmost, 1)
+                anywhere += _floor(falling[2], row, start + rightmost, 1)
             for step in range(most.size + 1):
                 block = first if step == 0 else step - 1
                 if step > 0 and block == first:
@@ -79,21 +80,36 @@ def tilted_costs(
                 floor = cheapest[b, m, block] - (most[block] if gain > 0 else least[block]) * gain
                 if not floor + anywhere < best:
                     continue
-                floor += _floor(rise_floors, row, start + left[block], 0)
+                floor += _floor(rising[2], row, start + left[block], 0)
                 if apart:
-                    floor += _floor(fall_floors, row, start + right[block], 1)
+                    floor += _floor(falling[2], row, start + right[block], 1)
                 if not floor < best:
                     continue
                 for o in range(block * _BLOCK, min((block + 1) * _BLOCK, sites)):
-                    value = psi[b, m, o] + charges[o] - (factors[o] if gain > 0 else low[o]) * gain
-                    value += _read(rising, row, start + low_columns[o])
+                    value = psi[b, m, o] + charges[o] - (above[o] if gain > 0 else low[o]) * gain
+                    value += _below(rising, rises, row, start, o)
                     if apart:
-                        value += _read(falling, row, start + high_columns[o])
+                        value += _below(falling, falls, row, start, o)
                     if value < best:
                         best, place = value, o
             weights[k, m] = best
             chosen[k, m] = place
             first = max(place, 0) // _BLOCK
+
+
+@njit(cache=True)
+def _below(
+    table: tuple[Floats, Floats, Floats],
+    sites: tuple[Floats, Floats, Floats],
+    row: int,
+    start: float,
+    site: int,
+) -> float:
+    """What is read for a site, less what the chord of its interval may be off."""
+    value = _read(table[0], row, start + sites[0][site])
+    if sites[2][site] > 0:
+        value -= sites[2][site] * _floor(table[1], row, start + sites[1][site], 0)
+    return value
 
 
 @njit(cache=True)

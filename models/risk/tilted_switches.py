@@ -177,7 +177,8 @@ def _decaying(law: StudentT, share: float, w: float, fourth: float) -> float:
     between = np.diff(y) / 2 * np.minimum(math.sqrt(w), w * y[1:])
     points, weights = _quadrature(law, max(last, 1.0) * abs(share))
     tilted = _tilted(share, points, weights)[0]
-    seen = np.abs(np.exp(1j * np.outer(y, share * points)) @ tilted) + _ROUNDING
+    angles = np.outer(y, share * points)
+    seen = np.hypot(np.cos(angles) @ tilted, np.sin(angles) @ tilted) + _ROUNDING
     seen = np.append(np.maximum(seen[:-1], seen[1:]) + between, 0.25)  # on every interval, and beyond
     y = np.append(y[1:], last)
     x = first**2 * fourth / (6 * w)
