@@ -223,7 +223,8 @@ def test_the_tail_of_a_judged_loss_is_not_below_its_certified_violation(drawn: t
             if math.isfinite(tail):
                 known = certified_violation(loss, instance.target.maximum_loss)
                 assert known.lower - 1e-9 <= tail
-                if all(has_transform(term.law) for term, _ in loss.terms):  # no tails were cut off
-                    assert tail <= known.upper + 1e-4
+                whole = all(has_transform(term.law) for term, _ in loss.terms)  # no tails were cut off
+                if whole and known.upper < 0.3:  # contours are made for tails near the target
+                    assert tail <= known.upper * 1.01 + 1e-6
                 seen += 1
     assert seen > 10

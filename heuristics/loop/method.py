@@ -8,8 +8,8 @@
    uses.
 3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing real
    cost where their number allows it. The first that is certified is kept; what it needs calibrates the next
-   step. A choice with longer sequences, and every incumbent, is polished at its own exact prices, data, models
-   and resources at once (`depl.heuristics.loop.polish`).
+   step. A choice with longer sequences, and every incumbent, is polished at its own exact prices: data,
+   models and resources at once (`depl.heuristics.loop.polish`).
 
 Small and large instances take the same steps; only how many sequences are looked at depends on their length.
 Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
