@@ -24,7 +24,11 @@ _BELOW = 1 - 1e-12
 
 
 def corner_lines(
-    volumes: FloatArray, work: FloatArray, transfers: FloatArray, ends: FloatArray
+    volumes: FloatArray,
+    work: FloatArray,
+    transfers: FloatArray,
+    ends: FloatArray,
+    relative: FloatArray = RATES,
 ) -> tuple[FloatArray, FloatArray]:
     """Work and transfers of the corners of what sets obey, at both ends of every interval.
 
@@ -37,6 +41,8 @@ def corner_lines(
         Of every dataset, shape (D,) [data], [resource x time], [cost].
     ends : ndarray
         Rising volumes, shape (I + 1,).
+    relative : ndarray
+        Rising rates of exchange, in units of all work over all transfers.
 
     Returns
     -------
@@ -47,7 +53,7 @@ def corner_lines(
     if not transfers.any():
         return first[None], np.zeros((1, len(first)))
     least = tangents(volumes, transfers, ends) * _BELOW
-    rates = exchange_rates(work, transfers)
+    rates = exchange_rates(work, transfers, relative)
     lines = np.stack([tangents(volumes, work + rate * transfers, ends) for rate in rates])
     lines[0] = first
     lines[1:] *= _BELOW ** np.arange(2, len(rates) + 1)[:, None]  # where they meet is not rounded up
@@ -91,11 +97,11 @@ def order_of(volumes: FloatArray, work: FloatArray, transfers: FloatArray, rate:
     return np.lexsort((transfers / volumes, (work + rate * transfers) / volumes))
 
 
-def exchange_rates(work: FloatArray, transfers: FloatArray) -> FloatArray:
+def exchange_rates(work: FloatArray, transfers: FloatArray, relative: FloatArray = RATES) -> FloatArray:
     """0 and the rates that corners are made for; 0 alone where nothing costs a transfer."""
     if not transfers.any():
         return np.zeros(1)
-    return np.concatenate([[0.0], RATES * (work.sum() / transfers.sum())])
+    return np.concatenate([[0.0], relative * (work.sum() / transfers.sum())])
 
 
 def fitting(volumes: FloatArray, most: float) -> NDArray[np.bool_]:

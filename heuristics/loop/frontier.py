@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.loop.data_lines import corner_lines, exchange_rates, good_sets
+from depl.heuristics.loop.data_lines import RATES, corner_lines, exchange_rates, good_sets
 from depl.heuristics.loop.kernels import cheapest_rows
 from depl.heuristics.loop.sites import DataFactors, Priced
 from depl.models.allocation import TIME_TOLERANCE
@@ -30,6 +30,9 @@ from depl.models.laws import FloatArray
 from depl.models.problem import Instance
 
 Integers = NDArray[np.int64]
+
+_NEAR, _AROUND = 8, 1.5
+"""Rates of exchange among those that are used, and how far beyond them they reach."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +102,10 @@ class Frontier:
         return cls.between(instance, factors, ends)
 
     @classmethod
-    def between(cls, instance: Instance, factors: DataFactors, ends: FloatArray) -> "Frontier":
-        """A lower bound of all sites whose volumes lie between rising ends."""
+    def between(
+        cls, instance: Instance, factors: DataFactors, ends: FloatArray, relative: FloatArray = RATES
+    ) -> "Frontier":
+        """A lower bound of all sites whose volumes lie between rising ends, with corners for some rates."""
         volumes = np.array([item.volume for item in instance.datasets])
         h = np.minimum(factors.at(ends), 1.0)
         lines = np.stack([factors.line_above(a, b) for a, b in itertools.pairwise(ends)])
@@ -112,7 +117,9 @@ class Frontier:
             np.repeat(h[:-1], 2) * (1 - 1e-12),
             np.repeat(h[1:], 2) * (1 + 1e-12),
             np.minimum(below.ravel(), 1.0) * (1 - 1e-12),
-            _OfClusters.read(instance, lambda work, costs: corner_lines(volumes, work, costs, ends)),
+            _OfClusters.read(
+                instance, lambda work, costs: corner_lines(volumes, work, costs, ends, relative), relative
+            ),
             in_intervals=True,
         )
 
@@ -179,6 +186,35 @@ class Frontier:
         used = np.unique(np.asarray(entries, dtype=np.int64) // 2)
         inner = [np.linspace(ends[i], ends[i + 1], parts + 1)[1:-1] for i in used.tolist()]
         return np.unique(np.concatenate([ends, *inner]))
+
+    def relative_rates(
+        self, instance: Instance, multiplier: float, models: Integers, sites: Integers
+    ) -> FloatArray:
+        """Rates around those at which a sequence exchanges work for transfers, and a few for all others.
+
+        An epoch that computes with x resources on each node takes multiplier / (x nodes) for a unit of work,
+        and pays the weight of its stretch for a K_max-th of the transfers.
+        """
+        work, shares = work_of_data(instance)
+        costs = transfer_costs(instance)[self.clusters].sum(axis=1)
+        stretches = np.zeros(len(models), dtype=np.int64) if self.stretches is None else self.stretches
+        found = [np.zeros(0)]
+        for b, weight in enumerate(self.weights.tolist()):
+            _, time, which = self.rows_at(multiplier, weight)
+            pairs = np.unique(np.stack([models, sites])[:, stretches[: len(models)] == b], axis=1)
+            m, o, rows = pairs[0], pairs[1], which[pairs[0], pairs[1]]
+            computing = time[m, o] - self.communication[rows, m]
+            done = self.work[m, o] * self.excess[rows, o]  # x nodes times what computing takes
+            rate = weight / max(1, instance.target.maximum_epochs) / (multiplier * shares[m])
+            rate = rate * done / np.maximum(computing, 1e-300) * costs[rows] / work.sum()
+            found.append(rate[(rate > 0) & (computing > 0)])
+        known = np.concatenate(found)
+        if not known.size:
+            return RATES
+        low, high = np.quantile(known, [0.02, 0.98])
+        near = np.geomspace(low / _AROUND, high * _AROUND, _NEAR)
+        apart = RATES[(near[0] / 2 > RATES) | (near[-1] * 2 < RATES)]
+        return np.sort(np.concatenate([near, apart]))
 
     def at(self, multiplier: float) -> Priced:
         """The cheapest row of every entry."""
@@ -248,13 +284,16 @@ class _OfClusters:
 
     @classmethod
     def read(
-        cls, instance: Instance, of_costs: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+        cls,
+        instance: Instance,
+        of_costs: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+        relative: FloatArray = RATES,
     ) -> "_OfClusters":
         """Clusters to which all data cost the same are looked at once."""
         work, _ = work_of_data(instance)
         costs, which = np.unique(transfer_costs(instance), axis=0, return_inverse=True)
         found = [of_costs(work, row) for row in costs]
-        rates = [exchange_rates(work, row) for row in costs]
+        rates = [exchange_rates(work, row, relative) for row in costs]
         which = which.ravel()
         return cls(
             np.repeat(np.arange(len(which)), [len(rates[i]) for i in which]),

@@ -158,20 +158,20 @@ class Proof:
         opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start, stop)
         if self.outlook is None or not isinstance(self.places, Frontier):
             return min(item.value for item in opened)
-        classes = self._on(self.places, tables, tilts)
+        least = min(opened, key=lambda item: item.value)
         for _ in range(_REFINEMENTS):
-            _, cut = classes.at_prices(min(opened, key=lambda item: item.value))
-            if cut is None or stop() or len(classes.places.low) > _MOST_ENTRIES:
+            places = self.places.in_shares(self.outlook.shares)
+            classes = self._on(places, tables, tilts)
+            _, cut = classes.at_prices(least)
+            if cut is None or stop() or len(places.low) > _MOST_ENTRIES:
                 break
-            ends = self.places.finer_ends(cut.sites.tolist(), _PARTS)
-            self.places = Frontier.between(self.instance, self.factors, ends)
-            classes = self._on(self.places, tables, tilts)
+            ends = places.finer_ends(cut.sites.tolist(), _PARTS)
+            rates = places.relative_rates(self.instance, least.prices.time, cut.models, cut.sites)
+            self.places = Frontier.between(self.instance, self.factors, ends, rates)
         return classes.proved(opened, stop)
 
     def _on(self, places: Frontier, tables: TiltedLearning, tilts: list[Tilt]) -> Classes:
-        """All classes on a frontier, with transfers in the shares of the outlook."""
-        if self.outlook is not None:
-            places = places.in_shares(self.outlook.shares)
+        """All classes on a frontier."""
         part = Part(np.zeros(len(places.low)))
         return Classes(tables, places, part, self.instance.target.maximum_time, self.dearest, tilts)
 

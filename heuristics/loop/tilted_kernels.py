@@ -61,18 +61,22 @@ def tilted_costs(
     epochs, models = gains.shape
     sites = charges.size
     above, low = factors
+    rise, rise_sag, rise_floors = rising  # arrays of a tuple are slow to reach in the innermost loop
+    rise_at, rise_left, rise_weight = rises
+    fall, fall_sag, fall_floors = falling
+    fall_at, fall_left, fall_weight = falls
     cheapest = _least_of_blocks(psi, charges)
     most, least = _ends_of_blocks(above)[1], _ends_of_blocks(low)[0]
-    left, right = _ends_of_blocks(rises[0])[0], _ends_of_blocks(falls[0])[1]
+    left, right = _ends_of_blocks(rise_at)[0], _ends_of_blocks(fall_at)[1]
     leftmost, rightmost = left.min(), right.max()
     for m in range(models):
         first = 0
         for k in range(epochs):
             best, place = math.inf, -1
             gain, start, row, b = gain_price * gains[k, m], places[k, m], rows[k, m], psi_rows[k]
-            anywhere = _floor(rising[2], row, start + leftmost, 0)
+            anywhere = _floor(rise_floors, row, start + leftmost, 0)
             if apart:
-                anywhere += _floor(falling[2], row, start + rightmost, 1)
+                anywhere += _floor(fall_floors, row, start + rightmost, 1)
             for step in range(most.size + 1):
                 block = first if step == 0 else step - 1
                 if step > 0 and block == first:
@@ -80,36 +84,25 @@ def tilted_costs(
                 floor = cheapest[b, m, block] - (most[block] if gain > 0 else least[block]) * gain
                 if not floor + anywhere < best:
                     continue
-                floor += _floor(rising[2], row, start + left[block], 0)
+                floor += _floor(rise_floors, row, start + left[block], 0)
                 if apart:
-                    floor += _floor(falling[2], row, start + right[block], 1)
+                    floor += _floor(fall_floors, row, start + right[block], 1)
                 if not floor < best:
                     continue
                 for o in range(block * _BLOCK, min((block + 1) * _BLOCK, sites)):
                     value = psi[b, m, o] + charges[o] - (above[o] if gain > 0 else low[o]) * gain
-                    value += _below(rising, rises, row, start, o)
+                    value += _read(rise, row, start + rise_at[o])
                     if apart:
-                        value += _below(falling, falls, row, start, o)
+                        value += _read(fall, row, start + fall_at[o])
+                        if rise_weight[o] > 0:
+                            value -= rise_weight[o] * _floor(rise_sag, row, start + rise_left[o], 0)
+                        if fall_weight[o] > 0:
+                            value -= fall_weight[o] * _floor(fall_sag, row, start + fall_left[o], 0)
                     if value < best:
                         best, place = value, o
             weights[k, m] = best
             chosen[k, m] = place
             first = max(place, 0) // _BLOCK
-
-
-@njit(cache=True)
-def _below(
-    table: tuple[Floats, Floats, Floats],
-    sites: tuple[Floats, Floats, Floats],
-    row: int,
-    start: float,
-    site: int,
-) -> float:
-    """What is read for a site, less what the chord of its interval may be off."""
-    value = _read(table[0], row, start + sites[0][site])
-    if sites[2][site] > 0:
-        value -= sites[2][site] * _floor(table[1], row, start + sites[1][site], 0)
-    return value
 
 
 @njit(cache=True)
