@@ -20,7 +20,7 @@ from depl.models.laws import FloatArray
 _CLOSE = 1.001
 _ENOUGH = 1.01
 _FAR = 1e30
-_DIVISIONS, _DEEPEST = 32, 4
+_DIVISIONS, _DEEPEST = 40, 6
 
 
 @dataclass(eq=False)
@@ -166,10 +166,14 @@ class Classes:
         ]
 
     def _raise(self, item: Opened, least: float) -> None:
-        """Better prices for one range: with the time as it is, if that is enough, or with all of them."""
+        """Better prices for one range: with the time as it is, if that is enough, or with all of them.
+
+        What is left of a range needs next to the same price of time, and that of psi takes long.
+        """
         dual = self.duals[item.tilt]
         single = Requirement(dual.tilt.requirement.fall, (item.piece,))
-        for same in (True, False) if least < math.inf else (False,):
+        ways = (True,) if item.depth else (True, False) if least < math.inf else (False,)
+        for same in ways:
             dual.same_time = same
             bound = dual.bound(self.part, single, item.prices, least * _CLOSE)
             if bound.value > item.value:
