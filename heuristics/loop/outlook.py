@@ -37,6 +37,7 @@ _LARGE = 1e30
 _SHARINGS, _FIRST_STEP = 8, 2.0
 _STRETCHES = 3
 _NEXT_TO_NOTHING = 1e-3
+_WORTHWHILE, _IDLE = 2e-4, 2
 
 
 @dataclass(eq=False)
@@ -87,9 +88,9 @@ class Outlook:
         shares, step = self.shares, _FIRST_STEP
         if best.cut is None or not (paid := self._paid(best.cut, best.prices.time)).any():
             return first
-        stretches = _stretches(paid)
+        stretches, idle = _stretches(paid), 0
         for _ in range(_SHARINGS):
-            if tried.cut is None or stop():
+            if tried.cut is None or idle == _IDLE or stop():
                 break
             paid = self._paid(tried.cut, tried.prices.time)
             means = np.bincount(stretches, paid) / np.bincount(stretches)
@@ -98,6 +99,7 @@ class Outlook:
             raised /= raised.sum()
             self.guide = self._guide_in(raised)
             tried = self._at_once(single, best.prices)
+            idle = 0 if tried.value > best.value * (1 + _WORTHWHILE) else idle + 1
             if tried.value > best.value:
                 best, shares, self.shares = tried, raised, raised
             else:

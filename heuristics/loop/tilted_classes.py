@@ -27,7 +27,8 @@ _DIVISIONS, _DEEPEST = 40, 6
 class Opened:
     """A range of a class: the best bound so far and the prices that prove it, and those to go back to.
 
-    ``raised`` says whether it had its own prices, ``depth`` how often it was divided.
+    ``raised`` says whether it had its own prices, ``depth`` how often it was divided; ``farther`` are the
+    prices that it was held back from.
     """
 
     tilt: int
@@ -37,6 +38,7 @@ class Opened:
     modest: tuple[float, Prices]
     raised: bool = False
     depth: int = 0
+    farther: Prices | None = None
 
 
 @dataclass(eq=False)
@@ -99,6 +101,8 @@ class Classes:
         lowest = self._proved_by(guided, proved, [guided.index(least)], least.prices.time, stop)
         order = sorted(range(len(guided)), key=lambda place: guided[place].value)
         self._proved_by(guided, proved, order, least.prices.time, stop, lowest)
+        held = [place for place in order if guided[place].farther is not None]
+        self._proved_by(guided, proved, held, least.prices.time, stop, lowest, farther=True)
         self._proved_by(guided, proved, order, None, stop, lowest)
         return float(proved.min(initial=math.inf))
 
@@ -117,6 +121,8 @@ class Classes:
         time: float | None,
         stop: Callable[[], bool],
         enough: float = math.inf,
+        *,
+        farther: bool = False,
     ) -> float:
         """Raise what is proved of ranges to what is enough, all at one price of time or at their own."""
         for place in order:
@@ -125,6 +131,7 @@ class Classes:
             if proved[place] >= enough:
                 continue
             index, prices = guided[place].tilt, guided[place].prices
+            prices = guided[place].farther or prices if farther else prices
             mine = [other for other, item in enumerate(guided) if item.tilt == index]
             dual = self.duals[index]
             requirement = Requirement(
@@ -135,7 +142,7 @@ class Classes:
             proved[mine] = np.maximum(proved[mine], values)
             if time is None:
                 enough = min(enough, float(proved[place]))
-        return float(proved[order[0]])
+        return float(proved[order[0]]) if order else math.inf
 
     def _settle(self, found: Sequence[Opened], stop: Callable[[], bool]) -> None:
         """Raise ranges until the least bound over all of them is that of one that was raised, or nearly."""
@@ -219,4 +226,4 @@ def _hold_back(item: Opened, enough: float) -> None:
     between = [old + share * (new - old) for old, new in zip(prices, item.prices, strict=True)]
     if prices.time == item.prices.time:
         between[0] = prices.time
-    item.value, item.prices = enough, Prices(*between)
+    item.value, item.prices, item.farther = enough, Prices(*between), item.prices

@@ -58,51 +58,70 @@ def tilted_costs(
     alike, are passed over where the least of all that counts is too much; the best site of the epoch before
     comes first.
     """
-    epochs, models = gains.shape
-    sites = charges.size
     above, low = factors
-    rise, rise_sag, rise_floors = rising  # arrays of a tuple are slow to reach in the innermost loop
-    rise_at, rise_left, rise_weight = rises
-    fall, fall_sag, fall_floors = falling
-    fall_at, fall_left, fall_weight = falls
     cheapest = _least_of_blocks(psi, charges)
     most, least = _ends_of_blocks(above)[1], _ends_of_blocks(low)[0]
-    left, right = _ends_of_blocks(rise_at)[0], _ends_of_blocks(fall_at)[1]
-    leftmost, rightmost = left.min(), right.max()
-    for m in range(models):
+    ends = _ends_of_blocks(rises[0])[0], _ends_of_blocks(falls[0])[1]
+    for m in range(gains.shape[1]):
         first = 0
-        for k in range(epochs):
-            best, place = math.inf, -1
-            gain, start, row, b = gain_price * gains[k, m], places[k, m], rows[k, m], psi_rows[k]
-            anywhere = _floor(rise_floors, row, start + leftmost, 0)
-            if apart:
-                anywhere += _floor(fall_floors, row, start + rightmost, 1)
-            for step in range(most.size + 1):
-                block = first if step == 0 else step - 1
-                if step > 0 and block == first:
-                    continue
-                floor = cheapest[b, m, block] - (most[block] if gain > 0 else least[block]) * gain
-                if not floor + anywhere < best:
-                    continue
-                floor += _floor(rise_floors, row, start + left[block], 0)
-                if apart:
-                    floor += _floor(fall_floors, row, start + right[block], 1)
-                if not floor < best:
-                    continue
-                for o in range(block * _BLOCK, min((block + 1) * _BLOCK, sites)):
-                    value = psi[b, m, o] + charges[o] - (above[o] if gain > 0 else low[o]) * gain
-                    value += _read(rise, row, start + rise_at[o])
-                    if apart:
-                        value += _read(fall, row, start + fall_at[o])
-                        if rise_weight[o] > 0:
-                            value -= rise_weight[o] * _floor(rise_sag, row, start + rise_left[o], 0)
-                        if fall_weight[o] > 0:
-                            value -= fall_weight[o] * _floor(fall_sag, row, start + fall_left[o], 0)
-                    if value < best:
-                        best, place = value, o
-            weights[k, m] = best
-            chosen[k, m] = place
+        for k in range(gains.shape[0]):
+            b, gain = psi_rows[k], gain_price * gains[k, m]
+            best, place = _cheapest_site(
+                (psi[b, m], charges, above if gain > 0 else low),
+                (cheapest[b, m], most if gain > 0 else least),
+                gain,
+                (rows[k, m], first),
+                places[k, m],
+                ends,
+                (rising, rises),
+                (falling, falls),
+                apart,
+            )
+            weights[k, m], chosen[k, m] = best, place
             first = max(place, 0) // _BLOCK
+
+
+@njit(cache=True)
+def _cheapest_site(
+    sites: tuple[Floats, Floats, Floats],
+    blocks: tuple[Floats, Floats],
+    gain: float,
+    starts: tuple[int, int],
+    start: float,
+    ends: tuple[Floats, Floats],
+    up: tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]],
+    down: tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]],
+    apart: bool,
+) -> tuple[float, int]:
+    """Least value of a site for one epoch and model, and the site, -1 if there is none."""
+    psi, charges, factors = sites  # arrays of a tuple are slow to reach in the innermost loop
+    (rise, rise_sag, rise_floors), (rise_at, rise_left, rise_weight) = up
+    (fall, fall_sag, fall_floors), (fall_at, fall_left, fall_weight) = down
+    (row, first), (left, right), best, place = starts, ends, math.inf, -1
+    for step in range(left.size + 1):
+        block = first if step == 0 else step - 1
+        floor = blocks[0][block] - blocks[1][block] * gain
+        if step > 0 and block == first:
+            continue
+        floor += _floor(rise_floors, row, start + left[block], 0)
+        floor += _floor(fall_floors, row, start + right[block], 1) if apart else 0.0
+        if not floor < best:
+            continue
+        for o in range(block * _BLOCK, min((block + 1) * _BLOCK, charges.size)):
+            value = psi[o] + charges[o] - factors[o] * gain
+            value += _below(rise, row, start + rise_at[o], rise_sag, start + rise_left[o], rise_weight[o])
+            if apart:
+                value += _below(fall, row, start + fall_at[o], fall_sag, start + fall_left[o], fall_weight[o])
+            if value < best:
+                best, place = value, o
+    return best, place
+
+
+@njit(cache=True)
+def _below(table: Floats, row: int, at: float, sag: Floats, left: float, weight: float) -> float:
+    """What is read at a column, less what the chord of its interval may be off."""
+    value = _read(table, row, at)
+    return value - weight * _floor(sag, row, left, 0) if weight > 0 else value
 
 
 @njit(cache=True)
