@@ -5,7 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.data_lines import corner_lines, exchange_rates, fitting, good_sets, tangents
+from depl.heuristics.loop.data_lines import (
+    RATES,
+    corner_lines,
+    exchange_rates,
+    fitting,
+    good_sets,
+    tangents,
+)
 
 
 def drawn(seed: int, datasets: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -27,13 +34,16 @@ def ends_of(volumes: np.ndarray, intervals: int) -> np.ndarray:
     return np.linspace(volumes.min() * (1 - 1e-12), total, intervals + 1)
 
 
+@pytest.mark.parametrize("relative", [RATES, np.array([1e-3]), np.geomspace(0.01, 3, 9)])
 @pytest.mark.parametrize("intervals", [1, 3, 40])
 @pytest.mark.parametrize("seed", range(8))
-def test_no_set_is_below_all_corners_in_any_direction(seed: int, intervals: int) -> None:
-    """a c + b F and sqrt(c) + b F of every set are at least those of the best corner."""
+def test_no_set_is_below_all_corners_in_any_direction(
+    seed: int, intervals: int, relative: np.ndarray
+) -> None:
+    """a c + b F and sqrt(c) + b F of every set are at least those of the best corner, whatever the rates."""
     columns = drawn(seed)
     ends = ends_of(columns[0], intervals)
-    work, transfers = corner_lines(*columns, ends)
+    work, transfers = corner_lines(*columns, ends, relative)
     rng = np.random.default_rng(seed)
     for volume, c, paid in all_sets(*columns).T:
         i = min(int(np.searchsorted(ends, volume, side="right")) - 1, intervals - 1)

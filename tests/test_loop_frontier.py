@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.frontier import Frontier, transfer_costs
+from depl.heuristics.loop.data_lines import RATES
+from depl.heuristics.loop.frontier import Frontier, transfer_costs, work_of_data
 from depl.heuristics.loop.sites import DataFactors, Site, transfers_of
 from depl.models.epochs import load
 from depl.models.learning import DataLaw, PowerDataLaw
@@ -123,6 +124,55 @@ def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(inter
         assert np.nanmin(frontier.fastest) <= 1 / 5 + 1e-9
         assert (frontier.fastest[0, 0] <= 1 + 1e-8).any()
         assert np.isfinite(frontier.at(lam).psi).any()
+
+
+def test_dividing_the_intervals_that_decide_raises_the_bound_and_keeps_it_one(crowd: Instance) -> None:
+    factors, gain = DataFactors(crowd), 1.0
+    frontier = Frontier.of(crowd, factors, 6)
+    lam, price = 2.0, 40.0
+    least = np.array(least_site(crowd, lam, gain, price, 0.0))
+    before = frontier_values(frontier, lam, gain, price, 0.0)
+    first = before
+    for _ in range(4):
+        entry = int(np.argmin((frontier.at(lam).psi[0] - price * frontier.factors * gain).min(axis=0)))
+        ends = frontier.finer_ends([entry], 4)
+        assert len(ends) == len(frontier.low) // 2 + 4
+        assert set(np.append(frontier.volumes[::2], frontier.volumes[-1])) <= set(ends)
+        frontier = Frontier.between(crowd, factors, ends)
+        values = frontier_values(frontier, lam, gain, price, 0.0)
+        assert (values <= least * (1 + 1e-9)).all()
+        before = values
+    assert before.min() > first.min()
+
+
+def test_rates_of_exchange_lie_around_what_a_unit_of_work_costs(crowd: Instance) -> None:
+    """Where x is free, a unit of work costs 2 (kappa lam c)**(1/2) / (2 c) on the cheapest cluster."""
+    factors, lam = DataFactors(crowd), 3.0
+    frontier = Frontier.of(crowd, factors, 30)
+    models = np.zeros(4, dtype=np.int64)
+    sites = np.array([5, 11, 20, 31])
+    rates = frontier.relative_rates(crowd, lam, models, sites)
+    assert (np.diff(rates) > 0).all()
+    _, time, which = frontier.rows_at(lam)
+    work, shares = work_of_data(crowd)
+    costs = transfer_costs(crowd)
+    for m, o in zip(models, sites, strict=True):
+        r = which[m, o]
+        unit = costs[frontier.clusters[r]].sum()
+        if not unit:
+            continue
+        c = frontier.work[m, o] * frontier.excess[r, o] / frontier.nodes[r]
+        x = c / (time[m, o] - frontier.communication[r, m])
+        of_work = lam / (x * frontier.nodes[r]) * shares[m]
+        rate = 1 / crowd.target.maximum_epochs / of_work * unit / work.sum()
+        assert rates[0] <= rate <= rates[-1]
+
+
+def test_where_no_transfer_is_paid_rates_are_the_usual_ones(crowd: Instance) -> None:
+    free = crowd.replace(transfers=())
+    frontier = Frontier.of(free, DataFactors(free), 30)
+    none = np.zeros(2, dtype=np.int64)
+    assert frontier.relative_rates(free, 2.0, none, none) is RATES
 
 
 def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:

@@ -190,6 +190,14 @@ def test_the_reach_of_exact_is_that_of_its_record():
         assert f"(median {median:.2f} s, longest {longest:.0f} s)" in README
 
 
+def test_the_gaps_at_full_size_are_those_of_the_record():
+    values = read(RESULTS / "scale.json").values
+    gaps = sorted(f"{100 * row['gap']:.2f}" for row in values["full_rows"])
+    words = " ".join(README.split())
+    assert f"certifies gaps of {', '.join(gaps[:-1])} and {gaps[-1]} % on three instances" in words
+    assert f"at most {values['full_largest_seconds']:.0f} s on one core, plans verified" in words
+
+
 def test_the_reach_of_ground_truth_is_that_of_the_records():
     ladder, goals = (read(RESULTS / f"{name}.json").values for name in ("ladder", "search-goals"))
     rows = re.findall(r"^\| `([a-z-]+)`.*?\| (\d+) \| (\d+) \|$", README, flags=re.MULTILINE)
