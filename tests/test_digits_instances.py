@@ -23,7 +23,7 @@ FAMILIES = {"digits-alexnet": alexnet, "digits-mobilenet": mobilenet}
 TRAINING_IMAGES = 1348
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", ["digits-alexnet", pytest.param("digits-mobilenet", marks=pytest.mark.slow)])
 def test_the_command_in_the_description_makes_the_same_file(ask, tmp_path, name):
     words = ["depl", "fit", name, "--template", name, "--out", "INSTANCE"]
     assert load(name).description.splitlines()[-1] == f"Made an instance by: {' '.join(words)}"

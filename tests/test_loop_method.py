@@ -25,7 +25,7 @@ SIZES = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epoc
 
 @pytest.fixture(scope="module")
 def drawn() -> tuple[Instance, ...]:
-    return random_instances(np.random.default_rng([6, 8]), 16, **SIZES)
+    return random_instances(np.random.default_rng([6, 8]), 12, **SIZES)
 
 
 @pytest.fixture(scope="module")

@@ -149,11 +149,14 @@ def mixed_classes(rng: np.random.Generator, terms: list[Term], plans: int) -> Lo
             Term(1.0, Empirical(values=(0.1, 0.5))),
         ],
         [Term(-1.0, PAPER), Term(-0.7, Normal(mean=1.0, variance=0.01)), Term(1.0, jump(2.5))],
-        [
-            Term(-1.0, Empirical(values=(0.7, 1.0, 1.31))),
-            Term(-0.61, Empirical(values=(0.8, 1.27))),
-            Term(1.0, jump(3.0)),
-        ],
+        pytest.param(
+            [
+                Term(-1.0, Empirical(values=(0.7, 1.0, 1.31))),
+                Term(-0.61, Empirical(values=(0.8, 1.27))),
+                Term(1.0, jump(3.0)),
+            ],
+            marks=pytest.mark.slow,
+        ),
         [Term(-1.0, Empirical(values=(0.5, 1.5))), Term(-0.5, Empirical(values=(0.5, 1.5)))],
     ],
 )

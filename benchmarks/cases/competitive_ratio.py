@@ -92,7 +92,7 @@ def _warm_up(names: Sequence[str]) -> None:
 
 
 def _row(instance: Instance, methods: Sequence[tuple[str, float, float]], smoke: bool) -> Row:
-    most = 2.0 if smoke else math.inf
+    most = 1.0 if smoke else math.inf
     limited = [(name, min(limit, most), gap) for name, limit, gap in methods]
     return compared(instance, answer(instance, "exact", min(_REFERENCE_SECONDS, most)), limited)
 
