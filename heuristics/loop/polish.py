@@ -58,7 +58,7 @@ class Start:
     ----------
     data : mapping of int to frozenset
         One set of datasets for every cluster that may train.
-    prices : Prices
+    prices : tuple
         Of time and gain; any are valid.
     loss : FinalLoss
         Of a sequence whose quantile is not far from the target.
