@@ -7,15 +7,20 @@ that p may not be above Delta; here the plan sits on the boundary of the target.
 import cmath
 import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
 from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import InverseGamma, Lognormal
+from depl.models.laws import InverseGamma, Lognormal, StudentT
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.tilted_bound import Spread, plane, tilted_margins
+from depl.models.risk.tilted_bound import plane, tilted_margins
+from depl.models.risk.tilted_laws import Reach, TiltedTable
+from depl.models.risk.tilted_spread import Spread
+from depl.models.risk.tilted_switches import TiltedSwitch
 from depl.models.risk.tilted_transform import circles
 
 BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
@@ -27,18 +32,20 @@ def cell(rng: np.random.Generator, value: float, widest: float) -> np.ndarray:
     return np.array([value * (1 - share * width), value * (1 + (1 - share) * width) + 1e-12])
 
 
-def claimed(budget: float, divergence: np.ndarray, fourth: np.ndarray, spread: Spread) -> float:
-    return float(tilted_margins(budget, divergence, fourth, spread)[0, 0])
+def claimed(budget: float, divergence: np.ndarray, excess: np.ndarray, spread: Spread) -> float:
+    return float(tilted_margins(budget, divergence, excess, spread)[0, 0])
+
+
+def spread_of(*parts: Sequence[float]) -> Spread:
+    """Of sums of increments with these H, W, T and F."""
+    h, w, third, fourth = np.repeat(np.array(parts, dtype=float).T, 2, axis=1)
+    nothing = np.zeros(len(h))
+    return Spread.of([Reach(h, h - w / 2, third, fourth, nothing, nothing, nothing)], [], 1, clear=True)
 
 
 def gamma_numbers(w: float) -> tuple[float, float, float, float]:
     """H, W, T, F of a gamma law of shape 1 under a tilt with u / (t + u) = w: closed forms."""
     return -math.log1p(-w) - w, w**2, 2 * w**3, 6 * w**4
-
-
-def gamma_spread(w: float) -> Spread:
-    h, variance, third, fourth = gamma_numbers(w)
-    return Spread(variance_low=variance / h, rest=(h - variance / 2 - third / 6) / fourth, lean=3 * w)
 
 
 # --- normal increments: Phi itself ---------------------------------------------------------------------
@@ -83,16 +90,17 @@ def test_margins_of_gamma_sums_are_right_in_thousands_of_cases() -> None:
         w = min(math.sqrt(2 * goal / count), 0.9)
         for _ in range(30):  # Newton's rule for H(w) = goal / count
             w = min(max(w - (gamma_numbers(w)[0] - goal / count) * (1 - w) / w, w / 2), (1 + w) / 2)
-        h, _, _, fourth = (count * value for value in gamma_numbers(w))
+        h, variance, _, _ = (count * value for value in gamma_numbers(w))
+        excess, spread = h - variance / 2, spread_of(gamma_numbers(w))
         share = w / (1 - w)  # u = s c with t = 1
         delta = rng.uniform(-3.0, 1.0)
         below = count * (1 - w) - delta / share  # E_Q of the sum is n / (1 + u); g = mu - Delta / s
         budget = float(special.gammainc(count, below)) if below > 0 else 0.0
         if not 1e-6 < budget < 0.6:
             continue
-        found = claimed(budget, cell(rng, h, 0.03), cell(rng, fourth, 0.1), gamma_spread(w))
+        found = claimed(budget, cell(rng, h, 0.03), cell(rng, excess, 0.1), spread)
         assert found <= delta + 1e-9
-        assert claimed(budget, cell(rng, h, 0.03), np.array([fourth, math.inf]), gamma_spread(w)) <= delta
+        assert claimed(budget, cell(rng, h, 0.03), np.array([excess, math.inf]), spread) <= delta
         near += found > delta - 0.15
     assert near > 300
 
@@ -105,7 +113,7 @@ def test_margins_of_mixed_gamma_sums_are_right() -> None:
         counts, shares = rng.uniform(0.5, 12, 2), np.exp(rng.uniform(-2, 1, 2))
         ws = shares / (1 + shares)
         parts = [np.array(gamma_numbers(w)) * n for w, n in zip(ws, counts, strict=True)]
-        h, _, _, fourth = sum(parts)
+        h, variance, _, _ = sum(parts)
         if not 0.1 < h < 3.5:
             continue
         delta = rng.uniform(-2.0, 0.8)
@@ -123,13 +131,7 @@ def test_margins_of_mixed_gamma_sums_are_right() -> None:
         budget = integrate.quad(inner, 0, below, limit=200)[0]
         if not 1e-5 < budget < 0.6:
             continue
-        spreads = [gamma_spread(w) for w in ws]
-        spread = Spread(
-            variance_low=min(s.variance_low for s in spreads),
-            rest=max(s.rest for s in spreads),
-            lean=max(s.lean for s in spreads),
-        )
-        found = claimed(budget, cell(rng, h, 0.02), cell(rng, fourth, 0.05), spread)
+        found = claimed(budget, cell(rng, h, 0.02), cell(rng, h - variance / 2, 0.05), spread_of(*parts))
         assert found <= delta + 1e-6
         checked += 1
 
@@ -171,7 +173,7 @@ def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind: type[Invers
         sizes = rng.uniform(0.3, 2.0, 2)
         rate = math.exp(rng.uniform(-2, 1.5)) / math.sqrt(sum(counts))
         parts = [numbers(law, rate * c) for law, c in zip(laws, sizes, strict=True)]
-        _, h, variance, _, fourth = sum(n * part for n, part in zip(counts, parts, strict=True))
+        _, h, variance, _, _ = sum(n * part for n, part in zip(counts, parts, strict=True))
         if not 0.15 < h < 3.5:
             continue
         mu = sum(n * c * part[0] for n, c, part in zip(counts, sizes, parts, strict=True))
@@ -182,16 +184,48 @@ def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(kind: type[Invers
         violation = certified_violation(loss, -(mu - delta / rate))
         if not 1e-5 < violation.upper < 0.6:
             continue
-        spread = Spread(
-            variance_low=min(part[2] / part[1] for part in parts),
-            rest=max((part[1] - part[2] / 2 - part[3] / 6) / part[4] for part in parts),
-        )
-        found = claimed(violation.upper, cell(rng, h, 0.02), cell(rng, fourth, 0.08), spread)
+        spread = spread_of(*(part[1:] for part in parts))
+        found = claimed(violation.upper, cell(rng, h, 0.02), cell(rng, h - variance / 2, 0.08), spread)
         assert found <= delta + 1e-6
         checked += 1
         near += found > delta - 0.2
         assert variance <= 2 * h
     assert near > 10
+
+
+def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
+    """W, T and F of runs by scipy's quadrature, from tables of laws over many shares."""
+    rng = np.random.default_rng([11, 9])
+    laws = [kind(mean=1.0, variance=float(rng.uniform(0.05, 0.8))) for kind in (InverseGamma, Lognormal) * 2]
+    shares = rng.uniform(-1.5, 0.5, (4, 3))
+    runs = [[numbers(law, math.exp(x))[1:] for x in row] for law, row in zip(laws, shares, strict=True)]
+    reaches = [TiltedTable.of(law, -2.0, 1.0).reach(-1.5, 0.5, math.inf) for law in laws]
+    terms = [
+        Term(1.0, StudentT(degrees_of_freedom=6.0, location=0.1, scale=s, lower=-1.0, upper=1.0))
+        for s in (0.2, 0.3)
+    ]
+    switches = [TiltedSwitch.of(term, 0.8) for term in terms]
+    assert all(math.isfinite(item.fourth) for item in switches)
+    assert switches[0].excess < 0 < switches[1].excess  # W > 2 H, and the reverse
+    spread = Spread.of(reaches, switches, 10, clear=True)
+    widths = []
+    for _ in range(300):
+        parts = [rng.poisson(rng.exponential(2.0)) * numbers_ for row in runs for numbers_ in row]
+        own = [(item.divergence, item.variance, item.third, item.fourth) for item in switches]
+        parts += [rng.integers(0, 4) * np.array(numbers_) for numbers_ in own]
+        h, w, third, fourth = sum(parts)
+        if not h > 0:
+            continue
+        divergences, excesses = cell(rng, h, 0.02), np.sort(cell(rng, h - w / 2, 0.05))
+        low, high = spread.variances(tuple(divergences), tuple(excesses))
+        assert low <= w <= high
+        least, most = spread.thirds(divergences[1], tuple(excesses))
+        assert least <= third <= most
+        widths.append((most - least) / (1 + abs(third)))
+        least, most = spread.fourths(divergences[1], tuple(excesses))
+        assert least <= fourth <= most
+    assert len(widths) > 250
+    assert np.median(widths) < 0.25
 
 
 # --- parts ---------------------------------------------------------------------------------------------
@@ -203,7 +237,7 @@ def test_a_mixture_of_normal_and_gamma_sums_is_right() -> None:
         count, share, deviation = rng.uniform(1, 20), rng.uniform(0.1, 0.8), rng.uniform(0.2, 1.2)
         w = share / (1 + share)
         part = np.array(gamma_numbers(w)) * count
-        h, fourth = part[0] + deviation**2 / 2, part[3]
+        h, excess = part[0] + deviation**2 / 2, part[0] - part[1] / 2
         delta = rng.uniform(-1.5, 0.6)
         below = count * w - deviation**2 - delta  # of s G; the normal part has mean 0
 
@@ -215,19 +249,31 @@ def test_a_mixture_of_normal_and_gamma_sums_is_right() -> None:
         budget = integrate.quad(inner, 0, np.inf, limit=200)[0]
         if not 1e-5 < budget < 0.6 or h > 3.5:
             continue
-        found = claimed(budget, cell(rng, h, 0.02), cell(rng, fourth, 0.05), gamma_spread(w))
+        spread = spread_of(part, (deviation**2 / 2, deviation**2, 0.0, 0.0))
+        found = claimed(budget, cell(rng, h, 0.02), cell(rng, excess, 0.05), spread)
         assert found <= delta + 1e-6
 
 
 def test_wider_cells_and_larger_budgets_claim_less() -> None:
-    ends, fourths = np.array([1.2, 1.22]), np.array([0.3, 0.32])
-    base = claimed(0.05, ends, fourths, Spread(variance_low=1.5, rest=0.05))
+    ends, excesses = np.array([1.2, 1.22]), np.array([0.11, 0.115])
+    numbers_ = gamma_numbers(0.2)
+    spread, other = spread_of(numbers_), spread_of(numbers_, gamma_numbers(0.5))
+    base = claimed(0.05, ends, excesses, spread)
     assert base > -1
-    assert claimed(0.06, ends, fourths, Spread(variance_low=1.5, rest=0.05)) <= base
-    assert claimed(0.05, np.array([1.15, 1.25]), fourths, Spread(variance_low=1.5, rest=0.05)) <= base
-    assert claimed(0.05, ends, np.array([0.25, 0.4]), Spread(variance_low=1.5, rest=0.05)) <= base
-    assert claimed(0.05, ends, fourths, Spread(variance_low=1.5, rest=0.05, widest=0.0)) <= base - 0.5
-    assert claimed(0.05, ends, fourths, Spread(variance_low=1.5, rest=0.05, lean=1.0)) >= base
+    assert claimed(0.06, ends, excesses, spread) <= base
+    assert claimed(0.05, np.array([1.15, 1.25]), excesses, spread) <= base
+    assert claimed(0.05, ends, np.array([0.1, 0.12]), spread) <= base
+    assert claimed(0.05, ends, excesses, replace(spread, widest=0.0)) <= base - 0.5
+    assert claimed(0.05, ends, excesses, other) < base
+
+
+def test_no_plan_has_more_excess_than_its_increments() -> None:
+    numbers_ = gamma_numbers(0.2)
+    steep = 1 - numbers_[1] / (2 * numbers_[0])
+    ends = np.array([1.0, 1.02])
+    found = tilted_margins(0.05, ends, np.array([0.0, 0.9, 1.1, 1.3]) * steep * 1.02, spread_of(numbers_))
+    assert np.isfinite(found[:2]).all()
+    assert np.isposinf(found[2]).all()
 
 
 def test_circles_contain_the_function_they_stand_for() -> None:
@@ -247,13 +293,13 @@ def test_circles_contain_the_function_they_stand_for() -> None:
 def test_planes_lie_below_all_cells() -> None:
     rng = np.random.default_rng([11, 7])
     for size, rows in itertools.product((1, 2, 5), (1, 3)):
-        ends, fourths = np.cumsum(rng.random(size + 1)), np.cumsum(rng.random(rows + 1))
+        ends, excesses = np.cumsum(rng.random(size + 1)), np.cumsum(rng.random(rows + 1))
         values = rng.normal(size=(rows, size)) + 2 * ends[:-1]
-        corner, slope, other = plane(ends, fourths, values)
+        corner, slope, other = plane(ends, excesses, values)
         touching = []
         for i, j in np.ndindex(rows, size):
-            for h, f in itertools.product(ends[j : j + 2], fourths[i : i + 2]):
-                height = corner + slope * (h - ends[0]) + other * (f - fourths[0])
+            for h, f in itertools.product(ends[j : j + 2], excesses[i : i + 2]):
+                height = corner + slope * (h - ends[0]) + other * (f - excesses[0])
                 assert height <= values[i, j] + 1e-12
                 touching.append(values[i, j] - height)
         assert min(touching) == pytest.approx(0, abs=1e-9)

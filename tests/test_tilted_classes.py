@@ -59,11 +59,11 @@ def test_no_prices_prove_more_than_the_optimum() -> None:
             continue
         classes = classes_of(instance, (COARSE, FINE)[index % 2])
         for _ in range(8):
-            time, gain, variance, fourth = np.exp(rng.normal(0, 2, 4)) * proven.cost / 5
+            time, gain, variance, excess = np.exp(rng.normal(0, 2, 4)) * proven.cost / 5
             prices = Prices(
                 0.0 if instance.target.maximum_time is None else time, gain, variance * rng.choice([-1, 0, 1])
             )
-            prices = prices._replace(fourth=-fourth * (rng.random() < 0.5))
+            prices = prices._replace(excess=-excess * (rng.random() < 0.5))
             values = [dual.values(classes.part, dual.tilt.requirement, prices) for dual in classes.duals]
             assert min(map(min, values)) <= proven.cost * (1 + 1e-9)
         seen += 1

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal
-from depl.models.risk.tilted_laws import STEP, TiltedTable, covers, unclear, unit_of
+from depl.models.risk.tilted_laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
 
 LAWS = (
     InverseGamma(mean=0.4, variance=0.02),
@@ -66,25 +66,33 @@ def test_tables_enclose_what_mpmath_finds(law: InverseGamma | Lognormal) -> None
     first, last = FIRST + math.log(scale), LAST + math.log(scale)
     table = TiltedTable.of(law, first, last)
     rng = np.random.default_rng([12, 1])
+    reach = table.reach(first, last, math.inf)
     for x in [first, first + STEP / 2, *rng.uniform(first, last, 4)]:
         h, d, w, t, f = numbers(law, math.exp(x))
-        place = min(int((x - first) / STEP), len(table.ratio) - 1)
+        b = h - w / 2
         assert between(table, table.low, x) <= h <= between(table, table.high, x)
         assert between(table, table.lost_low, x) <= d
-        assert between(table, table.fourth_low, x) <= f <= between(table, table.fourth_high, x)
-        assert table.ratio[place] <= w / h <= 2
-        assert h - w / 2 - t / 6 <= table.rest[place] * f + unclear(1 + math.exp(x))
-        assert f / h <= table.steep[place]
-        assert f / t <= table.lean[place] <= min(3, 1.1 * f / t)
+        assert between(table, table.excess_low, x) <= b <= between(table, table.excess_high, x)
+        assert b / h <= reach.greatest_ratio() + 1e-9
         assert between(table, table.low, x) == pytest.approx(h, rel=1e-3)
         assert between(table, table.high, x) == pytest.approx(h, rel=1e-3)
         assert between(table, table.lost_low, x) == pytest.approx(d, rel=1e-3)
-        assert between(table, table.fourth_low, x) == pytest.approx(f, rel=0.1)
+        assert between(table, table.excess_low, x) == pytest.approx(b, rel=1e-3, abs=1e-9)
+        assert between(table, table.excess_high, x) == pytest.approx(b, rel=1e-3, abs=1e-9)
+        require_lines(reach, math.exp(x), (h, b, t, f))
         # what generalised gamma convolutions obey
-        assert 0 <= f / 3 <= t <= 2 * math.sqrt(w * f / 6)
-        share = f / (3 * t)
-        assert f / 24 <= t / 2 * sum(share**n / (n + 3) for n in range(1, 60)) <= h - w / 2 - t / 6
-        assert 7 * f / 72 <= h - w / 2
+        assert 0 <= f / 3 <= t <= min(2 * math.sqrt(w * f / 6), 6 * b)
+
+
+def require_lines(reach: Reach, u: float, found: tuple[float, ...]) -> None:
+    """No slope leads to a line on the wrong side of T or F."""
+    h, b, t, f = found
+    for slope in (0.0, 0.3, 2.0, 3.7, 6.0, 20.0, 55.0):
+        room = unclear(1 + u) * (1 + slope)
+        for kind, value in (("third", t), ("fourth", f)):
+            above, below = (reach.line(kind, slope, above=side) for side in (True, False))
+            assert below <= 0 <= above
+            assert below * h + slope * b - room <= value <= above * h + slope * b + room
 
 
 @pytest.mark.parametrize("law", LAWS[:5])
@@ -123,43 +131,49 @@ def test_normal_laws_have_closed_forms() -> None:
     np.testing.assert_allclose(table.lost_low, u**2, rtol=2e-4)
     assert (table.low < u**2 / 2).all()
     assert (table.high >= u**2 / 2).all()
-    assert not table.fourth_high.any()
-    assert not table.rest.any()
-    least, *others = table.ratios(FIRST, LAST, 2.0)
-    assert (least, others) == (pytest.approx(2, rel=0.05), [0, 0, 0])
+    reach = table.reach(FIRST, LAST, 2.0)
+    assert not any(values.any() for values in (reach.excess, reach.third, reach.fourth))
+    assert reach.greatest_ratio() == reach.line("third", 0.0, above=True) == 0
+    np.testing.assert_allclose(table.excess_high, 0, atol=1e-11)
 
 
-def test_ratios_hold_for_all_shares_with_less_than_a_divergence() -> None:
+def test_lines_hold_for_all_shares_with_less_than_a_divergence_and_touch_one() -> None:
     law = LAWS[3]
-    table = TiltedTable.of(law, -3.0, 3.0)
-    low, rest, steep, lean = table.ratios(-2.5, 3.0, 1.0)
-    for x in np.linspace(-2.4, 2.9, 9):
-        h, _, w, t, f = numbers(law, math.exp(x))
-        if h <= 1.0:
-            assert low <= w / h
-            assert h - w / 2 - t / 6 <= rest * f + unclear(1 + math.exp(x))
-            assert f / h <= steep
-            assert f / t <= lean
+    reach = TiltedTable.of(law, -3.0, 3.0).reach(-2.5, 3.0, 1.0)
+    seen = [(x, numbers(law, math.exp(x))) for x in np.linspace(-2.4, 2.9, 9)]
+    inside = [(x, (h, h - w / 2, t, f)) for x, (h, _, w, t, f) in seen if h <= 1.0]
+    assert 3 < len(inside) < len(seen)
+    for x, found in inside:
+        require_lines(reach, math.exp(x), found)
+    h, b, t, _ = next(found for x, found in reversed(inside))
+    slopes = np.linspace(0, 6, 200)
+    highest = min(reach.line("third", slope, above=True) * h + slope * b for slope in slopes)
+    lowest = max(reach.line("third", slope, above=False) * h + slope * b for slope in slopes)
+    assert lowest <= t <= highest
+    assert min(highest - t, t - lowest) < 0.02 * t
 
 
 def test_tiny_shares_neither_lose_all_digits_nor_warn() -> None:
-    """H is lost in rounding, but the ratios are not."""
+    """H is lost in rounding, but its lines are not."""
     law = LAWS[0]
     table = TiltedTable.of(law, math.log(1e-9), math.log(1e-6))
     assert (table.low <= 0).all()
     assert (table.high > 0).all()
-    low, rest, steep, lean = table.ratios(math.log(1e-9), math.log(1e-6), 1.0)
-    assert low == pytest.approx(2, rel=0.03)
-    assert rest == 0
-    assert steep < 1e-6
-    assert lean < 1e-4
+    reach = table.reach(math.log(1e-9), math.log(1e-6), 1.0)
+    assert reach.greatest_ratio() == 0
+    assert reach.line("third", 6.0, above=True) < 1e-4
+    assert reach.line("fourth", 6.0, above=True) < 1e-4
+    assert reach.line("third", 6.0, above=False) > -1e-4
 
 
 def test_heavy_tails_near_no_mean_stay_finite() -> None:
     law = InverseGamma(shape=1.02, scale=1.0)
     table = TiltedTable.of(law, -6.0, 2.0)
-    for values in (table.low, table.high, table.lost_low, table.fourth_high, table.ratio, table.rest):
+    for values in (table.low, table.high, table.lost_low, table.excess_low, table.excess_high):
         assert np.isfinite(values).all()
+    reach = table.reach(-6.0, 2.0, math.inf)
+    assert math.isfinite(reach.line("fourth", 3.0, above=True))
+    assert 0 < reach.greatest_ratio() < 1
     shape, scale = law.shape_scale()
     u = math.exp(0.5) / law.moments().mean
     transform = 2 * (u * scale) ** (shape / 2) / math.gamma(shape)

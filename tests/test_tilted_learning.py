@@ -65,17 +65,32 @@ def seen(terms: list[tuple[Term, bool]], constant: float, rate: float) -> tuple[
     return divergence, loss
 
 
-def fourth_of(
+def excess_of(terms: list[tuple[Term, bool]], rate: float) -> float:
+    """B of a plan; without end if little is known of a switch."""
+    excess = 0.0
+    for term, changes in terms:
+        if changes:
+            tilted = TiltedSwitch.of(term, rate)
+            excess += tilted.divergence - tilted.variance / 2 if math.isfinite(tilted.fourth) else math.inf
+        else:
+            run = tilted_term(term, rate)
+            excess += rate * run.mean - run.log_transform - rate**2 * run.variance / 2
+    return excess
+
+
+def excess_by_tables(
     tables: TiltedLearning, tilt: Tilt, models: list[int], factors: list[float]
 ) -> tuple[float, float]:
-    """Between which F lies, by the tables."""
+    """Between which B lies."""
     k, m = np.arange(len(models)), np.array(models)
-    before = np.array([len(tilt.switch_fourths) - 1, *models[:-1]])
+    before = np.array([len(tilt.switch_excesses) - 1, *models[:-1]])
     places = tilt.places[k, m] + np.log(factors) / 0.01
-    switches = float(tilt.switch_fourths[before, m].sum())
-    both = (tables.read(t, tables.rows[k, m], places).sum() for t in (tables.fourth_low, tables.fourth_high))
-    low, high = both
-    return float(low) + switches, float(high) + switches
+    switches = float(tilt.switch_excesses[before, m].sum())
+    low, high = (
+        float(tables.read(t, tables.rows[k, m], places).sum())
+        for t in (tables.excess_low, tables.excess_high)
+    )
+    return low + switches, high + switches
 
 
 def check(instance: Instance, rng: np.random.Generator, plans: int, most: int, fine: bool = False) -> int:
@@ -118,25 +133,31 @@ def obeys(tables: TiltedLearning, models: list[int], factors: list[float], loss:
     rate, ends = tables.classes()[min(first, len(tables.rates)) - 1]
     tilt = tables.tilt(rate, ends)
     assert rate == tables.rates[min(first, len(tables.rates) - 1)]
-    low, high = fourth_of(tables, tilt, models, factors)
+    low, high = excess_by_tables(tables, tilt, models, factors)
+    excess = excess_of(terms, rate)
+    if math.isinf(excess):
+        assert low > 1e5
+    else:
+        assert low - 1e-9 <= excess <= high + 1e-9
+        assert high - low < 0.02 * (1 + divergence)
     gain = tables.instance.target.initial_loss - mean  # s (mu - g) >= Delta*
     mine = [
         piece
         for piece in tilt.requirement.ranges
         if piece.low <= divergence <= piece.high * (1 + 1e-9)
-        and piece.fourth_low <= high
-        and low <= piece.fourth_high
+        and piece.excess_low - 1e-9 <= excess <= piece.excess_high + 1e-9
     ]
-    assert mine, (divergence, low, high)
+    assert mine, (divergence, excess)
     if not all(math.isfinite(piece.margin_low) for piece in mine):
         assert not tilt.says_something
         return False
     margins = []
     for piece in mine:
         share = (divergence - piece.low) / (piece.high - piece.low)
-        fourth = min(max(low, piece.fourth_low), piece.fourth_high)
         margin = piece.margin_low + share * (piece.margin_high - piece.margin_low)
-        margins.append(tables_fall(tables) + margin + piece.slope * (fourth - piece.fourth_low))
+        margins.append(
+            tables_fall(tables) + margin + (piece.slope and piece.slope * (excess - piece.excess_low))
+        )
     assert gain >= min(margins) - 1e-9 * (1 + abs(gain))
     return True
 

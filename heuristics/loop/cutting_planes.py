@@ -16,12 +16,12 @@ _LARGEST_PRICE = 1e4
 
 
 class Prices(NamedTuple):
-    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]; of F under a tilt [cost]."""
+    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]; of B under a tilt [cost]."""
 
     time: float
     gain: float
     variance: float
-    fourth: float = 0.0
+    excess: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Cut:
     gain: float
     variance: float
     uses: NDArray[np.int64]
-    fourth: float = 0.0
+    excess: float = 0.0
 
 
 class CuttingPlanes:
@@ -80,11 +80,11 @@ class CuttingPlanes:
         self._solver.setOptionValue("output_flag", False)
         self._waiting = list(cuts)
         self._variance = max(piece.high, 1e-300)
-        finite = piece.fourth_high < math.inf
-        self._fourth = max(piece.fourth_high if finite else piece.fourth_low, 1e-300)
-        spread = _LARGEST_PRICE if piece.fourth_high > 0 else 0.0
-        self._fourth_prices = -spread, spread if finite else 0.0
-        self._most_fourth = math.inf if finite else 0.0
+        finite = piece.excess_high < math.inf
+        self._excess = max(abs(piece.excess_low), piece.excess_high if finite else 0.0, 1e-300)
+        spread = _LARGEST_PRICE if piece.excess_high > piece.excess_low else 0.0
+        self._excess_prices = -spread, spread if finite else 0.0
+        self._most_excess = math.inf if finite else 0.0
 
     def add(self, cut: Cut) -> None:
         """Rows of a cut, one for each corner."""
@@ -99,8 +99,8 @@ class CuttingPlanes:
             return math.inf, None
         ceiling, *values = self._solver.getSolution().col_value
         cost, *units = self._units
-        time, gain, variance, fourth = (v * cost / unit for v, unit in zip(values, units, strict=True))
-        prices = Prices(max(time, 0.0), max(gain, 0.0), variance, min(fourth, self._most_fourth))
+        time, gain, variance, excess = (v * cost / unit for v, unit in zip(values, units, strict=True))
+        prices = Prices(max(time, 0.0), max(gain, 0.0), variance, min(excess, self._most_excess))
         return ceiling * cost + self._part.paid, prices
 
     def _begin(self, cut: Cut) -> None:
@@ -108,13 +108,13 @@ class CuttingPlanes:
         used = cut.uses > 0
         cost = max(cut.cost + float(cut.uses[used] @ self._part.charges[used]), self._least_unit, 1e-12)
         time = self._limit if self._limit is not None else 1.0
-        self._units = cost, time, max(abs(self._fall), 1e-12), self._variance, self._fourth
+        self._units = cost, time, max(abs(self._fall), 1e-12), self._variance, self._excess
         free = highspy.kHighsInf
         timed = _LARGEST_PRICE if self._limit is not None else 0.0
         fixed = self._fixed * time / cost if self._fixed is not None else None
         spread = _LARGEST_PRICE if self._ends[-1][0] > 0 else 0.0
-        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread, self._fourth_prices[0]])
-        upper = np.array([free, timed, _LARGEST_PRICE, spread, self._fourth_prices[1]])
+        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread, self._excess_prices[0]])
+        upper = np.array([free, timed, _LARGEST_PRICE, spread, self._excess_prices[1]])
         if fixed is not None:
             lower[1] = upper[1] = fixed
         self._solver.addVars(5, lower, upper)
@@ -129,17 +129,17 @@ class CuttingPlanes:
         charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
         sums = np.array(
             [
-                (cut.cost + float(cut.uses @ charges), cut.time, cut.gain, cut.variance, cut.fourth)
+                (cut.cost + float(cut.uses @ charges), cut.time, cut.gain, cut.variance, cut.excess)
                 for cut in cuts
             ]
         )
         late = 0.0 if self._limit is None else (sums[:, 1] - self._limit) / time
         rows = np.ones((len(cuts), len(self._ends), 5))
-        for place, (end, fourth, margin) in enumerate(self._ends):
+        for place, (end, excess, margin) in enumerate(self._ends):
             rows[:, place, 1] = -late
             rows[:, place, 2] = -(self._fall + margin - sums[:, 2]) / gain
             rows[:, place, 3] = -(sums[:, 3] - end) / variance
-            rows[:, place, 4] = -(sums[:, 4] - fourth) / spread
+            rows[:, place, 4] = -(sums[:, 4] - excess) / spread
         count = rows.shape[0] * rows.shape[1]
         self._solver.addRows(
             count,

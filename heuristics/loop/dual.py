@@ -87,7 +87,7 @@ class Dual:
         self._variances = finite
         changes = self.learning.switch_variances
         self._switch_variances = np.where(np.isfinite(changes), changes, 0.0)
-        self._switch_fourths = np.zeros_like(changes)
+        self._switch_excesses = np.zeros_like(changes)
         self._priced: dict[float, Priced] = {}
 
     def bound(self, part: Part, requirement: Requirement, start: Prices, cutoff: float = math.inf) -> Bound:
@@ -150,7 +150,7 @@ class Dual:
             self.learning.allowed,
             prices.gain * self.learning.switch_losses
             + prices.variance * self._switch_variances
-            + prices.fourth * self._switch_fourths,
+            + prices.excess * self._switch_excesses,
             math.inf,
         )
         values, before = self._paths
@@ -193,7 +193,7 @@ class Dual:
         time = priced.time[row, models, sites]
         spent = priced.psi[row, models, sites] - np.where(np.isinf(time), 0.0, prices.time * time)
         before = np.concatenate([[len(self.learning.switches) - 1], models[:-1]])
-        gains, variances, fourths = self._learned(prices, models, sites)
+        gains, variances, excesses = self._learned(prices, models, sites)
         return Cut(
             models,
             sites,
@@ -202,13 +202,13 @@ class Dual:
             float(gains.sum() - self.learning.switch_losses[before, models].sum()),
             float(variances.sum() + self._switch_variances[before, models].sum()),
             np.bincount(sites, minlength=len(self.places.low)),
-            float(fourths.sum() + self._switch_fourths[before, models].sum()),
+            float(excesses.sum() + self._switch_excesses[before, models].sum()),
         )
 
     def _learned(
         self, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Gain, variance and F of every epoch of a sequence, without switches."""
+        """Gain, variance and B of every epoch of a sequence, without switches."""
         k = np.arange(len(models))
         gain = self.learning.gains[k, models]
         factor = np.where(gain > 0, self.places.factors[sites], self.places.low[sites])
@@ -360,11 +360,11 @@ def _fastest(places: Places) -> FloatArray:
 
 def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices) -> float:
     """What prices add to the reduced cost of plans in a range, rounded down."""
-    if prices.fourth > 0 and piece.fourth_high == math.inf:
-        return -math.inf  # F has no end
+    if prices.excess > 0 and piece.excess_high == math.inf:
+        return -math.inf  # B has no end
     parts = [
-        prices.gain * (fall + margin) - prices.variance * variance - prices.fourth * fourth
-        for variance, fourth, margin in piece.corners
+        prices.gain * (fall + margin) - prices.variance * variance - prices.excess * excess
+        for variance, excess, margin in piece.corners
     ]
     paid = prices.time * limit if limit is not None else 0.0
     return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)

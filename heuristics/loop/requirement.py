@@ -30,26 +30,26 @@ class VarianceRange:
     """Plans whose variance lies in a range, and the margin they need at its ends [loss**2], [loss].
 
     Under a tilt (`depl.heuristics.loop.tilted_learning`) the divergence H takes the place of the variance,
-    and the range is one of F, too: the margin changes by ``slope`` per unit of F.
+    and the range is one of the excess B, too: the margin changes by ``slope`` per unit of B.
     """
 
     low: float
     high: float
     margin_low: float
     margin_high: float
-    fourth_low: float = 0.0
-    fourth_high: float = 0.0
+    excess_low: float = 0.0
+    excess_high: float = 0.0
     slope: float = 0.0
 
     @property
     def corners(self) -> list[tuple[float, float, float]]:
-        """Variance, F and margin where the range ends; no price rewards an F without end."""
+        """Variance, B and margin where the range ends; no price rewards a B without end."""
         ends = {(self.low, self.margin_low), (self.high, self.margin_high)}
-        fourths = {self.fourth_low, self.fourth_high} - {math.inf}
+        excesses = {self.excess_low, self.excess_high} - {math.inf}
         return sorted(
-            (end, fourth, margin + self.slope * (fourth - self.fourth_low))
+            (end, excess, margin + self.slope * (excess - self.excess_low))
             for end, margin in ends
-            for fourth in fourths
+            for excess in excesses
         )
 
     @property

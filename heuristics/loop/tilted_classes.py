@@ -149,7 +149,7 @@ class Classes:
         least = min((item.value for item in found if item.raised), default=math.inf)
         left = [item for item in found if not item.raised]
         while left:
-            item = min(left, key=lambda item: (least == math.inf and item.piece.fourth_low > 0, item.value))
+            item = min(left, key=lambda item: (least == math.inf and item.piece.excess_low > 0, item.value))
             left.remove(item)
             if item.value >= least * _CLOSE or stop():
                 break

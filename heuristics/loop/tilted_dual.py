@@ -1,10 +1,10 @@
 """The dual of `depl.heuristics.loop.dual` for the plans of one tilt.
 
 The gain is the mean gain under the tilt, c E X h - D / s for an epoch, the divergence H takes the place of
-the variance, and F has a price, too. D, H and F come from tables in ln h, rounded so that the bound stays one
-(`depl.heuristics.loop.tilted_learning`). All three rise with h. Where h is only known to lie in an interval
-(`depl.heuristics.loop.frontier`), what is paid for them counts along a line below h and what is earned with
-them along a line above h: `Chords`.
+the variance, and the excess B has a price, too. D, H and B come from tables in ln h, rounded so that the
+bound stays one (`depl.heuristics.loop.tilted_learning`). All three rise with h. Where h is only known to lie
+in an interval (`depl.heuristics.loop.frontier`), what is paid for them counts along a line below h and what
+is earned with them along a line above h: `Chords`.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class TiltedDual(Dual):
         )
         super().__init__(learning, places, maximum_time, dearest)
         self.tables, self.tilt = tables, tilt
-        self._switch_fourths = tilt.switch_fourths
+        self._switch_excesses = tilt.switch_excesses
         self._low, self._high = (_columns(h) for h in (places.low, places.high))
         self._apart = bool(np.any(places.high > places.low))
         self._rises = Chords.of(places.below, places.low, self._apart)
@@ -58,7 +58,7 @@ class TiltedDual(Dual):
     def _reduced(self, priced: Priced, part: Part, prices: Prices) -> NDArray[np.int64]:
         weights, chosen = self._work
         lost_price = prices.gain / self.tilt.rate
-        rising, falling = self.tables.penalties(lost_price, prices.variance, prices.fourth)
+        rising, falling = self.tables.penalties(lost_price, prices.variance, prices.excess)
         rising = rising if self._apart else rising + falling
         tilted_costs(
             priced.psi,
@@ -97,7 +97,7 @@ class TiltedDual(Dual):
         return (
             factor * gain - lost,
             divergences,
-            read(prices.fourth >= 0, tables.fourth_low, tables.fourth_high),
+            read(prices.excess >= 0, tables.excess_low, tables.excess_high),
         )
 
 

@@ -13,8 +13,8 @@ So every plan is in exactly one of these classes:
 - class j: h <= H(s_j) <= rho h, looked at with the rate s_j, near their own saddle point;
 - the plans with H(s_J) < h, of little variance, looked at with the rate s_J.
 
-Each class is divided into ranges of H and F, and every range has a plane below what its plans need
-(`depl.models.risk.tilted_bound`).
+Each class is divided into ranges of H and of the excess B = H - W / 2, and every range has a plane below what
+its plans need (`depl.models.risk.tilted_bound`).
 """
 
 import itertools
@@ -31,8 +31,9 @@ from depl.heuristics.loop.requirement import Requirement, VarianceRange, fall_of
 from depl.models.epochs import NoiseLaw, Term
 from depl.models.laws import FloatArray, Normal, StudentT
 from depl.models.problem import Instance
-from depl.models.risk.tilted_bound import Spread, plane, tilted_margins
+from depl.models.risk.tilted_bound import plane, tilted_margins
 from depl.models.risk.tilted_laws import STEP, TiltedTable, covers, unclear, unit_of
+from depl.models.risk.tilted_spread import Spread
 from depl.models.risk.tilted_switches import TiltedSwitch
 
 _BELOW = 0.85
@@ -41,10 +42,8 @@ _LEAST_SCORE = 0.7
 _MOST_LIKELY, _LARGEST_BUDGET = 0.6, 0.5
 _WIDEST_SWITCH = 1e5
 _UNKNOWN = 1e6
-_SMALL = 1 / 64
-_LEVELS = (0.0, 0.4, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 1.9, 1.96, 2.0)
 _STEADIEST = 0.015
-_LEANS, _CELLS = 10, 4
+_CELLS = 4
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ class Fineness:
         Ranges of H in a class, and in that of the least variance.
     parts : int
         Cells of H in a range.
-    fourths : tuple
-        Ends of the cells of F in every range of F.
+    excesses : tuple
+        Ends of the cells of B in every range of B, over h.
     """
 
     growth: float
@@ -72,7 +71,7 @@ class Fineness:
     pieces: int
     steady_pieces: int
     parts: int
-    fourths: tuple[tuple[float, ...], ...]
+    excesses: tuple[tuple[float, ...], ...]
 
 
 FINE = Fineness(
@@ -83,12 +82,11 @@ FINE = Fineness(
     2,
     16,
     (
-        (0.0, 0.02, 0.05, 0.1, 0.2, 0.4),
-        (0.4, 0.6, 0.9, 1.2, 1.6),
-        (1.6, 2.0, 2.5, 3.0, 4.0),
-        (4.0, 5.0, 6.5, 8.0),
-        (8.0, 10.0, 13.0, 17.0),
-        (17.0, math.inf),
+        (0.0, 0.02, 0.05, 0.08, 0.12),
+        (0.12, 0.16, 0.2, 0.25, 0.3),
+        (0.3, 0.36, 0.43, 0.5, 0.6),
+        (0.6, 0.75, 0.9, 1.2),
+        (1.2, math.inf),
     ),
 )
 COARSE = Fineness(
@@ -98,7 +96,7 @@ COARSE = Fineness(
     2,
     4,
     3,
-    tuple(itertools.pairwise((0.0, 0.2, 0.6, 1.2, 2.0, 3.0, 5.0, 8.0, 12.0, math.inf))),
+    tuple(itertools.pairwise((0.0, 0.05, 0.12, 0.2, 0.3, 0.42, 0.6, 0.9, 1.2, math.inf))),
 )
 """For few epochs: there the remainder loses more than the width of a cell."""
 
@@ -118,7 +116,7 @@ class Tilt:
         What the plans of the class gain at least under the tilt; H takes the place of the variance.
     places : ndarray
         Columns of the tables at h = 1, shape (K, M).
-    switch_losses, switch_divergences, switch_fourths : ndarray
+    switch_losses, switch_divergences, switch_excesses : ndarray
         Shape (M + 1, M) [loss], [1], [1].
     """
 
@@ -127,7 +125,7 @@ class Tilt:
     places: FloatArray
     switch_losses: FloatArray
     switch_divergences: FloatArray
-    switch_fourths: FloatArray
+    switch_excesses: FloatArray
 
     @property
     def says_something(self) -> bool:
@@ -155,8 +153,8 @@ class TiltedLearning:
         Rising.
     rows : int array (K, M)
         Table of every epoch and model; the last one, of zeros, for epochs without randomness.
-    lost, low, high, fourth_low, fourth_high : ndarray
-        D, H and F at the nodes of all tables, one row each (`depl.models.risk.tilted_laws.TiltedTable`).
+    lost, low, high, excess_low, excess_high : ndarray
+        D, H and B at the nodes of all tables, one row each (`depl.models.risk.tilted_laws.TiltedTable`).
     """
 
     instance: Instance
@@ -170,8 +168,8 @@ class TiltedLearning:
     lost: FloatArray = field(init=False)
     low: FloatArray = field(init=False)
     high: FloatArray = field(init=False)
-    fourth_low: FloatArray = field(init=False)
-    fourth_high: FloatArray = field(init=False)
+    excess_low: FloatArray = field(init=False)
+    excess_high: FloatArray = field(init=False)
 
     @staticmethod
     def covers(instance: Instance, learning: Learning) -> bool:
@@ -200,6 +198,7 @@ class TiltedLearning:
         self._changes = list(dict.fromkeys(itertools.chain.from_iterable(step.terms for step in changes)))
         self._tilted: dict[tuple[Term, float, bool], TiltedSwitch] = {}
         self._known: dict[object, FloatArray] = {}
+        self._spreads: dict[tuple[float, float], Spread] = {}
         laws = self._read_runs()
         greatest = math.sqrt(2 * self.goal) / (self.fineness.least_spread * fall_of(self.instance))
         first = self._surely_least(laws)
@@ -222,15 +221,11 @@ class TiltedLearning:
 
     def tilt(self, rate: float, ends: FloatArray) -> Tilt:
         """A class of plans with H in cells with some ends, under the tilt by a rate."""
-        spread, steep = self._spread(rate, self._switches(rate), float(ends[-1]))
-        largest = self._largest(rate, self.fourth_high, "fourth")
         ranges, parts = [], self.fineness.parts
         for first in range(0, len(ends) - 1, parts):
             piece = ends[first : first + parts + 1]
-            for fourths in self.fineness.fourths:
-                if fourths[0] <= min(largest, steep * piece[-1] * (1 + 1e-9)):
-                    margins = self._margins(piece, np.array(fourths), spread)
-                    ranges.append(_range(piece, np.array(fourths), margins, rate))
+            for excesses in self._excesses(rate, piece):
+                ranges.append(self._range(rate, piece, excesses))
         return Tilt(
             rate,
             Requirement(fall_of(self.instance), tuple(ranges)),
@@ -239,29 +234,29 @@ class TiltedLearning:
         )
 
     def divided(self, rate: float, piece: VarianceRange) -> list[VarianceRange]:
-        """The quarters of a range of a class, in finer cells of H and F; those that plans may be in."""
-        spread, steep = self._spread(rate, self._switches(rate), piece.high)
-        parts, least, ranges = self.fineness.parts, piece.fourth_low, []
+        """The quarters of a range of a class, in finer cells of H and B; those that plans may be in."""
+        parts, least = self.fineness.parts, piece.excess_low
         middle = math.sqrt(piece.low * piece.high) if piece.low > 0 else piece.high / 2
-        fourths = [np.array([least, math.inf])]
-        if piece.fourth_high < math.inf:
-            cells = np.linspace(least, piece.fourth_high, 2 * _CELLS + 1)
-            fourths = [cells[: _CELLS + 1], cells[_CELLS:]]
-        for (low, high), cells in itertools.product(((piece.low, middle), (middle, piece.high)), fourths):
-            if cells[0] <= steep * high * (1 + 1e-9):
+        excesses = [np.array([least, math.inf])]
+        if piece.excess_high < math.inf:
+            cells = np.linspace(least, piece.excess_high, 2 * _CELLS + 1)
+            excesses = [cells[: _CELLS + 1], cells[_CELLS:]]
+        ranges = []
+        for (low, high), cells in itertools.product(((piece.low, middle), (middle, piece.high)), excesses):
+            if cells[-1] == math.inf or self._spread(rate, high).may_reach(high, cells[0]):
                 ends = np.geomspace(low, high, parts + 1) if low > 0 else np.linspace(low, high, parts + 1)
                 ends[0], ends[-1] = low, high
-                ranges.append(_range(ends, cells, self._margins(ends, cells, spread), rate))
+                ranges.append(self._range(rate, ends, cells))
         return ranges
 
     def penalties(
-        self, lost_price: float, divergence_price: float, fourth_price: float
+        self, lost_price: float, divergence_price: float, excess_price: float
     ) -> tuple[FloatArray, FloatArray]:
-        """What D, H and F cost at all nodes, from below: what rises in h, and what falls."""
+        """What D, H and B cost at all nodes, from below: what rises in h, and what falls."""
         rising = lost_price * self.lost
-        rising += max(divergence_price, 0.0) * self.low + max(fourth_price, 0.0) * self.fourth_low
+        rising += max(divergence_price, 0.0) * self.low + max(excess_price, 0.0) * self.excess_low
         rising[:, 0] = np.minimum(rising[:, 0], 0.0)
-        falling = min(divergence_price, 0.0) * self.high + min(fourth_price, 0.0) * self.fourth_high
+        falling = min(divergence_price, 0.0) * self.high + min(excess_price, 0.0) * self.excess_high
         return rising, falling
 
     def read(self, table: FloatArray, rows: NDArray[np.int64], places: FloatArray) -> FloatArray:
@@ -271,42 +266,47 @@ class TiltedLearning:
         share = places - columns
         return np.asarray(table[rows, columns] * (1 - share) + table[rows, columns + 1] * share)
 
-    def _spread(self, rate: float, switches: Sequence[TiltedSwitch], most: float) -> tuple[Spread, float]:
-        """What increments say of W, T and Y, rounded so that few different ones occur; and F / H, at most."""
-        shift = math.log(rate)
-        spans = [(first + shift, last + shift) for first, last in self._spans]
-        runs = [table.ratios(*span, most) for table, span in zip(self._tables, spans, strict=True)]
-        known = [item for item in switches if math.isfinite(item.fourth)]
-        ratios = [2.0, *(item.variance / item.divergence for item in known)]
-        thirds = [0.0, *(item.third / item.divergence for item in known)]
-        odd = [
-            0.0,
-            *(
-                (1 - item.variance / (2 * item.divergence) - item.third / (6 * item.divergence))
-                for item in known
-            ),
-        ]
-        low = min(*(ratio for ratio, *_ in runs), *ratios)
-        widest = math.floor(2 * min([12.0, *(item.widest for item in known)])) / 2
-        spread = Spread(
-            variance_low=max(level for level in _LEVELS if level <= low),
-            variance_high=_coarsely_up(max(ratios)),
-            any_variance=_coarsely_up(max([2.0, *(item.variance / item.divergence for item in switches)])),
-            third_low=-_coarsely_up(-min(thirds)),
-            third_high=_coarsely_up(max(thirds)),
-            rest=math.ceil(200 * max(rest for _, rest, _, _ in runs)) / 200,
-            odd_low=-_coarsely_up(-min(odd)),
-            odd_high=_coarsely_up(max(odd)),
-            short=_coarsely_up(2 - min(ratios)),
-            switch_fourth=_rounded_up(len(self.rows) * max([0.0, *(item.fourth for item in known)])),
-            widest=widest if self._clear(rate) else 0.0,
-            lean=max(1, math.ceil(_LEANS * max(lean for *_, lean in runs))) / _LEANS,
+    def _excesses(self, rate: float, ends: FloatArray) -> list[FloatArray]:
+        """Ends of cells of B, range by range, for H in cells; those that plans may be in."""
+        most = float(ends[-1])
+        spread, found = self._spread(rate, most), []
+        unknown = any(math.isinf(item.fourth) for item in self._switches(rate))
+        for excesses in self.fineness.excesses:
+            cells = self.goal * np.array(excesses)
+            if (unknown and cells[-1] == math.inf) or spread.may_reach(most, cells[0]):
+                negative = [spread.excess_low * most] if cells[0] == 0 > spread.excess_low else []
+                found.append(np.array([*negative, *cells]))
+        return found
+
+    def _range(self, rate: float, ends: FloatArray, excesses: FloatArray) -> VarianceRange:
+        margins = self._margins(ends, excesses, self._spread(rate, float(ends[-1])))
+        corner, slope, other = plane(ends, excesses, margins)
+        low, high = float(ends[0]), float(ends[-1])
+        return VarianceRange(
+            low,
+            high,
+            corner / rate,
+            (corner + slope * (high - low)) / rate,
+            float(excesses[0]),
+            float(excesses[-1]),
+            other / rate,
         )
-        steep = [item.fourth / item.divergence for item in switches]
-        return spread, max([*(most for _, _, most, _ in runs), *steep])
+
+    def _spread(self, rate: float, most: float) -> Spread:
+        """What is known of plans with H up to a value."""
+        if (rate, most) not in self._spreads:
+            shift = math.log(rate)
+            reaches = [
+                table.reach(first + shift, last + shift, most)
+                for table, (first, last) in zip(self._tables, self._spans, strict=True)
+            ]
+            self._spreads[rate, most] = Spread.of(
+                reaches, self._switches(rate), len(self.rows), clear=self._clear(rate)
+            )
+        return self._spreads[rate, most]
 
     def _clear(self, rate: float) -> bool:
-        """Whether rounding of what increments say of T is small enough for `Spread`."""
+        """Whether rounding of what increments say of T and F is small enough for `Spread`."""
         scales = np.exp(self._logarithms).max(axis=1).sum()
         return unclear(len(self.rows) + rate * float(scales) * self.greatest_factor) <= 1e-9
 
@@ -352,15 +352,15 @@ class TiltedLearning:
         self._starts = np.array([*(table.start for table in self._tables), 0.0])
         stacked = np.zeros((5, len(laws) + 1, count))
         for index, table in enumerate(self._tables):
-            kinds = table.lost_low, table.low, table.high, table.fourth_low, table.fourth_high
+            kinds = table.lost_low, table.low, table.high, table.excess_low, table.excess_high
             for target, values in zip(stacked, kinds, strict=True):
                 target[index] = np.pad(values, (0, count - len(values)), mode="edge")
-        self.lost, self.low, self.high, self.fourth_low, self.fourth_high = stacked
+        self.lost, self.low, self.high, self.excess_low, self.excess_high = stacked
 
     def _rates(self, first: float, greatest: float) -> list[float]:
         """From the greatest down to one at which no plan has H = h."""
         rates = [max(greatest, first)]
-        while self._largest(rates[-1], self.high, "divergence") >= self.goal:
+        while self._largest(rates[-1]) >= self.goal:
             growing = (
                 step
                 for step in self.fineness.steps
@@ -369,12 +369,11 @@ class TiltedLearning:
             rates.append(rates[-1] * math.exp(-next(growing, self.fineness.steps[-1])))
         return rates[::-1]
 
-    def _largest(self, rate: float, table: FloatArray, name: str) -> float:
-        """At least H, or F, of every plan at a rate."""
+    def _largest(self, rate: float) -> float:
+        """At least H of every plan at a rate."""
         places = (self._logarithms + math.log(rate * self.greatest_factor) - self._starts[self.rows]) / STEP
-        runs = self.read(table, self.rows, places).max(axis=1).sum()
-        known = name == "fourth"
-        switches = [getattr(self._switch(term, rate, known), name) for term in self._changes]
+        runs = self.read(self.high, self.rows, places).max(axis=1).sum()
+        switches = [self._switch(term, rate, False).divergence for term in self._changes]
         return float(runs) + len(self.rows) * max(switches, default=0.0)
 
     def _growth(self, before: float, rate: float) -> float:
@@ -396,47 +395,24 @@ class TiltedLearning:
     def _switches(self, rate: float) -> list[TiltedSwitch]:
         return [self._switch(term, rate) for term in self._changes]
 
-    def _margins(self, ends: FloatArray, fourths: FloatArray, spread: Spread) -> FloatArray:
+    def _margins(self, ends: FloatArray, excesses: FloatArray, spread: Spread) -> FloatArray:
         """Those of other classes where nothing differs."""
-        key = ends.tobytes(), fourths.tobytes(), spread
+        key = ends.tobytes(), excesses.tobytes(), spread
         if key not in self._known:
             budget = float(self.instance.target.violation_budget)
-            self._known[key] = tilted_margins(budget, ends, fourths, spread)
+            self._known[key] = tilted_margins(budget, ends, excesses, spread)
         return self._known[key]
 
     def _switch_tables(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean losses under the tilt and divergences of all switches, shape (M + 1, M)."""
+        """Mean losses under the tilt, H and B of all switches, shape (M + 1, M)."""
         losses = self.learning.switch_losses.copy()
-        divergences, fourths = np.zeros_like(losses), np.zeros_like(losses)
+        divergences, excesses = np.zeros_like(losses), np.zeros_like(losses)
         for p, row in enumerate(self.learning.switches):
             for m, step in enumerate(row):
                 if step is not None and step.terms:
                     tilted = [self._switch(term, rate) for term in step.terms]
                     losses[p, m] = step.shift + math.fsum(item.loss for item in tilted)
                     divergences[p, m] = math.fsum(item.divergence for item in tilted)
-                    fourths[p, m] = min(math.fsum(item.fourth for item in tilted), _UNKNOWN)
-        return losses, divergences, fourths
-
-
-def _coarsely_up(value: float) -> float:
-    """To the next multiple of 1 / 200; `Spread` allows for what is cut off here."""
-    return math.ceil(200 * value - 1e-8) / 200 + 0.0
-
-
-def _rounded_up(value: float) -> float:
-    """To a few powers, so that few different ones occur."""
-    return 2.0 ** math.ceil(math.log2(value)) if value > _SMALL else 0.0 if value == 0 else _SMALL
-
-
-def _range(ends: FloatArray, fourths: FloatArray, margins: FloatArray, rate: float) -> VarianceRange:
-    corner, slope, other = plane(ends, fourths, margins)
-    low, high = float(ends[0]), float(ends[-1])
-    return VarianceRange(
-        low,
-        high,
-        corner / rate,
-        (corner + slope * (high - low)) / rate,
-        float(fourths[0]),
-        float(fourths[-1]),
-        other / rate,
-    )
+                    known = all(math.isfinite(item.fourth) for item in tilted)
+                    excesses[p, m] = math.fsum(item.excess for item in tilted) if known else _UNKNOWN
+        return losses, divergences, excesses

@@ -15,109 +15,32 @@ tilt takes the heavy tails off, and what is left of a sum of many is nearly norm
 
 |f(y)| <= exp(-d(y)), d(y) = 3 W**2 / F ln(1 + y**2 F / (6 W)), falls like a power, so the integral converges.
 What is known of f up to some Y, and what the integral then is at least, is in
-`depl.models.risk.tilted_transform`. For plans with H and F in a cell, W and T lie in known intervals
-(`Spread`); the least A over them counts.
+`depl.models.risk.tilted_transform`. For plans with H and their excess B = H - W / 2 in a cell, W, T and F lie
+in known intervals (`depl.models.risk.tilted_spread`); the least A over them counts.
 
 *Jensen*: with q = Q(Z < c), Cauchy and Schwarz give E_Q[Z; Z < c] = -E_Q[Z; Z >= c] >= -(W q (1 - q))**(1/2),
 so A(-c) >= q e**(-(W (1 - q) / q)**(1/2)), which rises in q, and q >= c**2 / (W + c**2) by Cantelli:
 A(-c) >= c**2 / (W + c**2) e**(-W / c). It needs nothing but W, and no W above the true one.
 
-For normal increments H = W / 2, T = F = 0: the first bound is Phi itself, and nothing is lost.
+For normal increments B = T = F = 0: the first bound is Phi itself, and nothing is lost.
 """
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from depl.models.laws import FloatArray
+from depl.models.risk.tilted_spread import Spread
 from depl.models.risk.tilted_transform import largest_shifts
 
 _FALLBACKS = np.geomspace(0.2, 50.0, 400)
 _ROUNDING = 1e-9
-_REST_TERMS = 12
 _NO_PLANS = 2.0
 
 
-@dataclass(frozen=True)
-class Spread:
-    """What is known of W and T of a plan with a given H, and how far f is known.
-
-    *Known* switches are those with a finite F; a plan with others has an infinite F.
-
-    Attributes
-    ----------
-    variance_low, variance_high : float
-        Of W / H of runs and known switches; ``variance_high`` is at least 2.
-    any_variance : float
-        W / H, at most, of all increments.
-    third_low, third_high : float
-        Of T / H of known switches, and 0.
-    rest : float
-        Of (H - W / 2 - T / 6) / F of runs, at most.
-    odd_low, odd_high : float
-        Of (H - W / 2 - T / 6) / H of known switches, and 0.
-    short : float
-        Of 2 - W / H of known switches, at most, and 0.
-    switch_fourth : float
-        F of all known switches of a plan, at most.
-    widest : float
-        Greatest Y.
-    lean : float
-        F / T of runs, at most.
-    """
-
-    variance_low: float = 2.0
-    variance_high: float = 2.0
-    any_variance: float = 2.0
-    third_low: float = 0.0
-    third_high: float = 0.0
-    rest: float = 0.0
-    odd_low: float = 0.0
-    odd_high: float = 0.0
-    short: float = 0.0
-    switch_fourth: float = 0.0
-    widest: float = math.inf
-    lean: float = 3.0
-
-    def least_variance(self, divergence: float, fourth: float) -> float:
-        """At most W for an H from a value on and F up to a value: H - W / 2 <= T / 6 + rest F for runs.
-
-        The line rises in H where it is positive.
-        """
-        third = 2 * math.sqrt(self.variance_high * divergence * fourth / 6)
-        least = (2 - self.short) * divergence - third / 3 - 2 * self.rest * fourth
-        return max(self.variance_low * divergence, least) * (1 - _ROUNDING) - _ROUNDING
-
-    def greatest_variance(self, divergence: float, fourth: float) -> float:
-        """At least W for an H up to a value and F from a value on: H - W / 2 >= T / 6 + F / 24 for runs."""
-        runs = max(fourth - self.switch_fourth, 0.0)
-        beyond = runs / (3 * self.lean) + runs / 12
-        return (self.variance_high * divergence - beyond) * (1 + _ROUNDING) + _ROUNDING
-
-    def seconds(
-        self, divergences: tuple[float, float], variance: float, fourths: tuple[float, float]
-    ) -> tuple[float, float, float, float]:
-        """Between which T + 3 W and T lie, for H and F in intervals and W up to a value.
-
-        Runs have H - W / 2 - T / 6 <= rest F, and F / lean <= T <= 2 (W F / 6)**(1/2). From below, what is
-        at least H - W / 2 - T / 6 rises in F and falls in T.
-        """
-        low, high = divergences
-        runs = max(fourths[0] - self.switch_fourth, 0.0)
-        slack = _ROUNDING * (1 + high + fourths[1])
-        third = 2 * math.sqrt(max(variance, 0.0) * fourths[1] / 6)
-        return (
-            6 * (low - self.rest * fourths[1] - self.odd_high * high) - slack,
-            6 * (high - _least_rest(runs, third) - self.odd_low * high) + slack,
-            runs / self.lean + self.third_low * high - slack,
-            third + self.third_high * high + slack,
-        )
-
-
-def tilted_margins(budget: float, ends: FloatArray, fourths: FloatArray, spread: Spread) -> FloatArray:
-    """Delta* for plans with H and F in cells, shape (len(fourths) - 1, len(ends) - 1).
+def tilted_margins(budget: float, ends: FloatArray, excesses: FloatArray, spread: Spread) -> FloatArray:
+    """Delta* for plans with H and B in cells, shape (len(excesses) - 1, len(ends) - 1).
 
     It is infinite where no plan can be in a cell, and -infinite where nothing is known.
 
@@ -127,28 +50,27 @@ def tilted_margins(budget: float, ends: FloatArray, fourths: FloatArray, spread:
         p = 1 - omega.
     ends : ndarray
         Rising ends of the cells of H, from 0 on.
-    fourths : ndarray
-        The same for F; the last may be infinite.
+    excesses : ndarray
+        The same for B; the last may be infinite, and the first negative.
     spread : Spread
         What else is known of these plans.
     """
     allowed = budget * np.exp(ends[1:]) * (1 + _ROUNDING)
-    found = np.empty((len(fourths) - 1, len(ends) - 1))
-    for row, (low, high) in enumerate(itertools.pairwise(fourths.tolist())):
-        if math.isfinite(high):
-            plain = _jensen(spread.variance_high * ends[1:], allowed)
-            found[row] = np.maximum(plain, _near(allowed, ends, (low, high), spread))
+    found = np.empty((len(excesses) - 1, len(ends) - 1))
+    for row, (least, most) in enumerate(itertools.pairwise(excesses.tolist())):
+        if math.isfinite(most):
+            found[row] = _near(allowed, ends, (least, most), spread)
         else:
             found[row] = _jensen(spread.any_variance * ends[1:], allowed)
     finite = np.where(np.isfinite(found), found, 0.0)
     return np.asarray(found - _ROUNDING * (1 + abs(finite)))
 
 
-def plane(ends: FloatArray, fourths: FloatArray, values: FloatArray) -> tuple[float, float, float]:
-    """A plane below values on cells: at the first corner, and its slopes in H and in F.
+def plane(ends: FloatArray, excesses: FloatArray, values: FloatArray) -> tuple[float, float, float]:
+    """A plane below values on cells: at the first corner, and its slopes in H and in B.
 
     Shapes (n + 1,), (m + 1,) and (m, n). It is the one that lies least below on average; with an infinite end
-    of F it does not depend on F. Cells without plans do not count; where there are no others, the plane asks
+    of B it does not depend on B. Cells without plans do not count; where there are no others, the plane asks
     for more than any plan needs.
     """
     if np.isneginf(values).any():
@@ -156,26 +78,18 @@ def plane(ends: FloatArray, fourths: FloatArray, values: FloatArray) -> tuple[fl
     if np.isposinf(values).all():
         return _NO_PLANS, 0.0, 0.0
     slopes, others = {0.0, _slope(values.T, ends)}, {0.0}
-    if math.isfinite(fourths[-1]):
-        others.add(_slope(values, fourths))
+    if math.isfinite(excesses[-1]):
+        others.add(_slope(values, excesses))
     best = -math.inf, 0.0, 0.0, 0.0
     for slope, other in itertools.product(slopes, others):
         along = (ends[1:] if slope > 0 else ends[:-1]) - ends[0]
         rest = values - slope * along
         if other:
-            rest = rest - other * ((fourths[1:] if other > 0 else fourths[:-1]) - fourths[0])[:, None]
+            rest = rest - other * ((excesses[1:] if other > 0 else excesses[:-1]) - excesses[0])[:, None]
         corner = float(rest.min())
         below = float((rest - corner)[np.isfinite(values)].mean())
         best = max(best, (-below, corner, slope, other))
     return best[1:]
-
-
-def _least_rest(fourth: float, third: float) -> float:
-    """At most H - W / 2 - T / 6 of runs with F from a value on and T up to a value; F / 24 and more."""
-    if third <= 0:
-        return fourth / 24
-    share = min(fourth / (3 * third), 1.0)
-    return third / 2 * sum(share**n / (n + 3) for n in range(1, _REST_TERMS + 1))
 
 
 def _slope(values: FloatArray, ends: FloatArray) -> float:
@@ -188,19 +102,14 @@ def _slope(values: FloatArray, ends: FloatArray) -> float:
     return float((values[last][both] - values[first][both]).mean() / (ends[last] - ends[first]))
 
 
-def _near(allowed: FloatArray, ends: FloatArray, fourths: tuple[float, float], spread: Spread) -> FloatArray:
-    """Delta* of the cells of H by the characteristic function; -infinity where f is not known well enough."""
+def _near(allowed: FloatArray, ends: FloatArray, excesses: tuple[float, float], spread: Spread) -> FloatArray:
+    """Delta* of the cells of H, by the characteristic function or else by Jensen."""
     cells = list(itertools.pairwise(ends.tolist()))
-    variances = np.array(
-        [
-            (spread.least_variance(low, fourths[1]), spread.greatest_variance(high, fourths[0]))
-            for low, high in cells
-        ]
-    )
-    seconds = np.array(
-        [spread.seconds(cell, row[1], fourths) for cell, row in zip(cells, variances, strict=True)]
-    )
-    return largest_shifts(allowed, variances, seconds, np.array(fourths), spread.switch_fourth, spread.widest)
+    variances = np.array([spread.variances(cell, excesses) for cell in cells])
+    thirds = np.array([spread.thirds(high, excesses) for _, high in cells])
+    fourths = np.array([spread.fourths(high, excesses) for _, high in cells])
+    near = largest_shifts(allowed, variances, thirds, fourths, spread.switch_fourth, spread.widest)
+    return np.maximum(near, _jensen(np.maximum(variances[:, 1], 0.0), allowed))
 
 
 def _jensen(variances: FloatArray, allowed: FloatArray) -> FloatArray:

@@ -6,9 +6,10 @@ all that is said of it here is free of units:
     H(u) = KL(tilted | law) = -ln E e**(-u X) - u E_u X      the divergence,
     D(u) = u (E X - E_u X)                                   what the tilt takes off the mean,
     W(u) = u**2 Var_u X,  T(u) = u**3 kappa_3(u)             variance and third cumulant,
-    F(u)                                                     for the remainder: see below.
+    F(u)                                                     for the remainder: see below,
+    B(u) = H(u) - W(u) / 2                                   the excess.
 
-H, D, W and T of independent increments add up. With Z = u (X - E_u X) under the tilted law,
+All of them add up over independent increments. With Z = u (X - E_u X) under the tilted law,
 
     ln E_u e**(i y Z) = -W y**2 / 2 - i T y**3 / 6 + theta F y**4 / 24,   |theta| <= 1.
 
@@ -17,24 +18,26 @@ and Thorin 1977; Bondesson 1992, Springer LNS 76): ln E e**(-u X) = -a u - int l
 law has U shifted by u. With v = (u / (t + u))**2 in (0, 1) and m(dv) = v U(dt),
 
     W = int m,   T = 2 int sqrt(v) dm,   F = u**4 kappa_4(u) = 6 int v dm,
-    H = int (1/2 + sqrt(v) / 3 + v / 4 + ...) dm >= W / 2,   dH/du = u kappa_2(u),
+    B = int (sqrt(v) / 3 + v / 4 + ...) dm >= T / 6,   dH/du = u kappa_2(u),
     |E_u e**(i y Z)| = exp(-d(y)),   d(y) = int ln(1 + y**2 v) / (2 v) dm.
 
 The law has jumps to the right only, so kappa_j(u), the integral of x**j e**(-u x) over its Levy measure, is
 positive and falls in u for j >= 2, and F is right for all y because of
 |e**(i x) - 1 - i x + x**2 / 2 + i x**3 / 6| <= x**4 / 24. Jensen's inequality gives
+d(y) >= 3 W**2 / F ln(1 + y**2 F / (6 W)), and that passes on to sums. A normal law is the case v = 0:
+B = T = F = 0, d = W y**2 / 2.
 
-    0 <= T <= 2 (W F / 6)**(1/2),   d(y) >= 3 W**2 / F ln(1 + y**2 F / (6 W)),
-    H - W / 2 - T / 6 = int (v / 4 + v**(3/2) / 5 + ...) dm >= T / 2 (r / 4 + r**2 / 5 + ...),  r = F / (3 T),
+*In x = ln u*, with K_j = u**j kappa_j(u) = (j - 1)! int v**(j/2 - 1) dm, so that 0 <= K_(j+1) <= j K_j,
 
-the last one under the measure sqrt(v) m(dv). All of that passes on to sums. A normal law is the case v = 0:
-H = W / 2, T = F = 0, d = W y**2 / 2.
+    dK_j/dx = j K_j - K_(j+1),   dH/dx = W,   dB/dx = T / 2,   dD/dx = D + W.
 
 Every table is rounded to the safe side by what its sums in double precision may be off (`_ROUNDING`).
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 from scipy import special
@@ -49,6 +52,9 @@ _LEFT, _RIGHT = -745.0, -42.0
 _FINEST, _COARSEST = 0.4, 0.2
 _CHUNK = 512
 _ROUNDING = 1e-13
+
+Kind = Literal["third", "fourth"]
+"""T or F."""
 
 
 def covers(law: NoiseLaw) -> bool:
@@ -66,9 +72,9 @@ def unit_of(law: NoiseLaw) -> float:
 class TiltedTable:
     """H and D of one law at nodes ln u = start + i STEP, for values in between by linear interpolation.
 
-    With x = ln u: dH/dx = W, d2H/dx2 = 2 W - T, dD/dx = D + W, d2D/dx2 = D + 3 W - T. On an interval
-    [u, u'] the falling cumulants give W <= u'**2 kappa_2(u) and T <= u'**3 kappa_3(u), so a chord is off by
-    at most STEP**2 / 8 times what follows; that is put into the nodes.
+    d2H/dx2 = 2 W - T, d2B/dx2 = (3 T - F) / 2, d2D/dx2 = D + 3 W - T. On an interval [u, u'] the falling
+    cumulants give K_j <= u'**j kappa_j(u), so a chord is off by at most STEP**2 / 8 times what follows; that
+    is put into the nodes.
 
     Attributes
     ----------
@@ -76,25 +82,19 @@ class TiltedTable:
         ln u of the first node.
     lost_low : ndarray
         Interpolated: at most D.
-    low, high : ndarray
-        Interpolated: at most and at least H.
-    fourth_low, fourth_high : ndarray
-        The same for F, from what it is at the ends of an interval.
-    ratio, rest, steep, lean : ndarray
-        At most W / H, at least (H - W / 2 - T / 6) / F, F / H and F / T, between a node and the next;
-        ``rest`` but for `unclear`.
+    low, high, excess_low, excess_high : ndarray
+        Interpolated: at most and at least H and B; those of B rise.
+    nodes : Reach
+        H, B, T and F at all nodes.
     """
 
     start: float
     lost_low: FloatArray
     low: FloatArray
     high: FloatArray
-    fourth_low: FloatArray
-    fourth_high: FloatArray
-    ratio: FloatArray
-    rest: FloatArray
-    steep: FloatArray
-    lean: FloatArray
+    excess_low: FloatArray
+    excess_high: FloatArray
+    nodes: "Reach"
 
     @classmethod
     def of(cls, law: NoiseLaw, first: float, last: float) -> "TiltedTable":
@@ -106,66 +106,97 @@ class TiltedTable:
             divergence, lost, second, third, fourth = u**2 / 2, u**2, ones, zeros, zeros
         else:
             divergence, lost, second, third, fourth = _tilted(*_points(law, float(u[0])), u)
-        off, unclear = _ROUNDING * (1 + u), 10 * _ROUNDING * second**2
-        above = u[1:] ** 2 * second[:-1]  # W on an interval, at most
-        low = u[:-1] ** 4 * np.maximum(fourth - unclear, 0.0)[1:]
-        high = u[1:] ** 4 * (fourth + np.where(fourth > 0, unclear, 0.0))[:-1]
-        least = u[:-1] ** 2 * second[1:]
+        w, third, fourth = u**2 * second, u**3 * third, u**4 * fourth
+        off, excess = _ROUNDING * (1 + u), np.maximum(divergence - w / 2, 0.0)
+        grown = np.exp(STEP * np.arange(2, 5))[:, None]
+        above, thirds, fourths = (rows[:-1] * r for rows, r in zip((w, third, fourth), grown, strict=True))
         bend = STEP**2 / 8
-        curved = np.maximum(u[1:] ** 3 * third[:-1] - 2 * least, 0.0)
+        curved = np.maximum(thirds - 2 * w[1:] / grown[0], 0.0)
+        nodes = Reach(
+            np.maximum(divergence, w / 2),
+            excess,
+            third,
+            fourth,
+            _greatest_beside(thirds),
+            _greatest_beside(fourths),
+            3 * off,
+        )
         return cls(
             first,
             lost - off - _greatest_beside(bend * (lost[1:] + 3 * above)),
             divergence - off - _greatest_beside(bend * 2 * above),
             divergence + off + _greatest_beside(bend * curved),
-            -_greatest_beside(-low),
-            _greatest_beside(high),
-            _least_ratio(law, u, least, second, divergence + off),
-            _greatest_rest(divergence - u**2 * second / 2 - u**3 * third / 6 - off, low),
-            high / np.maximum(divergence - off, u**2 * second / 2)[:-1] * (1 + 1e-9),
-            _greatest_lean(u, second, third, fourth, high),
+            _rising_below(excess - 2 * off - bend * 1.5 * nodes.greatest_third),
+            np.maximum.accumulate(excess + 2 * off + bend / 2 * nodes.greatest_fourth),
+            nodes,
         )
 
-    def ratios(self, first: float, last: float, most: float) -> tuple[float, float, float, float]:
-        """The four ratios for all ln u between two values with H <= most."""
-        begin = min(max(0, math.floor((first - self.start) / STEP)), len(self.ratio) - 1)
+    def reach(self, first: float, last: float, most: float) -> "Reach":
+        """Nodes around all ln u between two values with H <= most."""
+        begin = min(max(0, math.floor((first - self.start) / STEP)), len(self.low) - 2)
         end = min(math.ceil((last - self.start) / STEP), int(np.searchsorted(self.low, most))) + 1
-        rows = slice(begin, max(begin + 1, end))
-        rest, steep, lean = (float(table[rows].max()) for table in (self.rest, self.steep, self.lean))
-        return float(self.ratio[rows].min()), rest, steep, lean
+        return self.nodes.part(slice(begin, max(begin + 2, end)))
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Neighbouring nodes of tables, between which all u lie that some runs may have.
+
+    Attributes
+    ----------
+    divergence, excess, third, fourth : ndarray
+        H, B, T and F, shape (n,).
+    greatest_third, greatest_fourth : ndarray
+        At least T and F on both intervals beside a node.
+    unclear : ndarray
+        What rounding may change in H, B, T or F.
+    """
+
+    divergence: FloatArray
+    excess: FloatArray
+    third: FloatArray
+    fourth: FloatArray
+    greatest_third: FloatArray
+    greatest_fourth: FloatArray
+    unclear: FloatArray
+
+    @classmethod
+    def joined(cls, reaches: Sequence["Reach"]) -> "Reach":
+        """Those of several laws."""
+        return cls(*(np.concatenate(rows) for rows in zip(*map(_rows, reaches), strict=True)))
+
+    def part(self, rows: slice) -> "Reach":
+        """Some of the nodes."""
+        return Reach(*(values[rows] for values in _rows(self)))
+
+    def line(self, kind: Kind, slope: float, *, above: bool) -> float:
+        """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=, for slope >= 0; or for F.
+
+        With q = T - a H - slope B, or -q from below, q'' in ln u is at least -``bent``, so inside an interval
+        q exceeds its values at the ends by at most STEP**2 / 8 of that. What rounding adds to sums is left to
+        `unclear`.
+        """
+        values = self.third if kind == "third" else self.fourth
+        bent = slope * (1.5 * self.greatest_third if above else self.greatest_fourth / 2)
+        if kind == "fourth":
+            bent = bent + 36 * self.greatest_fourth
+        else:
+            bent = bent + (7 * self.greatest_fourth if above else 9 * self.greatest_third)
+        sign = 1.0 if above else -1.0
+        over = sign * (values - slope * self.excess) + STEP**2 / 8 * bent - (1 + slope) * self.unclear
+        over = np.divide(over, self.divergence, out=np.zeros(len(over)), where=self.divergence > 0)
+        return sign * float(over.max(initial=0.0)) * (1 + STEP**2)  # |a H''| <= 4 |a| H
+
+    def greatest_ratio(self) -> float:
+        """B / H, at most, but for `unclear`: both rise in u."""
+        excess, least = self.excess[1:] - self.unclear[1:], self.divergence[:-1]
+        ratios = np.divide(excess, least, out=np.zeros(len(least)), where=least > 0)
+        return float(ratios.max(initial=0.0))
 
 
 def unclear(shares: float) -> float:
-    """What H - W / 2 - T / 6 may be off in all, for shares that sum up to a value with 1 for each of them."""
+    """What rounding may change in sums over shares that sum up to a value with 1 for each of them."""
     return 3 * _ROUNDING * shares
-
-
-def _least_ratio(
-    law: NoiseLaw, u: FloatArray, least: FloatArray, second: FloatArray, divergence: FloatArray
-) -> FloatArray:
-    """W / H of every interval: H from its table, or H <= u**2 kappa_2(0) / 2, which is exact for small u."""
-    by_table = least / divergence[1:]
-    variance = law.moments()[1] / unit_of(law) ** 2
-    if not math.isfinite(variance):
-        return np.asarray(by_table * (1 - 1e-9))
-    return np.asarray(np.maximum(by_table, 2 * least / (u[1:] ** 2 * variance)) * (1 - 1e-9))
-
-
-def _greatest_rest(beyond: FloatArray, fourth: FloatArray) -> FloatArray:
-    """(H - W / 2 - T / 6) / F of every interval: the numerator rises, its slope in ln u is F / 6."""
-    rest = np.zeros(len(fourth))
-    np.divide(np.maximum(beyond[1:], 0.0), fourth, out=rest, where=fourth > 0)
-    return rest
-
-
-def _greatest_lean(
-    u: FloatArray, second: FloatArray, third: FloatArray, fourth: FloatArray, high: FloatArray
-) -> FloatArray:
-    """F / T of every interval, F up to ``high``; never more than 3, as v <= 1."""
-    unclear = 10 * _ROUNDING * np.sqrt(second * (fourth + 3 * second**2))
-    least = u[:-1] ** 3 * np.maximum(third - unclear, 0.0)[1:]
-    lean = np.divide(high, least, out=np.where(high > 0, 3.0, 0.0), where=least > 0)
-    return np.asarray(np.minimum(lean * (1 + 1e-9), 3.0))
 
 
 def _tilted(points: FloatArray, weights: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
@@ -217,7 +248,16 @@ def _points(law: NoiseLaw, least: float) -> tuple[FloatArray, FloatArray]:
     return points, weights / weights.sum()
 
 
+def _rising_below(values: FloatArray) -> FloatArray:
+    """At every node the least value from there on."""
+    return np.asarray(np.minimum.accumulate(values[::-1])[::-1])
+
+
 def _greatest_beside(gaps: FloatArray) -> FloatArray:
     """At every node the greater of its two intervals."""
     greatest: FloatArray = np.maximum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
     return greatest
+
+
+def _rows(reach: Reach) -> list[FloatArray]:
+    return [getattr(reach, field.name) for field in fields(reach)]

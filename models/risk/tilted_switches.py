@@ -58,6 +58,11 @@ class TiltedSwitch:
     fourth: float
     widest: float
 
+    @property
+    def excess(self) -> float:
+        """B = H - W / 2, of either sign."""
+        return self.divergence - self.variance / 2
+
     @classmethod
     def of(cls, term: Term, rate: float, with_fourth: bool = True) -> "TiltedSwitch":
         """Tilt the gain -c X of a switch by a rate s > 0 [1 / loss]; F only if it is asked for.

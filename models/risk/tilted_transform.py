@@ -73,7 +73,7 @@ def circles() -> tuple[Complexes, Floats]:
 def largest_shifts(
     allowed: FloatArray,
     variances: FloatArray,
-    seconds: FloatArray,
+    thirds: FloatArray,
     fourths: FloatArray,
     own: float,
     widest: float,
@@ -88,17 +88,15 @@ def largest_shifts(
         Shape (n,).
     variances : ndarray
         Least and greatest W of a cell, shape (n, 2).
-    seconds : ndarray
-        Least and greatest T + 3 W, then least T and greatest T, shape (n, 4).
-    fourths : ndarray
-        Least and greatest F of all cells, shape (2,).
+    thirds, fourths : ndarray
+        The same for T and F.
     own : float
         Greatest F of switches.
     widest : float
         Greatest Y.
     """
     found = _largest_shifts(
-        allowed, variances, seconds, fourths, own, widest, *circles(), _NODES, _WEIGHTS, _STARTS
+        allowed, variances, thirds, fourths, own, widest, *circles(), _NODES, _WEIGHTS, _STARTS
     )
     return np.asarray(found, dtype=float)
 
@@ -107,7 +105,7 @@ def largest_shifts(
 def _largest_shifts(
     allowed: Floats,
     variances: Floats,
-    seconds: Floats,
+    thirds: Floats,
     fourths: Floats,
     own: float,
     widest: float,
@@ -120,15 +118,16 @@ def _largest_shifts(
     found = np.full(allowed.size, -math.inf)
     for i in range(allowed.size):
         low, high = variances[i]
-        if low > high:
+        if low > high or thirds[i, 0] > thirds[i, 1] or fourths[i, 0] > fourths[i, 1]:
             found[i] = math.inf  # no plans
+            continue
         if not 0 < low <= high:
             continue
         half = min(_HALF_WIDTH / math.sqrt(low), _WIDEST_HALF)
         count = min(_MOST_PANELS, math.ceil(_REACH / (half * math.sqrt(low))))
-        offsets, spreads = _remainders(half, count, fourths, own, centres, radii)
+        offsets, spreads = _remainders(half, count, fourths[i], own, centres, radii)
         terms, lost, phases = _prepared(
-            variances[i], seconds[i], fourths[1], widest, half, count, offsets, spreads, nodes, weights
+            variances[i], thirds[i], fourths[i, 1], widest, half, count, offsets, spreads, nodes, weights
         )
         found[i] = _bisected(allowed[i], terms, lost, phases, starts)
     return found
@@ -156,7 +155,7 @@ def _remainders(
 @njit(cache=True)
 def _prepared(
     variances: Floats,
-    seconds: Floats,
+    thirds: Floats,
     fourth: float,
     widest: float,
     half: float,
@@ -175,10 +174,7 @@ def _prepared(
     for i in range(rows):
         low = variances[0] * ratio**i
         high = low * ratio * (1 + _ROUNDING)
-        least = max(seconds[0] - 3 * high, seconds[2])
-        most = min(seconds[1] - 3 * low, seconds[3])
-        if least > most:
-            continue  # no plans
+        least, most = thirds
         parts = min(_MOST_THIRDS, max(1, math.ceil((most - least) / _THIRD_STEP)))
         away = (most - least) / 2 / parts + _ROUNDING
         furthest = max(abs(least), abs(most))
@@ -288,8 +284,6 @@ def _misread(
 def _bisected(allowed: float, terms: Complexes, lost: Floats, y: Floats, starts: Floats) -> float:
     """Greatest Delta seen at which A is more than ``allowed`` in all cells; A falls, so any will do."""
     left, right = -math.inf, _HIGHEST
-    if (lost == -math.inf).all():
-        return math.inf
     for start in starts:
         if _exceeds(start, allowed, terms, lost, y):
             left = start
