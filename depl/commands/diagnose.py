@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from depl.benchmarks.estimation_figures import fit_figure, loss_band
-from depl.benchmarks.figures.canvas import save
 from depl.commands.answer import Answer, as_json
 from depl.commands.options import add_json, named_traces, positive_count, require_writable, seed
 from depl.commands.table import fields, table
@@ -100,6 +98,10 @@ def _drawn(
     """Draw what was asked for; p-values are those of every schedule unless ``--by`` chose other ones."""
     if not options.figure:
         return ""
+    # Drawing is all that needs matplotlib.
+    from depl.benchmarks.estimation_figures import fit_figure, loss_band
+    from depl.benchmarks.figures.canvas import save
+
     target = Path(options.figure)
     if chosen is by_model:
         chosen = fit_traces(traces, rng, FitBy.SCHEDULE, options.metric, options.resamples)

@@ -8,8 +8,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-from depl.benchmarks.figures.canvas import panels, save
-from depl.benchmarks.figures.front import front_figure
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_instance, add_json, positive_count, read_instance, require_writable
 from depl.commands.table import fields, table
@@ -195,6 +193,10 @@ def _written(
         write_text(options.out, text)
         said.append(f"front written to {options.out}")
     if options.figure:
+        # Drawing is all that needs matplotlib.
+        from depl.benchmarks.figures.canvas import panels, save
+        from depl.benchmarks.figures.front import front_figure
+
         figure, (axes,) = panels(1)
         front_figure([(row["budget"], row["weight"]) for row in rows], against.value, axes)
         target = Path(options.figure)
