@@ -39,7 +39,7 @@ class _Checked:
 
 
 def _against_balls(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
-    cases, longest = (3, 10) if smoke else (300, 1000)
+    cases, longest = (2, 10) if smoke else (300, 1000)
     checked = [_check(*_random_case(rng, index, longest)) for index in range(cases)]
     ratios = np.array([case.width / case.error for case in checked])
     margin_ratios = np.array([case.margin_width / case.margin_error for case in checked])

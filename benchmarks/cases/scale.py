@@ -55,7 +55,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
             continue
         drawn = _TINY if smoke else size
         rows = [
-            lone_solve(_task(drawn, (seed, position, number), 5.0 if smoke else _PLANNING_SECONDS))
+            lone_solve(_task(drawn, (seed, position, number), 2.0 if smoke else _PLANNING_SECONDS))
             for number in range(drawn.count)
         ]
         values |= _values(name, rows)
