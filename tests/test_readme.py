@@ -19,6 +19,7 @@ from depl.benchmarks.report.verdicts import judged
 from depl.benchmarks.results import RESULTS, read
 from depl.benchmarks.sweep.read import read_attempts
 from depl.cli import main
+from depl.commands import diagnose
 from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load
 
@@ -60,7 +61,10 @@ def test_the_python_examples_run(example):
         exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
 
 
-def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch):
+@pytest.mark.parametrize("resamples", [99, pytest.param(diagnose.RESAMPLES, marks=pytest.mark.slow)])
+def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch, resamples):
+    """Unless run by name, ``depl diagnose`` resamples less than it does for a reader."""
+    monkeypatch.setattr(diagnose, "RESAMPLES", resamples)
     monkeypatch.chdir(tmp_path)
     words = [shlex.split(command) for command in COMMANDS if command.startswith("depl ")]
     assert len(words) >= 6
