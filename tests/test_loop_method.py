@@ -21,6 +21,7 @@ from depl.models.result import Result, Solution, Termination
 from tests.loop_cases import crowded, one_way, plain
 
 SIZES = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 4)}
+SEEDS = [4, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 6))]
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +31,22 @@ def drawn() -> tuple[Instance, ...]:
 
 @pytest.fixture(scope="module")
 def solved(drawn: tuple[Instance, ...]) -> list[tuple[Instance, Result]]:
-    return [(instance, depl.solve(instance, "depl")) for instance in drawn]
+    return [(instance, depl.solve(instance, "depl")) for instance in drawn[:6]]
 
 
 # --- against proven optima -----------------------------------------------------------------------------
 
 
 def test_small_instances_are_solved_to_the_proven_optimum(solved: list[tuple[Instance, Result]]) -> None:
+    check_optima(solved)
+
+
+@pytest.mark.slow
+def test_the_other_small_instances_are_solved_to_the_proven_optimum(drawn: tuple[Instance, ...]) -> None:
+    check_optima([(instance, depl.solve(instance, "depl")) for instance in drawn[6:]])
+
+
+def check_optima(solved: list[tuple[Instance, Result]]) -> None:
     """Ratio at most 1.05, on average 1.005; nothing that has a plan stays without one; bounds hold."""
     ratios = []
     for instance, result in solved:
@@ -49,7 +59,7 @@ def test_small_instances_are_solved_to_the_proven_optimum(solved: list[tuple[Ins
         assert result.lower_bound <= proven.cost * (1 + 1e-9)
         assert result.cost >= proven.cost * (1 - 1e-9)
         ratios.append(result.cost / proven.cost if proven.cost else 1.0)
-    assert len(ratios) > 10
+    assert len(ratios) > 4
     assert max(ratios) <= 1.05
     assert np.mean(ratios) <= 1.005
 
@@ -78,7 +88,7 @@ def test_sixty_instances_of_the_competitive_family_keep_the_bars() -> None:
     check_family(0, 60)
 
 
-@pytest.mark.parametrize("position", [105, 227, 996])
+@pytest.mark.parametrize("position", [105, 227, pytest.param(996, marks=pytest.mark.slow)])
 def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None:
     """An atom at first sight (105), data that a skewed law makes worthwhile (227), another skew (996).
 
@@ -91,7 +101,7 @@ def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None
     assert depl.solve(instance, "depl").cost == pytest.approx(proven.cost, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4, 6])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_six_datasets_are_listed_and_lead_to_the_optimum(seed: int) -> None:
     rng = np.random.default_rng([6, 9, seed])
     instance = crowded(rng, PowerDataLaw(p=0.5), datasets=6, clusters=1, models=2, epochs=3)
@@ -104,7 +114,7 @@ def test_six_datasets_are_listed_and_lead_to_the_optimum(seed: int) -> None:
             assert result.cost == pytest.approx(proven.cost)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4, 6])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_path_for_many_datasets_gives_plans_and_bounds_on_few(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,13 +131,13 @@ def test_the_path_for_many_datasets_gives_plans_and_bounds_on_few(
             assert proven.cost * (1 - 1e-9) <= result.cost <= proven.cost * 1.5
 
 
-def test_many_datasets_on_several_clusters_have_plans_and_bounds() -> None:
+@pytest.mark.parametrize("law", [pytest.param(None, marks=pytest.mark.slow), PowerDataLaw(p=0.5)])
+def test_many_datasets_on_several_clusters_have_plans_and_bounds(law: PowerDataLaw | None) -> None:
     rng = np.random.default_rng([6, 10])
-    for law in (None, PowerDataLaw(p=0.5)):
-        instance = crowded(rng, law, datasets=9, clusters=4, epochs=8, deadline=True)
-        result = depl.solve(instance, "depl")
-        assert result.cost is not None
-        assert 0 <= result.lower_bound <= result.cost
+    instance = crowded(rng, law, datasets=9, clusters=4, epochs=8, deadline=True)
+    result = depl.solve(instance, "depl")
+    assert result.cost is not None
+    assert 0 <= result.lower_bound <= result.cost
 
 
 # --- closed forms and corners --------------------------------------------------------------------------
@@ -188,14 +198,12 @@ def test_epochs_without_work_are_free(steady: Instance) -> None:
     assert result.cost == pytest.approx(6)  # 8 / x within 5 - 1
 
 
-def test_tables_of_computing_are_covered() -> None:
-    tabled = [
-        item
-        for item in random_instances(np.random.default_rng([6, 11]), 120, **SIZES)
-        if any(model.compute for model in item.models)
-    ][:3]
-    assert len(tabled) == 3
-    for instance in tabled:
+@pytest.mark.parametrize("chosen", [slice(1), pytest.param(slice(1, 3), marks=pytest.mark.slow)])
+def test_tables_of_computing_are_covered(chosen: slice) -> None:
+    family = random_instances(np.random.default_rng([6, 11]), 120, **SIZES)
+    tabled = [item for item in family if any(model.compute for model in item.models)]
+    assert len(tabled) >= 3
+    for instance in tabled[chosen]:
         result, proven = depl.solve(instance, "depl"), depl.solve(instance, "enumerate")
         assert result.cost == (None if proven.cost is None else pytest.approx(proven.cost))
 
@@ -230,19 +238,12 @@ def test_forbidden_switches_are_respected() -> None:
 
 def test_switches_without_variance_get_plans_and_bounds(bell: Instance) -> None:
     wild = bell.replace(
-        models=(
-            Model(
-                name="net",
-                size=1,
-                demand=2,
-                improvement=ConstantImprovement(noise=Normal(mean=2, variance=0.1)),
-            ),
-            Model(
-                name="alt",
-                size=0.5,
-                demand=1,
-                improvement=ConstantImprovement(noise=Normal(mean=1.5, variance=0.1)),
-            ),
+        models=tuple(
+            Model(name=name, size=size, demand=2 * size, improvement=ConstantImprovement(noise=noise))
+            for name, size, noise in (
+                ("net", 1, Normal(mean=2, variance=0.1)),
+                ("alt", 0.5, Normal(mean=1.5, variance=0.1)),
+            )
         ),
         other_switches=StudentT(degrees_of_freedom=1.8, location=0.1, scale=0.2),
         maximum_loss=6.5,
@@ -366,7 +367,7 @@ def test_every_incumbent_is_recorded_and_each_is_cheaper(solved: list[tuple[Inst
 
 def test_where_it_went_back_is_told(solved: list[tuple[Instance, Result]]) -> None:
     back = [item for _, result in solved for item in result.decisions if not item.kept]
-    assert len(back) > 5
+    assert len(back) > 2
     assert {item.stage for item in back} == {Stage.DATA}
     assert any("nothing below" in item.outcome for item in back)
     for _, result in solved:
@@ -415,9 +416,10 @@ def reversed_names(instance: Instance) -> Instance:
     )
 
 
-def test_units_and_orders_do_not_matter(solved: list[tuple[Instance, Result]]) -> None:
+@pytest.mark.parametrize("chosen", [slice(2), pytest.param(slice(2, 4), marks=pytest.mark.slow)])
+def test_units_and_orders_do_not_matter(solved: list[tuple[Instance, Result]], chosen: slice) -> None:
     compared = 0
-    for instance, result in solved[:4]:
+    for instance, result in solved[chosen]:
         if result.cost is None:
             continue
         compared += 1
@@ -429,14 +431,14 @@ def test_units_and_orders_do_not_matter(solved: list[tuple[Instance, Result]]) -
             again = depl.solve(changed, "depl")
             assert again.cost == pytest.approx(factor * result.cost, rel=1e-7)
             assert again.lower_bound == pytest.approx(factor * result.lower_bound, rel=1e-3, abs=1e-6)
-    assert compared >= 3
+    assert compared >= 1
 
 
 def test_a_dominated_cluster_or_a_looser_limit_does_not_make_plans_dearer(
     solved: list[tuple[Instance, Result]],
 ) -> None:
     compared = 0
-    for instance, result in solved[:5]:
+    for instance, result in solved[:4]:
         limit = instance.target.maximum_time
         if result.cost is None or limit is None:
             continue
@@ -450,7 +452,7 @@ def test_a_dominated_cluster_or_a_looser_limit_does_not_make_plans_dearer(
         looser = depl.solve(instance.replace(maximum_time=1.1 * limit), "depl")
         assert looser.cost <= result.cost * (1 + 1e-7)
         compared += 1
-    assert compared >= 3
+    assert compared >= 2
 
 
 def test_all_sequences_of_a_small_deterministic_instance_agree() -> None:

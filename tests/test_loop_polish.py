@@ -69,10 +69,11 @@ def verify_quantile(instance: Instance, plan: Plan) -> float:
     return loss.mean() + 1.2815515655446004 * math.sqrt(loss.variance())
 
 
-def test_tiny_instances_are_mostly_polished_to_the_optimum() -> None:
+@pytest.mark.parametrize("count", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_tiny_instances_are_mostly_polished_to_the_optimum(count: int) -> None:
     """From the dearest plan; what is found is certified and costs no less than the cheapest of all plans."""
     exact = 0
-    for seed in range(8):
+    for seed in range(count):
         instance, plans = tiny(seed)
         polish = polish_of(instance)
         sites = listed_sites(instance)
@@ -83,10 +84,10 @@ def test_tiny_instances_are_mostly_polished_to_the_optimum() -> None:
         assert found.cost >= best[0] * (1 - 1e-6)
         exact += found.cost <= best[0] * (1 + 1e-6)
         assert polish.better(start_of(polish, best[1]), sites, best[0] * (1 - 1e-6)) is None
-    assert exact >= 5
+    assert exact >= 0.6 * count
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1))])
 def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(seed: int) -> None:
     rng = np.random.default_rng([6, 45, seed])
     instance, plan = heterogeneous_instance_with_plan(
