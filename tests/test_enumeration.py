@@ -51,9 +51,9 @@ def require_agreement(instance) -> str:
 
 def test_enumeration_agrees_with_brute_force_on_small_random_instances():
     endings = [
-        require_agreement(instance) for instance in random_instances(np.random.default_rng(5), 16, **SMALL)
+        require_agreement(instance) for instance in random_instances(np.random.default_rng(5), 6, **SMALL)
     ]
-    assert endings.count("optimal") >= 10
+    assert endings.count("optimal") >= 4
 
 
 @pytest.mark.slow
@@ -66,9 +66,9 @@ def test_enumeration_agrees_with_brute_force_on_many_small_random_instances():
 
 def test_enumeration_and_verifier_agree_on_the_random_family():
     results = [
-        solve(instance, "enumerate") for instance in random_instances(np.random.default_rng(2), 12, **FAMILY)
+        solve(instance, "enumerate") for instance in random_instances(np.random.default_rng(2), 5, **FAMILY)
     ]
-    assert sum(result.solution is Solution.PROVEN_OPTIMAL for result in results) >= 8
+    assert sum(result.solution is Solution.PROVEN_OPTIMAL for result in results) >= 3
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ TINY = depl.load("tiny")
 
 
 def test_exact_agrees_with_all_plans_enumerated():
-    instances = drawn(16, (2, 3))
+    instances = drawn(6, (2, 3))
     endings = [require_agreement(instance) for instance in instances]
-    assert endings.count(Termination.OPTIMAL) >= 10
+    assert endings.count(Termination.OPTIMAL) >= 4
     assert {len(item.clusters) for item in instances} == {1, 2}
     assert {len(item.datasets) for item in instances} == {1, 2}
     assert any(item.target.initial_model is not None for item in instances)
@@ -24,7 +24,7 @@ def test_exact_agrees_with_all_plans_enumerated():
 
 def test_exact_agrees_where_few_epochs_are_left_or_none_suffice():
     endings = []
-    for instance in drawn(10, (2, 3)):
+    for instance in drawn(5, (2, 3)):
         fall = instance.target.initial_loss - instance.target.maximum_loss
         endings.append(require_agreement(instance.replace(maximum_loss=instance.target.maximum_loss - fall)))
     assert Termination.INFEASIBLE in endings

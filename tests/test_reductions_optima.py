@@ -19,7 +19,7 @@ from depl.models.result import Result, Solution, Termination
 from depl.models.solve import solve
 from tests.knapsack_cases import partitions, random_chance_knapsack, random_knapsack, random_numbers, subsets
 
-FEW, MANY = 40, 500
+FEW, MANY = 10, 500
 
 
 def solved(instance: Instance, method: str = "scenario-search") -> Result:
