@@ -22,7 +22,7 @@ from depl.models.epochs import Load
 from depl.models.errors import InvalidInputError
 
 EPS = float(np.finfo(float).eps)
-QUICK = settings(deadline=None, max_examples=150)
+QUICK = settings(deadline=None, max_examples=60)
 
 Case = tuple[list[Load], float, float | None]
 

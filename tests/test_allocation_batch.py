@@ -85,7 +85,7 @@ def assert_equal_plan_by_plan(case: Case) -> None:
 
 
 @given(cases())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 def test_every_plan_gets_what_it_would_get_alone(case: Case) -> None:
     assert_equal_plan_by_plan(case)
 

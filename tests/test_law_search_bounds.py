@@ -63,7 +63,9 @@ def test_no_completion_of_a_prefix_beats_its_bound(name):
     assert checked == 36
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 5))]
+)
 def test_the_bounds_hold_on_random_instances_with_several_clusters_and_datasets(seed):
     rng = np.random.default_rng(seed)
     shape = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (3, 3)}

@@ -158,9 +158,10 @@ def test_a_state_before_the_first_epoch_leaves_the_problem_as_it_is():
 # --- costs ---------------------------------------------------------------------------------------------
 
 
-def test_sunk_cost_and_cost_to_go_make_the_cost():
+@pytest.mark.parametrize("count", [25, pytest.param(80, marks=pytest.mark.slow)])
+def test_sunk_cost_and_cost_to_go_make_the_cost(count):
     transferred = 0
-    for instance, plan, epoch, loss in drawn(80, seed=2):
+    for instance, plan, epoch, loss in drawn(count, seed=2):
         instance, plan = roomy(instance, plan), msgspec.structs.replace(plan, instance=None)
         state = planned_state(instance, plan, epoch, loss)
         whole = evaluate(instance, plan, quantile=False)

@@ -273,7 +273,8 @@ def three_epochs(seed):
     )
 
 
-def test_over_all_runs_the_rule_delivers_what_was_promised_and_omega_again_does_not(tiny):
+@pytest.mark.parametrize("count", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_over_all_runs_the_rule_delivers_what_was_promised_and_omega_again_does_not(tiny, count):
     """Every sequence of outcomes, planned again after every epoch, in fractions.
 
     With omega again and the old rest kept where nothing reaches it, a run of K epochs is planned again K - 1
@@ -281,7 +282,7 @@ def test_over_all_runs_the_rule_delivers_what_was_promised_and_omega_again_does_
     """
     broken = saved = 0
     spent = map(spent_promise, (Fraction(5, 19), Fraction(1, 2), Fraction(18, 19)))
-    for instance in (tiny, *spent, *map(three_epochs, range(10))):
+    for instance in (tiny, *spent, *map(three_epochs, range(count))):
         plan = depl.solve(instance, "enumerate").plan
         if plan is None or not plan.epochs:
             continue
@@ -294,7 +295,7 @@ def test_over_all_runs_the_rule_delivers_what_was_promised_and_omega_again_does_
         broken += again < 1 - budget
         saved += cost < evaluate(instance, plan, quantile=False).cost - 1e-9
     assert broken == 3
-    assert saved >= 5
+    assert saved >= count / 2
 
 
 def delivered(instance, plan, *, keep_promise):

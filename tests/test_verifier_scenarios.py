@@ -175,11 +175,12 @@ def test_a_forbidden_switch_leaves_no_loss_to_count(tiny, tiny_optimum):
     assert the(verify(tiny, turned), "(3)").message == "the loss is not defined after a forbidden switch"
 
 
-def test_random_plans_are_counted_as_the_solvers_count_them():
+@pytest.mark.parametrize("count", [16, pytest.param(40, marks=pytest.mark.slow)])
+def test_random_plans_are_counted_as_the_solvers_count_them(count):
     """Half of the counts are drawn again, half on arrays that are given; with and without rounding."""
     rng = np.random.default_rng(5)
     met = 0
-    for index, instance in enumerate(random_instances(rng, 40, maximum_epochs=(3, 8))):
+    for index, instance in enumerate(random_instances(rng, count, maximum_epochs=(3, 8))):
         plan = random_plan(rng, instance)
         scenarios = draw_scenarios(instance, 60, seed=index, decimals=[None, 2, 8, 0][index % 4])
         claimed = claiming(instance, scenarios, plan)
@@ -190,7 +191,7 @@ def test_random_plans_are_counted_as_the_solvers_count_them():
             claim = claimed.claims.scenarios
             assert the(report, "(3)").ok is (claim.misses <= claim.allowed)
         met += the(report, "(3)").ok
-    assert 3 < met < 37
+    assert 1 < met < count - 1
 
 
 # ---- drawing again ----
@@ -418,10 +419,11 @@ def test_a_lower_bound_above_the_listed_optimum_is_refused_under_the_law(tiny, t
     assert verify(tiny, altered(dear, None, lower_bound=28.0)).proved_bound == 28.0
 
 
-def test_listing_finds_the_cheapest_plan_of_random_instances():
+@pytest.mark.parametrize("count", [6, pytest.param(16, marks=pytest.mark.slow)])
+def test_listing_finds_the_cheapest_plan_of_random_instances(count):
     """No plan is cheaper than the optimum of the solvers' tables; one is cheaper than a little more."""
     feasible = 0
-    for problem in problems(seed=31, count=16):
+    for problem in problems(seed=31, count=count):
         optimum = cheapest(problem)
 
         def found(bound, problem=problem):
@@ -435,12 +437,13 @@ def test_listing_finds_the_cheapest_plan_of_random_instances():
         assert found(optimum).open_cost is None
         assert found(optimum * (1 + 1e-8) + 1e-8).refuting == pytest.approx(optimum, rel=1e-10, abs=1e-12)
         feasible += 1
-    assert feasible >= 10
+    assert feasible >= 0.6 * count
 
 
-def test_listing_under_the_law_agrees_with_the_enumeration():
+@pytest.mark.parametrize("count", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_listing_under_the_law_agrees_with_the_enumeration(count):
     decided = 0
-    for problem in problems(seed=32, count=12):
+    for problem in problems(seed=32, count=count):
         instance = problem.instance
         optimum = solve(instance, "enumerate").cost
         if optimum is None:
@@ -454,7 +457,7 @@ def test_listing_under_the_law_agrees_with_the_enumeration():
         decided += 1
         assert at.refuting is None
         assert above.refuting == pytest.approx(optimum, rel=1e-10)
-    assert decided >= 6
+    assert decided >= count / 2
 
 
 def test_the_number_of_plans_is_a_sum_of_powers(tiny):
