@@ -59,11 +59,13 @@ def test_no_prices_prove_more_than_the_optimum() -> None:
             continue
         classes = classes_of(instance, (COARSE, FINE)[index % 2])
         for _ in range(8):
-            time, gain, variance, excess = np.exp(rng.normal(0, 2, 4)) * proven.cost / 5
+            time, gain, variance, excess, rough = np.exp(rng.normal(0, 2, 5)) * proven.cost / 5
             prices = Prices(
                 0.0 if instance.target.maximum_time is None else time, gain, variance * rng.choice([-1, 0, 1])
             )
-            prices = prices._replace(excess=-excess * (rng.random() < 0.5))
+            prices = prices._replace(
+                excess=-excess * (rng.random() < 0.5), roughness=-rough * (rng.random() < 0.5)
+            )
             values = [dual.values(classes.part, dual.tilt.requirement, prices) for dual in classes.duals]
             assert min(map(min, values)) <= proven.cost * (1 + 1e-9)
         seen += 1
@@ -109,7 +111,8 @@ def test_prices_of_all_classes_prove_what_the_guide_found_on_the_same_places() -
     classes = classes_of(instance, COARSE)
     start = Prices(0.0 if instance.target.maximum_time is None else 1.0, 10.0, 0.0)
     opened = classes.priced(start)
-    assert classes.proved(opened) == pytest.approx(min(item.value for item in opened), rel=1e-6)
+    least = min(item.value for item in opened)
+    assert least * (1 - 1e-6) <= classes.proved(opened) <= least * 1.001
 
 
 @pytest.mark.parametrize(

@@ -65,17 +65,19 @@ def seen(terms: list[tuple[Term, bool]], constant: float, rate: float) -> tuple[
     return divergence, loss
 
 
-def excess_of(terms: list[tuple[Term, bool]], rate: float) -> float:
-    """B of a plan; without end if little is known of a switch."""
-    excess = 0.0
+def excess_of(terms: list[tuple[Term, bool]], rate: float) -> tuple[float, float]:
+    """B of a plan, and the roughness of its switches."""
+    excess = rough = 0.0
     for term, changes in terms:
         if changes:
             tilted = TiltedSwitch.of(term, rate)
-            excess += tilted.divergence - tilted.variance / 2 if math.isfinite(tilted.fourth) else math.inf
+            own = tilted.divergence - tilted.variance / 2
+            excess += own
+            rough += max(tilted.fourth, 4 * abs(tilted.third), 20 * abs(own))
         else:
             run = tilted_term(term, rate)
             excess += rate * run.mean - run.log_transform - rate**2 * run.variance / 2
-    return excess
+    return excess, rough
 
 
 def excess_by_tables(
@@ -134,20 +136,19 @@ def obeys(tables: TiltedLearning, models: list[int], factors: list[float], loss:
     tilt = tables.tilt(rate, ends)
     assert rate == tables.rates[min(first, len(tables.rates) - 1)]
     low, high = excess_by_tables(tables, tilt, models, factors)
-    excess = excess_of(terms, rate)
-    if math.isinf(excess):
-        assert low > 1e5
-    else:
-        assert low - 1e-9 <= excess <= high + 1e-9
-        assert high - low < 0.02 * (1 + divergence)
+    excess, rough = excess_of(terms, rate)
+    assert low - 1e-9 <= excess <= high + 1e-9
+    assert high - low < 0.02 * (1 + divergence)
     gain = tables.instance.target.initial_loss - mean  # s (mu - g) >= Delta*
     mine = [
         piece
         for piece in tilt.requirement.ranges
         if piece.low <= divergence <= piece.high * (1 + 1e-9)
         and piece.excess_low - 1e-9 <= excess <= piece.excess_high + 1e-9
+        and piece.rough_low <= min(rough * (1 + 1e-9), 1e6)
+        and rough <= piece.rough_high * (1 + 1e-9)
     ]
-    assert mine, (divergence, excess)
+    assert mine, (divergence, excess, rough)
     if not all(math.isfinite(piece.margin_low) for piece in mine):
         assert not tilt.says_something
         return False

@@ -13,15 +13,17 @@ from depl.heuristics.loop.requirement import VarianceRange
 from depl.models.laws import FloatArray
 
 _LARGEST_PRICE = 1e4
+_SIGNS = np.array([1.0, -1.0, 1.0, 1.0, 1.0])
 
 
 class Prices(NamedTuple):
-    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]; of B under a tilt [cost]."""
+    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]; of B and roughness under a tilt [cost]."""
 
     time: float
     gain: float
     variance: float
     excess: float = 0.0
+    roughness: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,7 @@ class Cut:
     variance: float
     uses: NDArray[np.int64]
     excess: float = 0.0
+    roughness: float = 0.0
 
 
 class CuttingPlanes:
@@ -75,16 +78,13 @@ class CuttingPlanes:
         self._limit = limit
         self._fixed = start.time if same_time else None
         self._ends = piece.corners
-        self._units: tuple[float, float, float, float, float] | None = None
+        self._units: FloatArray | None = None
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
         self._solver.setOptionValue("output_flag", False)
         self._waiting = list(cuts)
         self._variance = max(piece.high, 1e-300)
-        finite = piece.excess_high < math.inf
-        self._excess = max(abs(piece.excess_low), piece.excess_high if finite else 0.0, 1e-300)
-        spread = _LARGEST_PRICE if piece.excess_high > piece.excess_low else 0.0
-        self._excess_prices = -spread, spread if finite else 0.0
-        self._most_excess = math.inf if finite else 0.0
+        self._excess = _Extent.of(piece.excess_low, piece.excess_high)
+        self._rough = _Extent.of(piece.rough_low, piece.rough_high)
 
     def add(self, cut: Cut) -> None:
         """Rows of a cut, one for each corner."""
@@ -98,26 +98,33 @@ class CuttingPlanes:
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal or self._units is None:
             return math.inf, None
         ceiling, *values = self._solver.getSolution().col_value
-        cost, *units = self._units
-        time, gain, variance, excess = (v * cost / unit for v, unit in zip(values, units, strict=True))
-        prices = Prices(max(time, 0.0), max(gain, 0.0), variance, min(excess, self._most_excess))
-        return ceiling * cost + self._part.paid, prices
+        cost = self._units[0]
+        time, gain, variance, excess, rough = (np.array(values) * cost / self._units[1:]).tolist()
+        prices = Prices(
+            max(time, 0.0),
+            max(gain, 0.0),
+            variance,
+            min(excess, self._excess.greatest_price),
+            min(rough, self._rough.greatest_price),
+        )
+        return float(ceiling * cost) + self._part.paid, prices
 
     def _begin(self, cut: Cut) -> None:
         """Units from the first sequence, so that all numbers are of a size."""
         used = cut.uses > 0
         cost = max(cut.cost + float(cut.uses[used] @ self._part.charges[used]), self._least_unit, 1e-12)
         time = self._limit if self._limit is not None else 1.0
-        self._units = cost, time, max(abs(self._fall), 1e-12), self._variance, self._excess
+        fall = max(abs(self._fall), 1e-12)
+        self._units = np.array([cost, time, fall, self._variance, self._excess.unit, self._rough.unit])
         free = highspy.kHighsInf
         timed = _LARGEST_PRICE if self._limit is not None else 0.0
-        fixed = self._fixed * time / cost if self._fixed is not None else None
         spread = _LARGEST_PRICE if self._ends[-1][0] > 0 else 0.0
-        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread, self._excess_prices[0]])
-        upper = np.array([free, timed, _LARGEST_PRICE, spread, self._excess_prices[1]])
-        if fixed is not None:
-            lower[1] = upper[1] = fixed
-        self._solver.addVars(5, lower, upper)
+        prices = (self._excess.prices, self._rough.prices)
+        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread, *(low for low, _ in prices)])
+        upper = np.array([free, timed, _LARGEST_PRICE, spread, *(high for _, high in prices)])
+        if self._fixed is not None:
+            lower[1] = upper[1] = self._fixed * time / cost
+        self._solver.addVars(len(lower), lower, upper)
         self._solver.changeColCost(0, -1.0)
         self._rows(self._waiting)
 
@@ -125,28 +132,48 @@ class CuttingPlanes:
         """Rows for every cut, one for each corner of the range."""
         if self._units is None or not cuts:
             return
-        cost, time, gain, variance, spread = self._units
         charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
+        limit = 0.0 if self._limit is None else self._limit
         sums = np.array(
             [
-                (cut.cost + float(cut.uses @ charges), cut.time, cut.gain, cut.variance, cut.excess)
+                (
+                    cut.cost + float(cut.uses @ charges),
+                    0.0 if self._limit is None else cut.time,
+                    cut.gain,
+                    cut.variance,
+                    cut.excess,
+                    cut.roughness,
+                )
                 for cut in cuts
             ]
         )
-        late = 0.0 if self._limit is None else (sums[:, 1] - self._limit) / time
-        rows = np.ones((len(cuts), len(self._ends), 5))
-        for place, (end, excess, margin) in enumerate(self._ends):
-            rows[:, place, 1] = -late
-            rows[:, place, 2] = -(self._fall + margin - sums[:, 2]) / gain
-            rows[:, place, 3] = -(sums[:, 3] - end) / variance
-            rows[:, place, 4] = -(sums[:, 4] - excess) / spread
-        count = rows.shape[0] * rows.shape[1]
+        rows = np.ones((len(cuts), len(self._ends), len(self._units)))
+        for place, (end, excess, rough, margin) in enumerate(self._ends):
+            asked = limit, self._fall + margin, end, excess, rough
+            rows[:, place, 1:] = (np.array(asked) - sums[:, 1:]) * _SIGNS / self._units[1:]
+        count, width = rows.shape[0] * rows.shape[1], rows.shape[2]
         self._solver.addRows(
             count,
             np.full(count, -highspy.kHighsInf),
-            np.repeat(sums[:, 0] / cost, len(self._ends)),
-            5 * count,
-            np.arange(0, 5 * count, 5, dtype=np.int32),
-            np.tile(np.arange(5, dtype=np.int32), count),
+            np.repeat(sums[:, 0] / self._units[0], len(self._ends)),
+            width * count,
+            np.arange(0, width * count, width, dtype=np.int32),
+            np.tile(np.arange(width, dtype=np.int32), count),
             rows.ravel(),
         )
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """From where to where a sum lies in a range, in its unit; without an end nothing is paid for more."""
+
+    unit: float
+    prices: tuple[float, float]
+    greatest_price: float
+
+    @classmethod
+    def of(cls, low: float, high: float) -> "_Extent":
+        if high == math.inf:
+            return cls(max(abs(low), 1e-300), (-_LARGEST_PRICE, 0.0), 0.0)
+        spread = _LARGEST_PRICE if high > low else 0.0
+        return cls(max(abs(low), abs(high), 1e-300), (-spread, spread), math.inf)

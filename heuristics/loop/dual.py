@@ -88,6 +88,7 @@ class Dual:
         changes = self.learning.switch_variances
         self._switch_variances = np.where(np.isfinite(changes), changes, 0.0)
         self._switch_excesses = np.zeros_like(changes)
+        self._switch_roughness = np.zeros_like(changes)
         self._priced: dict[float, Priced] = {}
 
     def bound(self, part: Part, requirement: Requirement, start: Prices, cutoff: float = math.inf) -> Bound:
@@ -150,7 +151,8 @@ class Dual:
             self.learning.allowed,
             prices.gain * self.learning.switch_losses
             + prices.variance * self._switch_variances
-            + prices.excess * self._switch_excesses,
+            + prices.excess * self._switch_excesses
+            + prices.roughness * self._switch_roughness,
             math.inf,
         )
         values, before = self._paths
@@ -203,6 +205,7 @@ class Dual:
             float(variances.sum() + self._switch_variances[before, models].sum()),
             np.bincount(sites, minlength=len(self.places.low)),
             float(excesses.sum() + self._switch_excesses[before, models].sum()),
+            float(self._switch_roughness[before, models].sum()),
         )
 
     def _learned(
@@ -362,9 +365,14 @@ def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices
     """What prices add to the reduced cost of plans in a range, rounded down."""
     if prices.excess > 0 and piece.excess_high == math.inf:
         return -math.inf  # B has no end
+    if prices.roughness > 0 and piece.rough_high == math.inf:
+        return -math.inf
     parts = [
-        prices.gain * (fall + margin) - prices.variance * variance - prices.excess * excess
-        for variance, excess, margin in piece.corners
+        prices.gain * (fall + margin)
+        - prices.variance * variance
+        - prices.excess * excess
+        - prices.roughness * rough
+        for variance, excess, rough, margin in piece.corners
     ]
     paid = prices.time * limit if limit is not None else 0.0
     return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)

@@ -30,7 +30,8 @@ class VarianceRange:
     """Plans whose variance lies in a range, and the margin they need at its ends [loss**2], [loss].
 
     Under a tilt (`depl.heuristics.loop.tilted_learning`) the divergence H takes the place of the variance,
-    and the range is one of the excess B, too: the margin changes by ``slope`` per unit of B.
+    and the range is one of the excess B, too: the margin changes by ``slope`` per unit of B; and one of the
+    roughness of switches.
     """
 
     low: float
@@ -40,16 +41,20 @@ class VarianceRange:
     excess_low: float = 0.0
     excess_high: float = 0.0
     slope: float = 0.0
+    rough_low: float = 0.0
+    rough_high: float = 0.0
 
     @property
-    def corners(self) -> list[tuple[float, float, float]]:
-        """Variance, B and margin where the range ends; no price rewards a B without end."""
+    def corners(self) -> list[tuple[float, float, float, float]]:
+        """Variance, B, roughness and margin where the range ends; no price rewards what has no end."""
         ends = {(self.low, self.margin_low), (self.high, self.margin_high)}
         excesses = {self.excess_low, self.excess_high} - {math.inf}
+        roughs = {self.rough_low, self.rough_high} - {math.inf}
         return sorted(
-            (end, excess, margin + self.slope * (excess - self.excess_low))
+            (end, excess, rough, margin + self.slope * (excess - self.excess_low))
             for end, margin in ends
             for excess in excesses
+            for rough in roughs
         )
 
     @property

@@ -36,6 +36,7 @@ class TiltedDual(Dual):
         super().__init__(learning, places, maximum_time, dearest)
         self.tables, self.tilt = tables, tilt
         self._switch_excesses = tilt.switch_excesses
+        self._switch_roughness = tilt.switch_roughness
         self._low, self._high = (_columns(h) for h in (places.low, places.high))
         self._apart = bool(np.any(places.high > places.low))
         self._rises = Chords.of(places.below, places.low, self._apart)

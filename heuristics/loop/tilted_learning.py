@@ -13,8 +13,8 @@ So every plan is in exactly one of these classes:
 - class j: h <= H(s_j) <= rho h, looked at with the rate s_j, near their own saddle point;
 - the plans with H(s_J) < h, of little variance, looked at with the rate s_J.
 
-Each class is divided into ranges of H and of the excess B = H - W / 2, and every range has a plane below what
-its plans need (`depl.models.risk.tilted_bound`).
+Each class is divided into ranges of H, of the excess B = H - W / 2 and of the roughness of switches, and
+every range has a plane below what its plans need (`depl.models.risk.tilted_bound`).
 """
 
 import itertools
@@ -32,7 +32,7 @@ from depl.models.epochs import NoiseLaw, Term
 from depl.models.laws import FloatArray, Normal, StudentT
 from depl.models.problem import Instance
 from depl.models.risk.tilted_bound import plane, tilted_margins
-from depl.models.risk.tilted_laws import STEP, TiltedTable, covers, unclear, unit_of
+from depl.models.risk.tilted_laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
 from depl.models.risk.tilted_spread import Spread
 from depl.models.risk.tilted_switches import TiltedSwitch
 
@@ -63,6 +63,8 @@ class Fineness:
         Cells of H in a range.
     excesses : tuple
         Ends of the cells of B in every range of B, over h.
+    roughs : tuple of float
+        Where ranges of the roughness of switches end.
     """
 
     growth: float
@@ -72,6 +74,7 @@ class Fineness:
     steady_pieces: int
     parts: int
     excesses: tuple[tuple[float, ...], ...]
+    roughs: tuple[float, ...]
 
 
 FINE = Fineness(
@@ -88,6 +91,7 @@ FINE = Fineness(
         (0.6, 0.75, 0.9, 1.2),
         (1.2, math.inf),
     ),
+    (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
 )
 COARSE = Fineness(
     1.65,
@@ -97,6 +101,7 @@ COARSE = Fineness(
     4,
     3,
     tuple(itertools.pairwise((0.0, 0.05, 0.12, 0.2, 0.3, 0.42, 0.6, 0.9, 1.2, math.inf))),
+    (0.05, 0.5, 5.0),
 )
 """For few epochs: there the remainder loses more than the width of a cell."""
 
@@ -116,8 +121,8 @@ class Tilt:
         What the plans of the class gain at least under the tilt; H takes the place of the variance.
     places : ndarray
         Columns of the tables at h = 1, shape (K, M).
-    switch_losses, switch_divergences, switch_excesses : ndarray
-        Shape (M + 1, M) [loss], [1], [1].
+    switch_losses, switch_divergences, switch_excesses, switch_roughness : ndarray
+        Shape (M + 1, M) [loss], [1], [1], [1].
     """
 
     rate: float
@@ -126,6 +131,7 @@ class Tilt:
     switch_losses: FloatArray
     switch_divergences: FloatArray
     switch_excesses: FloatArray
+    switch_roughness: FloatArray
 
     @property
     def says_something(self) -> bool:
@@ -198,7 +204,7 @@ class TiltedLearning:
         self._changes = list(dict.fromkeys(itertools.chain.from_iterable(step.terms for step in changes)))
         self._tilted: dict[tuple[Term, float, bool], TiltedSwitch] = {}
         self._known: dict[object, FloatArray] = {}
-        self._spreads: dict[tuple[float, float], Spread] = {}
+        self._spreads: dict[tuple[float, float, float], Spread] = {}
         laws = self._read_runs()
         greatest = math.sqrt(2 * self.goal) / (self.fineness.least_spread * fall_of(self.instance))
         first = self._surely_least(laws)
@@ -224,8 +230,9 @@ class TiltedLearning:
         ranges, parts = [], self.fineness.parts
         for first in range(0, len(ends) - 1, parts):
             piece = ends[first : first + parts + 1]
-            for excesses in self._excesses(rate, piece):
-                ranges.append(self._range(rate, piece, excesses))
+            for roughs in self._roughs(rate):
+                for excesses in self._excesses(rate, float(piece[-1]), roughs[1]):
+                    ranges.append(self._range(rate, piece, excesses, roughs))
         return Tilt(
             rate,
             Requirement(fall_of(self.instance), tuple(ranges)),
@@ -243,10 +250,10 @@ class TiltedLearning:
             excesses = [cells[: _CELLS + 1], cells[_CELLS:]]
         ranges = []
         for (low, high), cells in itertools.product(((piece.low, middle), (middle, piece.high)), excesses):
-            if cells[-1] == math.inf or self._spread(rate, high).may_reach(high, cells[0]):
+            if self._spread(rate, high, piece.rough_high).may_reach(high, cells[0]):
                 ends = np.geomspace(low, high, parts + 1) if low > 0 else np.linspace(low, high, parts + 1)
                 ends[0], ends[-1] = low, high
-                ranges.append(self._range(rate, ends, cells))
+                ranges.append(self._range(rate, ends, cells, (piece.rough_low, piece.rough_high)))
         return ranges
 
     def penalties(
@@ -266,20 +273,31 @@ class TiltedLearning:
         share = places - columns
         return np.asarray(table[rows, columns] * (1 - share) + table[rows, columns + 1] * share)
 
-    def _excesses(self, rate: float, ends: FloatArray) -> list[FloatArray]:
-        """Ends of cells of B, range by range, for H in cells; those that plans may be in."""
-        most = float(ends[-1])
-        spread, found = self._spread(rate, most), []
-        unknown = any(math.isinf(item.fourth) for item in self._switches(rate))
+    def _roughs(self, rate: float) -> list[tuple[float, float]]:
+        """Ranges of the roughness of all switches of a plan; those that plans may be in."""
+        each, ends = [item.roughness for item in self._switches(rate)], self.fineness.roughs
+        known = len(self.rows) * max((rough for rough in each if rough < math.inf), default=0.0)
+        found = [0.0, *(end for end in ends if end < known)]
+        if known > ends[-1] or math.inf in each:
+            found.append(math.inf)
+        elif known > 0:
+            found.append(known)
+        return list(itertools.pairwise(found)) or [(0.0, 0.0)]
+
+    def _excesses(self, rate: float, most: float, roughness: float) -> list[FloatArray]:
+        """Ends of cells of B, range by range, for H up to a value; those that plans may be in."""
+        spread, found = self._spread(rate, most, roughness), []
         for excesses in self.fineness.excesses:
             cells = self.goal * np.array(excesses)
-            if (unknown and cells[-1] == math.inf) or spread.may_reach(most, cells[0]):
+            if spread.may_reach(most, cells[0]):
                 negative = [spread.excess_low * most] if cells[0] == 0 > spread.excess_low else []
                 found.append(np.array([*negative, *cells]))
         return found
 
-    def _range(self, rate: float, ends: FloatArray, excesses: FloatArray) -> VarianceRange:
-        margins = self._margins(ends, excesses, self._spread(rate, float(ends[-1])))
+    def _range(
+        self, rate: float, ends: FloatArray, excesses: FloatArray, roughs: tuple[float, float]
+    ) -> VarianceRange:
+        margins = self._margins(ends, excesses, self._spread(rate, float(ends[-1]), roughs[1]))
         corner, slope, other = plane(ends, excesses, margins)
         low, high = float(ends[0]), float(ends[-1])
         return VarianceRange(
@@ -290,20 +308,30 @@ class TiltedLearning:
             float(excesses[0]),
             float(excesses[-1]),
             other / rate,
+            *roughs,
         )
 
-    def _spread(self, rate: float, most: float) -> Spread:
-        """What is known of plans with H up to a value."""
-        if (rate, most) not in self._spreads:
-            shift = math.log(rate)
-            reaches = [
+    def _spread(self, rate: float, most: float, roughness: float) -> Spread:
+        """What is known of plans with H and the roughness of switches up to some values."""
+        if (rate, most, roughness) not in self._spreads:
+            self._spreads[rate, most, roughness] = Spread.of(
+                self._reach(rate, most),
+                self._switches(rate),
+                len(self.rows),
+                roughness,
+                clear=self._clear(rate),
+            )
+        return self._spreads[rate, most, roughness]
+
+    def _reach(self, rate: float, most: float) -> Reach:
+        """All runs with H up to a value."""
+        shift = math.log(rate)
+        return Reach.joined(
+            [
                 table.reach(first + shift, last + shift, most)
                 for table, (first, last) in zip(self._tables, self._spans, strict=True)
             ]
-            self._spreads[rate, most] = Spread.of(
-                reaches, self._switches(rate), len(self.rows), clear=self._clear(rate)
-            )
-        return self._spreads[rate, most]
+        )
 
     def _clear(self, rate: float) -> bool:
         """Whether rounding of what increments say of T and F is small enough for `Spread`."""
@@ -403,16 +431,16 @@ class TiltedLearning:
             self._known[key] = tilted_margins(budget, ends, excesses, spread)
         return self._known[key]
 
-    def _switch_tables(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean losses under the tilt, H and B of all switches, shape (M + 1, M)."""
+    def _switch_tables(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Mean losses under the tilt, H, B and roughness of all switches, shape (M + 1, M)."""
         losses = self.learning.switch_losses.copy()
-        divergences, excesses = np.zeros_like(losses), np.zeros_like(losses)
+        divergences, excesses, roughs = (np.zeros_like(losses) for _ in range(3))
         for p, row in enumerate(self.learning.switches):
             for m, step in enumerate(row):
                 if step is not None and step.terms:
                     tilted = [self._switch(term, rate) for term in step.terms]
                     losses[p, m] = step.shift + math.fsum(item.loss for item in tilted)
                     divergences[p, m] = math.fsum(item.divergence for item in tilted)
-                    known = all(math.isfinite(item.fourth) for item in tilted)
-                    excesses[p, m] = math.fsum(item.excess for item in tilted) if known else _UNKNOWN
-        return losses, divergences, excesses
+                    excesses[p, m] = math.fsum(item.excess for item in tilted)
+                    roughs[p, m] = min(math.fsum(item.roughness for item in tilted), _UNKNOWN)
+        return losses, divergences, excesses, roughs

@@ -58,10 +58,10 @@ def tilted_margins(budget: float, ends: FloatArray, excesses: FloatArray, spread
     allowed = budget * np.exp(ends[1:]) * (1 + _ROUNDING)
     found = np.empty((len(excesses) - 1, len(ends) - 1))
     for row, (least, most) in enumerate(itertools.pairwise(excesses.tolist())):
-        if math.isfinite(most):
+        if math.isfinite(most + spread.roughness):
             found[row] = _near(allowed, ends, (least, most), spread)
         else:
-            found[row] = _jensen(spread.any_variance * ends[1:], allowed)
+            found[row] = _jensen(np.maximum(2 * (ends[1:] - least), 0.0), allowed)
     finite = np.where(np.isfinite(found), found, 0.0)
     return np.asarray(found - _ROUNDING * (1 + abs(finite)))
 

@@ -1,12 +1,13 @@
-"""What the divergence H and the excess B of a plan say of W, T and F (for `depl.models.risk.tilted_bound`).
+"""What sums over a plan say of its W, T and F (for `depl.models.risk.tilted_bound`).
 
-H and B add up over increments, so of a plan W = 2 (H - B) is known as well as they are. T and F are not, but
-if
+The divergence H and the excess B add up over increments, so of a plan W = 2 (H - B) is known as well as they
+are. T and F are not, but if
 
-    T <= a H + b B   for every increment that may occur,
+    T <= a H + b B   for every run that may occur,
 
-this holds for every plan, too. For a few slopes b the least such a describe the convex cone in which H, B and
-T of plans lie; in the same way from below, and for F.
+this holds for all runs of a plan, too. For a few slopes b the least such a describe the convex cone in which
+H, B and T of runs lie; in the same way from below, and for F. What switches add to them is no more than a
+share of their *roughness*, a sum as well.
 """
 
 import math
@@ -28,20 +29,20 @@ _SMALL = 1 / 64
 
 @dataclass(frozen=True)
 class Spread:
-    """Lines above and below T and F of plans, and how far their characteristic functions are known.
-
-    *Known* switches are those with a finite F; of a plan with others ``any_variance`` alone holds.
+    """Lines above and below T and F of runs, what switches may add, and how far f is known.
 
     Attributes
     ----------
     third_high, third_low, fourth_high, fourth_low : tuple of float
         Intercepts a for the slopes; not negative above, not positive below.
     excess_low, excess_high : float
-        Of B / H; ``excess_low`` is not positive.
-    any_variance : float
-        W / H, at most, of all increments.
+        B / H of plans; ``excess_low`` is not positive.
+    roughness : float
+        Of all switches of a plan, at most; if it is infinite, only B is known of them.
+    switch_excess, switch_third : tuple of float
+        Least and greatest B / H and T / H of switches, and 0.
     switch_fourth : float
-        F of all known switches of a plan, at most.
+        F of all switches of a plan, at most.
     widest : float
         Greatest Y.
     """
@@ -52,29 +53,38 @@ class Spread:
     fourth_low: tuple[float, ...] = _NOTHING
     excess_low: float = 0.0
     excess_high: float = 0.0
-    any_variance: float = 2.0
+    roughness: float = 0.0
+    switch_excess: tuple[float, float] = (0.0, 0.0)
+    switch_third: tuple[float, float] = (0.0, 0.0)
     switch_fourth: float = 0.0
     widest: float = math.inf
 
     @classmethod
     def of(
-        cls, runs: Sequence[Reach], switches: Sequence[TiltedSwitch], epochs: int, *, clear: bool
+        cls,
+        runs: Reach,
+        switches: Sequence[TiltedSwitch],
+        epochs: int,
+        roughness: float = math.inf,
+        *,
+        clear: bool,
     ) -> "Spread":
-        """Of plans with these runs and switches, rounded so that few different ones occur.
+        """Of plans with these runs and with switches of some roughness in all, rounded to few values.
 
         ``clear`` says whether rounding changes sums of what increments say of T and F by less than 1e-9.
         """
-        nodes, known = Reach.joined(runs), [item for item in switches if math.isfinite(item.fourth)]
-        ratio = nodes.greatest_ratio()
-        own = [item.excess / item.divergence for item in known]
-        widest = math.floor(2 * min([12.0, *(item.widest for item in known)])) / 2
+        used = [item for item in switches if item.roughness <= roughness]
+        own = _ends([item.excess / item.divergence for item in used])
+        widest = math.floor(2 * min([12.0, *(item.widest for item in used)])) / 2
         return cls(
-            *_lines(nodes, known, "third", _THIRD_SLOPES),
-            *_lines(nodes, known, "fourth", _FOURTH_SLOPES),
-            excess_low=-_up(-min([0.0, *own])),
-            excess_high=_up(max([ratio, *own])),
-            any_variance=_up(max([2.0, *(item.variance / item.divergence for item in switches)])),
-            switch_fourth=_to_a_power(epochs * max([0.0, *(item.fourth for item in known)])),
+            *_lines(runs, "third", _THIRD_SLOPES),
+            *_lines(runs, "fourth", _FOURTH_SLOPES),
+            excess_low=own[0],
+            excess_high=max(_up(runs.greatest_ratio()), own[1]),
+            roughness=roughness if used else 0.0,
+            switch_excess=own,
+            switch_third=_ends([item.third / item.divergence for item in used]),
+            switch_fourth=min(roughness, _to_a_power(epochs * max([0.0, *(s.fourth for s in used)]))),
             widest=widest if clear else 0.0,
         )
 
@@ -94,18 +104,36 @@ class Spread:
         return smallest - slack, 2 * (high - least) + slack
 
     def thirds(self, divergence: float, excesses: tuple[float, float]) -> tuple[float, float]:
-        """Between which T lies, for H up to a value and B in an interval."""
+        """Between which T lies, for H up to a value and B in an interval; unless f is not known at all."""
+        least, most = self._of_runs(divergence, excesses)
+        low, high = _within(self.switch_third, divergence, self.roughness / 4)
         return (
-            _over(self.third_low, _THIRD_SLOPES, divergence, excesses[0], above=False),
-            _over(self.third_high, _THIRD_SLOPES, divergence, excesses[1], above=True),
+            low + _over(self.third_low, _THIRD_SLOPES, divergence, least, above=False),
+            high + _over(self.third_high, _THIRD_SLOPES, divergence, most, above=True),
         )
 
     def fourths(self, divergence: float, excesses: tuple[float, float]) -> tuple[float, float]:
         """The same for F."""
-        return (
-            max(0.0, _over(self.fourth_low, _FOURTH_SLOPES, divergence, excesses[0], above=False)),
-            max(0.0, _over(self.fourth_high, _FOURTH_SLOPES, divergence, excesses[1], above=True)),
+        least, most = self._of_runs(divergence, excesses)
+        runs = (
+            _over(self.fourth_low, _FOURTH_SLOPES, divergence, least, above=False),
+            _over(self.fourth_high, _FOURTH_SLOPES, divergence, most, above=True),
         )
+        return max(0.0, runs[0]), max(0.0, runs[1]) + self.switch_fourth
+
+    def _of_runs(self, divergence: float, excesses: tuple[float, float]) -> tuple[float, float]:
+        """Between which B of the runs lies."""
+        low, high = _within(self.switch_excess, divergence, self.roughness / 20)
+        return excesses[0] - high, excesses[1] - low
+
+
+def _ends(ratios: Sequence[float]) -> tuple[float, float]:
+    return -_up(-min([0.0, *ratios])), _up(max([0.0, *ratios]))
+
+
+def _within(ratios: tuple[float, float], divergence: float, most: float) -> tuple[float, float]:
+    """Ratios times H, but no more than a value."""
+    return max(ratios[0] * divergence, -most), min(ratios[1] * divergence, most)
 
 
 def _over(
@@ -117,16 +145,10 @@ def _over(
     return min(values) + slack if above else max(values) - slack
 
 
-def _lines(
-    nodes: Reach, known: Sequence[TiltedSwitch], kind: Kind, slopes: Sequence[float]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _lines(runs: Reach, kind: Kind, slopes: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Intercepts above and below T or F."""
-    above, below = list[float](), list[float]()
-    for slope in slopes:
-        own = [(getattr(item, kind) - slope * item.excess) / item.divergence for item in known]
-        above.append(_up(max([nodes.line(kind, slope, above=True), *own])))
-        below.append(-_up(-min([nodes.line(kind, slope, above=False), *own])))
-    return tuple(above), tuple(below)
+    above = tuple(_up(runs.line(kind, slope, above=True)) for slope in slopes)
+    return above, tuple(-_up(-runs.line(kind, slope, above=False)) for slope in slopes)
 
 
 def _up(value: float) -> float:
@@ -135,4 +157,6 @@ def _up(value: float) -> float:
 
 
 def _to_a_power(value: float) -> float:
+    if value == math.inf:
+        return value
     return 2.0 ** math.ceil(math.log2(value)) if value > _SMALL else 0.0 if value == 0 else _SMALL

@@ -59,6 +59,11 @@ class TiltedSwitch:
     widest: float
 
     @property
+    def roughness(self) -> float:
+        """No less than F, 4 |T| and 20 |B|."""
+        return max(self.fourth, 4 * abs(self.third), 20 * abs(self.excess))
+
+    @property
     def excess(self) -> float:
         """B = H - W / 2, of either sign."""
         return self.divergence - self.variance / 2
