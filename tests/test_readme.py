@@ -68,9 +68,15 @@ def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path,
     monkeypatch.chdir(tmp_path)
     words = [shlex.split(command) for command in COMMANDS if command.startswith("depl ")]
     assert len(words) >= 6
+    fitted = 0
     for _, *arguments in words:
         code, _, err = ask(*arguments)
         assert code == 0, (arguments, err)
+        if arguments[0] == "fit":  # makes the shipped instance again
+            shipped = ROOT / "instances" / "data" / f"{arguments[1]}.json"
+            assert (tmp_path / arguments[-1]).read_bytes() == shipped.read_bytes()
+            fitted += 1
+    assert fitted == 1
 
 
 def test_the_commands_without_make_name_what_there_is():
