@@ -75,11 +75,12 @@ def test_the_unit_of_loss_does_not_matter(method, factor):
 @every_method
 def test_the_order_of_models_clusters_and_datasets_does_not_matter(method):
     for instance, scenarios, cost in solved(method):
-        for field in ("clusters", "datasets"):
-            other = instance.replace(**{field: tuple(reversed(getattr(instance, field)))})
-            assert proven(method, other, scenarios).cost == pytest.approx(cost, rel=1e-9)
         order = np.roll(np.arange(len(instance.models)), 1)
-        other = instance.replace(models=tuple(instance.models[place] for place in order))
+        other = instance.replace(
+            clusters=instance.clusters[::-1],
+            datasets=instance.datasets[::-1],
+            models=tuple(instance.models[place] for place in order),
+        )
         sample = Scenarios(
             scenarios.improvements[:, :, order], scenarios.switch_losses[:, :, order][:, :, :, order]
         )
