@@ -33,8 +33,15 @@ def test_a_wanted_gap_ends_the_search_with_a_certificate(hard, formulation):
     assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
 
 
-@every_formulation
-@pytest.mark.parametrize("seconds", [1e-6, 4.0])  # a busy machine needs one to begin
+@pytest.mark.parametrize(
+    ("formulation", "seconds"),  # a busy machine needs one to begin
+    [
+        (PriceSpace, 1e-6),
+        (ResourceSpace, 1e-6),
+        (ResourceSpace, 4.0),
+        pytest.param(PriceSpace, 4.0, marks=pytest.mark.slow),  # rows of progress are asked of it by default
+    ],
+)
 def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, seconds):
     limits = Limits(time_limit=seconds)
     found = solve_sampled(hard, formulation, limits)
