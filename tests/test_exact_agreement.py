@@ -22,7 +22,7 @@ def drawn_and_judged(count):
 
 @pytest.fixture(scope="module")
 def family():
-    return drawn_and_judged(20)
+    return drawn_and_judged(8)
 
 
 def disagreements(method, family):

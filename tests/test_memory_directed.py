@@ -52,15 +52,15 @@ def walk(spread: float, epochs: int, retention: float = 0.96875, runs: int = 8) 
     return TracedLaw(runs=all_runs, steps=steps, residuals="independent")
 
 
-@pytest.fixture(scope="module")
-def documents() -> list[TracedLaw]:
+@pytest.fixture(scope="module", params=[8, pytest.param(18, marks=pytest.mark.slow)])
+def documents(request: pytest.FixtureRequest) -> list[TracedLaw]:
     return [
         random_law(
             np.random.default_rng(5000 + seed),
             residuals="independent",
             deviations=(-0.06, 0.01, 0.09) if seed % 3 == 0 else (),
         )
-        for seed in range(18)
+        for seed in range(request.param)
     ]
 
 

@@ -53,9 +53,9 @@ def cases(count: int) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def laws() -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
-    return cases(24)
+@pytest.fixture(scope="module", params=[12, pytest.param(24, marks=pytest.mark.slow)])
+def laws(request: pytest.FixtureRequest) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+    return cases(request.param)
 
 
 def plan_of(schedule: Schedule) -> Plan:
@@ -98,8 +98,8 @@ def halves(count: int = 8, **fields: object) -> TracedLaw:
 
 def test_the_cases_are_of_all_kinds(laws: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
     schedules = [(oracle, schedule) for _, oracle, found in laws for schedule in found]
-    assert len(schedules) > 100
-    assert sum(bool(oracle.whole(schedule)) for oracle, schedule in schedules) >= 10
+    assert len(schedules) > 4 * len(laws)
+    assert sum(bool(oracle.whole(schedule)) for oracle, schedule in schedules) >= len(laws) / 2
     assert sum(len(set(schedule)) > 1 for _, schedule in schedules) >= 30
     assert sum(len(schedule) == 4 for _, schedule in schedules) >= 10
 
@@ -400,8 +400,9 @@ def test_survival_is_that_of_all_combinations(
                     wanted[-1] -= Fraction(1, paths.shape[1] + 1)
                 assert traced_survival(document, schedule, float(maximum)) == tuple(wanted)
                 falling.append(len(set(wanted)))
-    assert len(falling) > 200
-    assert sum(count >= 3 for count in falling) > 50  # met by some runs at one epoch, by others at another
+    assert len(falling) > 9 * len(laws)
+    # met by some runs at one epoch, by others at another
+    assert sum(count >= 3 for count in falling) > 2 * len(laws)
 
 
 def test_survival_by_hand() -> None:

@@ -252,6 +252,7 @@ def test_splitting_a_class_changes_nothing(seed: int) -> None:
     assert place(problem.replace(**twice)).cost == pytest.approx(place(problem).cost, rel=1e-9)
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.booleans())
 def test_a_dominated_cluster_changes_nothing(seed: int, transfers: bool) -> None:
     problem = drawn(seed, transfers)
@@ -266,6 +267,7 @@ def test_a_dominated_cluster_changes_nothing(seed: int, transfers: bool) -> None
     assert place(wider).cost == pytest.approx(place(problem).cost, rel=1e-9)
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.floats(1.0, 2.0))
 def test_more_time_never_costs_more(seed: int, factor: float) -> None:
     problem = drawn(seed, seed % 2 == 0)

@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.models.errors import InvalidInputError
@@ -361,6 +361,7 @@ tables = st.none() | st.lists(nonnegative, min_size=3, max_size=5).map(
 )
 
 
+@settings(max_examples=40)
 @given(improvement=improvements, switch=switch_laws, other=switch_laws, data_law=data_laws, compute=tables)
 def test_every_law_and_shape_reads_back_as_itself(
     steady: Instance,

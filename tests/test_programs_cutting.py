@@ -109,7 +109,7 @@ def test_the_family_has_what_is_asked_of_it(problems):
 def test_other_roads_and_another_solver_find_the_same(problems, optima, formulation, solve_with):
     if solve_with == "scip":
         pytest.importorskip("pyscipopt")
-    for problem, optimum in list(zip(problems, optima, strict=True))[:6]:
+    for problem, optimum in list(zip(problems, optima, strict=True))[:4]:
         found = solve_sampled(problem, formulation, solve_with=solve_with)
         assert found.cost == optimum or found.cost == pytest.approx(optimum, rel=1e-9)
 

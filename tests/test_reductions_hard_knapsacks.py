@@ -69,7 +69,13 @@ def test_capacities_run_through_the_series() -> None:
         hard_knapsack("other", 5, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "weakly-correlated-spanner" else [])
+        for name in sorted(FAMILIES)
+    ],
+)
 def test_hard_knapsacks_of_30_items_have_the_optimum_of_the_dynamic_program(family: str) -> None:
     largest = 100 if family != "similar-weights" else 1000
     sack = hard_knapsack(family, 30, np.random.default_rng([7, 30]), largest)

@@ -140,6 +140,7 @@ def mixed_classes(rng: np.random.Generator, terms: list[Term], plans: int) -> Lo
     return LossClasses(terms, counts, np.full(plans, 20.0))
 
 
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "terms",
     [
@@ -160,14 +161,14 @@ def mixed_classes(rng: np.random.Generator, terms: list[Term], plans: int) -> Lo
         [Term(-1.0, Empirical(values=(0.5, 1.5))), Term(-0.5, Empirical(values=(0.5, 1.5)))],
     ],
 )
-def test_quick_verdicts_agree_with_one_by_one_and_leave_little_open(terms):
+def test_quick_verdicts_agree_with_one_by_one_and_leave_little_open(terms, step):
     rng = np.random.default_rng(11)
     classes = mixed_classes(rng, terms, 24)
     budget, target = Fraction(1, 20), 15.2
     found = quick_verdicts(classes, target, budget)
-    alone = [certified_verdict(classes.loss(index), target, budget) for index in range(len(found))]
+    alone = [certified_verdict(classes.loss(index), target, budget) for index in range(0, len(found), step)]
     assert set(found) >= {-1, 1}  # both answers occur, or the test would say little
-    assert all(quick in (0, sure) for quick, sure in zip(found, alone, strict=True))
+    assert all(quick in (0, sure) for quick, sure in zip(found[::step], alone, strict=True))
     assert list(found).count(0) <= 6
 
 

@@ -126,7 +126,7 @@ def test_laws_given_by_moments_mean_the_exact_moments(mean, relative, size, angl
         assert true_errors(law, z, values)[0] <= bounds[0]
 
 
-@pytest.mark.parametrize("shape", [300.0, 1e4, 1e6])
+@pytest.mark.parametrize("shape", [300.0, 1e4, pytest.param(1e6, marks=pytest.mark.slow)])
 def test_very_large_shapes_agree_with_quadrature_of_the_density(shape):
     law = InverseGamma(shape=shape, scale=shape - 1)
     z = arguments(law, 6, seed=7, sizes=(1e-3, 8.0))

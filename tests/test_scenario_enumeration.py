@@ -17,9 +17,9 @@ from tests.brute_force import cheapest_of_every_plan_under_scenarios
 NOTHING = np.zeros((4, 3, 1, 1))
 
 
-@pytest.fixture(scope="module")
-def family():
-    return list(tiny_sampled(np.random.default_rng(20260314), 200))
+@pytest.fixture(scope="module", params=[60, pytest.param(200, marks=pytest.mark.slow)])
+def family(request):
+    return list(tiny_sampled(np.random.default_rng(20260314), request.param))
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +124,8 @@ def test_two_ways_of_writing_all_plans_out_agree(family):
         return (len(instance.models) * len(instance.clusters)) ** instance.target.maximum_epochs
 
     small = [item for item in family if choices(item.instance) <= 81]  # few enough for scalars
-    assert sum(len(item.instance.datasets) > 1 for item in small) >= 20
-    assert sum(len(item.instance.clusters) > 1 for item in small) >= 10
+    assert sum(len(item.instance.datasets) > 1 for item in small) >= 0.1 * len(family)
+    assert sum(len(item.instance.clusters) > 1 for item in small) >= 0.05 * len(family)
     for item in small:
         sample = item.scenarios
         given = item.instance, sample.improvements, sample.switch_losses, sample.decimals
@@ -150,9 +150,9 @@ def test_the_family_holds_what_makes_the_problem_hard(family, answers):
     optima = [(item, plan) for item, (_, plan) in zip(family, answers, strict=True) if plan is not None]
     trained = [(item, plan) for item, plan in optima if plan.epochs]
     wide = [item for item in family if len(item.instance.clusters) + len(item.instance.datasets) > 2]
-    assert len(wide) == 100
-    assert 8 <= len(family) - len(optima) <= 40  # infeasible
-    assert len(optima) - len(trained) >= 2  # nothing to do
+    assert len(wide) == len(family) / 2
+    assert 0.04 <= 1 - len(optima) / len(family) <= 0.2  # infeasible
+    assert len(optima) - len(trained) >= 0.01 * len(family)  # nothing to do
     assert sum(len({epoch.model for epoch in plan.epochs}) > 1 for _, plan in trained) >= 0.3 * len(trained)
     placed = [(item, plan) for item, plan in trained if item in wide]
     proper = [

@@ -457,7 +457,7 @@ smooth_laws = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(smooth_laws, st.floats(0.3, 2)), min_size=2, max_size=5), st.floats(0.05, 0.9))
 def test_the_unit_of_the_loss_and_the_order_of_epochs_do_not_matter(rows, level):
     increments = [increment(-factor, law) for law, factor in rows]
@@ -476,7 +476,7 @@ def law_median(law) -> float:
     return law.mean if isinstance(law, Normal) else math.exp(law.log_mean)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(smooth_laws, st.floats(0.3, 2)), min_size=2, max_size=4), st.floats(-3, 0))
 def test_a_higher_bound_is_exceeded_less_often(rows, gap):
     increments = [increment(-factor, law) for law, factor in rows]
