@@ -11,6 +11,7 @@ clusters that would be cheapest with the data as they are. Small sets are improv
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,29 +72,31 @@ class DataAtPrices:
     def better(self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut) -> list[Site]:
         """Sites for the epochs that a sequence trains on each of its clusters."""
         found: dict[Site, None] = {}
-        for site in np.flatnonzero(cut.uses).tolist():
-            members = np.flatnonzero(cut.sites == site)
-            data = np.array([self._position[name] for name in restricted.sites.sites[site].datasets])
-            epochs = self._epochs(restricted, labels.rate, prices, cut, members)
+        for used, epochs, data in self._uses(restricted, labels, prices, cut):
             clusters = self._cheapest_clusters(epochs, data)
-            own = restricted.sites.sites[site].cluster
-            for n in dict.fromkeys([own, *clusters]):
+            for n in dict.fromkeys([used.cluster, *clusters]):
                 chosen = self._best(epochs, n, data)
                 found[Site(n, frozenset(self._names[chosen].tolist()))] = None
-                found[Site(n, restricted.sites.sites[site].datasets)] = None
+                found[Site(n, used.datasets)] = None
         return list(found)
 
     def beside(self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut) -> list[Site]:
         """Sites with a few datasets more or less than those of a sequence, or others in their place."""
         found: dict[Site, None] = {}
-        for site in np.flatnonzero(cut.uses).tolist():
-            members = np.flatnonzero(cut.sites == site)
-            data = np.array([self._position[name] for name in restricted.sites.sites[site].datasets])
-            epochs = self._epochs(restricted, labels.rate, prices, cut, members)
-            n = int(restricted.clusters[site])
-            for chosen in self._near(epochs, n, data):
-                found[Site(n, frozenset(self._names[chosen].tolist()))] = None
+        for used, epochs, data in self._uses(restricted, labels, prices, cut):
+            for chosen in self._near(epochs, used.cluster, data):
+                found[Site(used.cluster, frozenset(self._names[chosen].tolist()))] = None
         return list(found)
+
+    def _uses(
+        self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut
+    ) -> Iterator[tuple[Site, _Epochs, NDArray[np.int64]]]:
+        """Every site that a sequence trains on, with its epochs and its datasets by position."""
+        for place in np.flatnonzero(cut.uses).tolist():
+            site = restricted.sites.sites[place]
+            members = np.flatnonzero(cut.sites == place)
+            data = np.array([self._position[name] for name in site.datasets])
+            yield site, self._epochs(restricted, labels.rate, prices, cut, members), data
 
     def _near(self, epochs: _Epochs, n: int, data: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Datasets added, dropped and exchanged, those first that cost least at the prices."""
