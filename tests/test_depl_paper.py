@@ -63,10 +63,10 @@ def split_sites() -> Instance:
     )
 
 
-@pytest.fixture(scope="module")
-def optima() -> dict[Instance, Result]:
+@pytest.fixture(scope="module", params=[8, pytest.param(14, marks=pytest.mark.slow)])
+def optima(request: pytest.FixtureRequest) -> dict[Instance, Result]:
     drawn = random_instances(
-        np.random.default_rng([7, 11]), 14, models=(2, 3), datasets=(1, 3), maximum_epochs=(2, 4)
+        np.random.default_rng([7, 11]), request.param, models=(2, 3), datasets=(1, 3), maximum_epochs=(2, 4)
     )
     return {instance: depl.solve(instance, "enumerate") for instance in drawn}
 

@@ -106,10 +106,11 @@ def test_the_family_has_what_is_asked_of_it(problems):
 
 @every_formulation
 @pytest.mark.parametrize("solve_with", ["highs", "scip"])
-def test_other_roads_and_another_solver_find_the_same(problems, optima, formulation, solve_with):
+@pytest.mark.parametrize("chosen", [slice(4), pytest.param(slice(4, 8), marks=pytest.mark.slow)])
+def test_other_roads_and_another_solver_find_the_same(problems, optima, formulation, solve_with, chosen):
     if solve_with == "scip":
         pytest.importorskip("pyscipopt")
-    for problem, optimum in list(zip(problems, optima, strict=True))[:4]:
+    for problem, optimum in list(zip(problems, optima, strict=True))[chosen]:
         found = solve_sampled(problem, formulation, solve_with=solve_with)
         assert found.cost == optimum or found.cost == pytest.approx(optimum, rel=1e-9)
 
