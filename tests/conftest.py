@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from depl.cli import main
 from depl.instances import library
+from depl.models import methods
 from depl.models.laws import Deterministic, Normal
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
@@ -70,6 +71,12 @@ def steady_plan() -> Plan:
         data=(ClusterData(cluster="site", datasets=("data",)),),
         epochs=(PlannedEpoch(model="net", cluster="site", resources=4.0),) * 2,
     )
+
+
+@pytest.fixture
+def own_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry of methods that forgets what a test registers."""
+    monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
 
 
 @pytest.fixture

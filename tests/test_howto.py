@@ -14,7 +14,6 @@ import pytest
 
 from depl import cli
 from depl.benchmarks import __main__ as benchmarks
-from depl.models import methods
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = sorted(
@@ -99,10 +98,9 @@ def follow(page: str, slow: bool) -> int:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def elsewhere(tmp_path: Path, own_methods: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty folder, and a registry of methods that forgets what a page registers."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
     monkeypatch.setattr(sys, "argv", ["depl"])
 
 

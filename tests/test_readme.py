@@ -55,6 +55,7 @@ def test_every_make_target_that_is_named_exists():
     assert {"demo", "test", "bench", "picture"} <= named <= TARGETS
 
 
+@pytest.mark.usefixtures("own_methods")
 @pytest.mark.parametrize("example", PYTHON, ids=range(len(PYTHON)))
 def test_the_python_examples_run(example):
     with contextlib.redirect_stdout(io.StringIO()):
