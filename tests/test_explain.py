@@ -27,7 +27,7 @@ TINY_OPTIMUM = Plan(
     ),
 )
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?"
-EQUATION = re.compile(rf"(?<![\w.])({NUMBER}(?: [+*/] {NUMBER})+) = ({NUMBER})(?![\w.])")
+EQUATION = re.compile(rf"(?<![\w.])(?<![+*/] )({NUMBER}(?: [+*/] {NUMBER})+) = ({NUMBER})(?![\w.])")
 
 
 def paper_plan(counts, resources=1.0):
