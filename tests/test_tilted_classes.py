@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import depl
+from depl.heuristics.loop import tilted_classes
 from depl.heuristics.loop.dual import Part, Prices
 from depl.heuristics.loop.judge import Judge
 from depl.heuristics.loop.learning import Learning
@@ -113,6 +114,23 @@ def test_prices_of_all_classes_prove_what_the_guide_found_on_the_same_places() -
     opened = classes.priced(start)
     least = min(item.value for item in opened)
     assert least * (1 - 1e-6) <= classes.proved(opened) <= least * 1.001
+
+
+def test_ranges_with_bad_prices_get_better_ones_where_they_are_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (instance,) = small(4, 12, 4)[:1]
+    classes = classes_of(instance, COARSE)
+    start = Prices(0.0 if instance.target.maximum_time is None else 1.0, 10.0, 0.0)
+    opened = classes.priced(start)
+    least, tilt = min((item.value, item.tilt) for item in opened)
+    for item in opened:
+        if item.tilt == tilt:
+            item.prices, item.farther = item.prices._replace(gain=item.prices.gain / 2), None
+    raised = classes.proved(opened)
+    monkeypatch.setattr(tilted_classes, "_RAISED", 0)
+    assert 0 < classes.proved(opened) < 0.95 * least
+    assert 0.98 * least < raised <= depl.solve(instance, "enumerate").cost
 
 
 @pytest.mark.parametrize(

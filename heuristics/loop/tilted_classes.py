@@ -21,6 +21,7 @@ _CLOSE = 1.001
 _ENOUGH = 1.01
 _FAR = 1e30
 _DIVISIONS, _DEEPEST = 40, 6
+_LOST, _RAISED = 0.99, 20
 
 
 @dataclass(eq=False)
@@ -104,6 +105,7 @@ class Classes:
         held = [place for place in order if guided[place].farther is not None]
         self._proved_by(guided, proved, held, least.prices.time, stop, lowest, farther=True)
         self._proved_by(guided, proved, order, None, stop, lowest)
+        self._raise_least(guided, proved, least.value * _LOST, stop)
         return float(proved.min(initial=math.inf))
 
     def at_prices(self, item: Opened) -> tuple[float, Cut | None]:
@@ -132,17 +134,34 @@ class Classes:
                 continue
             index, prices = guided[place].tilt, guided[place].prices
             prices = guided[place].farther or prices if farther else prices
-            mine = [other for other, item in enumerate(guided) if item.tilt == index]
-            dual = self.duals[index]
-            requirement = Requirement(
-                dual.tilt.requirement.fall, tuple(guided[other].piece for other in mine)
-            )
-            asked = prices if time is None else prices._replace(time=time)
-            values = dual.values(self.part, requirement, asked)
-            proved[mine] = np.maximum(proved[mine], values)
+            self._prove_class(guided, proved, index, prices if time is None else prices._replace(time=time))
             if time is None:
                 enough = min(enough, float(proved[place]))
         return float(proved[order[0]]) if order else math.inf
+
+    def _raise_least(
+        self, guided: Sequence[Opened], proved: FloatArray, enough: float, stop: Callable[[], bool]
+    ) -> None:
+        """Better prices for ranges of which much less is proved than the guide led to expect."""
+        for _ in range(_RAISED):
+            place = int(proved.argmin())
+            if proved[place] >= enough or stop():
+                break
+            dual, before = self.duals[guided[place].tilt], proved[place]
+            dual.same_time = True
+            fall, start = dual.tilt.requirement.fall, guided[place].farther or guided[place].prices
+            single = Requirement(fall, (guided[place].piece,))
+            prices = dual.bound(self.part, single, start, enough).prices
+            self._prove_class(guided, proved, guided[place].tilt, prices)
+            if proved[place] <= before:
+                break
+
+    def _prove_class(self, guided: Sequence[Opened], proved: FloatArray, index: int, prices: Prices) -> None:
+        """What some prices prove of all ranges of a class."""
+        mine = [place for place, item in enumerate(guided) if item.tilt == index]
+        dual = self.duals[index]
+        requirement = Requirement(dual.tilt.requirement.fall, tuple(guided[place].piece for place in mine))
+        proved[mine] = np.maximum(proved[mine], dual.values(self.part, requirement, prices))
 
     def _settle(self, found: Sequence[Opened], stop: Callable[[], bool]) -> None:
         """Raise ranges until the least bound over all of them is that of one that was raised, or nearly."""
