@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.change_points import ChangePoints
+from depl.heuristics.loop.change_points import ChangePoints, _Prefixes
 from depl.heuristics.loop.cumulants import Cumulants
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.restricted import Restricted
@@ -77,3 +77,14 @@ def test_a_late_sequence_becomes_one_in_time_if_there_is_room() -> None:
     in_time = moves.settled(late)
     assert in_time is not None
     assert math.isfinite(in_time.cost)
+
+
+def test_epochs_that_may_not_be_trained_count_where_they_are_trained_alone() -> None:
+    rng = np.random.default_rng([6, 44])
+    table = np.where(rng.random((3, 9)) < 0.2, math.inf, rng.random((3, 9)))
+    points = np.array([[0, a, b, 9] for a in range(1, 8) for b in range(a + 1, 9)])
+    found = _Prefixes.of(table).over(points)
+    for row, value in zip(points.tolist(), found.tolist(), strict=True):
+        parts = [table[r, row[r] : row[r + 1]].sum() for r in range(3)]
+        assert value == pytest.approx(sum(parts))
+    assert 0 < np.isinf(found).sum() < len(found)

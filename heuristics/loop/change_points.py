@@ -45,18 +45,38 @@ class Sequenced:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
-    """Of the first k epochs on the kind of every run, shape (R, K + 1), and what switches add."""
+class _Prefixes:
+    """Sums over the first k epochs on the kind of every run, shape (R, K + 1), infinite values counted apart.
 
-    labels: FloatArray
-    costs: FloatArray
-    times: FloatArray
-    changes: float
+    An epoch that a kind may not train is infinite, and says nothing of the epochs after it.
+    """
 
-    def of(self, table: FloatArray, points: NDArray[np.int64]) -> FloatArray:
+    sums: FloatArray
+    infinite: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: FloatArray) -> "_Prefixes":
+        finite = np.isfinite(table)
+        start = np.zeros((len(table), 1))
+        sums = np.concatenate([start, np.cumsum(np.where(finite, table, 0.0), axis=1)], axis=1)
+        return cls(sums, np.concatenate([start.astype(np.int64), np.cumsum(~finite, axis=1)], axis=1))
+
+    def over(self, points: NDArray[np.int64]) -> FloatArray:
         """Sums over sequences by their change points, shape (P, R + 1), from 0 to the length."""
-        rows = np.arange(len(table))
-        return np.asarray((table[rows, points[:, 1:]] - table[rows, points[:, :-1]]).sum(axis=1))
+        rows, left, right = np.arange(len(self.sums)), points[:, :-1], points[:, 1:]
+        missing = (self.infinite[rows, right] - self.infinite[rows, left]).sum(axis=1)
+        found = (self.sums[rows, right] - self.sums[rows, left]).sum(axis=1)
+        return np.where(missing > 0, math.inf, found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Labels, costs and least times by change points, and what switches add to the label."""
+
+    labels: _Prefixes
+    costs: _Prefixes
+    times: _Prefixes
+    changes: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +139,12 @@ class ChangePoints:
         points = np.concatenate([[0], [end for _, _, end in runs]])
         sums = self._sums(runs, last.multiplier)
         tried = _moved(points, self.labels.runs.shape[1])
-        allowed = sums.of(sums.labels, tried) + sums.changes <= self.labels.room
+        allowed = sums.labels.over(tried) + sums.changes <= self.labels.room
         if (limit := self.restricted.maximum_time) is not None:
-            allowed &= sums.of(sums.times, tried) <= limit * (1 + TIME_TOLERANCE)
+            allowed &= sums.times.over(tried) <= limit * (1 + TIME_TOLERANCE)
         tried = tried[allowed]
-        costs = sums.of(sums.costs, tried)
-        now = float(sums.of(sums.costs, points[None])[0])
+        costs = sums.costs.over(tried)
+        now = float(sums.costs.over(points[None])[0])
         order = self._in_order(costs, math.inf if best is None else now)
         return self._first((self._at(runs, tried[place]) for place in order), best)
 
@@ -205,7 +225,7 @@ class ChangePoints:
         switches = math.fsum(
             float(self.labels.changes[p, m]) for p, (m, _, _) in zip(before, runs, strict=True)
         )
-        return _Sums(_summed(labels), _summed(costs), _summed(times), switches)
+        return _Sums(_Prefixes.of(labels), _Prefixes.of(costs), _Prefixes.of(times), switches)
 
 
 def _runs(sequence: Sequenced) -> list[tuple[int, int, int]]:
@@ -214,10 +234,6 @@ def _runs(sequence: Sequenced) -> list[tuple[int, int, int]]:
     last = np.flatnonzero((np.diff(models) != 0) | (np.diff(sites) != 0))
     ends = [*last.tolist(), len(models) - 1]
     return [(int(models[k]), int(sites[k]), k + 1) for k in ends]
-
-
-def _summed(table: FloatArray) -> FloatArray:
-    return np.concatenate([np.zeros((len(table), 1)), np.cumsum(table, axis=1)], axis=1)
 
 
 def _moved(points: NDArray[np.int64], epochs: int) -> NDArray[np.int64]:
