@@ -113,7 +113,9 @@ def test_prices_of_all_classes_prove_what_the_guide_found_on_the_same_places() -
     start = Prices(0.0 if instance.target.maximum_time is None else 1.0, 10.0, 0.0)
     opened = classes.priced(start)
     least = min(item.value for item in opened)
-    assert least * (1 - 1e-6) <= classes.proved(opened) <= least * 1.001
+    proved = classes.proved(opened)
+    assert least * (1 - 1e-6) <= proved <= least * 1.001
+    assert classes.proved(opened, coarser=classes_of(instance, COARSE)) == proved
 
 
 def test_ranges_with_bad_prices_get_better_ones_where_they_are_proved(

@@ -115,12 +115,16 @@ class Dual:
 
     def values(self, part: Part, requirement: Requirement, prices: Prices) -> list[float]:
         """The bound that given prices prove for every range; infinite beyond what any plan can cost."""
+        return self.valued(part, requirement, prices)[0]
+
+    def valued(self, part: Part, requirement: Requirement, prices: Prices) -> tuple[list[float], Cut | None]:
+        """The same, and the sequence that is cheapest at these prices."""
         least, cut = self.cheapest(part, prices)
         if cut is None:
-            return [math.inf] * len(requirement.ranges)
+            return [math.inf] * len(requirement.ranges), None
         rests = (_rest(requirement.fall, piece, self.limit, prices) for piece in requirement.ranges)
         values = (least + part.paid + rest for rest in rests)
-        return [math.inf if value > self.dearest * (1 + 1e-6) else value for value in values]
+        return [math.inf if value > self.dearest * (1 + 1e-6) else value for value in values], cut
 
     @property
     def limit(self) -> float | None:

@@ -41,7 +41,7 @@ from depl.models.wording import number
 _FREE = Prices(0.0, 1.0, 0.0)
 _INTERVALS, _FEW_INTERVALS = 400, 150
 """Intervals of volume; few to begin with where those that decide are divided later."""
-_REFINEMENTS, _PARTS, _MOST_ENTRIES = 5, 6, 1200
+_REFINEMENTS, _PARTS, _MOST_ENTRIES = 4, 6, 1200
 
 
 Stop = Callable[[], bool]
@@ -159,16 +159,16 @@ class Proof:
         if self.outlook is None or not isinstance(self.places, Frontier):
             return min(item.value for item in opened)
         least = min(opened, key=lambda item: item.value)
+        coarser, classes = None, self._on(self.places.in_shares(self.outlook.shares), tables, tilts)
         for _ in range(_REFINEMENTS):
-            places = self.places.in_shares(self.outlook.shares)
-            classes = self._on(places, tables, tilts)
-            _, cut = classes.at_prices(least)
-            if cut is None or stop() or len(places.low) > _MOST_ENTRIES:
+            places, (_, cut) = classes.places, classes.at_prices(least)
+            if cut is None or stop() or len(places.low) > _MOST_ENTRIES or not isinstance(places, Frontier):
                 break
             ends = places.finer_ends(cut.sites.tolist(), _PARTS)
             rates = places.relative_rates(self.instance, least.prices.time, cut.models, cut.sites)
-            self.places = Frontier.between(self.instance, self.factors, ends, rates)
-        return classes.proved(opened, stop)
+            finer = Frontier.between(self.instance, self.factors, ends, rates)
+            coarser, classes = classes, self._on(finer.in_shares(self.outlook.shares), tables, tilts)
+        return classes.proved(opened, stop, coarser)
 
     def _on(self, places: Frontier, tables: TiltedLearning, tilts: list[Tilt]) -> Classes:
         """All classes on a frontier."""

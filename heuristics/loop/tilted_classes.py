@@ -89,21 +89,28 @@ class Classes:
             _hold_back(item, least * _ENOUGH)
         return found
 
-    def proved(self, guided: list[Opened], stop: Callable[[], bool] = lambda: False) -> float:
+    def proved(
+        self,
+        guided: list[Opened],
+        stop: Callable[[], bool] = lambda: False,
+        coarser: "Classes | None" = None,
+    ) -> float:
         """The least bound that prices found elsewhere prove.
 
         Prices of a range are tried on all ranges of its class, those of ranges that may decide first; a range
         with more than one that had its own prices does not decide. The price of time of the least range is
-        tried on all of them first: on a frontier another one takes long. Nothing is proved before all
-        classes were looked at.
+        tried on all of them first: on a frontier another one takes long. What is proved on ``coarser`` places
+        of the same instance counts, too, and takes less time. Nothing is proved before all classes were
+        looked at.
         """
         proved = np.full(len(guided), -math.inf)
         least = min(guided, key=lambda item: item.value)
         lowest = self._proved_by(guided, proved, [guided.index(least)], least.prices.time, stop)
         order = sorted(range(len(guided)), key=lambda place: guided[place].value)
-        self._proved_by(guided, proved, order, least.prices.time, stop, lowest)
         held = [place for place in order if guided[place].farther is not None]
-        self._proved_by(guided, proved, held, least.prices.time, stop, lowest, farther=True)
+        for classes in (self,) if coarser is None else (coarser, self):
+            classes._proved_by(guided, proved, order, least.prices.time, stop, lowest)
+            classes._proved_by(guided, proved, held, least.prices.time, stop, lowest, farther=True)
         self._proved_by(guided, proved, order, None, stop, lowest)
         self._raise_least(guided, proved, least.value * _LOST, stop)
         return float(proved.min(initial=math.inf))
@@ -112,8 +119,8 @@ class Classes:
         """What the prices of a range prove of it on these places, and the cheapest sequence at them."""
         dual = self.duals[item.tilt]
         requirement = Requirement(dual.tilt.requirement.fall, (item.piece,))
-        (value,) = dual.values(self.part, requirement, item.prices)
-        return value, dual.cheapest(self.part, item.prices)[1]
+        (value,), cut = dual.valued(self.part, requirement, item.prices)
+        return value, cut
 
     def _proved_by(
         self,
