@@ -102,7 +102,8 @@ def test_results_of_different_instances_under_one_name_are_refused():
 
 
 def test_a_worker_that_died_before_it_built_the_instance_is_no_contradiction():
-    references([attempt_of(cost=1), attempt_of("one", "depl", ending="crashed", instance_hash="")])
+    built, died = attempt_of(cost=1), attempt_of("one", "depl", ending="crashed", instance_hash="")
+    assert references([built, died])[question_of(built)] == references([built])[question_of(built)]
 
 
 def test_suites_that_hold_the_same_instance_share_its_optimum():
