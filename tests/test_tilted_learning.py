@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from depl.heuristics.loop.learning import Learning
+from depl.heuristics.loop.requirement import VarianceRange
 from depl.heuristics.loop.sites import DataFactors, listed_sites
 from depl.heuristics.loop.tilted_learning import COARSE, FINE, Tilt, TiltedLearning
 from depl.instances.generator import random_instances
@@ -65,15 +66,15 @@ def seen(terms: list[tuple[Term, bool]], constant: float, rate: float) -> tuple[
     return divergence, loss
 
 
-def excess_of(terms: list[tuple[Term, bool]], rate: float) -> tuple[float, float]:
-    """B of a plan, and the roughness of its switches."""
+def excess_of(terms: list[tuple[Term, bool]], rate: float, roughest: float) -> tuple[float, float]:
+    """B of a plan, and the roughness of its switches, each counted up to a value."""
     excess = rough = 0.0
     for term, changes in terms:
         if changes:
             tilted = TiltedSwitch.of(term, rate)
             own = tilted.divergence - tilted.variance / 2
             excess += own
-            rough += max(tilted.fourth, 4 * abs(tilted.third), 20 * abs(own))
+            rough += min(max(tilted.fourth, 4 * abs(tilted.third), 20 * abs(own)), roughest)
         else:
             run = tilted_term(term, rate)
             excess += rate * run.mean - run.log_transform - rate**2 * run.variance / 2
@@ -136,31 +137,36 @@ def obeys(tables: TiltedLearning, models: list[int], factors: list[float], loss:
     tilt = tables.tilt(rate, ends)
     assert rate == tables.rates[min(first, len(tables.rates) - 1)]
     low, high = excess_by_tables(tables, tilt, models, factors)
-    excess, rough = excess_of(terms, rate)
+    excess, rough = excess_of(terms, rate, tables.fineness.roughs[-1])
     assert low - 1e-9 <= excess <= high + 1e-9
     assert high - low < 0.02 * (1 + divergence)
     gain = tables.instance.target.initial_loss - mean  # s (mu - g) >= Delta*
-    mine = [
-        piece
-        for piece in tilt.requirement.ranges
-        if piece.low <= divergence <= piece.high * (1 + 1e-9)
+    ranges, asked = tilt.requirement.ranges, False
+    for _ in range(3):  # itself, and what it is divided into
+        mine = [piece for piece in ranges if inside(piece, divergence, excess, rough)]
+        assert mine, (divergence, excess, rough)
+        if not all(math.isfinite(piece.margin_low) for piece in mine):
+            assert not tilt.says_something
+            return asked
+        margins = [tables_fall(tables) + margin_at(piece, divergence, excess) for piece in mine]
+        assert gain >= max(margins) - 1e-9 * (1 + abs(gain))
+        ranges, asked = tables.divided(rate, mine[0]), True
+    return asked
+
+
+def inside(piece: VarianceRange, divergence: float, excess: float, rough: float) -> bool:
+    """Whether a plan lies in a range, but for rounding."""
+    return (
+        piece.low * (1 - 1e-9) <= divergence <= piece.high * (1 + 1e-9)
         and piece.excess_low - 1e-9 <= excess <= piece.excess_high + 1e-9
-        and piece.rough_low <= min(rough * (1 + 1e-9), 1e6)
-        and rough <= piece.rough_high * (1 + 1e-9)
-    ]
-    assert mine, (divergence, excess, rough)
-    if not all(math.isfinite(piece.margin_low) for piece in mine):
-        assert not tilt.says_something
-        return False
-    margins = []
-    for piece in mine:
-        share = (divergence - piece.low) / (piece.high - piece.low)
-        margin = piece.margin_low + share * (piece.margin_high - piece.margin_low)
-        margins.append(
-            tables_fall(tables) + margin + (piece.slope and piece.slope * (excess - piece.excess_low))
-        )
-    assert gain >= min(margins) - 1e-9 * (1 + abs(gain))
-    return True
+        and piece.rough_low * (1 - 1e-9) <= rough <= piece.rough_high * (1 + 1e-9)
+    )
+
+
+def margin_at(piece: VarianceRange, divergence: float, excess: float) -> float:
+    share = (divergence - piece.low) / (piece.high - piece.low)
+    beyond = piece.slope * (excess - piece.excess_low) if piece.slope else 0.0
+    return piece.margin_low + share * (piece.margin_high - piece.margin_low) + beyond
 
 
 def tables_fall(tables: TiltedLearning) -> float:

@@ -82,9 +82,12 @@ class CuttingPlanes:
         self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
         self._solver.setOptionValue("output_flag", False)
         self._waiting = list(cuts)
-        self._variance = max(piece.high, 1e-300)
-        self._excess = _Extent.of(piece.excess_low, piece.excess_high)
-        self._rough = _Extent.of(piece.rough_low, piece.rough_high)
+        ends = (
+            (piece.low, piece.high),
+            (piece.excess_low, piece.excess_high),
+            (piece.rough_low, piece.rough_high),
+        )
+        self._extents = [_Extent.of(*pair) for pair in ends]
 
     def add(self, cut: Cut) -> None:
         """Rows of a cut, one for each corner."""
@@ -99,15 +102,9 @@ class CuttingPlanes:
             return math.inf, None
         ceiling, *values = self._solver.getSolution().col_value
         cost = self._units[0]
-        time, gain, variance, excess, rough = (np.array(values) * cost / self._units[1:]).tolist()
-        prices = Prices(
-            max(time, 0.0),
-            max(gain, 0.0),
-            variance,
-            min(excess, self._excess.greatest_price),
-            min(rough, self._rough.greatest_price),
-        )
-        return float(ceiling * cost) + self._part.paid, prices
+        time, gain, *sums = (np.array(values) * cost / self._units[1:]).tolist()
+        capped = (min(price, e.greatest_price) for price, e in zip(sums, self._extents, strict=True))
+        return float(ceiling * cost) + self._part.paid, Prices(max(time, 0.0), max(gain, 0.0), *capped)
 
     def _begin(self, cut: Cut) -> None:
         """Units from the first sequence, so that all numbers are of a size."""
@@ -115,13 +112,12 @@ class CuttingPlanes:
         cost = max(cut.cost + float(cut.uses[used] @ self._part.charges[used]), self._least_unit, 1e-12)
         time = self._limit if self._limit is not None else 1.0
         fall = max(abs(self._fall), 1e-12)
-        self._units = np.array([cost, time, fall, self._variance, self._excess.unit, self._rough.unit])
+        self._units = np.array([cost, time, fall, *(extent.unit for extent in self._extents)])
         free = highspy.kHighsInf
         timed = _LARGEST_PRICE if self._limit is not None else 0.0
-        spread = _LARGEST_PRICE if self._ends[-1][0] > 0 else 0.0
-        prices = (self._excess.prices, self._rough.prices)
-        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, -spread, *(low for low, _ in prices)])
-        upper = np.array([free, timed, _LARGEST_PRICE, spread, *(high for _, high in prices)])
+        prices = [extent.prices for extent in self._extents]
+        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, *(low for low, _ in prices)])
+        upper = np.array([free, timed, _LARGEST_PRICE, *(high for _, high in prices)])
         if self._fixed is not None:
             lower[1] = upper[1] = self._fixed * time / cost
         self._solver.addVars(len(lower), lower, upper)
@@ -152,7 +148,7 @@ class CuttingPlanes:
             asked = limit, self._fall + margin, end, excess, rough
             rows[:, place, 1:] = (np.array(asked) - sums[:, 1:]) * _SIGNS / self._units[1:]
         count, width = rows.shape[0] * rows.shape[1], rows.shape[2]
-        self._solver.addRows(
+        status = self._solver.addRows(
             count,
             np.full(count, -highspy.kHighsInf),
             np.repeat(sums[:, 0] / self._units[0], len(self._ends)),
@@ -161,11 +157,13 @@ class CuttingPlanes:
             np.tile(np.arange(width, dtype=np.int32), count),
             rows.ravel(),
         )
+        if status == highspy.HighsStatus.kError:
+            raise ArithmeticError("HiGHS refuses a cutting plane; its numbers are out of all proportion")
 
 
 @dataclass(frozen=True)
 class _Extent:
-    """From where to where a sum lies in a range, in its unit; without an end nothing is paid for more."""
+    """Unit and prices of a sum that lies in a range; where that has no end, nothing is paid for more."""
 
     unit: float
     prices: tuple[float, float]
@@ -174,6 +172,5 @@ class _Extent:
     @classmethod
     def of(cls, low: float, high: float) -> "_Extent":
         if high == math.inf:
-            return cls(max(abs(low), 1e-300), (-_LARGEST_PRICE, 0.0), 0.0)
-        spread = _LARGEST_PRICE if high > low else 0.0
-        return cls(max(abs(low), abs(high), 1e-300), (-spread, spread), math.inf)
+            return cls(abs(low) or 1.0, (-_LARGEST_PRICE, 0.0), 0.0)
+        return cls(max(abs(low), abs(high)) or 1.0, (-_LARGEST_PRICE, _LARGEST_PRICE), math.inf)

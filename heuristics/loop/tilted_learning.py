@@ -41,7 +41,6 @@ _MOST_TABLES = 400
 _LEAST_SCORE = 0.7
 _MOST_LIKELY, _LARGEST_BUDGET = 0.6, 0.5
 _WIDEST_SWITCH = 1e5
-_UNKNOWN = 1e6
 _STEADIEST = 0.015
 _CELLS = 4
 
@@ -274,15 +273,17 @@ class TiltedLearning:
         return np.asarray(table[rows, columns] * (1 - share) + table[rows, columns + 1] * share)
 
     def _roughs(self, rate: float) -> list[tuple[float, float]]:
-        """Ranges of the roughness of all switches of a plan; those that plans may be in."""
+        """Ranges of the roughness of all switches of a plan; those that plans may be in.
+
+        A switch counts as no more than the last end, which plans with rougher ones reach in any case.
+        """
         each, ends = [item.roughness for item in self._switches(rate)], self.fineness.roughs
-        known = len(self.rows) * max((rough for rough in each if rough < math.inf), default=0.0)
-        found = [0.0, *(end for end in ends if end < known)]
-        if known > ends[-1] or math.inf in each:
-            found.append(math.inf)
-        elif known > 0:
-            found.append(known)
-        return list(itertools.pairwise(found)) or [(0.0, 0.0)]
+        tame = len(self.rows) * max((rough for rough in each if rough <= ends[-1]), default=0.0)
+        most = min(tame, ends[-1])
+        ranges = list(itertools.pairwise([0.0, *(end for end in ends if end < most), most]))
+        if tame > ends[-1] or max(each, default=0.0) > ends[-1]:
+            ranges.append((ends[-1], math.inf))
+        return ranges
 
     def _excesses(self, rate: float, most: float, roughness: float) -> list[FloatArray]:
         """Ends of cells of B, range by range, for H up to a value; those that plans may be in."""
@@ -442,5 +443,5 @@ class TiltedLearning:
                     losses[p, m] = step.shift + math.fsum(item.loss for item in tilted)
                     divergences[p, m] = math.fsum(item.divergence for item in tilted)
                     excesses[p, m] = math.fsum(item.excess for item in tilted)
-                    roughs[p, m] = min(math.fsum(item.roughness for item in tilted), _UNKNOWN)
+                    roughs[p, m] = min(math.fsum(item.roughness for item in tilted), self.fineness.roughs[-1])
         return losses, divergences, excesses, roughs

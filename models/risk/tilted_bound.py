@@ -42,7 +42,7 @@ _NO_PLANS = 2.0
 def tilted_margins(budget: float, ends: FloatArray, excesses: FloatArray, spread: Spread) -> FloatArray:
     """Delta* for plans with H and B in cells, shape (len(excesses) - 1, len(ends) - 1).
 
-    It is infinite where no plan can be in a cell, and -infinite where nothing is known.
+    It is infinite where lines show that no plan is in a cell, and -infinite where nothing is known.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def tilted_margins(budget: float, ends: FloatArray, excesses: FloatArray, spread
     allowed = budget * np.exp(ends[1:]) * (1 + _ROUNDING)
     found = np.empty((len(excesses) - 1, len(ends) - 1))
     for row, (least, most) in enumerate(itertools.pairwise(excesses.tolist())):
-        if math.isfinite(most + spread.roughness):
+        if math.isfinite(most + spread.roughness) and spread.widest > 0:
             found[row] = _near(allowed, ends, (least, most), spread)
         else:
             found[row] = _jensen(np.maximum(2 * (ends[1:] - least), 0.0), allowed)

@@ -72,9 +72,9 @@ def unit_of(law: NoiseLaw) -> float:
 class TiltedTable:
     """H and D of one law at nodes ln u = start + i STEP, for values in between by linear interpolation.
 
-    d2H/dx2 = 2 W - T, d2B/dx2 = (3 T - F) / 2, d2D/dx2 = D + 3 W - T. On an interval [u, u'] the falling
-    cumulants give K_j <= u'**j kappa_j(u), so a chord is off by at most STEP**2 / 8 times what follows; that
-    is put into the nodes.
+    d2H/dx2 = 2 W - T, d2D/dx2 = D + 3 W - T, and d2B/dx2 = (3 T - F) / 2 lies between 0 and 3 T / 2. A chord
+    is off by at most STEP**2 / 8 times what these may be on its interval [u, u'], where falling cumulants
+    give K_j <= u'**j kappa_j(u); that is put into the nodes.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class TiltedTable:
             divergence - off - _greatest_beside(bend * 2 * above),
             divergence + off + _greatest_beside(bend * curved),
             _rising_below(excess - 2 * off - bend * 1.5 * nodes.greatest_third),
-            np.maximum.accumulate(excess + 2 * off + bend / 2 * nodes.greatest_fourth),
+            np.maximum.accumulate(excess + 2 * off),
             nodes,
         )
 
@@ -148,8 +148,8 @@ class Reach:
         H, B, T and F, shape (n,).
     greatest_third, greatest_fourth : ndarray
         At least T and F on both intervals beside a node.
-    unclear : ndarray
-        What rounding may change in H, B, T or F.
+    rounding : ndarray
+        What it may change in H, B, T or F.
     """
 
     divergence: FloatArray
@@ -158,7 +158,7 @@ class Reach:
     fourth: FloatArray
     greatest_third: FloatArray
     greatest_fourth: FloatArray
-    unclear: FloatArray
+    rounding: FloatArray
 
     @classmethod
     def joined(cls, reaches: Sequence["Reach"]) -> "Reach":
@@ -173,23 +173,24 @@ class Reach:
         """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=, for slope >= 0; or for F.
 
         With q = T - a H - slope B, or -q from below, q'' in ln u is at least -``bent``, so inside an interval
-        q exceeds its values at the ends by at most STEP**2 / 8 of that. What rounding adds to sums is left to
-        `unclear`.
+        q exceeds its values at the ends by at most STEP**2 / 8 of that: T'' = 9 T - 7 F + K_5 lies between
+        -7 F and 9 T, and F'' = 16 F - 9 K_5 + K_6 between -20 F and 16 F. What rounding adds to sums is left
+        to `unclear`.
         """
         values = self.third if kind == "third" else self.fourth
-        bent = slope * (1.5 * self.greatest_third if above else self.greatest_fourth / 2)
+        bent = 1.5 * slope * self.greatest_third if above else np.zeros(len(values))
         if kind == "fourth":
-            bent = bent + 36 * self.greatest_fourth
+            bent = bent + 20 * self.greatest_fourth
         else:
             bent = bent + (7 * self.greatest_fourth if above else 9 * self.greatest_third)
         sign = 1.0 if above else -1.0
-        over = sign * (values - slope * self.excess) + STEP**2 / 8 * bent - (1 + slope) * self.unclear
+        over = sign * (values - slope * self.excess) + STEP**2 / 8 * bent - (1 + slope) * self.rounding
         over = np.divide(over, self.divergence, out=np.zeros(len(over)), where=self.divergence > 0)
         return sign * float(over.max(initial=0.0)) * (1 + STEP**2)  # |a H''| <= 4 |a| H
 
     def greatest_ratio(self) -> float:
         """B / H, at most, but for `unclear`: both rise in u."""
-        excess, least = self.excess[1:] - self.unclear[1:], self.divergence[:-1]
+        excess, least = self.excess[1:] - self.rounding[1:], self.divergence[:-1]
         ratios = np.divide(excess, least, out=np.zeros(len(least)), where=least > 0)
         return float(ratios.max(initial=0.0))
 

@@ -80,7 +80,7 @@ class Spread:
             *_lines(runs, "third", _THIRD_SLOPES),
             *_lines(runs, "fourth", _FOURTH_SLOPES),
             excess_low=own[0],
-            excess_high=max(_up(runs.greatest_ratio()), own[1]),
+            excess_high=max(_up(runs.greatest_ratio()) if clear else 1.0, own[1]),
             roughness=roughness if used else 0.0,
             switch_excess=own,
             switch_third=_ends([item.third / item.divergence for item in used]),
