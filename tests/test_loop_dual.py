@@ -2,11 +2,13 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.dual import Dual, Part, Prices, start_prices
+from depl.heuristics.loop.cutting_planes import Cut, CuttingPlanes
+from depl.heuristics.loop.dual import Dual, Part, Prices, _rest, start_prices
 from depl.heuristics.loop.frontier import Frontier
 from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import (
@@ -368,3 +370,31 @@ def test_free_clusters_leave_nothing_to_pay() -> None:
     dual, part, _ = whole(free)
     found = dual.bound(part, exactly(4.0), start_prices(dual, part, exactly(4.0)))
     assert -1e-6 <= found.value <= 0
+
+
+def test_nothing_is_proved_by_a_price_of_what_has_no_end() -> None:
+    piece = VarianceRange(1.0, 2.0, 0.5, 0.6, excess_low=0.1, excess_high=math.inf, rough_high=math.inf)
+    prices = Prices(0.0, 1.0, 0.3)
+    assert math.isfinite(_rest(4.0, piece, None, prices))
+    assert math.isfinite(_rest(4.0, piece, None, prices._replace(excess=-1.0, roughness=-1.0)))
+    assert _rest(4.0, piece, None, prices._replace(excess=1.0)) == -math.inf
+    assert _rest(4.0, piece, None, prices._replace(roughness=1.0)) == -math.inf
+
+
+@pytest.mark.parametrize("high", [0.0, 0.7, math.inf])
+def test_sums_far_beyond_their_range_are_taken_by_the_program(high: float) -> None:
+    """Rows are neither refused nor without effect: with enough of a price the cut is out of the way."""
+    piece = VarianceRange(0.0, 1.0, 0.0, 0.0, rough_high=high)
+    part = Part(np.zeros(1))
+    program = CuttingPlanes(part, 4.0, piece, [], Prices(0.0, 1.0, 0.0), None, same_time=False)
+    far = Cut(np.zeros(1, int), np.zeros(1, int), 2.0, 1.0, 5.0, 0.5, np.ones(1, int), 0.0, 10.0)
+    near = replace(far, cost=3.0, gain=3.0, roughness=0.0)
+    program.add(far)
+    program.add(near)
+    ceiling, prices = program.solve()
+    assert prices is not None
+    by_far = far.cost - prices.gain * far.gain + prices.variance * far.variance + prices.roughness * 10
+    by_near = near.cost - prices.gain * near.gain + prices.variance * near.variance
+    rest = _rest(4.0, piece, None, prices)
+    assert min(by_far, by_near) + rest == pytest.approx(ceiling, rel=1e-6)
+    assert (prices.roughness > 0) == (high < 10)

@@ -21,7 +21,7 @@ from depl.models.risk.tilted_bound import plane, tilted_margins
 from depl.models.risk.tilted_laws import Reach, TiltedTable
 from depl.models.risk.tilted_spread import Spread
 from depl.models.risk.tilted_switches import TiltedSwitch
-from depl.models.risk.tilted_transform import circles
+from depl.models.risk.tilted_transform import _remainders, circles
 
 BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
 
@@ -317,3 +317,62 @@ def test_jensen_holds_where_f_has_no_end() -> None:
         ends = cell(rng, rate**2 / 2, 0.1)
         found = claimed(budget, ends, np.array([0.0, math.inf]), Spread())
         assert found <= rate * (score - rate)
+
+
+def test_planes_pass_over_cells_without_plans_and_do_not_lean_on_an_infinite_end() -> None:
+    rng = np.random.default_rng([11, 10])
+    for _ in range(300):
+        size, rows = rng.integers(1, 6, 2)
+        ends, excesses = np.cumsum(rng.random(size + 1)), np.cumsum(rng.random(rows + 1)) - 0.5
+        values = rng.normal(size=(rows, size))
+        values[rng.random((rows, size)) < rng.choice([0.3, 0.8])] = math.inf
+        endless = rows == 1 and rng.random() < 0.5
+        if endless:
+            excesses[-1] = math.inf
+        corner, slope, other = plane(ends, excesses, values)
+        assert not (endless and other)
+        for i, j in np.argwhere(np.isfinite(values)):
+            for h, b in itertools.product(ends[j : j + 2], excesses[i : i + 2]):
+                beyond = other * (b - excesses[0]) if other else 0.0
+                assert corner + slope * (h - ends[0]) + beyond <= values[i, j] + 1e-9
+
+
+def test_a_plane_over_cells_without_plans_asks_for_more_than_any_plan_needs() -> None:
+    corner, slope, other = plane(np.array([0.5, 1.0]), np.array([0.0, 1.0]), np.array([[math.inf]]))
+    assert corner > 1
+    assert slope == other == 0
+
+
+def test_without_a_clear_characteristic_function_jensen_is_left() -> None:
+    h, w, third, fourth = (50 * value for value in gamma_numbers(0.2))
+    runs = Reach(*(np.full(2, value) for value in (h, h - w / 2, third, fourth, 0.0, 0.0, 0.0)))
+    clear, unclear_ = (Spread.of(runs, [], 50, clear=side) for side in (True, False))
+    ends, excesses = np.array([h, h * 1.01]), np.array([(h - w / 2) * 0.99, h - w / 2])
+    assert unclear_.excess_high == 1
+    assert claimed(0.05, ends, excesses, unclear_) < claimed(0.05, ends, excesses, clear) - 0.5
+    assert claimed(0.05, ends, excesses * [1, 1.5], unclear_) > -math.inf
+    assert claimed(0.05, ends, np.array([h, 1.2 * h]), unclear_) < math.inf
+
+
+def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add() -> None:
+    """Random measures m(dw) for runs, and any theta F y**4 / 24 for switches."""
+    rng, (centres, radii) = np.random.default_rng([11, 11]), circles()
+    nearest = 0.0
+    for _ in range(1500):
+        w = rng.random(3) ** rng.choice([0.2, 1, 3])
+        m = np.exp(rng.normal(-2, 2, 3))
+        runs, own = float(6 * (m * w**2).sum()), float(rng.choice([0.0, 0.3, 3.0]))
+        fourths = np.array([runs * rng.uniform(0.5, 1), runs * rng.uniform(1, 1.5) + own])
+        half = float(rng.uniform(0.05, 0.42))
+        offsets, spreads = _remainders(half, 8, fourths, own, centres, radii)
+        p = int(rng.integers(8))
+        x = 2 * half * (p + rng.random()) * w
+        series = sum((1j * x) ** k / (k + 4) for k in range(40))
+        with np.errstate(all="ignore"):
+            closed = (-np.log(1 - 1j * x) - 1j * x + x**2 / 2 + 1j * x**3 / 3) / x**4
+        rest = (m * w**2 * np.where(x < 0.5, series, closed)).sum()
+        theta = np.exp(2j * math.pi * rng.random())
+        away = abs(rest + theta * own / 24 - offsets[p])
+        assert away <= spreads[p] * (1 + 1e-9)
+        nearest = max(nearest, away / spreads[p])
+    assert nearest > 0.95

@@ -1,5 +1,6 @@
 """The bound over all classes: never above the optimum, at no prices; nor above plans of larger instances."""
 
+import itertools
 import math
 
 import msgspec
@@ -19,9 +20,9 @@ from depl.heuristics.loop.tilted_learning import COARSE, FINE, Fineness, TiltedL
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.models.epochs import FinalLoss
-from depl.models.laws import Normal
+from depl.models.laws import Empirical, Normal
 from depl.models.learning import ConstantImprovement
-from depl.models.problem import Instance
+from depl.models.problem import Instance, Switch
 from depl.models.result import Termination
 from tests.loop_cases import plain
 
@@ -133,6 +134,21 @@ def test_ranges_with_bad_prices_get_better_ones_where_they_are_proved(
     monkeypatch.setattr(tilted_classes, "_RAISED", 0)
     assert 0 < classes.proved(opened) < 0.95 * least
     assert 0.98 * least < raised <= depl.solve(instance, "enumerate").cost
+
+
+def test_switches_with_atoms_do_not_spoil_the_bound_of_plans_without() -> None:
+    """No roughness of theirs is known: in one range with plans without them the bound falls below 0."""
+    rng = np.random.default_rng(0)
+    instance, _ = heterogeneous_instance_with_plan(rng, clusters=3, datasets=3, models=3, maximum_epochs=40)
+    unit = float(np.abs(Learning.of(instance).gains).mean())
+    law = Empirical(values=(-unit, 3 * unit), weights=(0.5, 0.5))
+    pairs = itertools.permutations([model.name for model in instance.models], 2)
+    switches = tuple(Switch(previous=a, following=b, law=law) for a, b in pairs)
+    instance = msgspec.structs.replace(instance, switches=switches)
+    proof = Proof.of(instance, Learning.of(instance), DataFactors(instance))
+    assert proof.requirement is not None
+    by_moments = proof._by_moments(proof.requirement, lambda: False)
+    assert proof._by_tilts(lambda: False) > 2.5 * by_moments > 0
 
 
 @pytest.mark.parametrize(
