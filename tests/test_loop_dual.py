@@ -398,3 +398,19 @@ def test_sums_far_beyond_their_range_are_taken_by_the_program(high: float) -> No
     rest = _rest(4.0, piece, None, prices)
     assert min(by_far, by_near) + rest == pytest.approx(ceiling, rel=1e-6)
     assert (prices.roughness > 0) == (high < 10)
+
+
+def test_a_cut_without_end_of_time_asks_for_nothing_and_one_that_is_refused_ends_the_search() -> None:
+    part, start = Part(np.zeros(1)), Prices(0.5, 1.0, 0.0)
+    cut = Cut(np.zeros(1, int), np.zeros(1, int), 2.0, 1.0, 5.0, 0.0, np.ones(1, int))
+    other = replace(cut, cost=1.0, gain=3.0)
+
+    def solved(*cuts: Cut) -> tuple[float, Prices | None]:
+        program = CuttingPlanes(part, 4.0, VarianceRange(0, 0, 0, 0), [], start, 3.0, same_time=False)
+        for item in cuts:
+            program.add(item)
+        return program.solve()
+
+    assert solved(cut, other)[0] == pytest.approx(1.5)  # half of each
+    assert solved(cut, replace(cut, time=math.inf, cost=0.0), other) == solved(cut, other)
+    assert solved(cut, other, replace(cut, gain=1e300)) == (math.inf, None)

@@ -88,6 +88,7 @@ class CuttingPlanes:
             (piece.rough_low, piece.rough_high),
         )
         self._extents = [_Extent.of(*pair) for pair in ends]
+        self._whole = True
 
     def add(self, cut: Cut) -> None:
         """Rows of a cut, one for each corner."""
@@ -96,7 +97,9 @@ class CuttingPlanes:
         self._rows([cut])
 
     def solve(self) -> tuple[float, Prices | None]:
-        """The ceiling of the bound and where it is attained."""
+        """The ceiling of the bound and where it is attained; none where HiGHS refused a cut."""
+        if not self._whole:
+            return math.inf, None
         self._solver.run()
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal or self._units is None:
             return math.inf, None
@@ -125,7 +128,8 @@ class CuttingPlanes:
         self._rows(self._waiting)
 
     def _rows(self, cuts: Sequence[Cut]) -> None:
-        """Rows for every cut, one for each corner of the range."""
+        """Rows for every cut, one for each corner of the range; a time without end is dear at any price."""
+        cuts = [cut for cut in cuts if self._limit is None or math.isfinite(cut.time)]
         if self._units is None or not cuts:
             return
         charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
@@ -157,8 +161,7 @@ class CuttingPlanes:
             np.tile(np.arange(width, dtype=np.int32), count),
             rows.ravel(),
         )
-        if status == highspy.HighsStatus.kError:
-            raise ArithmeticError("HiGHS refuses a cutting plane; its numbers are out of all proportion")
+        self._whole &= status != highspy.HighsStatus.kError
 
 
 @dataclass(frozen=True)
