@@ -179,7 +179,7 @@ def test_plans_cost_at_least_the_bound_in_whatever_shares_transfers_are_charged(
     proof = Proof.of(instance, Learning.of(instance), DataFactors(instance))
     assert proof.outlook is not None
     values = []
-    for first in (1, 10, 40):
+    for first in (1, 10):
         proof.outlook.shares = np.where(np.arange(40) < first, 1 / first, 0.0)
         values.append(proof.bound().value)
         assert 0 < values[-1] <= depl.evaluate(instance, plan).cost
