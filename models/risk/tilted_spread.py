@@ -13,6 +13,7 @@ share of their *roughness*, a sum as well.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Spread:
         roughness: float = math.inf,
         *,
         clear: bool,
-    ) -> "Spread":
+    ) -> Self:
         """Of plans with these runs and with switches of some roughness in all, rounded to few values.
 
         ``clear`` says whether rounding changes sums of what increments say of T and F by less than 1e-9.
