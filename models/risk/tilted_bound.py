@@ -52,7 +52,7 @@ def tilted_margins(budget: float, ends: FloatArray, excesses: FloatArray, spread
         Rising ends of the cells of H, from 0 on.
     excesses : ndarray
         The same for B; the last may be infinite, and the first negative.
-    spread : Spread
+    spread : depl.models.risk.tilted_spread.Spread
         What else is known of these plans.
     """
     allowed = budget * np.exp(ends[1:]) * (1 + _ROUNDING)
