@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint unit slow browser docs bench lock build clean
+.PHONY: help demo picture test lint unit slow fuzz browser docs bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,9 @@ unit: $(DEV) ## the tests alone
 
 slow: $(DEV) ## the tests that take minutes
 	@$(BIN) -m pytest -n $(WORKERS) -m slow
+
+fuzz: $(DEV) ## spoilt files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
+	@$(BIN) -m tests.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
 
 browser: $(DEV) ## the report in headless Chromium (CHROMIUM=program if it is not on the path)
 	@$(BIN) -m pytest -m browser

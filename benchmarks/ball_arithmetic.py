@@ -25,7 +25,7 @@ from flint import acb, arb
 
 from depl.models.epochs import NoiseLaw, Term
 from depl.models.errors import NotCoveredError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.laws import NO_LAW, Empirical, InverseGamma, Lognormal, Normal, StudentT, Undeclared
 from depl.models.risk.contour import cumulant
 from depl.models.risk.transforms import centred_log_transform as double_transform
 
@@ -60,6 +60,8 @@ def mean(law: NoiseLaw) -> arb:
     if isinstance(law, Empirical):
         points, masses = _atoms(law)
         return sum((x * mass for x, mass in zip(points, masses, strict=True)), arb(0))
+    if isinstance(law, Undeclared):
+        raise NotCoveredError(NO_LAW)
     return _student_integral(law, lambda x: x).real / _student_integral(law, lambda x: acb(1)).real
 
 
@@ -352,6 +354,8 @@ def _transform(law: NoiseLaw, z: acb) -> acb:
     if isinstance(law, Empirical):
         points, masses = _atoms(law)
         return sum(((-z * x).exp() * mass for x, mass in zip(points, masses, strict=True)), acb(0))
+    if isinstance(law, Undeclared):
+        raise NotCoveredError(NO_LAW)
     # Relative accuracy is only sought near the location, so the exponential is 1 there.
     above = _student_integral(law, lambda x: (-z * (x - law.location)).exp())
     return above / _student_integral(law, lambda x: acb(1)) * (-z * law.location).exp()

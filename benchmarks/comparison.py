@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from depl.instances.library import describe, load
 from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.interrupts import uninterrupted
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Result, Solution
@@ -129,7 +130,7 @@ def entry_of(
 ) -> Entry:
     """One method on one instance; its refusal, if the method does not cover the instance."""
     try:
-        result = solve(instance, method, time_limit=time_limit, scenarios=scenarios)
+        result = uninterrupted(solve(instance, method, time_limit=time_limit, scenarios=scenarios))
         return Entry(target, instance, method, result)
     except NotCoveredError as error:
         return Entry(target, instance, method, None, str(error))

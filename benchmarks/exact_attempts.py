@@ -14,6 +14,7 @@ import numpy as np
 from depl.benchmarks.paper_like import paper_like
 from depl.benchmarks.tiny_sampled import SampledInstance
 from depl.models.errors import DeplError
+from depl.models.interrupts import uninterrupted
 from depl.models.methods import Limits
 from depl.models.programs.cutting import solve_sampled
 from depl.models.result import Termination
@@ -61,7 +62,9 @@ def attempt(road: str, item: SampledInstance, time_limit: float, gap: float = 0.
     try:
         if road == SCIP:
             return _by_scip(item, time_limit, gap)
-        result = solve(item.instance, road, scenarios=item.scenarios, time_limit=time_limit, gap=gap)
+        result = uninterrupted(
+            solve(item.instance, road, scenarios=item.scenarios, time_limit=time_limit, gap=gap)
+        )
     except DeplError as error:
         seconds = time.perf_counter() - started
         return ExactAttempt(road, f"{type(error).__name__}: {error}", False, seconds, None, None)

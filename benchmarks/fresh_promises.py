@@ -20,6 +20,7 @@ from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.estimation.certificate import Certificate, Verdict, certify
 from depl.models.estimation.instance import fit_instance
 from depl.models.estimation.setup import Setup
+from depl.models.interrupts import uninterrupted
 from depl.models.memory.prediction import runs_through
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -155,7 +156,7 @@ class Trainer:
 def chosen(instance: Instance, level: float, target: float) -> tuple[Instance, Result]:
     """The cheapest plan for a promise."""
     asked = instance.replace(quantile_level=level, maximum_loss=target)
-    return asked, solve(asked)
+    return asked, uninterrupted(solve(asked))
 
 
 def piloted(

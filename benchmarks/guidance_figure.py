@@ -20,7 +20,9 @@ from matplotlib.figure import Figure
 from depl.benchmarks.figures.canvas import save
 from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
 from depl.instances.library import load
+from depl.models.csv_cells import shown
 from depl.models.errors import DeplError
+from depl.models.interrupts import uninterrupted
 from depl.models.problem import Instance
 from depl.models.solve import solve
 from depl.models.structure import write_text
@@ -64,7 +66,7 @@ def without_margin(instance: Instance) -> Instance:
     """The instance with nothing added for plans that were never run."""
     if instance.traced_law is None:
         return instance
-    return instance.replace(traced_law=msgspec.structs.replace(instance.traced_law, deviations=()))
+    return instance.replace(traced_law=msgspec.structs.replace(instance.traced_law, deviations=(), care=None))
 
 
 def cheapest_mixes(instance: Instance, levels: Sequence[float] = LEVELS) -> tuple[Mix, ...]:
@@ -82,7 +84,7 @@ def cheapest_mixes(instance: Instance, levels: Sequence[float] = LEVELS) -> tupl
     """
     found = []
     for level in levels:
-        result = solve(instance.replace(quantile_level=level), method="enumerate")
+        result = uninterrupted(solve(instance.replace(quantile_level=level), method="enumerate"))
         epochs = [] if result.plan is None else [(item.model, item.cluster) for item in result.plan.epochs]
         stages = tuple(Stage(*key, len(list(items))) for key, items in groupby(epochs))
         found.append(Mix(level, stages, None if result.plan is None else result.cost))
@@ -134,7 +136,7 @@ def as_table(guided: Sequence[Sequence[Guidance]]) -> str:
                 (place, *_told(stage)) for place, stage in enumerate(mix.stages, 1)
             ]
             for row in stages or [("", "", "", 0)]:
-                writer.writerow((item.instance, item.reading, f"{mix.level:g}", cost, *row))
+                writer.writerow(map(shown, (item.instance, item.reading, f"{mix.level:g}", cost, *row)))
     return written.getvalue()
 
 

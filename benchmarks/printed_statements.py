@@ -19,6 +19,7 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.combinations import FitBy, TracesFit, fit_traces
 from depl.models.evaluation import final_loss
+from depl.models.interrupts import uninterrupted
 from depl.models.laws import FloatArray
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance
@@ -154,7 +155,7 @@ def fits(rng: np.random.Generator, families: tuple[str, ...], resamples: int) ->
 
 
 def _decided(instance: Instance) -> bool | None:
-    ended = solve(instance, "exact", time_limit=30.0).termination
+    ended = uninterrupted(solve(instance, "exact", time_limit=30.0)).termination
     return {Termination.OPTIMAL: True, Termination.INFEASIBLE: False}.get(ended)
 
 

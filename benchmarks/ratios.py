@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from depl.benchmarks.analysis.reference import Claim, Reference, reference_of
 from depl.benchmarks.analysis.tally import Fate, Spread, Trial, tally
 from depl.models.errors import NotCoveredError
+from depl.models.interrupts import uninterrupted
 from depl.models.problem import Instance
 from depl.models.result import Result, Termination
 from depl.models.solve import VerificationError, solve
@@ -58,7 +59,7 @@ def answer(instance: Instance, method: str, time_limit: float, gap: float = 0.0)
     """Let a method solve an instance; refusals and rejected plans are answers, too."""
     started = time.perf_counter()
     try:
-        result = solve(instance, method, time_limit=time_limit, gap=gap)
+        result = uninterrupted(solve(instance, method, time_limit=time_limit, gap=gap))
     except NotCoveredError:
         return Answer("refused", math.inf, -math.inf, time.perf_counter() - started)
     except VerificationError:

@@ -18,7 +18,7 @@ import numpy as np
 from depl.benchmarks.machine import Commit, Machine, describe_machine, library_versions, source_commit
 from depl.benchmarks.registry import Case, Goal, as_number
 from depl.models.errors import InvalidInputError
-from depl.models.structure import write_bytes, write_text
+from depl.models.structure import decode, read_bytes, write_bytes, write_text
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -131,8 +131,8 @@ def read(path: Path) -> Record:
         If the file cannot be read or is not a record.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Record)
-    except (OSError, msgspec.MsgspecError) as error:
+        return decode(read_bytes(path), Record)
+    except InvalidInputError as error:
         raise InvalidInputError(
             f"{path.name} is not a benchmark record ({error}); run the case again"
         ) from error

@@ -16,6 +16,11 @@ True
 
 from importlib.metadata import PackageNotFoundError, version
 
+# isort: off
+from depl import starting  # noqa: F401 - before all else: from here on Ctrl-C is handled
+from depl import linked  # noqa: F401 - and this says what to do where the folders are not found
+
+# isort: on
 from depl.heuristics.best_expected import expected_cost, expected_greedy
 from depl.heuristics.depl_paper.method import OPTIONS as PAPER_OPTIONS
 from depl.heuristics.depl_paper.method import depl_paper
@@ -56,7 +61,7 @@ register("expected-greedy", expected_greedy)
 register("expected-cost", expected_cost)
 register("graph", graph, options=OPTIONS)
 register("depl", depl)
-register("depl-paper", depl_paper, options=PAPER_OPTIONS)
+register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2)
 register("density-greedy", density_greedy)
 register("annealing", annealing, options=ANNEALING_OPTIONS)
 register("fastest-cluster", fastest_cluster)

@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 import depl
 from depl.commands import (
@@ -29,7 +29,10 @@ from depl.commands import (
     train,
 )
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
-from depl.models.errors import DeplError
+from depl.commands.printable import printable, printable_json
+from depl.models.errors import DeplError, shortened
+from depl.models.interrupts import first_interrupt_ignored
+from depl.starting import Ending, arm, disarm
 
 _COMMANDS = {
     "demo": demo,
@@ -46,6 +49,7 @@ _COMMANDS = {
     "certify": certify,
     "bench": bench,
 }
+_LONGEST_TRACE = 20_000
 _EPILOG = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails, or one
 that is not certified; 4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof;
@@ -66,19 +70,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        options = _parser().parse_args(arguments)
-    except SystemExit as stop:  # argparse has printed its message, or what --help and --version ask for
-        _flush(sys.stdout)
-        return stop.code if isinstance(stop.code, int) else ExitCode.INVALID
-    answer = _answer(options)
-    _write(sys.stderr, answer.aside)
-    written = _write(sys.stdout, answer.json if getattr(options, "json", False) else answer.text)
+        try:
+            options = _parser().parse_args(words)
+        except SystemExit as stop:  # argparse has printed its message, or what --help and --version ask for
+            _flush(sys.stdout)
+            code = stop.code if isinstance(stop.code, int) else ExitCode.INVALID
+        else:
+            code = _said(_answer(options), getattr(options, "json", False))
+    except KeyboardInterrupt:  # between the command and its answer, or while the answer would not go out
+        arm(Ending(answered=True))
+        code = _said(interrupted(), "--json" in words)
+    if arguments is None:
+        arm(Ending(code, answered=True))
+    return code
+
+
+def _said(answer: Answer, as_json: bool) -> int:
+    """The exit code of an answer that is out; what may have taken an hour is not lost in its last moment."""
+    with first_interrupt_ignored():
+        _write(sys.stderr, printable(answer.aside))
+        written = _write(sys.stdout, printable_json(answer.json) if as_json else printable(answer.text))
     return answer.code if written else ExitCode.INVALID
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints can be printed, whatever was typed; those of its commands are of its kind."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(shortened(message)))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="depl",
         description="Plan dependable distributed training, and prove how good the plans are.",
         epilog=_EPILOG,
@@ -94,13 +119,14 @@ def _parser() -> argparse.ArgumentParser:
 def _answer(options: argparse.Namespace) -> Answer:
     """The command's answer, or what became of it."""
     try:
+        disarm()
         answer: Answer = options.run(options)
     except KeyboardInterrupt:
         return interrupted()
     except DeplError as error:
         return failure(error)
     except Exception as error:  # noqa: BLE001 - the last resort: a defect still gets its exit code and JSON
-        traceback.print_exc()
+        _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
         return defect(error)
     return answer
 

@@ -22,6 +22,7 @@ from depl.models.allocation import TIME_TOLERANCE, minimum_resources
 from depl.models.epochs import Load, LossStep, Term, load, loss_step
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import FloatArray
+from depl.models.pairs import require_tabulated
 from depl.models.problem import Instance
 
 LOSS_TOLERANCE = 1e-9
@@ -229,6 +230,7 @@ def _loss_changes(
     steps are read as those of the first epoch after a switch, and of the second for a model that stays.
     """
     epochs, count = instance.target.maximum_epochs, len(names)
+    require_tabulated(instance, "the graph of models", epochs)
     losses = np.zeros((epochs, count + 1, count))
     allowed = np.zeros((epochs, count + 1, count), dtype=bool)
     steps: dict[tuple[int, int, int], LossStep] = {}

@@ -63,7 +63,7 @@ def one_pass(instance: Instance, limits: Limits) -> Outcome:
     order = limits.options.get("order", ORDERS[0])
     if order not in ORDERS:
         raise InvalidInputError(f"must be one of {', '.join(ORDERS)}, not {order!r}", ".order")
-    stages = _Stages(instance, limits, Appraiser(instance))
+    stages = _Stages(instance, limits, Appraiser(instance, limits))
     if stages.appraiser.nothing_to_train():
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
     for stage in str(order).split("-"):
@@ -277,7 +277,7 @@ def _data_sets(instance: Instance) -> Iterator[frozenset[str]]:
         yield frozenset(item.name for item in ordered[:size])
 
 
-def _counted(counts: np.ndarray[tuple[int, ...], np.dtype[np.int16]], values: FloatArray) -> FloatArray:
+def _counted(counts: np.ndarray[tuple[int, ...], np.dtype[np.int32]], values: FloatArray) -> FloatArray:
     """Sums of counted values, where 0 times infinity is 0."""
     endless = np.isinf(values)
     found = counts @ np.where(endless, 0.0, values)

@@ -8,9 +8,10 @@ n lines with value, mean and variance of the weight of an item. Blank lines mean
     7 5 0
     12 9 2.25
 
-A third number in [.5, 1) is omega, the probability with which the weight has to fit. A third number from 1 on
+A third number in [0.5, 1) is omega, the probability with which the weight has to fit. A third number above 1
 is the factor z of the standard deviation in sum of means + z sqrt(sum of variances) <= capacity, so that
-omega = Phi(z). Values, means, variances and the capacity are read as exact decimals.
+omega = Phi(z). Any other may be meant either way and is refused, unless it says what it is: ``omega=0.95``,
+``z=1``. Values, means, variances and the capacity are read as exact decimals.
 """
 
 from fractions import Fraction
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from scipy import special
 
-from depl.instances.knapsack_files import count_of, decimal_text, lines_of, numbers_of
+from depl.instances.knapsack_files import Line, count_of, decimal_text, lines_of, numbers_of
 from depl.instances.reductions.knapsack import ChanceKnapsack
 from depl.models.structure import write_text
 
@@ -35,20 +36,37 @@ def read_chance_knapsack(path: str | Path) -> ChanceKnapsack:
         If the file cannot be read, or with the line that is wrong.
     """
     head, *rest = lines_of(path)
-    number, capacity, third = numbers_of(head, ("number of items", "capacity", "omega"))
+    kind, _, digits = head.words[-1].rpartition("=")
+    bare = Line(head.source, head.number, (*head.words[:-1], digits))
+    number, capacity, third = numbers_of(bare, ("number of items", "capacity", "omega"))
     count = count_of(head, number)
-    if not (0.5 <= third < 1 or 1 <= third <= LARGEST_SAFETY):
-        raise head.refuse(
-            f"omega is {float(third):g}; give a probability from .5 to below 1, or a safety factor from 1 to "
-            f"{LARGEST_SAFETY:g}"
-        )
+    level = _level(head, kind, third)
     if len(rest) != count:
         place = rest[count] if len(rest) > count else (rest or [head])[-1]
         raise place.refuse(f"{len(rest)} items where {count} were announced; correct the number of items")
     rows = [numbers_of(line, ("value", "mean", "variance")) for line in rest]
     values, means, variances = zip(*rows, strict=True)
-    level = float(third) if third < 1 else float(special.ndtr(float(third)))
     return ChanceKnapsack(values, means, variances, capacity, level)
+
+
+def _level(head: Line, kind: str, third: Fraction) -> float:
+    """Omega, from a probability or a factor of the standard deviation."""
+    if kind == "omega" or (not kind and 0.5 <= third < 1):
+        if 0.5 <= third < 1:
+            return float(third)
+        raise head.refuse(f"omega is {float(third):g}; give a probability from 0.5 to below 1")
+    if kind == "z" or (not kind and third > 1):
+        if third <= LARGEST_SAFETY:
+            return float(special.ndtr(float(third)))
+        message = f"the factor z is {float(third):g}; give one up to {LARGEST_SAFETY:g}, or omega below 1"
+        raise head.refuse(message)
+    if kind:
+        raise head.refuse(f"{head.words[-1]!r} names neither omega nor z; write omega=0.95 or z=1.645")
+    meant = f"{float(third):g}"
+    raise head.refuse(
+        f"the third number, {meant}, may be omega or the factor z of the standard deviation: write z={meant} "
+        f"for a probability of {float(special.ndtr(float(third))):.6g}, or omega=... from 0.5 to below 1"
+    )
 
 
 def write_chance_knapsack(path: str | Path, knapsack: ChanceKnapsack) -> None:

@@ -10,6 +10,7 @@ A file may contain whole-line comments that begin with ``//``, as `depl.instance
 
 import difflib
 import math
+import os
 import re
 from importlib import resources
 from pathlib import Path
@@ -21,7 +22,7 @@ from msgspec import Meta
 from depl.models.errors import InvalidInputError
 from depl.models.laws import Positive
 from depl.models.problem import Instance, Provenance
-from depl.models.structure import Checked, decode, decode_document, read_text
+from depl.models.structure import Checked, decode_document, peek, read_text
 
 _COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
 _CHANGEABLE = ("maximum_loss", "quantile_level", "maximum_epochs", "maximum_time", "round_deadline")
@@ -137,7 +138,7 @@ def load(name_or_path: str | Path, target: float | str | None = None) -> Instanc
             label = text.removeprefix(f"{name}-")
             if label != text and _is_number(label):
                 return _at(_shipped(name), _agreed(label, target))
-        if not text.endswith(".json") and not Path(text).exists():
+        if not text.endswith(".json") and not os.path.exists(text):
             raise InvalidInputError(_unknown(text))
     return _at(parse(read_text(name_or_path)), target)
 
@@ -151,7 +152,7 @@ def parse(text: str) -> Instance | Family:
         With the JSON path of the first thing wrong.
     """
     bare = strip_comments(text)
-    kind = decode(bare, _Format).format
+    kind = peek(bare, _Format).format
     if kind == "depl-instance":
         return Instance.from_json(bare)
     if kind == "depl-family":
@@ -188,7 +189,7 @@ def _text(name: str) -> str:
 
 
 def _entry(name: str) -> Entry:
-    found = decode(strip_comments(_text(name)), _Described)
+    found = peek(strip_comments(_text(name)), _Described)
     described = found.instance or found
     return Entry(name, tuple(found.targets), described.description.partition("\n")[0])
 

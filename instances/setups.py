@@ -5,6 +5,7 @@ whole-line comments that begin with ``//``.
 """
 
 import difflib
+import os
 from importlib import resources
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def load_setup(name_or_path: str | Path) -> Setup:
     if not isinstance(name_or_path, Path):
         if text in setup_names():
             return parse_setup((_FOLDER / f"{text}.json").read_text(encoding="utf-8"))
-        if not text.endswith(".json") and not Path(text).exists():
+        if not text.endswith(".json") and not os.path.exists(text):
             close = difflib.get_close_matches(text, setup_names(), n=3)
             known = " or ".join(map(repr, close)) if close else ", ".join(setup_names())
             hint = f"did you mean {known}?" if close else f"known are {known}"

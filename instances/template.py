@@ -102,6 +102,8 @@ _TEMPLATE = """\
         // or: {"type": "deterministic", "value": 1}
         // Observed values, equally likely unless given weights (of any sum).
         // or: {"type": "empirical", "values": [0.8, 0.9, 1.1, 1.3], "weights": [1, 3, 3, 1]}
+        // No law: plans are made for given scenarios only, by 'depl solve --scenarios FILE.npz'.
+        // or: {"type": "undeclared"}
       }
       // The same at every epoch, scale * X (scale is 1 unless given):
       // or: {"shape": "constant", "scale": 0.8, "noise": {"type": "normal", "mean": 1, "variance": 0.05}}
@@ -137,6 +139,7 @@ _TEMPLATE = """\
       // or: {"type": "normal", "mean": 0.3, "variance": 0.01}
       // or: {"type": "deterministic", "value": 0.3}
       // or: {"type": "empirical", "values": [0.2, 0.3, 0.4]}
+      // or: {"type": "undeclared"}
       // or: {"type": "zero"}
     }
   ],
@@ -177,8 +180,9 @@ _TEMPLATE = """\
     "maximum_time": 10
   },
 
-  // One more field, traced_law, is a law of the loss with memory that takes the place of improvements and
-  // switches. Nobody writes it by hand: 'depl fit' makes it from traces of training.
+  // Two more fields nobody writes by hand; 'depl fit' makes them from traces of training. traced_law is a law
+  // of the loss with memory that takes the place of improvements and switches; by run_fingerprints 'depl
+  // certify' knows the runs that were fitted, whatever they are called, and refuses them.
 
   // Where the values come from (optional): paper, assumed, derived or measured. A path covers all below
   // it, and the longest path that covers a value counts.

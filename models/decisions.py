@@ -40,6 +40,8 @@ class Decision:
         Cost of the best plan that came of it [cost].
     lower_bound : float or None
         No plan with this decision costs less [cost].
+    value : float or None
+        What the stage itself minimises, where that is not a cost: K^ T^ of a choice of data [time].
     """
 
     stage: Stage
@@ -48,6 +50,7 @@ class Decision:
     kept: bool = True
     cost: float | None = None
     lower_bound: float | None = None
+    value: float | None = None
 
 
 def told(decisions: Sequence[Decision]) -> str:

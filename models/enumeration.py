@@ -291,7 +291,7 @@ def loss_classes(classes: Classes, rows: list[tuple[float, int, int]], initial_l
     terms = [classes.levels[epochs].terms[row] for _, epochs, row in rows]
     shifts = [classes.levels[epochs].shifts[row] for _, epochs, row in rows]
     constants = initial_loss + np.array(shifts).reshape(len(rows), -1) @ np.array(classes.shifts)
-    return LossClasses(classes.terms, np.array(terms, dtype=np.int16).reshape(len(rows), -1), constants)
+    return LossClasses(classes.terms, np.array(terms, dtype=np.int64).reshape(len(rows), -1), constants)
 
 
 def _growing(rows: list[tuple[float, int, int]]) -> Iterator[list[tuple[float, int, int]]]:

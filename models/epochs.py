@@ -18,11 +18,12 @@ from depl.models.laws import (
     Lognormal,
     Normal,
     StudentT,
+    Undeclared,
     Zero,
 )
 from depl.models.problem import Instance
 
-NoiseLaw = InverseGamma | Lognormal | Normal | StudentT | Empirical
+NoiseLaw = InverseGamma | Lognormal | Normal | StudentT | Empirical | Undeclared
 """Laws that are random; constants are part of the shift of a step."""
 
 
@@ -50,6 +51,21 @@ class FinalLoss:
     constant: float
     terms: tuple[tuple[Term, int], ...]
 
+    def reduced(self) -> "FinalLoss":
+        """The same loss without terms that occur zero times or with coefficient 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If a term occurs a negative number of times.
+        """
+        for term, count in self.terms:
+            if count < 0:
+                raise InvalidInputError(f"{term} occurs {count} times in a final loss; counts are at least 0")
+        if all(count and term.coefficient for term, count in self.terms):
+            return self
+        return FinalLoss(self.constant, tuple(pair for pair in self.terms if pair[1] and pair[0].coefficient))
+
     def mean(self) -> float:
         """E l(K)."""
         parts = [count * term.coefficient * term.law.moments().mean for term, count in self.terms]
@@ -58,7 +74,8 @@ class FinalLoss:
     def variance(self) -> float:
         """Var l(K), possibly infinite."""
         return math.fsum(
-            count * term.coefficient**2 * term.law.moments().variance for term, count in self.terms
+            count * term.coefficient * term.coefficient * term.law.moments().variance
+            for term, count in self.terms
         )
 
 

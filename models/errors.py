@@ -1,5 +1,16 @@
 """Errors that reach the user: one root, few branches, each saying what, where and what to do."""
 
+LONGEST_MESSAGE = 2000
+"""Characters of a message or a place: a name in it may be as long as a file."""
+
+
+def shortened(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """``text``; where it is longer, its beginning and its end, between them how much is left out."""
+    if len(text) <= longest:
+        return text
+    head, tail = longest * 3 // 4, longest // 4
+    return f"{text[:head]} [... {len(text) - head - tail} characters left out ...] {text[-tail:]}"
+
 
 class DeplError(Exception):
     """Root of every error that depl raises on purpose.
@@ -25,9 +36,9 @@ class InvalidInputError(DeplError, ValueError):
     exit_code = 2
 
     def __init__(self, message: str, path: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.path = path
+        self.message = shortened(message)
+        self.path = shortened(path)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         """Return the message with the place in front, if one is known."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.epochs import FinalLoss, Load, LossStep, compose, load, loss_step
 from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.laws import Undeclared
 from depl.models.memory.traced import EndLaw, end_law, traced_steps
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -84,11 +85,11 @@ class Evaluation:
     epochs : int
         K.
     expected_loss : float
-        E l(K).
+        E l(K); nan where no law is declared.
     violation : Interval
-        Certified P(l(K) > l_max).
+        Certified P(l(K) > l_max); [0, 1] where no law is declared.
     quantile : Interval or None
-        Certified omega-quantile of l(K), where it was asked for.
+        Certified omega-quantile of l(K), where it was asked for and a law is declared.
     constraints : tuple of Constraint
         All of them, satisfied or not.
     """
@@ -133,7 +134,8 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    violation = law.violation(target.maximum_loss)
+    known = not any(isinstance(term.law, Undeclared) for term, _ in law.scaled.terms)
+    violation = law.violation(target.maximum_loss) if known else Interval(0.0, 1.0, "no law declared")
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
@@ -157,9 +159,9 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
         training_time=training_time,
         epoch_times=times,
         epochs=len(plan.epochs),
-        expected_loss=law.mean(),
+        expected_loss=law.mean() if known else math.nan,
         violation=violation,
-        quantile=law.quantile(target.violation_budget) if quantile else None,
+        quantile=law.quantile(target.violation_budget) if quantile and known else None,
         constraints=tuple(constraints),
     )
 

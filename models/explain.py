@@ -8,6 +8,7 @@ tightened (`depl.models.sensitivity`). Consecutive epochs that do the same are o
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 
 from depl.models import wording
@@ -19,10 +20,9 @@ from depl.models.evaluation import Constraint, Evaluation, epoch_loads, evaluate
 from depl.models.laws import Zero
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import positions
-from depl.models.memory.lending import first_losses, lent
-from depl.models.memory.prediction import runs_through
+from depl.models.memory.lending import first_losses
 from depl.models.memory.support import mean_after
-from depl.models.memory.traced import end_law, together
+from depl.models.memory.traced import EndLaw, basis, below_all_seen, end_law
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.risk.interval import Interval
@@ -63,6 +63,8 @@ def explain(instance: Instance, plan: Plan) -> str:
     evaluation = evaluate(instance, plan)
     groups = _groups(instance, plan)
     state = "all constraints hold" if evaluation.feasible else "NOT FEASIBLE"
+    if not _declared(evaluation) and not _failing(evaluation):
+        state = "all constraints hold but (3), which has no law to be judged by"
     sections = (
         [
             f"Plan of {counted(evaluation.epochs, 'epoch')} for {instance.name!r}: "
@@ -151,9 +153,10 @@ def _loss_lines(
 ) -> list[str]:
     start = instance.target.initial_loss
     if instance.traced_law is not None and plan.epochs:
-        return _traced_lines(instance.traced_law, plan, evaluation)
+        return _traced_lines(instance.traced_law, plan, evaluation, instance.target.violation_budget)
     steps = plan_steps(instance, plan)
     final = compose(start, steps)
+    declared = _declared(evaluation)
     rows = []
     for group in groups:
         if group.previous not in (None, group.model):
@@ -161,21 +164,24 @@ def _loss_lines(
             effect = "= 0" if isinstance(change, Zero) else f"~ {wording.law(change)}"
             switch = f"{group.previous} -> {group.model}"
             rows.append((f"epoch {group.first}", switch, f"l_sw {effect}", ""))
-        mean = compose(start, steps[: group.last]).mean()
+        mean = number(compose(start, steps[: group.last]).mean()) if declared else "?"
         share = instance.learning_factor(group.datasets)
         everything = len(group.datasets) == len(instance.datasets)
         data = "all data" if everything else f"{_set(group.datasets)}, h = {number(share)}"
         on = f"{group.model} on {data}"
-        rows.append((group.label, on, _run(group), f"E l({group.last}) = {number(mean)}"))
+        rows.append((group.label, on, _run(group), f"E l({group.last}) = {mean}"))
+    moments = f"  l({evaluation.epochs}) has no declared law: mean and deviation are not known."
+    if declared:
+        deviation = number(math.sqrt(final.variance()))
+        moments = f"  l({evaluation.epochs}) has mean {number(final.mean())}, standard deviation {deviation}."
     return [
         f"Loss  l(k) = l(k-1) + l_run(k) + l_sw(k), eq. (8), from l(0) = {number(start)}",
         *_aligned(rows),
-        f"  l({evaluation.epochs}) has mean {number(final.mean())}, standard deviation "
-        f"{number(math.sqrt(final.variance()))}.",
+        moments,
     ]
 
 
-def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation) -> list[str]:
+def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation, budget: Fraction) -> list[str]:
     """The affine law, stage by stage: how much of the loss before an epoch stays, and what the mean is."""
     law, places = traced.law, positions(plan.schedule)
     mean = float(first_losses(law, places[0].trained).mean())
@@ -189,22 +195,29 @@ def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation) -> list
         kept = _span([law.step(place).retention for place in stage])
         end = f"E l = {number(mean)}" if traced.scale == "loss" else f"E ln l = {number(mean)}"
         rows.append((label, " on ".join(first.trained), f"retention {kept}", end))
-    if together(law, plan.schedule):
-        source = f"the {counted(len(runs_through(law, plan.schedule)), 'run')} that went through all of it"
-    else:
-        ends = [item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1]
-        source = f"{' and '.join(str(len(lent(law, end).donors)) for end in ends)} runs, stage by stage"
-        source += ", and what plans as such deviate by" if traced.deviations else ""
     loss = "l" if traced.scale == "loss" else "ln l"
     kind = "kept per run" if traced.residuals == "per_run" else "independent"
-    deviation = math.sqrt(end_law(traced, plan.schedule).variance())
+    found = end_law(traced, plan.schedule)
+    deviation = math.sqrt(found.variance())
     moments = f"mean {number(evaluation.expected_loss)}, standard deviation {number(deviation)}"
     return [
         f"Loss  {loss}(k) = a + b ln s + retention {loss}(k-1) + e, the traced law, "
         f"from a mean {loss}(0) of {number(start)}",
         *_aligned(rows),
-        f"  residuals e are {kind}; they come from {source}",
+        f"  residuals e are {kind}",
+        f"  rests on {basis(traced, plan.schedule)}",
         f"  l({evaluation.epochs}) has {moments}.",
+        *_disbelief(traced, found, budget),
+    ]
+
+
+def _disbelief(traced: TracedLaw, law: EndLaw, budget: Fraction) -> list[str]:
+    """A line where the law promises the impossible."""
+    if not below_all_seen(traced, law, budget):
+        return []
+    return [
+        f"  NOT to be believed: the {number(float(1 - budget))}-quantile of l(K) lies below every loss that "
+        "any run ever had, so the law does not describe the runs."
     ]
 
 
@@ -254,8 +267,14 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
     violation = evaluation.violation
     constraint = next(item for item in evaluation.constraints if item.equation == "(3)")
     allowed = float(target.violation_budget)
+    head = f"(3) Loss target  P({last} <= {number(target.maximum_loss)}) >= {level}"
+    if not _declared(evaluation):
+        return [
+            head,
+            "  no law is declared, so nothing is said; on given scenarios 'depl check' counts the misses",
+        ]
     lines = [
-        f"(3) Loss target  P({last} <= {number(target.maximum_loss)}) >= {level}",
+        head,
         f"  P({last} > {number(target.maximum_loss)}) {_certified(violation)}; allowed is {number(allowed)}, "
         f"of which {number(100 * violation.upper / allowed, 3)} % are used: {_verdict(constraint.satisfied)}",
     ]
@@ -275,6 +294,8 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
 def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
     last, level = evaluation.epochs, number(instance.target.maximum_loss)
     head = f"With early stopping  train until l(k) <= {level} is observed, at most {counted(last, 'epoch')}"
+    if not _declared(evaluation):
+        return [head, "  not computed: no law is declared"]
     try:
         found = early_stopping(instance, plan, evaluation.violation)
     except NotCoveredError as error:
@@ -328,7 +349,7 @@ def _data_lines(instance: Instance, plan: Plan) -> list[str]:
 
 
 def _binding_lines(evaluation: Evaluation) -> list[str]:
-    failing = [item for item in evaluation.constraints if not item.satisfied]
+    failing = _failing(evaluation)
     # x = 0 where nothing is to be computed meets its limit 0, which says nothing.
     binding = [item for item in evaluation.constraints if item.satisfied and item.binding and item.limit > 0]
     lines = ["What binds" if not failing else "What fails, and what binds"]
@@ -379,6 +400,19 @@ def _next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[
     return [
         "What fails next: how far each limit alone could be tightened, with other resources; nearest first",
         *_aligned(rows),
+    ]
+
+
+def _declared(evaluation: Evaluation) -> bool:
+    """Whether the law of the final loss is known."""
+    return not math.isnan(evaluation.expected_loss)
+
+
+def _failing(evaluation: Evaluation) -> list[Constraint]:
+    """The constraints that fail; (3) is not judged without a law."""
+    known = _declared(evaluation)
+    return [
+        item for item in evaluation.constraints if not item.satisfied and (known or item.equation != "(3)")
     ]
 
 

@@ -1,10 +1,17 @@
-"""Let a short piece of work finish although the user presses Ctrl-C."""
+"""Ctrl-C: let a short piece of work finish although it comes, and end a loop over many answers.
+
+A method that is registered, or a command, turns Ctrl-C into an answer with what is held by then. What they
+call lets it pass, so that nothing goes on after a press.
+"""
 
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol, TypeVar
+
+from depl.models.result import Termination
 
 
 @contextmanager
@@ -28,3 +35,29 @@ def first_interrupt_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
+
+
+class _Ended(Protocol):
+    """What says why it ended, such as `depl.models.result.Result`."""
+
+    @property
+    def termination(self) -> Termination: ...
+
+
+_Answer = TypeVar("_Answer", bound=_Ended)
+
+
+def uninterrupted(answer: _Answer) -> _Answer:
+    """An answer that Ctrl-C did not end; for whoever asks many questions and shall stop at the first press.
+
+    Methods turn Ctrl-C into an answer with what they hold (`Termination.INTERRUPTED`), which ends a command
+    that asks one question. In a loop over many, only that one would end.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C ended it.
+    """
+    if answer.termination is Termination.INTERRUPTED:
+        raise KeyboardInterrupt
+    return answer

@@ -15,7 +15,7 @@ from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from depl.models.errors import InvalidInputError
+from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.structure import Checked
 
 Positive = Annotated[float, Meta(gt=0)]
@@ -24,6 +24,14 @@ FloatArray = NDArray[np.float64]
 
 SMALLEST_RELATIVE_VARIANCE = 1e-12
 """variance / mean**2 of an inverse gamma or lognormal law; below it, its parameters drown in rounding."""
+
+
+NO_LAW = (
+    "the instance declares no law of its losses (type undeclared), so no probability is known; "
+    "plan on given scenarios, by --method scenario-search, milp or milp-resource with --scenarios FILE.npz, "
+    "or declare the laws"
+)
+"""What is said where a law is needed and none is declared."""
 
 
 class Moments(NamedTuple):
@@ -328,16 +336,19 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         mean = float(weights @ points)
         return Moments(mean, float(weights @ (points - mean) ** 2))
 
-    def quadrature(self, order: int = 40, panel: float = math.inf) -> tuple[FloatArray, FloatArray]:
+    def quadrature(
+        self, order: int = 40, panel: float = math.inf, damped: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
         """Composite Gauss-Legendre points and probability weights of the truncated law, shapes (n,).
 
         Panels are at most ``scale * sqrt(nu)`` wide near the centre and grow in proportion to the
         distance from it, so that the poles of the density stay outside a Bernstein ellipse of
         parameter 3 around every panel; and at most ``6 * scale``, because with many degrees of freedom
         the density is as large as exp(+y**2 / 2) at i y: 40 points then integrate the density to far
-        below rounding. ``panel`` bounds the width further, for integrands that oscillate.
+        below rounding. ``panel`` bounds the width further, for integrands that oscillate or grow; if these
+        fall exponentially from the lower (``damped`` = -1) or the upper end (+1) on, only near that end.
         """
-        return _truncated_quadrature(self, order, panel)
+        return _truncated_quadrature(self, order, panel, damped)
 
     def support(self) -> tuple[float, float]:
         """The truncation interval, or the whole line."""
@@ -384,6 +395,33 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         )
 
 
+class Undeclared(Law, frozen=True, kw_only=True, tag="undeclared"):
+    """No law: what is known of ``X`` are scenarios that are given with it.
+
+    Plans are made for such scenarios only; whatever asks for a probability is refused.
+    """
+
+    def moments(self) -> Moments:
+        """Refused."""
+        raise NotCoveredError(NO_LAW)
+
+    def support(self) -> tuple[float, float]:
+        """Refused."""
+        raise NotCoveredError(NO_LAW)
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Refused."""
+        raise NotCoveredError(NO_LAW)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Refused."""
+        raise NotCoveredError(NO_LAW)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Refused."""
+        raise NotCoveredError(NO_LAW)
+
+
 class Zero(Checked, frozen=True, kw_only=True, tag="zero"):
     """A switch that leaves the loss as it is."""
 
@@ -392,8 +430,8 @@ class Forbidden(Checked, frozen=True, kw_only=True, tag="forbidden"):
     """A switch that may not be made."""
 
 
-ImprovementLaw = InverseGamma | Normal | Lognormal | Deterministic | Empirical
-SwitchLaw = StudentT | Normal | Deterministic | Empirical | Zero | Forbidden
+ImprovementLaw = InverseGamma | Normal | Lognormal | Deterministic | Empirical | Undeclared
+SwitchLaw = StudentT | Normal | Deterministic | Empirical | Zero | Forbidden | Undeclared
 
 
 @functools.cache
@@ -403,12 +441,14 @@ def _legendre(order: int) -> tuple[FloatArray, FloatArray]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _truncated_quadrature(law: StudentT, order: int, panel: float) -> tuple[FloatArray, FloatArray]:
+def _truncated_quadrature(
+    law: StudentT, order: int, panel: float, damped: int
+) -> tuple[FloatArray, FloatArray]:
     if law.lower is None or law.upper is None:
         raise InvalidInputError("an untruncated Student-t has no finite quadrature")
     nu, location, scale = law.degrees_of_freedom, law.location, law.scale
     width = scale * min(math.sqrt(nu), 6.0)
-    edges = _graded_edges(law.lower - location, law.upper - location, width, panel) + location
+    edges = _graded_edges(law.lower - location, law.upper - location, width, panel, damped) + location
     nodes, weights = _legendre(order)
     half = np.diff(edges)[:, None] / 2
     points = (edges[:-1, None] + half * (1 + nodes)).ravel()
@@ -436,11 +476,17 @@ def _require_spread(relative_variance: float) -> None:
         )
 
 
-def _graded_edges(lower: float, upper: float, width: float, longest: float) -> FloatArray:
-    """Panel edges on [lower, upper] around the centre 0: max(width, |x|), but at most ``longest``, apart."""
+def _graded_edges(lower: float, upper: float, width: float, longest: float, damped: int) -> FloatArray:
+    """Panel edges on [lower, upper] around the centre 0: max(width, |x|), but at most ``longest``, apart.
+
+    Where what is integrated falls from one end on, panels may be as long as half their distance from it: in
+    a Bernstein ellipse of parameter 3, which reaches a third of a panel beyond it, it is still below its
+    value at that end.
+    """
     edges = [lower]
     while edges[-1] < upper:
         here = edges[-1]
+        away = (here - lower) / 2 if damped < 0 else (upper - here) / 3 if damped > 0 else 0.0
         step = max(width, -here / 2 if here < 0 else here)
-        edges.append(min(here + min(step, longest), upper))
+        edges.append(min(here + min(step, max(longest, away)), upper))
     return np.array(edges)

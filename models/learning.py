@@ -26,6 +26,10 @@ class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shap
         """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
         return self.scale / math.sqrt(epoch + self.offset), self.noise
 
+    def noises(self) -> tuple[ImprovementLaw, ...]:
+        """All laws of X."""
+        return (self.noise,)
+
     def validate(self) -> None:
         """Refuse a heavy tail that raises the loss."""
         _refuse_heavy_increase(self.scale, self.noise)
@@ -41,6 +45,10 @@ class ConstantImprovement(Checked, frozen=True, kw_only=True, tag_field="shape",
         """Coefficient and law of X; the same at every epoch."""
         return self.scale, self.noise
 
+    def noises(self) -> tuple[ImprovementLaw, ...]:
+        """All laws of X."""
+        return (self.noise,)
+
     def validate(self) -> None:
         """Refuse a heavy tail that raises the loss."""
         _refuse_heavy_increase(self.scale, self.noise)
@@ -54,6 +62,10 @@ class TabledImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", t
     def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
         """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
         return self.epochs[epoch - 1].at(epoch)
+
+    def noises(self) -> tuple[ImprovementLaw, ...]:
+        """All laws of X."""
+        return tuple(row.noise for row in self.epochs)
 
 
 Improvement = InverseSqrtImprovement | ConstantImprovement | TabledImprovement

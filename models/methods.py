@@ -1,11 +1,12 @@
 """The seam between callers and solution methods: what a method receives and returns, and its registry."""
 
 import math
+import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from depl.models.decisions import Decision
 from depl.models.errors import InvalidInputError
@@ -32,6 +33,9 @@ DEFAULT_METHOD = "depl"
 
 DEFAULT_WITH_MEMORY = "enumerate"
 """Name of the method that solves instances with a traced law unless the caller names one."""
+
+DEFAULT_ON_SCENARIOS = "scenario-search"
+"""Name of the method that solves instances without laws, on given scenarios, unless the caller names one."""
 
 DEFAULT_SCENARIOS = 100
 """S of a method that counts scenarios, unless the caller says more."""
@@ -75,6 +79,51 @@ class Limits:
             self.progress(time.perf_counter() - self.started, incumbent, bound)
 
 
+class OutOfTimeError(Exception):
+    """The time limit was reached before a method held anything; it may leave this to `depl.models.solve`."""
+
+
+_Item = TypeVar("_Item")
+
+
+def in_time(items: Iterable[_Item], proceed: Callable[[], bool]) -> Iterator[_Item]:
+    """The items, as long as ``proceed`` says yes before each of them.
+
+    Raises
+    ------
+    OutOfTimeError
+        As soon as it says no.
+    """
+    for item in items:
+        if not proceed():
+            raise OutOfTimeError
+        yield item
+
+
+def require_limits(
+    gap: float = 0.0, time_limit: float | None = None, seed: int = 0
+) -> tuple[float, float | None, int]:
+    """The same as plain numbers, if a caller may ask for them; inside a solve, no time may be left.
+
+    Raises
+    ------
+    InvalidInputError
+        If the gap is not in [0, 1), the time limit not positive, the seed negative, or one is no number.
+    """
+    try:
+        gap, time_limit = float(gap), None if time_limit is None else float(time_limit)
+        seed = operator.index(seed)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"gap, time_limit and seed must be numbers: {error}") from error
+    if not 0 <= gap < 1:
+        raise InvalidInputError(f"gap must lie in [0, 1), not {gap}")
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidInputError(f"time_limit must be positive, not {time_limit}")
+    if seed < 0:
+        raise InvalidInputError(f"seed must be at least 0, not {seed}")
+    return gap, time_limit, seed
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing.
@@ -100,7 +149,10 @@ class Method(Protocol):
     """A solution method; a bare `Plan` or None stands for "a plan without a bound"."""
 
     def __call__(self, instance: Instance, limits: Limits) -> Outcome | Plan | None:
-        """Solve ``instance`` within ``limits``; must leave KeyboardInterrupt to the caller or handle it."""
+        """Solve ``instance`` within ``limits``; must leave KeyboardInterrupt to the caller or handle it.
+
+        May leave `OutOfTimeError` to the caller while it holds nothing.
+        """
 
 
 @dataclass(frozen=True)
@@ -108,6 +160,8 @@ class Registered:
     """A method with its name, a sentence on what it does, and the names of the options it takes.
 
     ``memory`` says whether it plans under laws with memory, too (`depl.models.problem.Instance.traced_law`).
+    ``version`` is raised when the name begins to mean another thing, so that results recorded under it before
+    are not taken for its own (`depl.benchmarks.sweep.earlier`).
     """
 
     name: str
@@ -116,6 +170,7 @@ class Registered:
     meaning: Meaning = Meaning.LAW
     options: tuple[str, ...] = ()
     memory: bool = False
+    version: int = 1
 
 
 _REGISTRY: dict[str, Registered] = {}
@@ -128,6 +183,7 @@ def register(
     meaning: Meaning = Meaning.LAW,
     options: tuple[str, ...] = (),
     memory: bool = False,
+    version: int = 1,
 ) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
 
@@ -140,11 +196,13 @@ def register(
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
-    _REGISTRY[name] = Registered(name, method, sentence, meaning, options, memory)
+    _REGISTRY[name] = Registered(name, method, sentence, meaning, options, memory, version)
 
 
 def default_method(instance: Instance) -> str:
     """Name of the method that solves an instance unless the caller names one."""
+    if not instance.declares_laws:
+        return DEFAULT_ON_SCENARIOS
     return DEFAULT_METHOD if instance.traced_law is None else DEFAULT_WITH_MEMORY
 
 
@@ -159,6 +217,25 @@ def find(name: str) -> Registered:
     if name not in _REGISTRY:
         raise InvalidInputError(f"no method {name!r}; known are {', '.join(sorted(_REGISTRY)) or 'none'}")
     return _REGISTRY[name]
+
+
+def require_counting(name: str) -> Registered:
+    """The method of that name, which counts scenarios.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none, or it works under the law; the message lists those that count.
+    """
+    method = find(name)
+    if method.meaning is Meaning.LAW:
+        able = ", ".join(known.name for known in registered() if known.meaning is Meaning.SCENARIOS)
+        raise InvalidInputError(
+            f"method {name!r} works under the law itself and takes no scenarios; leave them out, or choose a "
+            f"method that counts them: {able}",
+            "scenarios",
+        )
+    return method
 
 
 def registered() -> tuple[Registered, ...]:

@@ -18,9 +18,10 @@ from depl.models.allocation import allocate_counts
 from depl.models.epochs import Load, LossStep, Term, load, loss_step
 from depl.models.errors import NotCoveredError
 from depl.models.laws import FloatArray
+from depl.models.pairs import require_tabulated
 from depl.models.problem import Instance
 
-Counts = NDArray[np.int16]
+Counts = NDArray[np.int32]
 Indices = NDArray[np.intp]
 
 
@@ -124,6 +125,7 @@ class _Moves:
     """What one epoch can do, tabulated by (epoch, previous model, configuration)."""
 
     def __init__(self, instance: Instance, data: Mapping[str, frozenset[str]]) -> None:
+        require_tabulated(instance, "the list of all plans", instance.target.maximum_epochs * len(data))
         self.instance = instance
         self.models = [model.name for model in instance.models]
         self.configurations = tuple(Configuration(place, model) for place in data for model in self.models)
@@ -147,9 +149,9 @@ class _Moves:
         initial = self.instance.target.initial_model
         zero = np.zeros(1, dtype=np.intp)
         return Level(
-            terms=np.zeros((1, len(self.terms)), dtype=np.int16),
-            shifts=np.zeros((1, len(self.shifts)), dtype=np.int16),
-            loads=np.zeros((1, len(self.loads)), dtype=np.int16),
+            terms=np.zeros((1, len(self.terms)), dtype=np.int32),
+            shifts=np.zeros((1, len(self.shifts)), dtype=np.int32),
+            loads=np.zeros((1, len(self.loads)), dtype=np.int32),
             last=np.full(1, -1 if initial is None else self.models.index(initial), dtype=np.intp),
             used=zero,
             parent=zero,

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from depl.models.errors import InvalidInputError
-from depl.models.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
+from depl.models.laws import Forbidden, NonNegative, Positive, SwitchLaw, Undeclared, Zero
 from depl.models.learning import (
     ConstantImprovement,
     DataLaw,
@@ -33,8 +33,10 @@ from depl.models.learning import (
 )
 from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
 from depl.models.structure import Checked, Name, decode_document, encode_document, require_unique
+from depl.models.traces.fingerprints import RunFingerprints
 
 SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
+SMALLEST_LOSS_SCALE = 1e-6  # a thousand times the tolerance of 1e-9 with which l_max is met
 """Least 1 - omega."""
 
 _LARGEST_TABLED_SUBSETS = 12
@@ -162,8 +164,8 @@ class Instance(Checked, frozen=True, kw_only=True):
     ------
     InvalidInputError
         With the JSON path of the first thing wrong: duplicate or dangling names, tables of the wrong
-        length, a data law that is not positive and nonincreasing, a heavy tail that raises the loss, or
-        priced computing under no time limit at all (the infimum 0 would not be attained).
+        length, a data law that is not positive and nonincreasing, a heavy tail that raises the loss,
+        losses all below 1e-6, or priced computing under no time limit (the infimum 0 is not attained).
     """
 
     format: Literal["depl-instance"] = "depl-instance"
@@ -185,6 +187,12 @@ class Instance(Checked, frozen=True, kw_only=True):
         Annotated[TracedLaw, Meta(description="law of the loss with memory, instead of those of models")]
         | None
     ) = None
+    run_fingerprints: (
+        Annotated[
+            RunFingerprints, Meta(description="of the runs fitted to, so that they cannot certify a plan")
+        ]
+        | None
+    ) = None
     description: str = ""
     provenance: tuple[Provenance, ...] = ()
 
@@ -200,13 +208,21 @@ class Instance(Checked, frozen=True, kw_only=True):
             _require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
         if self.traced_law is not None:
             self._validate_traced_law(self.traced_law)
+        self._refuse_tiny_losses()
         self._refuse_free_time()
 
     @functools.cached_property
+    def declares_laws(self) -> bool:
+        """Whether the loss has a law: a traced one, or one of every improvement and every switch."""
+        noises = (law for model in self.models for law in model.improvement.noises())
+        laws = (*noises, *(row.law for row in self.switches), self.other_switches)
+        return self.traced_law is not None or not any(isinstance(law, Undeclared) for law in laws)
+
+    @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the mathematical content: everything but its own name, description, provenance."""
+        """SHA-256 of the mathematical content: not of its own name, description, provenance, nor of runs."""
         bare = {**msgspec.to_builtins(self), "name": "-"}
-        for field in ("description", "provenance"):
+        for field in ("description", "provenance", "run_fingerprints"):
             bare.pop(field, None)
         return hashlib.sha256(msgspec.json.encode(bare, order="sorted")).hexdigest()
 
@@ -410,6 +426,17 @@ class Instance(Checked, frozen=True, kw_only=True):
                     "law and no initial model",
                     path,
                 )
+
+    def _refuse_tiny_losses(self) -> None:
+        """A loss 1e-9 above l_max meets it, on the scale of its law; that must stay a matter of rounding."""
+        largest = max(abs(self.target.initial_loss), abs(self.target.maximum_loss))
+        relative = self.traced_law is not None and self.traced_law.scale == "log"
+        if 0 < largest < SMALLEST_LOSS_SCALE and not relative:
+            raise InvalidInputError(
+                f"losses of at most {largest:g} cannot be told from the tolerance of 1e-9 with which they "
+                f"meet l_max; give all losses in a smaller unit, multiplied by {1 / largest:.0e}",
+                ".target",
+            )
 
     def _refuse_free_time(self) -> None:
         if self.target.maximum_time is not None or self.target.round_deadline is not None:

@@ -25,7 +25,7 @@ import msgspec
 from depl.models.allocation import allocate
 from depl.models.errors import NotCoveredError
 from depl.models.evaluation import Evaluation, epoch_loads, evaluate, final_loss
-from depl.models.methods import Progress, default_method, find
+from depl.models.methods import Progress, default_method, find, require_limits
 from depl.models.observed_state import (
     State,
     check_state,
@@ -174,10 +174,10 @@ def replan(
     VerificationError
         As `depl.models.solve.solve`.
     """
+    gap, time_limit, seed = require_limits(gap, time_limit, seed)
     _require_memoryless(instance)
     check_state(instance, state, plan)
-    method = default_method(instance) if method is None else method
-    find(method)
+    method = find(default_method(instance) if method is None else method).name
     old = _old_rest(instance, plan, state)
     level = _level(instance, old) if keep_promise else instance.target.quantile_level
     reason = time_is_up(instance, state)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from depl.models.decisions import Decision
 from depl.models.plan import Plan
@@ -95,7 +96,9 @@ class Result:
     reason : str or None
         If there is no plan: the stage that failed and the nearest reachable value.
     violation, quantile : Range or None
-        Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan.
+        Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan, under the laws of the instance.
+    rests_on : str or None
+        What these rest on, in words, where the law was fitted to runs: how many, and in which sense.
     scenarios : ScenarioEvidence or None
         Given if constraint (3) was understood as a count of scenarios; ``violation`` and ``quantile`` are
         those of the law all the same, and need not meet the target.
@@ -119,6 +122,7 @@ class Result:
     lower_bound: float
     violation: Range | None = None
     quantile: Range | None = None
+    rests_on: str | None = None
     epochs: int | None = None
     training_time: float | None = None
     expected_loss: float | None = None
@@ -152,6 +156,7 @@ class Result:
         for name in ("violation", "quantile"):
             interval: Range | None = getattr(self, name)
             known[name] = {"lower": interval and interval.lower, "upper": interval and interval.upper}
+        known["rests_on"] = self.rests_on
         known["quantile_means"] = "law" if self.scenarios is None else "scenarios"
         for name in ("scenarios", "dual"):
             evidence: ScenarioEvidence | DualBound | None = getattr(self, name)
@@ -178,6 +183,9 @@ class Result:
 
 
 def _finite(value: Any) -> Any:
+    """``value`` with None for what is not finite, and plain numbers where a method gave those of numpy."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):

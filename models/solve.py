@@ -14,16 +14,21 @@ import numpy as np
 from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.evaluation import Evaluation, evaluate
 from depl.models.interrupts import first_interrupt_ignored
+from depl.models.laws import NO_LAW
+from depl.models.memory.traced import basis
 from depl.models.methods import (
     DEFAULT_SCENARIOS,
     Limits,
     Meaning,
     Outcome,
+    OutOfTimeError,
     Progress,
     Registered,
     default_method,
     find,
     registered,
+    require_counting,
+    require_limits,
 )
 from depl.models.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.problem import Instance
@@ -77,23 +82,19 @@ def solve(
     InvalidInputError
         For an unknown method, an impossible option, or an instance that the method does not cover.
     NotCoveredError
-        If the law of the loss has memory and the method plans with independent increments.
+        If the law of the loss has memory and the method plans with independent increments; or if no law is
+        declared, and the method plans under the law or would have to draw scenarios.
     VerificationError
         If the method's plan fails the independent verifier, or its outcome contradicts itself.
     """
     method = default_method(instance) if method is None else method
-    if not 0 <= gap < 1:
-        raise InvalidInputError(f"gap must lie in [0, 1), not {gap}")
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidInputError(f"time_limit must be positive, not {time_limit}")
-    if seed < 0:
-        raise InvalidInputError(f"seed must be at least 0, not {seed}")
+    gap, time_limit, seed = require_limits(gap, time_limit, seed)
     wall, cpu = time.perf_counter(), time.process_time()
     chosen = find(method)
     _require_covered(instance, chosen)
     further = _options(chosen, options)
     sample = _sample(instance, chosen, scenarios, seed)
-    returned = chosen.run(instance, Limits(gap, time_limit, seed, sample, progress, further))
+    returned = _run(chosen, instance, Limits(gap, time_limit, seed, sample, progress, further))
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
@@ -104,7 +105,19 @@ def solve(
     return result
 
 
+def _run(method: Registered, instance: Instance, limits: Limits) -> object:
+    """What a method returns; if it leaves an interrupt or the end of its time to us, it holds nothing."""
+    try:
+        return method.run(instance, limits)
+    except KeyboardInterrupt:
+        return Outcome(Termination.INTERRUPTED, None, 0.0, "interrupted before there was a plan")
+    except OutOfTimeError:
+        return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan; allow more time")
+
+
 def _require_covered(instance: Instance, method: Registered) -> None:
+    if method.meaning is Meaning.LAW and not instance.declares_laws:
+        raise NotCoveredError(NO_LAW)
     if instance.traced_law is None or method.memory:
         return
     able = ", ".join(known.name for known in registered() if known.memory)
@@ -116,7 +129,10 @@ def _require_covered(instance: Instance, method: Registered) -> None:
 
 def _options(method: Registered, options: Mapping[str, object] | None) -> Mapping[str, object]:
     """The further options of a solve, if the method takes them all."""
-    given = dict(options or {})
+    given = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in dict(options or {}).items()
+    }
     unknown = [name for name in given if name not in method.options]
     if unknown:
         takes = ", ".join(method.options) or "none"
@@ -132,13 +148,12 @@ def _sample(
     """The scenarios that a method counts; None for a method that works under the law."""
     if method.meaning is Meaning.LAW:
         if scenarios is not None:
-            raise InvalidInputError(
-                f"method {method.name!r} works under the law itself and takes no scenarios; leave them out, "
-                "or choose a method that counts them"
-            )
+            require_counting(method.name)
         return None
     if isinstance(scenarios, Scenarios):
         require_fitting(instance, scenarios)
+        if scenarios.seed is not None and not instance.declares_laws:
+            raise InvalidInputError("have a seed, but there is no law to draw them from", "scenarios")
         return scenarios
     size: object = DEFAULT_SCENARIOS if scenarios is None else scenarios
     if isinstance(size, bool) or not isinstance(size, Integral):
@@ -209,7 +224,9 @@ def _holding(
         evidence = scenario_evidence(instance, sample, plan, np.random.default_rng([result.seed, 1]))
     plan = _claiming(instance, outcome, plan, evaluation, evidence, method)
     _require_verified(instance, plan, evaluation, sample, method)
-    quantile = evaluation.quantile
+    quantile, violation = evaluation.quantile, None
+    if instance.declares_laws:
+        violation = Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact)
     return replace(
         result,
         solution=Solution.PROVEN_OPTIMAL if proven else Solution.FEASIBLE,
@@ -217,12 +234,20 @@ def _holding(
         cost=evaluation.cost,
         lower_bound=evaluation.cost if proven else min(outcome.lower_bound, evaluation.cost),
         scenarios=evidence,
-        violation=Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact),
+        violation=violation,
         quantile=None if quantile is None else Range(quantile.lower, quantile.upper),
+        rests_on=_basis(instance, plan),
         epochs=evaluation.epochs,
         training_time=evaluation.training_time,
-        expected_loss=evaluation.expected_loss,
+        expected_loss=_known(evaluation.expected_loss),
     )
+
+
+def _basis(instance: Instance, plan: Plan) -> str | None:
+    """What the plan's probabilities rest on, where the law was fitted to runs."""
+    if instance.traced_law is None or not plan.epochs:
+        return None
+    return basis(instance.traced_law, plan.schedule)
 
 
 def _claiming(
@@ -238,7 +263,7 @@ def _claiming(
     claims = Claims(
         cost=_known(evaluation.cost),
         training_time=_known(evaluation.training_time),
-        violation=_bounds(evaluation.violation),
+        violation=_bounds(evaluation.violation) if instance.declares_laws else None,
         quantile=None if quantile is None else _bounds(quantile),
         cheapest_resources=True if outcome.termination is Termination.OPTIMAL else None,
         lower_bound=_known(outcome.lower_bound),

@@ -10,15 +10,20 @@ import functools
 import math
 import os
 import re
+import secrets
+import stat
 import typing
 from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from depl.models.errors import InvalidInputError
+from depl.models.json_keys import require_single_keys
 
 Name = Annotated[
     str,
@@ -26,10 +31,20 @@ Name = Annotated[
     Meta(min_length=1, pattern=r"^\S(.*\S)?(?![\s\S])", description="a unique name without outer blanks"),
 ]
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
-T = TypeVar("T", bound=msgspec.Struct)
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 SCHEMA_COMMAND = "depl instances schema"
 """Lists the fields of an instance; errors point to it."""
+
+LARGEST_FILE = 2**30
+"""Most bytes that are read of a file, or of what a compressed one holds: 1 GiB, which is far more than any
+document or table of ours needs and leaves a machine of a few GiB alive."""
+
+_PORTION = 2**20
+
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+"""Names of this process's own streams: where they lead to a file, what else is printed must follow on."""
 
 LONGEST_COLUMN = 12
 """Numbers of an array, or flat objects, that are written one field below the other; more go into lines."""
@@ -48,10 +63,7 @@ class Checked(
         """Normalise every field to its declared type and refuse what does not fit."""
         for name, (kind, default) in _fields(type(self)).items():
             place = f".{name}"
-            try:
-                value = msgspec.convert(getattr(self, name), kind)
-            except msgspec.ValidationError as error:
-                raise _located(error, place) from error
+            value = _converted(getattr(self, name), kind, place)
             value = _settled(value, self.largest_number, place)
             # msgspec leaves a default out only where it is that very object; content alone shall count
             msgspec.structs.force_setattr(self, name, default if value == default else value)
@@ -67,7 +79,24 @@ def decode(text: str | bytes, kind: type[T]) -> T:
     Raises
     ------
     InvalidInputError
-        With the JSON path (``$.clusters[1].capacity``) of the first offence.
+        With the JSON path (``$.clusters[1].capacity``) of the first offence; a key that an object has twice
+        is one.
+    """
+    found = peek(text, kind)
+    try:
+        require_single_keys(text if isinstance(text, str) else text.decode("utf-8"))
+    except UnicodeError as error:
+        raise InvalidInputError(f"not a JSON document: {error}", "$") from error
+    return found
+
+
+def peek(text: str | bytes, kind: type[T]) -> T:
+    """As `decode`, for a look at some fields of a document that is read whole later.
+
+    Raises
+    ------
+    InvalidInputError
+        As `decode`, but not for a key that occurs twice, of which it takes the last.
     """
     try:
         return msgspec.json.decode(text, type=kind)
@@ -79,7 +108,7 @@ def decode(text: str | bytes, kind: type[T]) -> T:
         raise InvalidInputError("nested too deeply to be read", "$") from error
 
 
-def decode_document(text: str | bytes, kind: type[T]) -> T:
+def decode_document(text: str | bytes, kind: type[S]) -> S:
     """Read a document that opens with its format and version, as every file of ours does.
 
     Raises
@@ -87,7 +116,7 @@ def decode_document(text: str | bytes, kind: type[T]) -> T:
     InvalidInputError
         If it is of another format or version, and as `decode`.
     """
-    header = decode(text, _Header)
+    header = peek(text, _Header)
     defaults = {field.name: field.default for field in msgspec.structs.fields(kind)}
     wanted, version = defaults["format"], defaults["version"]
     if header.format != wanted:
@@ -123,14 +152,46 @@ def read_text(path: str | Path) -> str:
     Raises
     ------
     InvalidInputError
-        If the file is missing, a folder, unreadable or not UTF-8.
+        If the file is not UTF-8, and as `read_bytes`.
     """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_bytes(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InvalidInputError("not UTF-8 text", str(path)) from error
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
+
+
+def read_bytes(path: str | Path, largest: int = LARGEST_FILE) -> bytes:
+    """Return the content of a file that a user named.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is missing, a folder, unreadable, or larger than ``largest`` bytes.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = read_at_most(file, largest + 1)
+    except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+        raise InvalidInputError(f"cannot be read ({reason_of(error)})", str(path)) from error
+    if len(content) > largest:
+        raise InvalidInputError(f"is larger than {largest >> 20} MiB, the most that is read", str(path))
+    return content
+
+
+class Readable(Protocol):
+    """What bytes can be read from, such as a file, plain or compressed."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next ``size`` bytes at most; none at the end."""
+
+
+def read_at_most(stream: Readable, count: int) -> bytes:
+    """The next ``count`` bytes, or as many as there are; no memory is taken for those that are not."""
+    parts: list[bytes] = []
+    while count and (part := stream.read(min(count, _PORTION))):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -141,25 +202,46 @@ def write_text(path: str | Path, text: str) -> None:
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write ``content`` to ``path`` so that a reader sees the old file or the new one, never half of it.
 
+    A new file keeps the permissions of the one that it replaces, and a symbolic link goes on pointing to it.
+    What is no regular file, such as a pipe or a device, is written to and stays what it is.
+
     Raises
     ------
     InvalidInputError
         If the file cannot be written; an older one is then still whole.
     """
-    target = Path(path)
-    # Renaming is atomic only within a file system, so the temporary file has to lie in the same folder.
-    temporary = target.with_name(f".{target.name}.partial")
     try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if str(path) in _STREAMS:
+            with os.fdopen(os.dup(_STREAMS[str(path)]), "wb") as stream:
+                stream.write(content)
+            return
+        found = found_there(path)
+        if found is None or stat.S_ISREG(found.st_mode):
+            _replace(Path(os.path.realpath(path)), content, found)
+        else:
+            with Path(path).open("wb") as stream:
+                stream.write(content)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot be written ({reason_of(error)})", str(path)) from error
+
+
+def found_there(path: str | Path) -> os.stat_result | None:
+    """What a name leads to, links followed; None where there is nothing.
+
+    Raises
+    ------
+    OSError, ValueError
+        If that cannot be told, as for a name that is longer than the file system allows.
+    """
+    try:
+        return Path(path).stat()
+    except FileNotFoundError:
+        return None
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """Why the operating system, or Python in front of it, would not have a name or a file."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def require_unique(keys: Iterable[object], path: str) -> None:
@@ -176,6 +258,24 @@ def require_unique(keys: Iterable[object], path: str) -> None:
             shown = sorted(key) if isinstance(key, frozenset) else key
             raise InvalidInputError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
         seen.add(key)
+
+
+def _replace(target: Path, content: bytes, found: os.stat_result | None) -> None:
+    """Write a new file and put it in the place of the old one, in one step of the file system."""
+    # Renaming is atomic only within a file system, so the temporary file has to lie in the same folder. Its
+    # name is short and its own: the target's may be as long as names may be, or be written twice at a time.
+    temporary = target.with_name(f".depl-{secrets.token_hex(8)}.partial")
+    try:
+        with temporary.open("xb") as file:
+            if found is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(found.st_mode))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _indented(value: Any, margin: str) -> str:
@@ -231,8 +331,35 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
     return InvalidInputError(what, path)
 
 
+def _converted(value: Any, kind: Any, place: str) -> Any:
+    """``value`` as its declared type; scalars and arrays of numpy as the plain values that they hold."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        try:
+            return msgspec.convert(_without_numpy(value), kind)
+        except msgspec.ValidationError as error:
+            raise _located(error, place) from error
+
+
+def _without_numpy(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_without_numpy(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_numpy(item) for key, item in value.items()}
+    return value
+
+
 def _settled(value: Any, largest: float, place: str) -> Any:
-    """``value`` with zeros unsigned, if all its numbers can be calculated with."""
+    """``value`` with zeros unsigned, if all its numbers can be calculated with and all its texts written."""
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(f"{value!r} holds half a character (a lone surrogate)", place) from error
+        return str(value)  # numpy's own kind of text is one, too
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInputError(
@@ -253,3 +380,8 @@ def _fields(kind: type) -> dict[str, tuple[Any, Any]]:
     """Declared type and default (a value that equals nothing where there is none) of every field."""
     hints = typing.get_type_hints(kind, include_extras=True)
     return {field.name: (hints[field.name], field.default) for field in msgspec.structs.fields(kind)}
+
+
+def decimal(number: float | Fraction) -> Fraction:
+    """The decimal that a float prints as (99/100 for 0.99), exactly."""
+    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))

@@ -17,7 +17,7 @@ from depl.models.problem import Instance
 from depl.models.verifier_bounds import MOST_PLANS, bound_findings
 from depl.models.verifier_distribution import tail_probability
 from depl.models.verifier_findings import Finding, Kind, failed, passed, undecided
-from depl.models.verifier_laws import Bracket, decimal
+from depl.models.verifier_laws import Bracket, decimal, is_discrete
 from depl.models.verifier_reading import (
     EpochFacts,
     LossFacts,
@@ -27,6 +27,7 @@ from depl.models.verifier_reading import (
     loss_facts,
     transfers,
 )
+from depl.models.verifier_requirements import below_all_seen
 from depl.models.verifier_resources import TIME_TOLERANCE, least_cost
 from depl.models.verifier_sample import DrawnSample
 from depl.models.verifier_scenarios import Draws, claimed_sample, count_findings, counted, law_note
@@ -74,6 +75,18 @@ class Report:
         """The findings that are not."""
         return tuple(finding for finding in self.findings if not finding.ok)
 
+    @property
+    def checked(self) -> tuple[Finding, ...]:
+        """The claims that were recomputed, or proved without a solver."""
+        return tuple(
+            finding for finding in self.findings if finding.is_claim and finding.kind is Kind.CHECKED
+        )
+
+    @property
+    def repeated(self) -> tuple[Finding, ...]:
+        """The claims that nothing here contradicts and nothing here proves: `ok` does not speak for them."""
+        return tuple(item for item in self.findings if item.kind is Kind.REPEATED)
+
 
 def verify(
     instance: Instance, plan: Plan, draws: Draws | None = None, most_plans: int = MOST_PLANS
@@ -105,7 +118,7 @@ def verify(
     transfer_cost = transfers(instance, plan)
     cost, duration = resource_cost + transfer_cost, math.fsum(epoch.time for epoch in epochs)
     violation = _UNKNOWN
-    if not loss.undefined:
+    if loss.declared and not loss.undefined:
         violation = _violation(instance, loss, loss.on_scale(instance.target.maximum_loss))
     message = f"cost {cost:.12g} = transfers {transfer_cost:.12g} (once, E2) + resources {resource_cost:.12g}"
     sample, sample_findings = _sample(instance, plan, draws)
@@ -200,12 +213,14 @@ def _risk_findings(
     else:
         yield from count_findings(claim, counted(instance, sample, plan))
     if claim is not None and not loss.undefined:
-        yield law_note(found, instance.target.quantile_level)
+        yield law_note(found, instance.target.quantile_level, loss.declared)
 
 
 def _probability_finding(instance: Instance, plan: Plan, loss: LossFacts, found: Bracket) -> Finding:
     if loss.undefined:
         return failed("(3)", loss.undefined, None)
+    if not loss.declared:
+        return undecided("(3)", "no law is declared, and the plan claims no scenarios to be judged on")
     budget = _budget(instance)
     shown = f"P(l(K) > l_max) {_interval(found)}"
     if found.lower > budget:
@@ -291,6 +306,11 @@ def _support_findings(instance: Instance, loss: LossFacts) -> list[Finding]:
     if loss.outside is not None:
         number, reason = loss.outside
         return [failed("traced law, support", f"epoch {number}: {reason}", None)]
+    if below_all_seen(instance, loss):
+        message = (
+            f"the {instance.target.quantile_level:g}-quantile lies below every loss that any run ever had"
+        )
+        return [failed("traced law, support", f"{message}: the law does not describe the runs", None)]
     return [passed("traced law, support", loss.support)]
 
 
@@ -304,6 +324,11 @@ def _claim_findings(
         yield _number_claim("claim: cost", claims.cost, cost)
     if claims.training_time is not None:
         yield _number_claim("claim: training_time", claims.training_time, duration)
+    if not loss.declared:
+        for name in ("violation", "quantile"):
+            if getattr(claims, name) is not None:
+                yield failed(f"claim: {name}", "no law is declared that could give it", None)
+        return
     if claims.violation is not None and not loss.undefined:
         yield _violation_claim(claims.violation, violation)
     if claims.quantile is not None and not loss.undefined:
@@ -322,6 +347,10 @@ def _violation_claim(claimed: Bounds, found: Bracket) -> Finding:
     high = math.inf if claimed.upper is None else claimed.upper
     away = max(float(found.lower) - high, low - float(found.upper))
     shown = f"[{low:.12g}, {high:.12g}]"
+    outside = [end for end in (claimed.lower, claimed.upper) if end is not None and not 0.0 <= end <= 1.0]
+    if outside:
+        message = f"{outside[0]:.12g} is not a probability"
+        return failed("claim: violation", message, max(-outside[0], outside[0] - 1.0))
     if low > high:
         return failed("claim: violation", f"{shown} is empty", low - high)
     if low <= found.upper and high >= found.lower:
@@ -343,9 +372,8 @@ def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Fin
             shown = f"P(l(K) > {claimed.upper:.12g}) {_interval(at_upper)}"
             return failed(name, f"{shown} still exceeds 1 - omega by {excess:.6g}", excess)
     if claimed.lower is not None:
-        # An atom counts as lying up to 1e-9 lower than it does, so look just below the claimed end.
         end = loss.on_scale(claimed.lower)
-        below = end - 2e-9 - 1e-12 * abs(end) if math.isfinite(end) else end
+        below = end - _room_below(loss, end) if math.isfinite(end) else end
         at_lower = _violation(instance, loss, below)
         if at_lower.upper < budget or (at_lower.lower == at_lower.upper == budget):
             short = float(budget - at_lower.upper)
@@ -353,6 +381,12 @@ def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Fin
             shown = f"P({left} > {below:.12g}) {_interval(at_lower)}"
             return failed(name, f"{shown} is already below 1 - omega by {short:.6g}", short)
     return Finding(name, True, "1 - omega lies between the probabilities at its ends", None, Kind.CHECKED)
+
+
+def _room_below(loss: LossFacts, end: float) -> float:
+    """How far below a claimed end of the quantile to look: rounding, and where atoms count as lower, 2e-9."""
+    rounding = 1e-12 * (abs(end) + abs(float(loss.certain)))
+    return rounding + 2e-9 if all(is_discrete(item.law) for item in loss.increments) else rounding
 
 
 def _cheapest_findings(

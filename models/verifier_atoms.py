@@ -57,7 +57,7 @@ def tail_of_atoms(increments: Sequence[Increment], gap: float, most: int) -> Bra
         heapq.heappush(waiting, (part.extent, number, part))
     first, *rest = (part for _, _, part in waiting)
     second = rest[0] if rest else _Sum(np.zeros(1), np.ones(1), 0.0, 0.0)
-    slack = _ROUNDING * (1.0 + abs(gap) + float(np.abs(first.values).max() + np.abs(second.values).max()))
+    slack = _ROUNDING * (abs(gap) + sum(float(np.abs(part.values).max()) for part in parts))
     lost = first.lost + second.lost + _ROUNDING
     upper = _exceedance(first, second, gap - slack) + lost
     lower = _exceedance(first, second, gap + first.error + second.error + slack) - lost

@@ -81,7 +81,7 @@ def _lower_bound(
             requirement = count_requirement(instance, sample, allowed_misses(instance, sample.size))
     found = None if requirement is None else listed(instance, requirement, claimed, most_plans)
     if found is None or found.open_cost is not None:
-        message = f"{shown}; the search behind it is not repeated here"
+        message = f"{shown}; nothing here proves it, as the search behind it is not kept"
         return Finding(_BOUND, True, message, excess, Kind.REPEATED)
     if found.refuting is not None:
         over = claimed - found.refuting

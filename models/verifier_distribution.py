@@ -46,6 +46,7 @@ _MOST_PRODUCTS = 3_000_000
 _MOST_CONDITIONED = 20_000
 _RELATIVE_ROUNDING = 1e-10
 _TRANSFORM_ROUNDING = 1e-13
+_SUBTRACTION = 2.0**-51  # relative error allowed to a sum of two numbers, each rounded
 _WINDOW_TAIL = 1e-13
 _SMALLEST_GRID, _LARGEST_GRID, _LAST_GRID = 2**18, 2**20, 2**22
 _GRID_WORK = 2**24
@@ -80,8 +81,8 @@ def tail_probability(
     limit = float(gap)
     atoms = _enumerated(discrete)
     if atoms is not None and len(continuous) == 1 and continuous[0].count == 1:
-        value = float(atoms[1] @ exceedance(continuous[0], limit - atoms[0]))
-        return _around(value, _RELATIVE_ROUNDING * value)
+        high, low = (float(atoms.weights @ exceedance(continuous[0], end)) for end in atoms.left(limit))
+        return Bracket(low * (1.0 - _RELATIVE_ROUNDING), min(1.0, high * (1.0 + _RELATIVE_ROUNDING)))
     jumping = [item for item in continuous if is_polynomial(item.law)]
     others = [item for item in parts if not is_polynomial(item.law)]
     if jumping:
@@ -153,8 +154,21 @@ def _two_halves(increments: Sequence[Increment], scale: "_Scale") -> tuple[_Atom
     return halves[0], halves[1]
 
 
-def _enumerated(increments: Sequence[Increment]) -> tuple[FloatArray, FloatArray] | None:
-    """Values and probabilities of the sum of discrete increments, unless there are too many."""
+class _Points(NamedTuple):
+    """Values of a sum with their weights; no value is off by more than ``error``."""
+
+    values: FloatArray
+    weights: FloatArray
+    error: float
+
+    def left(self, gap: float) -> tuple[FloatArray, FloatArray]:
+        """Least and greatest of what remains of ``gap`` beside every value, whatever was rounded."""
+        slack = self.error + _SUBTRACTION * (abs(gap) + np.abs(self.values))
+        return gap - self.values - slack, gap - self.values + slack
+
+
+def _enumerated(increments: Sequence[Increment]) -> _Points | None:
+    """The sum of discrete increments, unless there are too many values."""
     scale = _scale(increments)
     atoms = scale.certain()
     for item in increments:
@@ -166,7 +180,9 @@ def _enumerated(increments: Sequence[Increment]) -> tuple[FloatArray, FloatArray
             if len(atoms.keys) > _MOST_CONDITIONED:
                 return None
     values = [int(key) / scale.unit for key in atoms.keys]
-    return np.array(values), np.array([int(weight) / atoms.total for weight in atoms.weights])
+    weights = [int(weight) / atoms.total for weight in atoms.weights]
+    number = sum(item.count for item in increments)
+    return _Points(np.array(values), np.array(weights), 0.0 if scale.exact else number / scale.unit)
 
 
 @dataclass(frozen=True)
@@ -190,9 +206,10 @@ class _Scale:
 
 
 def _scale(increments: Sequence[Increment]) -> _Scale:
-    """Choose the unit: exact if the values are short decimals, 1e-13 (far below the tolerance) if not.
+    """Choose the unit: exact if the values are short decimals, if not, 1e-13 of the largest sum or finer.
 
-    Where neither sums nor weights fit into 64 bits, Python's integers are used, and the unit is exact.
+    It is never above 1e-13, far below the tolerance of an atom, so that it can decide ties. Where neither
+    sums nor weights fit into 64 bits, Python's integers are used, and the unit is exact.
     """
     size, total, exact = Fraction(0), 1, 1
     for item in increments:
@@ -200,11 +217,19 @@ def _scale(increments: Sequence[Increment]) -> _Scale:
         size += item.count * max(abs(item.coefficient * value) for value, _ in pairs)
         total *= sum(weight for _, weight in pairs) ** item.count
         exact = math.lcm(exact, *((item.coefficient * value).denominator for value, _ in pairs))
-    for unit in (exact, 10**13):
+    rounded = 10 ** (13 + _zeros(size))
+    for unit in (exact, rounded):
         if size * unit < 2**61 and total < 2**62:
             return _Scale(unit, np.int64, unit == exact)
-    unit = 10**13 if size * 10**13 < 2**61 else exact
+    unit = rounded if size * rounded < 2**61 else exact
     return _Scale(unit, object, unit == exact)
+
+
+def _zeros(size: Fraction) -> int:
+    """How many zeros follow the decimal point of a number; none if it is at least 1, or 0."""
+    if size <= 0 or size >= 1:
+        return 0
+    return max(0, math.floor(-math.log10(size)))
 
 
 def _convolved(first: _Atoms, second: _Atoms) -> _Atoms:
@@ -232,12 +257,12 @@ def _tail_with_jumps(
     points = _few_points(others, width)
     if points is None:
         return _grid_tail(others, jumps, gap, budget)
-    lower, upper = jumps(gap - points[0])
-    value = Bracket(float(points[1] @ lower), float(points[1] @ upper))
-    return Bracket(value.lower * (1 - _RELATIVE_ROUNDING), min(1.0, value.upper * (1 + _RELATIVE_ROUNDING)))
+    near, far = points.left(gap)
+    lower, upper = float(points.weights @ jumps(far)[0]), float(points.weights @ jumps(near)[1])
+    return Bracket(lower * (1 - _RELATIVE_ROUNDING), min(1.0, upper * (1 + _RELATIVE_ROUNDING)))
 
 
-def _few_points(increments: Sequence[Increment], width: float) -> tuple[FloatArray, FloatArray] | None:
+def _few_points(increments: Sequence[Increment], width: float) -> _Points | None:
     """Points and weights for functions that change on the length ``width``."""
     if any(is_smooth(item.law) for item in increments):
         return None
@@ -245,26 +270,27 @@ def _few_points(increments: Sequence[Increment], width: float) -> tuple[FloatArr
     for item in increments:
         for _ in range(0 if is_discrete(item.law) else item.count):
             nodes, weights = point_nodes(item.law, width / abs(item.factor))
-            if points is None or len(points[0]) * len(nodes) > 100 * _MOST_CONDITIONED:
+            if points is None or len(points.values) * len(nodes) > 100 * _MOST_CONDITIONED:
                 return None
-            values = np.add.outer(points[0], item.factor * nodes).ravel()
-            points = values, np.multiply.outer(points[1], weights).ravel()
+            values = np.add.outer(points.values, item.factor * nodes).ravel()
+            rounding = _SUBTRACTION * float(np.abs(values).max() + np.abs(points.values).max())
+            weights = np.multiply.outer(points.weights, weights).ravel()
+            points = _Points(values, weights, points.error + rounding)
     return points
 
 
-def _tail_of_truncated(
-    increments: Sequence[Increment], atoms: tuple[FloatArray, FloatArray], gap: float
-) -> Bracket:
+def _tail_of_truncated(increments: Sequence[Increment], atoms: _Points, gap: float) -> Bracket:
     """Truncated laws besides atoms: the grid's centred estimate, trusted as far as halving its step tells."""
-    limits = gap - atoms[0]
+    near, far = atoms.left(gap)
     fine = _Grid(increments, -math.inf, _LARGEST_GRID)
     coarse = _Grid(increments, -math.inf, _LARGEST_GRID // 2)
-    lower, upper = float(atoms[1] @ fine.lower(limits)), float(atoms[1] @ fine.upper(limits))
+    lower, upper = float(atoms.weights @ fine.lower(far)), float(atoms.weights @ fine.upper(near))
     if coarse.step > 0.1 * min(abs(item.factor) * peak_width(item.law) for item in increments):
         return Bracket(lower, upper)  # the peaks are not resolved, so halving the step tells nothing
-    value = float(atoms[1] @ fine.centred(limits))
-    error = 2.0 * abs(value - float(atoms[1] @ coarse.centred(limits))) + _TRANSFORM_ROUNDING
-    return Bracket(max(lower, value - error), min(upper, value + error))
+    low, value, high = (float(atoms.weights @ fine.centred(end)) for end in (far, gap - atoms.values, near))
+    halved = float(atoms.weights @ coarse.centred(gap - atoms.values))
+    error = 2.0 * abs(value - halved) + _TRANSFORM_ROUNDING
+    return Bracket(max(lower, low - error), min(upper, high + error))
 
 
 def _grid_tail(
@@ -388,7 +414,3 @@ def _cell_masses(item: Increment, low: float, high: float, step: float) -> tuple
 def _tails(masses: FloatArray) -> FloatArray:
     """Sums of ``masses`` from each index on, one entry longer."""
     return np.append(np.cumsum(masses[::-1])[::-1], 0.0)
-
-
-def _around(value: float, error: float) -> Bracket:
-    return Bracket(max(0.0, value - error), min(1.0, value + error))

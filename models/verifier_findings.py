@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+CLAIM = "claim: "
+"""Begins the name of a claim among the findings."""
+
 
 class Kind(StrEnum):
     """What a finding says."""
@@ -42,6 +45,16 @@ class Finding:
     message: str
     amount: float | None
     kind: Kind
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it is about a claim of the plan, not an equation."""
+        return self.equation.startswith(CLAIM)
+
+    @property
+    def subject(self) -> str:
+        """The equation or the claim, by its bare name."""
+        return self.equation.removeprefix(CLAIM)
 
 
 def failed(equation: str, message: str, amount: float | None) -> Finding:

@@ -145,6 +145,14 @@ def ordered_atoms(increment: Increment) -> FloatArray:
     return np.sort(increment.factor * point_nodes(increment.law, math.inf)[0])
 
 
+def ordered_weights(increment: Increment) -> FloatArray:
+    """Weights of `ordered_atoms`, all 1 where they are equally likely."""
+    law = increment.law
+    if not isinstance(law, Empirical) or law.weights is None:
+        return np.ones(len(ordered_atoms(increment)))
+    return np.array(law.weights)[np.argsort(increment.factor * np.array(law.values), kind="stable")]
+
+
 def variance_of(law: RandomLaw) -> float:
     """Var X; infinite where the integral diverges."""
     if isinstance(law, Empirical) or is_truncated(law):

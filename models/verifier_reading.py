@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from depl.models.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Undeclared, Zero
 from depl.models.memory.document import TracedLaw
 from depl.models.plan import Plan
 from depl.models.problem import (
@@ -80,6 +80,8 @@ class LossFacts:
         Under a traced law, what lends the residuals.
     scale : "loss" or "log"
         Whether ``certain`` and ``increments`` add up to the loss or to its logarithm.
+    declared : bool
+        Whether all increments are there: those of undeclared law are not.
     """
 
     certain: Fraction
@@ -88,6 +90,7 @@ class LossFacts:
     outside: tuple[int, str] | None = None
     support: str = ""
     scale: str = "loss"
+    declared: bool = True
 
     @property
     def undefined(self) -> str:
@@ -98,8 +101,8 @@ class LossFacts:
 
     @property
     def mean(self) -> float:
-        """E l(K); nan outside the support of the traces, infinite where it is too large a number."""
-        if self.outside is not None:
+        """E l(K); nan outside the support of the traces and without a law, infinite where it is too large."""
+        if self.outside is not None or not self.declared:
             return math.nan
         if self.scale == "log":
             parts = [item.count * log_expectation(item) for item in self.increments]
@@ -165,6 +168,7 @@ def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
     certain = decimal(instance.target.initial_loss)
     random: list[Increment] = []
     forbidden: list[tuple[int, str, str]] = []
+    declared = True
     before = instance.target.initial_model
     shares = {name: data_share(instance, given[name]) for name in {epoch.cluster for epoch in plan.epochs}}
     for number, epoch in enumerate(plan.epochs, start=1):
@@ -175,12 +179,26 @@ def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
         for coefficient, law in parts:
             if isinstance(law, Forbidden):
                 forbidden.append((number, str(before), epoch.model))
+            elif isinstance(law, Undeclared):
+                declared = False
             elif isinstance(law, Deterministic):
                 certain += coefficient * decimal(law.value)
             elif not isinstance(law, Zero):
                 random.append(Increment(coefficient, law))
         before = epoch.model
-    return LossFacts(certain, merged(random), tuple(forbidden))
+    return LossFacts(certain, merged(random), tuple(forbidden), declared=declared)
+
+
+def has_laws(instance: Instance) -> bool:
+    """Whether the instance declares a law of everything that is random in it."""
+    shapes = [model.improvement for model in instance.models]
+    rows = [row for shape in shapes if isinstance(shape, TabledImprovement) for row in shape.epochs]
+    rows += [shape for shape in shapes if isinstance(shape, ConstantImprovement)]
+    noises = [row.noise for row in rows]
+    noises += [shape.noise for shape in shapes if isinstance(shape, InverseSqrtImprovement)]
+    changes = [instance.other_switches, *(row.law for row in instance.switches)]
+    found = any(isinstance(law, Undeclared) for law in (*noises, *changes))
+    return instance.traced_law is not None or not found
 
 
 def transfers(instance: Instance, plan: Plan) -> float:

@@ -12,12 +12,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.laws import Deterministic, FloatArray, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.laws import Deterministic, FloatArray, Forbidden, ImprovementLaw, SwitchLaw, Undeclared, Zero
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.verifier_distribution import tail_probability
 from depl.models.verifier_laws import Bracket, Increment, decimal, expectation, variance_of
-from depl.models.verifier_reading import data_share, improvement_of, law_of_switch, loss_facts
+from depl.models.verifier_reading import LossFacts, data_share, improvement_of, law_of_switch, loss_facts
+from depl.models.verifier_runs import seen_in
 from depl.models.verifier_sample import DrawnSample, gains, switch_losses
 from depl.models.verifier_scenarios import counted
 
@@ -28,6 +29,8 @@ MOST_PROBABILITIES = 100
 
 _ATOM = 1e-9
 _ROUNDING = 1e-13
+_CLEARLY = 2e-9
+"""More than an atom may exceed a bound by, so that the least loss seen is not below itself."""
 
 
 class Requirement(Protocol):
@@ -124,6 +127,8 @@ class LawRequirement:
         gap = loss.gap(loss.on_scale(self._instance.target.maximum_loss))
         if gap is None:
             return False, False
+        if not loss.declared:
+            return True, False
         key = gap, loss.increments
         if key not in self._known:
             if len(self._known) == MOST_PROBABILITIES:
@@ -154,7 +159,18 @@ class _WithoutSums:
 
 
 class TracedRequirement(_WithoutSums, LawRequirement):
-    """P(l(K) > l_max) <= 1 - omega under a traced law."""
+    """P(l(K) > l_max) <= 1 - omega under a traced law, of a loss that a run may have."""
+
+    def verdict(self, plan: Plan) -> tuple[bool, bool] | None:
+        """Compute the probability; nothing is met by a quantile below every loss that was seen."""
+        found = super().verdict(plan)
+        if (
+            found is not None
+            and found[0]
+            and below_all_seen(self._instance, loss_facts(self._instance, plan))
+        ):
+            return False, False
+        return found
 
 
 class TracedCountRequirement(_WithoutSums, CountRequirement):
@@ -171,7 +187,24 @@ class TracedCountRequirement(_WithoutSums, CountRequirement):
         if self._counts == MOST_PROBABILITIES:
             return None
         self._counts += 1
-        return super().verdict(plan)
+        found = super().verdict(plan)
+        if (
+            found is not None
+            and found[0]
+            and below_all_seen(self._instance, loss_facts(self._instance, plan))
+        ):
+            return False, False
+        return found
+
+
+def below_all_seen(instance: Instance, loss: LossFacts) -> bool:
+    """Whether a traced law has the omega-quantile below every loss that any of its runs ever had."""
+    if instance.traced_law is None or loss.undefined:
+        return False
+    least = seen_in(instance.traced_law).least
+    budget = 1 - decimal(instance.target.quantile_level)
+    gap = decimal(least - _CLEARLY * max(1.0, abs(least))) - loss.certain
+    return tail_probability(loss.increments, gap, budget).upper <= budget
 
 
 def law_requirement(instance: Instance) -> LawRequirement:
@@ -188,6 +221,8 @@ def count_requirement(instance: Instance, sample: DrawnSample, allowed: int) -> 
 def _moments(coefficient: float, law: ImprovementLaw | SwitchLaw) -> FloatArray:
     if isinstance(law, Zero | Forbidden) or coefficient == 0:
         return np.zeros(2)
+    if isinstance(law, Undeclared):
+        return np.array([0.0, np.inf])  # excludes nothing
     if isinstance(law, Deterministic):
         return np.array([coefficient * law.value, 0.0])
     return np.array([coefficient * expectation(law), coefficient**2 * variance_of(law)])

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.models.laws import Deterministic, Empirical, Forbidden, ImprovementLaw, StudentT, SwitchLaw, Zero
+from depl.models.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    ImprovementLaw,
+    StudentT,
+    SwitchLaw,
+    Undeclared,
+    Zero,
+)
 from depl.models.plan import Plan, ScenarioClaim
 from depl.models.problem import Instance
 from depl.models.verifier_laws import FloatArray, RandomLaw, decimal, distribution, integer_atoms
@@ -207,7 +216,7 @@ def _stream(seed: int, size: int, width: int) -> FloatArray:
 
 
 def _put(into: Ends, place: tuple[object, ...], law: ImprovementLaw | SwitchLaw, numbers: FloatArray) -> None:
-    if not isinstance(law, Deterministic | Zero | Forbidden):
+    if not isinstance(law, Deterministic | Zero | Forbidden | Undeclared):
         found = quantiles(law, numbers)
         into.lower[place], into.upper[place] = found.lower, found.upper  # type: ignore[index]
 

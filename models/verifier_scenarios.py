@@ -24,6 +24,7 @@ from depl.models.plan import Plan, ScenarioClaim
 from depl.models.problem import Instance
 from depl.models.verifier_findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier_laws import Bracket, decimal
+from depl.models.verifier_reading import has_laws
 from depl.models.verifier_sample import (
     LARGEST_STREAM,
     DrawnSample,
@@ -69,6 +70,8 @@ def claimed_sample(
     if claim.digest[:16] != origin:
         message = f"begins with {claim.digest[:16]}; S, seed and decimals as claimed give {origin}"
         return None, [failed(f"{_NAME}.digest", message, None)]
+    if claim.seed is not None and not has_laws(instance):
+        return None, [failed(f"{_NAME}.seed", f"{claim.seed}: there is no law to draw from", None)]
     if draws is None:
         return _drawn(instance, claim)
     wrong = _shape_fault(instance, claim, draws)
@@ -122,8 +125,10 @@ def count_findings(claim: ScenarioClaim, count: Count) -> Iterator[Finding]:
         yield passed(name, found, 0.0)
 
 
-def law_note(found: Bracket, level: float) -> Finding:
+def law_note(found: Bracket, level: float, declared: bool) -> Finding:
     """What the law says of a plan that was made for scenarios; it never fails one."""
+    if not declared:
+        return Finding("(3) under the law", True, "no law is declared: nothing is said", None, Kind.NOTE)
     budget = 1 - decimal(level)
     low, high = float(found.lower), float(found.upper)
     meets = "meets" if found.upper <= budget else "exceeds" if found.lower > budget else "may exceed"

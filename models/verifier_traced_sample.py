@@ -14,7 +14,7 @@ from depl.models.laws import FloatArray
 from depl.models.memory.document import TracedLaw
 from depl.models.plan import Plan, ScenarioClaim
 from depl.models.problem import Instance
-from depl.models.verifier_laws import ordered_atoms
+from depl.models.verifier_laws import ordered_atoms, ordered_weights
 from depl.models.verifier_sample import DrawnSample, Ends
 from depl.models.verifier_traces import Number, traced_loss
 
@@ -49,7 +49,9 @@ def traced_final_losses(law: TracedLaw, instance: Instance, sample: DrawnSample,
     lower = np.full(sample.size, float(found.certain))
     upper, size = lower.copy(), 1.0 + np.abs(lower)
     for increment, number in zip(found.increments, found.numbers, strict=True):
-        low, high = _quantiles(ordered_atoms(increment), _column(sample, names, number))
+        low, high = _quantiles(
+            ordered_atoms(increment), ordered_weights(increment), _column(sample, names, number)
+        )
         lower, upper, size = lower + low, upper + high, size + np.maximum(np.abs(low), np.abs(high))
     ends = lower - _ROUNDING * size, upper + _ROUNDING * size
     if law.scale == "loss":
@@ -76,8 +78,11 @@ def _column(sample: DrawnSample, names: list[str], number: Number) -> FloatArray
     return np.asarray(sample.improvements.lower[:, number.epoch - 1, model])
 
 
-def _quantiles(ordered: FloatArray, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least and greatest value that a quantile of equally likely, ordered values may be found to be."""
-    ranks = (np.ceil(numbers * len(ordered) * (1.0 + sign * _PRODUCT)) for sign in (-1.0, 1.0))
-    low, high = (ordered[np.clip(rank.astype(int), 1, len(ordered)) - 1] for rank in ranks)
+def _quantiles(
+    ordered: FloatArray, weights: FloatArray, numbers: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest value that a quantile of ordered values with whole weights may be found to be."""
+    heavier = np.cumsum(weights)
+    ranks = (np.ceil(numbers * heavier[-1] * (1.0 + sign * _PRODUCT)) for sign in (-1.0, 1.0))
+    low, high = (ordered[np.searchsorted(heavier, np.clip(rank, 1, heavier[-1]))] for rank in ranks)
     return low, high

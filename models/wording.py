@@ -17,10 +17,13 @@ from depl.models.laws import (
     Moments,
     Normal,
     StudentT,
+    Undeclared,
     Zero,
 )
 
-AnyLaw = InverseGamma | Normal | Lognormal | Deterministic | Empirical | StudentT | Zero | Forbidden
+AnyLaw = (
+    InverseGamma | Normal | Lognormal | Deterministic | Empirical | StudentT | Zero | Forbidden | Undeclared
+)
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -66,6 +69,8 @@ def law(value: AnyLaw) -> str:
             return "zero"
         case Forbidden():
             return "forbidden"
+        case Undeclared():
+            return "of undeclared law"
         case Deterministic():
             return number(value.value)
         case Empirical():

@@ -123,6 +123,11 @@ SIGNS_AND_RANGES = [
         0.999999999999999,
         "leaves a violation budget of 1.0e-15, which cannot be told",
     ),
+    Bad(
+        "target",
+        {**RICH["target"], "initial_loss": 2e-8, "maximum_loss": -1e-9},
+        "losses of at most 2e-08 cannot be told from the tolerance of 1e-9",
+    ),
     Bad("target.maximum_epochs", -1, "Expected `int` >= 0"),
     Bad("target.maximum_epochs", 1_000_001, "Expected `int` <= 1000000"),
     Bad("target.maximum_time", 0, "Expected `float` > 0.0"),

@@ -8,7 +8,7 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +20,11 @@ Trained = tuple[str, str]
 Schedule = tuple[Trained, ...]
 Floats = NDArray[np.float64]
 
-TOGETHER, DONORS, FEWEST = 19, 20, 6
-"""Runs that make a schedule's law alone, donors with the right predecessor, donors of a stage; at least."""
+DONORS, FEWEST = 20, 6
+"""Donors with the right predecessor, and of a stage; at least."""
+
+UNIT = 10**6
+"""Probabilities with a confidence are whole numbers of millionths."""
 
 
 class Place(NamedTuple):
@@ -94,6 +97,7 @@ class Oracle:
         self.losses = [tuple(on_scale(document, run.losses).tolist()) for run in document.runs]
         self._rows: dict[object, Row | None] = {}
         self._hulls: dict[object, bool] = {}
+        self._finals: dict[Schedule, Floats] = {}
 
     @cached_property
     def epochs(self) -> list[tuple[int, int, Place]]:
@@ -218,19 +222,34 @@ class Oracle:
 
     def whole(self, schedule: Schedule) -> list[int]:
         """Runs that begin with the schedule, if they are enough to be its law."""
+        if self.document.residuals != "per_run":
+            return []
         runs = [run for run, own in enumerate(self.schedules) if own[: len(schedule)] == schedule]
-        return runs if len(runs) >= TOGETHER else []
+        return runs if len(runs) >= self.document.whole_runs else []
 
     # -- laws ------------------------------------------------------------------------------------------
 
-    def paths(self, schedule: Schedule) -> list[Floats]:
-        """l(0), ..., l(K) of all equally likely combinations, residuals per run, deviations included."""
-        if runs := self.whole(schedule):
-            return [np.array([self.losses[run][k] for run in runs]) for k in range(len(schedule) + 1)]
+    @property
+    def unseen(self) -> float | None:
+        """The loss of one run more, unlike all that were seen."""
+        given = self.document.unseen_loss
+        return None if given is None else float(on_scale(self.document, given))
+
+    @property
+    def deviations(self) -> Floats:
+        return np.array(self.document.deviations or (0.0,))
+
+    def settled(self, schedule: Schedule) -> Floats:
+        """What whole runs count with: the greatest loss of the last epochs, none of them before training."""
+        last = len(schedule)
+        epochs = [k for k in range(1, last + 1) if k > last - self.document.settled_epochs]
+        return np.array([max(self.losses[run][k] for k in epochs) for run in self.whole(schedule)])
+
+    def combined(self, schedule: Schedule) -> list[Floats]:
+        """l(0), ..., l(K) by the donors of every stage, one axis each; without deviations."""
         parts = sections(schedule)
         lending = [self.lending(part) for part in parts]
-        counts = [len(lent) for lent in lending]
-        drawn = np.indices(counts).reshape(len(counts), -1)
+        drawn = np.indices([len(lent) for lent in lending])
         losses = self.first_losses(parts[0].trained, parts[0].length)[drawn[0]]
         found = [losses]
         for part, lent, index in zip(parts, lending, drawn, strict=True):
@@ -238,15 +257,82 @@ class Oracle:
                 place = Place(part.trained, part.previous, age, part.start)
                 losses = self.step(place, losses, lent[index, age - 1])
                 found.append(losses)
-        offsets = np.array(self.document.deviations or (0.0,))
-        return [np.add.outer(losses, offsets).ravel() for losses in found]
+        return found
+
+    def with_unseen(self, final: Floats) -> Floats:
+        """Final losses by donors with one donor more, the last, on every axis.
+
+        It stands for so much that, with the least that all others and the deviations can make of it, the
+        loss is still that of a run unlike all seen; and for no less than any donor of its stage.
+        """
+        if self.unseen is None:
+            return final
+        wanted = self.unseen - min(0.0, float(self.deviations.min()))
+        steps = []
+        for axis in range(final.ndim):
+            first = np.take(final, 0, axis=axis)
+            above = np.moveaxis(final, axis, 0) - first  # what each donor adds to the first of them
+            steps.append(max(wanted - float(first.min()), float(above.max())))
+        found = final
+        for axis, step in enumerate(steps):
+            found = np.concatenate([found, np.take(found, [0], axis=axis) + step], axis=axis)
+        return found
+
+    def paths(self, schedule: Schedule) -> list[Floats]:
+        """l(0), ..., l(K) of all equally likely combinations, residuals per run, deviations included.
+
+        Losses of a run unlike all seen are infinite until its last epoch, as nothing is known of them.
+        """
+        if runs := self.whole(schedule):
+            seen = [np.array([self.losses[run][k] for run in runs]) for k in range(len(schedule) + 1)]
+            if self.unseen is None:
+                return seen
+            return [np.append(row, np.inf) for row in seen[:-1]] + [np.append(seen[-1], self.unseen)]
+        seen = self.combined(schedule)
+        found = [self._following_unseen(schedule, k, losses) for k, losses in enumerate(seen[:-1])]
+        found.append(self.with_unseen(seen[-1]))
+        return [np.add.outer(losses, self.deviations).ravel() for losses in found]
+
+    def _following_unseen(self, schedule: Schedule, k: int, losses: Floats) -> Floats:
+        """The losses after k epochs with one donor more on every axis: infinite from its stage on."""
+        if self.unseen is None:
+            return losses
+        found = losses
+        for axis, part in enumerate(sections(schedule)):
+            beside = [(0, int(axis == other)) for other in range(losses.ndim)]
+            # what a stage to come adds is nothing yet, whoever its donor
+            begun = (
+                {"mode": "constant", "constant_values": np.inf}
+                if part.start < max(k, 1)
+                else {"mode": "edge"}
+            )
+            found = np.pad(found, beside, **begun)
+        return found
 
     def per_run(self, schedule: Schedule) -> Floats:
-        """Final losses, residuals per run, all equally likely."""
-        final = self.paths(schedule)[-1]
-        if self.whole(schedule) and self.document.unseen_loss is not None:
-            return np.append(final, on_scale(self.document, self.document.unseen_loss))
-        return final
+        """Final losses, residuals per run, a run unlike all seen among them; see `weights`."""
+        if schedule not in self._finals:
+            self._finals[schedule] = self._per_run(schedule)
+        return self._finals[schedule]
+
+    def _per_run(self, schedule: Schedule) -> Floats:
+        if not self.whole(schedule):
+            final = self.with_unseen(self.combined(schedule)[-1])
+            return np.add.outer(final, self.deviations).ravel()
+        values = self.settled(schedule)
+        if self.document.confidence is not None:
+            assert self.unseen is not None
+            return np.append(np.sort(values), max(self.unseen, float(values.max())))
+        return values if self.unseen is None else np.append(values, self.unseen)
+
+    def weights(self, schedule: Schedule) -> Floats:
+        """Of the final losses `per_run`."""
+        confidence = self.document.confidence
+        if confidence is None:
+            return np.ones(self.per_run(schedule).size)
+        runs = len(self.whole(schedule))
+        shares = [upper_end(above, runs, confidence) for above in range(runs)]
+        return np.diff([0, *shares, UNIT])[::-1].astype(float)
 
     def independent(self, schedule: Schedule) -> tuple[Floats, Floats]:
         """Final losses and their weights (whole numbers), residuals independent; by convolution."""
@@ -256,7 +342,7 @@ class Oracle:
             residuals = self.residuals(place)
             values = np.add.outer(self.step(place, values, 0.0), residuals).ravel()
             values, weights = _gathered(values, np.repeat(weights, residuals.size))
-        if self.document.deviations and not self.whole(schedule):
+        if self.document.deviations:
             offsets = np.array(self.document.deviations)
             values = np.add.outer(values, offsets).ravel()
             values, weights = _gathered(values, np.repeat(weights, offsets.size))
@@ -266,8 +352,7 @@ class Oracle:
         """Final losses and weights under the law as the document reads residuals."""
         if self.document.residuals == "independent":
             return self.independent(schedule)
-        values = self.per_run(schedule)
-        return values, np.ones(values.size)
+        return self.per_run(schedule), self.weights(schedule)
 
     def violation(self, schedule: Schedule, maximum_loss: float) -> Fraction:
         values, weights = self.law(schedule)
@@ -281,6 +366,17 @@ class Oracle:
     # -- support ---------------------------------------------------------------------------------------
 
     def supported(self, schedule: Schedule) -> bool:
+        """Whether the law may be asked, and promises plans that no more runs went through anything."""
+        return self.inside(schedule) and (self.margin or bool(self.whole(schedule)))
+
+    @property
+    def margin(self) -> bool:
+        """Whether plans that too few runs went through can be promised something."""
+        asked, given = self.document.care is not None, bool(self.document.deviations)
+        return self.document.confidence is None and (given or not asked)
+
+    def inside(self, schedule: Schedule) -> bool:
+        """Whether runs have been where a schedule leads."""
         if any(self.row(place) is None for place in places(schedule)):
             return False
         for part in sections(schedule):
@@ -295,7 +391,17 @@ class Oracle:
             if not min(before) - room <= mean <= max(before) + room:
                 return False
             mean = float(self.step(place, np.array(mean), 0.0))
+            least, greatest = self.ever
+            room = 1e-9 * max(abs(least), abs(greatest))
+            if not least - room <= mean <= greatest + room:
+                return False
         return True
+
+    @property
+    def ever(self) -> tuple[float, float]:
+        """Least and greatest of all losses."""
+        losses = [loss for run in self.losses for loss in run]
+        return min(losses), max(losses)
 
     def _in_hull(self, part: Section) -> bool:
         """Whether (switch epoch, age) is a convex combination of at most three pairs that were seen.
@@ -320,6 +426,32 @@ class Oracle:
                 for corners in itertools.combinations_with_replacement(sorted(seen), 3)
             )
         return self._hulls[key]
+
+
+def at_most(above: int, runs: int, share: Fraction) -> Fraction:
+    """P(X <= above) for a binomial X."""
+    return sum(
+        (math.comb(runs, x) * share**x * (1 - share) ** (runs - x) for x in range(above + 1)), Fraction(0)
+    )
+
+
+@lru_cache(maxsize=1000)
+def upper_end(above: int, runs: int, confidence: float) -> int:
+    """Millionths: the least that makes so few as ``above`` of the runs unlikely, and one more.
+
+    The probability is at most that which is left beside the confidence; a thousandth of a millionth is
+    rounding.
+    """
+    risk = 1 - Fraction(repr(confidence))
+    low, high = 0, UNIT
+    while low < high:
+        middle = (low + high) // 2
+        share = min(Fraction(1), (middle + Fraction(1, 1000)) / UNIT)
+        if at_most(above, runs, share) <= risk:
+            high = middle
+        else:
+            low = middle + 1
+    return min(UNIT, low + 1)
 
 
 def _gathered(values: Floats, weights: Floats) -> tuple[Floats, Floats]:

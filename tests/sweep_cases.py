@@ -58,6 +58,11 @@ def exits(instance, limits):
     raise SystemExit(3)
 
 
+def interrupts(instance, limits):
+    """Says that somebody pressed Ctrl-C."""
+    raise KeyboardInterrupt
+
+
 def refuses(instance, limits):
     """Covers nothing."""
     raise depl.NotCoveredError("covers nothing")
@@ -75,7 +80,7 @@ def moody(instance, limits):
     return mood(instance, limits)
 
 
-METHODS = (moody, answers, hangs, aborts, leaves, raises, exits, refuses, cheats)
+METHODS = (moody, answers, hangs, aborts, leaves, raises, exits, interrupts, refuses, cheats)
 for method in METHODS:
     depl.register("{prefix}" + method.__name__, method)
 

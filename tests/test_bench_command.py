@@ -10,6 +10,7 @@ import pytest
 from depl.benchmarks.sweep import read
 from depl.benchmarks.sweep.cluster import Cluster
 from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.sweep.request import Request
 from depl.benchmarks.sweep.store import stored_requests, write_store
 from depl.cli import main
 from tests.sweep_cases import blanks, own_registry, users_file
@@ -161,6 +162,18 @@ def test_a_recheck_finds_the_same_or_names_what_differs(kept, tmp_path, monkeypa
     assert len(told) == 3
 
 
+def test_an_attempt_without_a_time_limit_is_named(tmp_path, ask):
+    (row,) = blanks(1)
+    odd = [
+        msgspec.structs.replace(row, ending="exhausted", settings={"time_limit": limit}) for limit in (None,)
+    ]
+    write_store(tmp_path / "odd.sqlite", odd, [])
+    code, text, _ = ask("bench", "recheck", tmp_path / "odd.sqlite", "--json")
+    assert code == 3
+    (told,) = json.loads(text)["differences"]
+    assert told["found"] == "cannot be run: its settings.time_limit is None instead of positive seconds"
+
+
 def test_what_ended_by_the_clock_cannot_be_rechecked(tmp_path, ask):
     write_store(tmp_path / "crashed.sqlite", blanks(2), [])
     code, _, complaint = ask("bench", "recheck", tmp_path / "crashed.sqlite")
@@ -214,3 +227,24 @@ def test_several_workers_need_dask_and_say_so(monkeypatch, tmp_path, ask):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ValueError, match="dask"):
         Cluster(1, "tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("text", ["import sys; sys.exit(3)", "exit(0)", "raise SystemExit('no')"])
+def test_a_users_file_that_ends_the_program_is_refused_and_proves_nothing(tmp_path, monkeypatch, ask, text):
+    """Exit code 3 would say that it is proved infeasible."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    write_store("kept.sqlite", blanks(1), [Request(suites=("paper",), imports=(str(tmp_path / "mine.py"),))])
+    repeatable = [msgspec.structs.replace(row, ending="exhausted") for row in blanks(1)]
+    write_store("able.sqlite", repeatable, [])
+    before = sorted(item.name for item in tmp_path.iterdir())
+    for words in (
+        ("run", "paper", "--import", "mine.py", "--out", "new.sqlite"),
+        ("list", "--import", "mine.py"),
+        ("resume", "kept.sqlite"),
+        ("recheck", "able.sqlite", "--import", "mine.py"),
+    ):
+        code, out, told = ask("bench", *words)
+        assert (code, out) == (2, ""), words
+        assert "mine.py: cannot be imported: it ends the program" in told
+    assert sorted(item.name for item in tmp_path.iterdir()) == before

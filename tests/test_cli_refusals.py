@@ -30,6 +30,11 @@ TEXTS = {
     "not finite": (NAN, "$", "not a JSON document"),
     "too large": (NAN.replace("NaN", "1e999"), "$.clusters[0].capacity", "out of range"),
     "no time limit": (json.dumps(LIMITLESS), "$.target", "give maximum_time or round_deadline"),
+    "a key twice": (
+        json.dumps(RICH).replace('"capacity":', '"capacity": 1, "capacity":', 1),
+        "$.clusters[0].capacity",
+        "is given twice in this object; keep one",
+    ),
     "not JSON": ("hello", "$", "not a JSON document"),
     "empty": ("", "$", "not a JSON document"),
     "cut off": (json.dumps(RICH)[:-40], "$", "not a JSON document"),
@@ -65,6 +70,11 @@ def test_a_bad_instance_is_refused_by_every_command(ask, tmp_path, kind, command
 
 
 BAD_PLANS = {
+    "a key twice": (
+        '{"format": "depl-plan", "version": 1, "epochs": [], "epochs": []}',
+        "$.epochs",
+        "is given twice",
+    ),
     "not JSON": ("hello", "$", "not a JSON document"),
     "an instance": (RICH, "$.format", "'depl-instance' document"),
     "wrong version": ({"format": "depl-plan", "version": 9}, "$.version", "version 9"),
@@ -145,6 +155,13 @@ def test_a_forbidden_switch_fails_the_check_and_cannot_be_explained(ask, tmp_pat
         (["solve", "tiny", "--gap", "1.5"], "gap must lie in [0, 1)"),
         (["solve", "tiny", "--gap", "nan"], "gap must lie in [0, 1)"),
         (["solve", "tiny", "--time-limit", "0"], "time_limit must be positive"),
+        (["solve", "tiny", "--time-limit", "nan"], "time_limit must be positive"),
+        (["front", "tiny", "--against", "loss", "--gap", "nan"], "gap must lie in [0, 1)"),
+        (["front", "tiny", "--against", "loss", "--gap", "-1"], "gap must lie in [0, 1)"),
+        (["front", "tiny", "--against", "loss", "--time-limit", "-1"], "time_limit must be positive"),
+        (["front", "tiny", "--against", "loss", "--between", "0", "inf"], "must be finite"),
+        (["front", "tiny", "--against", "loss", "--between", "nan", "9"], "must be finite"),
+        (["knapsack", "knapPI_1_100_1000_1", "--time-limit", "-1"], "time_limit must be positive"),
         (["solve", "tiny", "--scenarios", "9"], "works under the law itself and takes no scenarios"),
         (["solve", "nowhere.json"], "nowhere.json: cannot be read (No such file or directory)"),
         (["solve", "."], ".: cannot be read (Is a directory)"),
@@ -171,7 +188,7 @@ def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
         (["solve", "tiny", "--gap", "small"], "invalid float value: 'small'"),
         (["solve", "tiny", "--seed", "-1"], "must not be negative"),
         (["solve", "tiny", "--seed", "x"], "must be a whole number, not 'x'"),
-        (["solve", "tiny", "--scenarios", "many"], "must be a whole number, not 'many'"),
+        (["solve", "tiny", "--scenarios", "many"], "must be a whole number, or an .npz file, not 'many'"),
         (["solve", "tiny", "--scenarios", "0"], "must be at least 1"),
         (["solve", "tiny", "--confidence", "9"], "unrecognized arguments"),
         (["check", "tiny"], "the following arguments are required: PLAN"),
@@ -193,7 +210,7 @@ def test_an_unreadable_file_is_refused(ask, tmp_path, monkeypatch):
     def closed(self, *given, **named):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", closed)
+    monkeypatch.setattr(Path, "open", closed)
     code, out, err = ask("solve", path)
     assert (code, out) == (2, "")
     assert f"depl: {path}: cannot be read (Permission denied)" in err

@@ -9,6 +9,7 @@ import pytest
 from depl.instances.library import load
 from depl.models.estimation.instance import fit_instance
 from depl.models.traces.files import write_traces
+from depl.models.traces.planned import PLAN, plan_text
 from depl.models.traces.table import Traces, joined
 from tests.documents import put
 from tests.fit_cases import SETUP, drawn, setup, without_first_epoch
@@ -42,7 +43,10 @@ def test_traces_and_a_setup_become_an_instance_that_can_be_solved(ask) -> None:
     assert lines[1].split(maxsplit=1) == ["runs", "60, of 3 schedules"]
     assert lines[2].split(maxsplit=1) == ["models", "full, cut"]
     assert lines[3].split(maxsplit=1)[1] == "affine of the logarithm of the loss, residuals kept per run"
-    assert lines[4].split(maxsplit=2)[2].startswith("no margin for plans that were never run")
+    assert lines[4].split(maxsplit=1)[1].startswith("marginal: right on average over sets of runs")
+    assert lines[5].split(maxsplit=1)[1].startswith("9 runs of one plan carry 0.9, here at most ")
+    assert lines[6].split(maxsplit=2)[2].startswith("refused: plans that fewer than 6 runs went through need")
+    assert "takes 19 schedules that can be held out; the traces have 3" in lines[6]
     assert "0.9-quantile of the final loss at most 1.2, from 3" in text
     assert "independent law" in text
     code, text, _ = ask("solve", "mine.json", "--method", "enumerate", "--out", "plan.json")
@@ -75,16 +79,22 @@ def test_what_comes_next_names_the_files_and_the_promise(ask) -> None:
     text = ask("fit", "runs.csv", *WORDS)[1]
     assert text.splitlines()[-2:] == [
         "  depl solve mine.json --out plan.json",
-        "  depl certify FRESH-RUNS --target 1.2 --omega 0.9 --chosen-by mine.json",
+        "  depl certify FRESH-RUNS --target 1.2 --omega 0.9 --plan plan.json --chosen-by mine.json",
     ]
 
 
 def test_the_runs_that_were_fitted_cannot_certify(ask, here) -> None:
     ask("fit", "runs.csv", *WORDS)
-    write_traces(here / "same.csv", drawn().select(np.arange(5)))
+    same = drawn().select(np.arange(5))
+    names = [f"fresh-{name}" for name in same.run]
+    told = {PLAN: plan_text(same.schedules[0])}
+    renamed = Traces(names, same.epoch, same.model, same.cluster, np.round(same.loss, 4), provenance=told)
+    write_traces(here / "same.csv", renamed)
     code, _, err = ask("certify", "same.csv", "--target", 1.2, "--omega", 0.9, "--chosen-by", "mine.json")
     assert code == 2
-    assert "run 'r0' was used to choose the plan" in err
+    assert (
+        "run 'fresh-r0' was used to choose the plan, so it cannot certify it: it is run 'r0' of those" in err
+    )
 
 
 def test_options_change_law_target_and_name(ask) -> None:
@@ -116,6 +126,23 @@ def test_plans_never_run_get_the_margin_of_plans_held_out(ask) -> None:
     assert deviations("--care", "0")[1] == ()
 
 
+def test_a_margin_that_is_not_wanted_is_said_to_be_missing(ask) -> None:
+    text = ask("fit", "runs.csv", *WORDS, "--care", "0")[1]
+    assert "NO margin, as asked" in text
+    law = load("mine.json").traced_law
+    assert (law.care, law.deviations, law.only_whole_runs) == (None, (), False)
+
+
+def test_a_confidence_asks_for_more_runs_and_is_named(ask) -> None:
+    text = ask("fit", "runs.csv", *WORDS, "--confidence", "0.95")[1]
+    assert "with confidence 0.95 for each plan" in text
+    assert "29 runs of one plan carry 0.9, here at most " in text
+    assert load("mine.json").traced_law.confidence == 0.95
+    code, _, err = ask("fit", "runs.csv", *WORDS, "--confidence", "0.4")
+    assert code == 2
+    assert "0.4 is no confidence: it must be at least 0.5 and below 1" in err
+
+
 def test_json_holds_what_was_fitted(ask) -> None:
     code, text, err = ask("fit", "runs.csv", *WORDS, "--json")
     content = json.loads(text)
@@ -125,6 +152,7 @@ def test_json_holds_what_was_fitted(ask) -> None:
     assert (content["runs"], content["schedules"], content["left_out"]) == (60, 3, 0)
     assert (content["law"], content["residuals"], content["scale"]) == ("affine", "per_run", "log")
     assert content["independent_law_usable"] is False
+    assert (content["confidence"], content["never_run_refused"], content["deviations"]) == (None, True, [])
     assert content["stages"][1] == {
         "model": "cut",
         "cluster": "far",

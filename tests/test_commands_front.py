@@ -39,7 +39,38 @@ def test_costs_are_those_of_the_plan(ask):
         evaluated = evaluate(instance, plan, quantile=False)
         assert evaluated.transfer_cost > 0
         assert point["cost"] == pytest.approx(evaluated.cost, rel=1e-12)
-        assert point["loss"] == pytest.approx(final_loss(instance, plan).mean())
+        assert point["expected_loss"] == pytest.approx(final_loss(instance, plan).mean())
+
+
+@pytest.mark.parametrize("words", [["loss", "--between", 8.87, 10, "--points", 3], ["time", "--points", 4]])
+def test_every_point_says_what_it_bounds_and_how_often_its_path_misses_that(ask, words):
+    """The bound is on the expected loss: a path that just keeps it ends above it about half the time."""
+    code, out, _ = ask("front", "paper-alexnet-deadline-9", "--against", *words, "--json")
+    assert code == 0
+    front = json.loads(out)
+    assert (front["bounded"], front["omega_used"]) == ("the expected loss", False)
+    instance = depl.load("paper-alexnet-deadline-9")
+    for point in front["points"]:
+        bound = point["budget"] if words[0] == "loss" else instance.target.maximum_loss
+        steps = [Configuration(front["cluster"], name) for name in point["models"]]
+        plan = build_plan(instance, {front["cluster"]: frozenset(front["datasets"])}, steps)
+        violation = evaluate(instance.replace(maximum_loss=bound), plan, quantile=False).violation
+        assert point["violation"] == {"lower": float(violation.lower), "upper": float(violation.upper)}
+        assert point["expected_loss"] <= bound
+    if words[0] == "loss":
+        tightest = front["points"][-1]
+        assert tightest["cost"] == pytest.approx(80.97, abs=0.01)
+        assert 0.52 < tightest["violation"]["lower"] <= tightest["violation"]["upper"] < 0.53
+    _, out, _ = ask("front", "paper-alexnet-deadline-9", "--against", *words)
+    assert "omega is NOT used" in out
+    assert "These are no plans that keep a promise of 0.99" in out
+    assert "expected loss" in out
+    assert "sum of sqrt(kappa c)" in out
+
+
+@pytest.mark.parametrize("words", [["front", "--help"], ["--help"]])
+def test_help_says_that_the_expected_loss_is_bounded(ask, words):
+    assert "a bound on the expected loss" in " ".join(ask(*words)[1].lower().split())
 
 
 def test_a_front_is_shown_written_and_drawn(ask, tmp_path):
@@ -66,7 +97,7 @@ def test_exit_codes_tell_infeasible_and_stopped(ask):
     assert code == 3
     assert {point["termination"] for point in json.loads(out)["points"]} == {"infeasible"}
     code, out, _ = ask(
-        "front", "tiny", "--against", "time", "--points", 1, "--between", 9, 9, "--time-limit", 0
+        "front", "tiny", "--against", "time", "--points", 1, "--between", 9, 9, "--time-limit", 1e-9
     )
     assert code in (0, 4)
     assert "time_limit" in out or "optimal" in out

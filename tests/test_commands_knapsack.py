@@ -77,6 +77,12 @@ def test_random_weights_are_planned_under_the_law(ask, tmp_path) -> None:
     assert answer["slack"] == pytest.approx(11 - 8 - 1.6448536)
     code, text, _ = ask("knapsack", path, "--chance")
     assert "dynamic program over value and variance: 11, the same" in text
+    assert "P(weight <= 11) >= 0.95, a factor of 1.64485 deviations" in text
+    assert (answer["omega"], answer["safety_factor"]) == (0.95, pytest.approx(1.6448536))
+    path.write_text(path.read_text(encoding="utf-8").replace("0.95", "1"), encoding="utf-8")
+    code, _, err = ask("knapsack", path, "--chance")
+    assert code == 2
+    assert "write z=1 for a probability of 0.841345" in err
 
 
 def test_scenarios_prove_no_probability(ask, tmp_path) -> None:

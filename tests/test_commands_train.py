@@ -12,6 +12,7 @@ import pytest
 from depl.instances.training import families
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces import read_traces
+from depl.models.traces.planned import planned
 from tests.training_cases import small_family
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,6 +54,7 @@ def test_runs_are_trained_and_those_that_are_there_are_kept(ask, tmp_path):
     assert traces.runs == ("0", "1", "2", "3")
     assert traces.provenance["command"] == "depl train --family points --runs 3 --seed 1"
     assert content["epochs"] == 60
+    assert planned(traces.provenance) is None
 
 
 def test_a_plan_is_trained_epoch_by_epoch_with_seeds_made_of_the_plan(ask, tmp_path, plan):
@@ -65,6 +67,7 @@ def test_a_plan_is_trained_epoch_by_epoch_with_seeds_made_of_the_plan(ask, tmp_p
     assert last == first + 1
     traces = read_traces(out)
     assert traces.schedules[0] == (("pruned-50", "edge"),) * 2 + (("pruned-75", "far-edge"),)
+    assert planned(traces.provenance) == traces.schedules[0]
     other = plan(("pruned-50", "edge"), ("pruned-75", "far-edge"))
     again = ask(
         "train", "--family", "points", "--plan", other, "--runs", 2, "--out", tmp_path / "b.csv", "--json"

@@ -9,7 +9,9 @@ import pytest
 import depl
 from depl.heuristics.depl_paper import method as module
 from depl.heuristics.depl_paper import record
+from depl.heuristics.depl_paper.graph import StoppedError
 from depl.heuristics.depl_paper.method import OPTIONS, depl_paper
+from depl.heuristics.depl_paper.resources import STRATEGIES, Placement
 from depl.instances.generator import random_instances
 from depl.models.decisions import Decision, Stage
 from depl.models.errors import InvalidInputError, NotCoveredError
@@ -86,7 +88,8 @@ def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_set
     result = depl.solve(two_sets, "depl-paper")
     assert result.cost == pytest.approx((2 * math.sqrt(3 * 10)) ** 2 / 4)
     assert kept(result) == [("data", False), ("data", True), ("models", True), ("resources", True)]
-    assert result.decisions[0].choice == "small (K^ T^ = 1.05)"
+    start = 'the start, read for "no selected datasets"'
+    assert result.decisions[0].choice == f"small (K^ T^ = 1.05; {start})"
     assert "ends at 7.4 " in result.decisions[0].outcome  # 26 levels of .05 each, 26.67 in truth
     assert result.decisions[1].choice == "large, small (K^ T^ = 1.5)"
 
@@ -246,6 +249,8 @@ def test_levels_need_a_positive_initial_loss(steady: Instance) -> None:
         ({"weight": "gold"}, "weight: must be one of"),
         ({"label": "certified"}, "label: must be one of"),
         ({"backtracks": -1}, "backtracks: must be a whole number from 0 on"),
+        ({"data": "greedy"}, r"data: must be one of \['lovasz', 'certified'\], not 'greedy'"),
+        ({"placement": 3}, r"placement: must be one of \['embedding', 'rounding'\], not 3"),
         ({"zeta": 3}, "takes no option 'zeta'"),
     ],
 )
@@ -305,14 +310,40 @@ def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(
 ) -> None:
     outcome = depl_paper(steady, Limits(time_limit=1e-9))
     assert (outcome.termination, outcome.plan) == (Termination.TIME_LIMIT, None)
+    assert outcome.reason == (
+        "data: stopped by the time limit of 1e-09 s after 0 choices of data, 0 ways back; "
+        "no path was tried to its end, and nothing is proved"
+    )
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "place_by_rounding", stop)
+    monkeypatch.setitem(STRATEGIES, Placement.EMBEDDING, stop)
     outcome = depl_paper(steady, Limits())
     assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
-    assert [item.stage for item in outcome.decisions] == [Stage.MODELS]
+    assert [item.stage for item in outcome.decisions] == [Stage.DATA, Stage.MODELS]
+    assert outcome.decisions[0].outcome == "stopped before it was decided"
+    assert outcome.reason.startswith("resources: interrupted after 1 choice of data, 0 ways back")
+
+
+def test_stopped_after_a_choice_of_data_it_tells_the_nearest_value(two_sets: Instance) -> None:
+    """The clock is over when the second choice is asked for; the first one ended at 7.4, the target is 6."""
+    asked = 0
+
+    class Counting(Limits):
+        def expired(self) -> bool:
+            nonlocal asked
+            asked += 1
+            return any(item.stage is Stage.DATA for item in loop.decisions)
+
+    loop = module._Loop(two_sets, Counting(), module._read_options(Limits()))
+    with pytest.raises(StoppedError):
+        loop.run()
+    outcome = loop.outcome(Termination.TIME_LIMIT)
+    assert asked > 0
+    assert outcome.reason.startswith("data: stopped by the time limit")
+    assert "lowest loss in the graph 7.4" in outcome.reason
+    assert outcome.reason.endswith("nothing is proved")
 
 
 @pytest.mark.parametrize("label", [None, "normal"])
@@ -357,11 +388,11 @@ def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(
     def fail(*_: object) -> None:
         raise RuntimeError("HiGHS ended with: trouble")
 
-    monkeypatch.setattr(module, "place_by_rounding", fail)
+    monkeypatch.setitem(STRATEGIES, Placement.EMBEDDING, fail)
     result = depl.solve(steady, "depl-paper")
     assert result.plan is None
     assert result.reason.startswith("resources: HiGHS ended with: trouble")
-    monkeypatch.setattr(module, "place_by_rounding", lambda *_: None)
+    monkeypatch.setitem(STRATEGIES, Placement.EMBEDDING, lambda *_: None)
     result = depl.solve(steady, "depl-paper")
     assert "nearest total time is 2.6 (2 epochs: 2 net)" in result.reason  # 2 (8 / 10 + 1 / 2)
 
@@ -370,6 +401,24 @@ def test_long_lists_are_shortened() -> None:
     assert record.listed(["a", "b"]) == "a, b"
     assert record.listed([str(index) for index in range(9)]) == "0, 1, 2, 3, 4, 4 more"
     assert isinstance(record.nothing_to_train(depl.load("tiny")), Decision)
+
+
+def test_todays_way_stays_under_its_options(split_sites: Instance) -> None:
+    """Two epochs of work 1 in 2.2: one on each costs 16 / 1.2, both on slow, with .2 to compute, 4 / .2."""
+    pair = split_sites.replace(
+        models=(gaining("net", 1, size=1),),
+        clusters=(
+            Cluster(name="slow", capacity=100, bandwidth=1, unit_cost=1),
+            Cluster(name="quick", capacity=10, bandwidth=1e12, unit_cost=9),
+        ),
+        maximum_epochs=2,
+        maximum_time=2.2,
+    )
+    before = depl.solve(pair, "depl-paper", options={"data": "certified", "placement": "rounding"})
+    now = depl.solve(pair, "depl-paper")
+    assert before.cost == pytest.approx(16 / 1.2)
+    assert now.cost == pytest.approx(4 / 0.2)
+    assert now.decisions[-1].lower_bound == pytest.approx(12.8)
 
 
 @pytest.mark.slow

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from depl.instances.training.recorded import recorded_traces
 from depl.models.epochs import compose
 from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.estimation.affine import FEWEST, constrained_step, fit_affine
-from depl.models.memory.law import LARGEST_RETENTION, Position, maturity, positions
+from depl.models.estimation.affine import FEWEST, STRAY, constrained_step, fit_affine
+from depl.models.memory.law import LARGEST_RETENTION, Position, Scale, maturity, positions
 from depl.models.memory.prediction import independent_step
+from depl.models.memory.support import extreme_predictions
 from depl.models.traces.table import Schedule, Traces
 
 FULL, CUT = ("full", "edge"), ("cut", "far")
@@ -114,6 +116,70 @@ def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope: float, want
 def test_what_does_not_vary_has_coefficient_zero() -> None:
     after = np.array([1.0, 2.0, 3.0])
     assert constrained_step(np.full(3, 0.1), after, np.full(3, 7.0)) == (2.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("start", [2, 3, 5, 7, 11, 13, 29])
+def test_one_switch_epoch_alone_has_no_slope_however_its_logarithm_rounds(start: int) -> None:
+    """The mean of n equal logarithms is off by rounding for most n, which must not be divided by."""
+    rng = np.random.default_rng(start)
+    for count in range(FEWEST, 80):
+        before, after = rng.normal(size=(2, count))
+        assert constrained_step(before, after, np.full(count, maturity(start)))[1] == 0.0
+
+
+@pytest.mark.parametrize("runs", [6, 7, 11, 19])
+def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth(runs: int) -> None:
+    """Starts 2, 3 and 5: age 6 of the second stage is seen after start 2 alone; ages 4 and 5 after two."""
+    law = fit_affine(drawn(runs, 0.01, np.random.default_rng(runs)), least=FEWEST, least_jumps=FEWEST)
+    for item in positions(schedule(2)):
+        if item.age == 6 and item.previous is not None:
+            assert law.step(item).start_slope == 0.0
+    for start in STARTS:
+        for item in positions(schedule(start)):
+            step, (intercept, slope, retention) = law.step(item), truth(item)
+            middle = sum(step.losses) / 2
+            predicted = step.shift(start) + step.retention * middle
+            wanted = intercept + slope * maturity(start) + retention * middle
+            assert predicted == pytest.approx(wanted, abs=0.05)
+
+
+@pytest.mark.parametrize("scale", ["loss", "log"])
+def test_a_law_of_shipped_runs_thinned_out_predicts_losses_that_were_seen(scale: Scale) -> None:
+    """Four or seven schedules of a family: in most pools of later ages one switch epoch is left."""
+    traces, rng = recorded_traces("digits-alexnet-slow"), np.random.default_rng(0)
+    designs, flat = list(traces.by_schedule().values()), 0
+    for size in (4, 7, 4, 7, 10):
+        chosen = [designs[index] for index in rng.permutation(len(designs))[:size]]
+        law = fit_affine(traces.select(np.sort(np.concatenate(chosen))), scale=scale)
+        least, greatest = law.seen
+        room = STRAY * (greatest - least)
+        for _, _, after in extreme_predictions(law):
+            assert least - room <= after <= greatest + room
+        slopes = [step.start_slope for step in law.steps.values()]
+        assert max(map(abs, slopes)) < 10
+        flat += sum(slope == 0 for slope in slopes)
+    assert flat > 50
+
+
+def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage() -> None:
+    """Where cut took over after 2 or 3 epochs it jumped by 1 or 3; at 3 the losses before were lower by 3.
+
+    A jump from the high losses after a late switch, which nobody saw, would end at 7 where 4 is the most.
+    """
+    rows = []
+    for index in range(40):
+        start = 2 + index % 2
+        high = 4.0 - 3.0 * (start == 3) + 0.01 * (index % 5)
+        after = high + (-0.5 if start == 2 else 2.9)
+        for epoch, loss in enumerate([high] * (start + 1) + [after]):
+            rows.append((str(index), epoch, *(CUT if epoch > start else FULL), loss))
+    run, epoch, model, cluster, loss = map(np.array, zip(*rows, strict=True))
+    with pytest.raises(InvalidInputError) as caught:
+        fit_affine(Traces(run, epoch, model, cluster, loss))
+    assert caught.value.path == ".run"
+    assert "the law fitted at 'cut' on 'far' after 'full', epoch 1 since epoch" in caught.value.message
+    assert "were ever seen" in caught.value.message
+    assert "record runs with other switch epochs or leave these out" in caught.value.message
 
 
 def test_a_larger_loss_before_never_means_a_smaller_one_after() -> None:

@@ -133,23 +133,29 @@ def test_what_is_no_sample_or_no_target_is_refused() -> None:
 
 
 def test_traces_are_certified_by_their_last_epochs_in_the_metric_chosen() -> None:
-    runs = [f"r{index}" for index in range(30)]
+    runs, plan = [f"r{index}" for index in range(30)], (("net", "site"),) * 9
+    losses = np.random.default_rng(8).uniform(2, 3, size=(30, 10))
+    losses[:, -1] = 1 - np.arange(30) / 1000
     traces = Traces(
-        run=np.repeat(runs, 2),
-        epoch=np.tile([0, 1], 30),
-        model=["net"] * 60,
-        cluster=["site"] * 60,
-        loss=np.tile([2.0, 1.0], 30),
-        metrics={"accuracy": np.tile([0.1, 0.8], 30)},
+        run=np.repeat(runs, 10),
+        epoch=np.tile(np.arange(10), 30),
+        model=["net"] * 300,
+        cluster=["site"] * 300,
+        loss=losses.ravel(),
+        metrics={"accuracy": np.tile([0.1] * 9 + [0.8], 30)},
     )
-    assert certify(traces, 1, 0.9, chosen_by=()).certified
-    assert certify(traces, 0.99, 0.9, chosen_by=()).verdict is Verdict.REFUTED
-    assert certify(traces, 0.21, 0.9, chosen_by=(), metric="error_rate").certified
-    lost = certify(traces, 1, 0.9, chosen_by=(), diverged=["r3", "gone"])
+    assert certify(traces, 1, 0.9, chosen_by=(), plan=plan).certified
+    assert certify(traces, 0.97, 0.9, chosen_by=(), plan=plan).verdict is Verdict.REFUTED
+    assert certify(traces, 0.21, 0.9, chosen_by=(), plan=plan, metric="error_rate").certified
+    lost = certify(traces, 1, 0.9, chosen_by=(), plan=plan, diverged=["r3", "gone"])
     assert (lost.runs, lost.exceedances, lost.diverged) == (31, 2, ("r3", "gone"))
     assert not lost.certified
     with pytest.raises(InvalidInputError, match="'r0' was used to choose the plan"):
-        certify(traces, 1, 0.9, chosen_by=traces)
+        certify(traces, 1, 0.9, chosen_by=traces, plan=plan)
+    flat = np.append(traces.loss[:-10], np.full(10, 0.5))
+    collapsed = Traces(traces.run, traces.epoch, traces.model, traces.cluster, flat)
+    found = certify(collapsed, 1, 0.9, chosen_by=(), plan=plan)
+    assert (found.exceedances, found.flat) == (1, ("r29",))
 
 
 @pytest.mark.parametrize("draws", [600, pytest.param(1500, marks=pytest.mark.slow)])

@@ -5,7 +5,7 @@ import pytest
 
 from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
-from depl.models.estimation.deviations import Deviations, careful_deviations, plan_deviations
+from depl.models.estimation.deviations import Deviations, careful_deviations, plan_deviations, plans_needed
 from depl.models.traces.table import Traces
 from tests.test_estimation_affine import drawn
 
@@ -21,6 +21,7 @@ def test_plans_without_noise_deviate_by_the_chance_of_their_first_losses_alone()
     traces = drawn(20, 0.0, np.random.default_rng(0), STARTS)
     found = plan_deviations(traces, np.random.default_rng(1), folds=4)
     assert found.plans.size >= 2
+    assert found.held_out == 2  # of the starts 2 to 5 the inner ones: the others lie outside the rest
     assert np.abs(found.plans).max() < 0.05
     assert found.runs.size == 20 * found.plans.size
 
@@ -53,18 +54,31 @@ def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
 
 
 def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans() -> None:
+    """The next plan counts beside p held out: rank ceil(21 * .95) = 20 of 20, ceil(21 * .1) = 3."""
     plans, runs = np.arange(-5.0, 15.0), np.array([-0.5, 0.0, 0.25])
-    assert careful_deviations(Deviations(plans, runs), 0.95) == (12.5, 13.0, 13.25)  # the 19th of 20
-    assert careful_deviations(Deviations(plans, runs), 0.1) == (-0.5, 0.0, 0.25)  # never in favour of a plan
-    assert careful_deviations(Deviations(plans, runs[:0]), 0.5) == (4.0,)
-    for deviations, care in ((plans[:19], 0.95), (plans, 0.0), (plans, 1.0)):
+    assert careful_deviations(Deviations(plans, runs, 20), 0.95) == (13.5, 14.0, 14.25)
+    assert careful_deviations(Deviations(plans, runs, 20), 0.9) == (12.5, 13.0, 13.25)
+    assert careful_deviations(Deviations(plans, runs, 20), 0.1) == (-0.5, 0.0, 0.25)  # never for a plan
+    assert careful_deviations(Deviations(plans, runs[:0], 20), 0.5) == (5.0,)
+    for care in (0.0, 1.0):
         with pytest.raises(InvalidInputError):
-            careful_deviations(Deviations(deviations, runs), care)
+            careful_deviations(Deviations(plans, runs, 20), care)
+
+
+def test_deviations_of_one_plan_at_several_ages_are_no_more_plans() -> None:
+    """Sixty deviations of eighteen plans have no margin for .95, and those of nineteen the greatest."""
+    plans, runs = np.arange(60.0), np.zeros(3)
+    assert [plans_needed(care) for care in (0.5, 0.8, 0.9, 0.95, 0.99)] == [1, 4, 9, 19, 99]
+    with pytest.raises(InvalidInputError, match=r"only 18 plans could be held out .* takes 19") as caught:
+        careful_deviations(Deviations(plans, runs, 18), 0.95)
+    assert caught.value.path == ".care"
+    assert careful_deviations(Deviations(plans, runs, 19), 0.95)[0] == 59
+    assert careful_deviations(Deviations(plans, runs, 39), 0.95)[0] == 58  # 40 * .95 / 39 of 60
 
 
 def test_many_runs_become_the_greatest_of_their_neighbours() -> None:
     runs = np.arange(100.0)
-    found = careful_deviations(Deviations(np.zeros(20), runs))
+    found = careful_deviations(Deviations(np.zeros(20), runs, 20))
     assert len(found) == 33  # groups of three from the top, the lowest of four
     assert (found[-1], found[-2], found[0]) == (99.0, 96.0, 3.0)
     for level in np.linspace(0.01, 0.99, 30):

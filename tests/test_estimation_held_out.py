@@ -1,4 +1,4 @@
-"""Which runs may judge a plan: those that chose it, renamed ones and other schedules are refused."""
+"""Which runs may judge a plan: those that chose it under any name, copies and other schedules are refused."""
 
 import math
 
@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from depl.models.errors import InvalidInputError
-from depl.models.estimation.held_out import LEAST_DISTINCT, fitted_from, held_out, runs_behind
+from depl.models.estimation.held_out import held_out
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance, Provenance
-from depl.models.traces.table import Traces
+from depl.models.problem import Instance
+from depl.models.traces.fingerprints import fingerprints
+from depl.models.traces.planned import PLAN, plan_text
+from depl.models.traces.table import COLUMNS, Traces
 
-PAIRS = (("full", "edge"), ("full", "edge"), ("cut", "far"))
+PAIRS = (("full", "edge"),) * 6 + (("cut", "far"),) * 6
 
 
-def traces_of(runs: dict[str, list[float]], pairs=PAIRS, first: int = 0) -> Traces:
+def traces_of(runs: dict[str, list[float]], pairs=PAIRS, first: int = 0, provenance=None) -> Traces:
     """Every run has the losses given, from epoch ``first`` on, on the first of the pairs."""
     rows = [
         (name, first + place, *pairs[max(first + place - 1, 0)], loss)
@@ -22,109 +24,132 @@ def traces_of(runs: dict[str, list[float]], pairs=PAIRS, first: int = 0) -> Trac
         for place, loss in enumerate(losses)
     ]
     run, epoch, model, cluster, loss = zip(*rows, strict=True)
-    return Traces(run, np.array(epoch), model, cluster, np.array(loss))
+    return Traces(run, np.array(epoch), model, cluster, np.array(loss), provenance=provenance or {})
 
 
-GOOD = {"a": [3, 2, 1.5, 1], "b": [3, 2.5, 2, 1.2]}
+def drawn(*names: str, seed: int = 0) -> dict[str, list[float]]:
+    """Runs of 12 epochs: a decay with noise."""
+    rng = np.random.default_rng(seed)
+    return {name: (3 / np.arange(1, 14) + rng.normal(0, 0.1, size=13)).tolist() for name in names}
+
+
+GOOD = drawn("a", "b")
 
 
 def test_final_losses_are_those_of_the_last_epoch() -> None:
-    found = held_out(traces_of(GOOD), ["c"])
+    found = held_out(traces_of(GOOD), (), PAIRS)
     assert found.runs == ("a", "b")
-    assert found.losses.tolist() == [1, 1.2]
+    assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1]]
     assert found.schedule == PAIRS
-    assert (found.stopped, found.diverged) == ((), ())
+    assert (found.stopped, found.diverged, found.flat, found.untold) == ((), (), (), ())
 
 
 def test_runs_that_begin_at_epoch_one_count_alike() -> None:
-    assert held_out(traces_of({"a": [2, 1.5, 1]}, first=1), ()).losses.tolist() == [1]
+    losses = drawn("a")["a"][1:]
+    assert held_out(traces_of({"a": losses}, first=1), (), PAIRS).losses.tolist() == losses[-1:]
 
 
-def test_a_run_that_chose_the_plan_is_refused_with_its_row_and_what_to_do() -> None:
-    used = traces_of({"b": [9, 8, 7, 6], "z": [1, 1, 1, 1]})
-    for chosen_by in (["b"], used, {"z": 0, "b": 1}):
-        with pytest.raises(InvalidInputError, match=r"'b' was used to choose .* fresh seeds") as error:
-            held_out(traces_of(GOOD), chosen_by)
-        assert error.value.path == ".run[4]"
-    with pytest.raises(InvalidInputError, match="'gone' was used") as error:
-        held_out(traces_of(GOOD), ["gone"], diverged=["gone"])
-    assert error.value.path == ".diverged"
+def test_a_run_that_chose_the_plan_is_refused_under_any_name_with_its_row_and_what_to_do(tiny) -> None:
+    used = traces_of(drawn("x", "y", seed=1) | {"z": GOOD["b"]})
+    instance = tiny.replace(run_fingerprints=fingerprints(used))
+    other = traces_of(drawn("b", seed=2))
+    for chosen_by in (used, instance, [other, used], (other, instance)):
+        with pytest.raises(InvalidInputError, match=r"'b' was used .* run 'z' of .* fresh seeds") as error:
+            held_out(traces_of(GOOD), chosen_by, PAIRS)
+        assert error.value.path == ".run[13]"
+    assert "those that tiny was fitted to" in str(error.value)
+    both = {"v": GOOD["a"], "w": GOOD["b"]}
+    with pytest.raises(InvalidInputError, match=r"12 of 12 epochs compared; so are those of 1 other run\."):
+        held_out(traces_of(both), traces_of(GOOD), PAIRS)
 
 
-def test_names_that_are_numbers_are_seeds() -> None:
-    with pytest.raises(InvalidInputError, match="'7' was used"):
-        held_out(traces_of({"7": [3, 2, 1.5, 1]}), [7])
+def test_a_name_alone_decides_nothing(tiny: Instance) -> None:
+    """Fresh runs may be called as those that chose the plan: loggers count from run0 again."""
+    used, fresh = traces_of(GOOD), traces_of(drawn("a", "b", seed=1))
+    for chosen_by in (used, tiny.replace(run_fingerprints=fingerprints(used))):
+        assert held_out(fresh, chosen_by, PAIRS, diverged=["gone"]).losses.size == 3
+    for names in (["b"], "b", [7]):
+        with pytest.raises(InvalidInputError, match="a name does not tell whether a run is fresh"):
+            held_out(fresh, names, PAIRS)
 
 
-def test_one_text_in_the_place_of_names_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="list of names"):
-        held_out(traces_of(GOOD), "b")
+def test_an_instance_without_fingerprints_is_refused(tiny: Instance) -> None:
+    with pytest.raises(InvalidInputError, match=r"tiny carries no fingerprints .* \(depl fit\)") as error:
+        held_out(traces_of(GOOD), tiny, PAIRS)
+    assert error.value.path == "$.run_fingerprints"
 
 
-def test_an_instance_names_the_runs_that_it_was_fitted_to(tiny: Instance) -> None:
-    row = fitted_from(['b, "c"', "b"])
-    assert row.source == "measured"
-    fitted = tiny.replace(provenance=(*tiny.provenance, row))
-    assert runs_behind(Instance.from_json(fitted.to_json())) == ('b, "c"', "b")
-    assert runs_behind(tiny.replace(provenance=(fitted_from(traces_of(GOOD)),))) == ("a", "b")
-    with pytest.raises(InvalidInputError, match="'b' was used"):
-        held_out(traces_of(GOOD), fitted)
-    with pytest.raises(InvalidInputError, match="does not say which runs"):
-        held_out(traces_of(GOOD), tiny)
-    torn = tiny.replace(provenance=(Provenance(path="$", source="measured", note=row.note[:-1]),))
-    with pytest.raises(InvalidInputError, match="list in JSON"):
-        runs_behind(torn)
+def test_a_run_twice_in_the_file_is_refused() -> None:
+    twice = GOOD | {"c": [loss + 1e-9 for loss in GOOD["a"]]}
+    with pytest.raises(InvalidInputError, match="'c' is run 'a' of the same file once more") as error:
+        held_out(traces_of(twice), (), PAIRS)
+    assert error.value.path == ".run[26]"
 
 
-def test_a_run_under_another_name_is_found_by_its_losses() -> None:
-    pairs = [("net", "site")] * LEAST_DISTINCT
-    losses = [9.0, *np.linspace(3, 1, LEAST_DISTINCT)]
-    used, renamed = traces_of({"a": losses}, pairs), traces_of({"fresh": losses[1:]}, pairs, first=1)
-    with pytest.raises(InvalidInputError, match=r"'fresh' has the losses of run 'a'") as error:
-        held_out(renamed, used)
-    assert error.value.path == ".run[0]"
-    with pytest.raises(InvalidInputError, match=r"'b' has the losses of run 'a'"):
-        held_out(traces_of({"a": losses, "b": losses}, pairs), ())
+def test_runs_too_short_to_tell_are_refused() -> None:
+    """Four epochs tell nothing: five or six are needed, and said to be."""
+    runs = {name: losses[:5] for name, losses in drawn("a", "b", "c").items()}
+    with pytest.raises(
+        InvalidInputError,
+        match=r"cannot be told: .* takes \d or more different losses after training; they have 4,",
+    ) as error:
+        held_out(traces_of(runs), (), PAIRS[:4])
+    assert error.value.path == ".loss"
 
 
-def test_runs_with_few_different_losses_may_agree_by_chance() -> None:
-    pairs = [("net", "site")] * 9
-    flat = [3.0, 2, 2, 2, 2, 2, 2, 2, 2, 1]
-    assert held_out(traces_of({"a": flat, "b": flat}, pairs), traces_of({"c": flat}, pairs)).losses.size == 2
+def test_runs_recorded_too_coarsely_are_refused() -> None:
+    runs = {name: [round(loss, 1) for loss in losses] for name, losses in drawn(*"abcdefgh").items()}
+    with pytest.raises(InvalidInputError, match=r"known to 0\.1, losses of different runs agree"):
+        held_out(traces_of(runs), (), PAIRS)
+
+
+def test_a_flat_run_among_others_exceeds() -> None:
+    """A collapsed run has one loss for ever: nothing tells it from another such run."""
+    found = held_out(traces_of(GOOD | {"flat": [2.3] * 13}), (), PAIRS)
+    assert found.flat == ("flat",)
+    assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1], math.inf]
+
+
+def test_known_runs_too_short_to_be_known_again_are_told() -> None:
+    used = traces_of(drawn("x", "y", seed=1) | {"z": [3.0, 2.0, 1.0]})
+    assert held_out(traces_of(GOOD), used, PAIRS).untold == ("z",)
 
 
 def test_a_run_that_stopped_early_exceeds_every_target_however_low_it_was() -> None:
-    found = held_out(traces_of({"a": [3, 2, 1.5, 1], "short": [3, 0.1], "none": [3]}), ())
-    assert found.losses.tolist() == [1, math.inf, math.inf]
+    found = held_out(traces_of(GOOD | {"short": [3, 0.1], "none": [3]}), (), PAIRS)
+    assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1], math.inf, math.inf]
     assert found.stopped == ("short", "none")
 
 
-def test_all_runs_may_have_stopped_early_if_the_plan_says_so() -> None:
-    found = held_out(traces_of({"a": [3, 2, 1]}), (), plan=PAIRS)
-    assert (found.losses.tolist(), found.stopped) == ([math.inf], ("a",))
+def test_what_the_plan_was_must_be_said() -> None:
+    """Runs that all ended at epoch 8 of 12 look like runs of a plan of 8 epochs."""
+    cut = {name: losses[:9] for name, losses in GOOD.items()}
+    with pytest.raises(InvalidInputError, match="say what the runs were to train") as error:
+        held_out(traces_of(cut), ())
+    assert error.value.path == ".plan"
+    found = held_out(traces_of(cut, provenance={PLAN: plan_text(PAIRS)}), ())
+    assert (found.losses.tolist(), found.stopped) == ([math.inf, math.inf], ("a", "b"))
+    assert found.schedule == PAIRS
+    assert held_out(traces_of(cut, provenance={PLAN: plan_text(PAIRS)}), (), PAIRS[:8]).stopped == ()
 
 
 def test_a_run_that_diverged_exceeds_also_if_it_is_not_there() -> None:
-    found = held_out(traces_of({**GOOD, "short": [3, 2]}), (), diverged=["b", "gone", "short", "b"])
+    found = held_out(traces_of(GOOD | {"short": [3, 2]}), (), PAIRS, diverged=["b", "gone", "short", "b"])
     assert found.runs == ("a", "b", "short", "gone")
-    assert found.losses.tolist() == [1, math.inf, math.inf, math.inf]
+    assert found.losses.tolist() == [GOOD["a"][-1], math.inf, math.inf, math.inf]
     assert (found.stopped, found.diverged) == ((), ("b", "gone", "short"))
+    with pytest.raises(InvalidInputError, match="list of names"):
+        held_out(traces_of(GOOD), (), PAIRS, diverged="b")
 
 
 def test_another_schedule_is_refused_with_the_first_row_that_differs() -> None:
-    other = traces_of({"x": [3, 2, 2, 2]}, [("full", "edge"), ("cut", "edge"), ("cut", "far")])
-    for plan in (None, PAIRS):
-        both = Traces(
-            *(
-                np.append(getattr(traces_of(GOOD), n), getattr(other, n))
-                for n in ("run", "epoch", "model", "cluster", "loss")
-            )
-        )
-        with pytest.raises(
-            InvalidInputError, match="'x' has 'cut' in epoch 2, where the plan has 'full'"
-        ) as error:
-            held_out(both, (), plan)
-        assert error.value.path == ".model[10]"
+    other = traces_of(drawn("x"), (PAIRS[0], ("cut", "edge"), *PAIRS[2:]))
+    both = Traces(*(np.append(getattr(traces_of(GOOD), name), getattr(other, name)) for name in COLUMNS))
+    with pytest.raises(
+        InvalidInputError, match="'x' has 'cut' in epoch 2, where the plan has 'full'"
+    ) as error:
+        held_out(both, (), PAIRS)
+    assert error.value.path == ".model[28]"
     elsewhere = traces_of({"x": [2, 2, 2]}, [("full", "edge"), ("full", "far"), ("cut", "far")], first=1)
     with pytest.raises(
         InvalidInputError, match="'x' has 'far' in epoch 2, where the plan has 'edge'"
@@ -149,4 +174,5 @@ def test_a_plan_gives_its_models_and_clusters() -> None:
     assert held_out(traces_of(GOOD), (), plan).schedule == PAIRS
     with pytest.raises(InvalidInputError, match="the plan is not to train"):
         held_out(traces_of(GOOD), (), Plan())
-    assert held_out(traces_of({"a": [3.0]}), (), Plan()).losses.tolist() == [3]
+    with pytest.raises(InvalidInputError, match="cannot be told"):
+        held_out(traces_of({"a": [3.0]}), (), Plan())

@@ -13,9 +13,10 @@ from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.combinations import Combination, fit_traces
 from depl.models.estimation.deviations import careful_deviations, plan_deviations
 from depl.models.estimation.fit import fit_switch
-from depl.models.estimation.held_out import held_out, runs_behind
+from depl.models.estimation.held_out import held_out
 from depl.models.estimation.instance import (
     MOST_VALUES,
+    SETTLED_EPOCHS,
     fit_instance,
     improvement_law,
     observed_law,
@@ -29,8 +30,10 @@ from depl.models.estimation.synthetic import draw_traces
 from depl.models.evaluation import evaluate
 from depl.models.laws import Empirical, Forbidden, InverseGamma, Normal, StudentT
 from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.memory.traced import only_whole_runs
 from depl.models.problem import Instance
 from depl.models.solve import solve
+from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces, joined
 from tests.fit_cases import SETUP, drawn, setup, without_first_epoch
 
@@ -108,12 +111,16 @@ def test_a_plan_is_found_and_its_promise_is_that_of_the_runs(fitted: Instance) -
 
 def test_the_runs_are_remembered_so_that_they_cannot_judge(fitted: Instance) -> None:
     for instance in (fitted, fit_instance(TRACES, setup(), law="independent")):
-        assert sorted(runs_behind(Instance.from_json(instance.to_json()))) == sorted(TRACES.runs)
-        fresh, own = drawn(prefix="fresh", seed=1), TRACES.select([3])
+        prints = Instance.from_json(instance.to_json()).run_fingerprints
+        assert prints == fingerprints(TRACES)
+        assert prints.names == TRACES.runs
+        fresh, own = drawn(seed=1), TRACES.select([3])
         few = fresh.select(np.arange(2))
-        assert held_out(few, instance).losses.size == 2
-        with pytest.raises(InvalidInputError, match="was used to choose the plan"):
-            held_out(own, instance)
+        assert set(few.runs) < set(TRACES.runs)
+        assert held_out(few, instance, few.schedules[0]).losses.size == 2
+        renamed = Traces(["new"] * own.rows, own.epoch, own.model, own.cluster, np.round(own.loss, 4))
+        with pytest.raises(InvalidInputError, match=r"'new' was used to choose the plan.* it is run 'r3' of"):
+            held_out(renamed, instance, own.schedules[0])
 
 
 def test_every_fitted_value_is_measured_and_the_rest_is_the_setup_s(fitted: Instance) -> None:
@@ -132,6 +139,27 @@ def test_every_fitted_value_is_measured_and_the_rest_is_the_setup_s(fitted: Inst
     notes = {row.path: row.note for row in fitted.provenance}
     assert notes["$.models[1].improvement"].endswith("; 60 runs")
     assert notes["$.switches[0]"].endswith("; 60 runs")
+
+
+def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
+    found = fit_instance(TRACES, setup())
+    assert (found.traced_law.care, found.traced_law.only_whole_runs) == (0.95, True)
+    told = only_whole_runs(found.traced_law)
+    assert "takes 19 schedules that can be held out; the traces have 3" in told
+    result = solve(found.replace(quantile_level=0.99), "enumerate")
+    assert result.plan is None
+    assert "takes 99 runs of one plan" in result.reason
+    bare = fit_instance(TRACES, setup(), care=None).traced_law
+    assert (bare.care, bare.deviations, bare.only_whole_runs) == (None, (), False)
+    assert found.traced_law.settled_epochs == SETTLED_EPOCHS == 3
+
+
+def test_a_confidence_needs_runs_that_are_counted() -> None:
+    assert fit_instance(TRACES, setup(), confidence=0.9).traced_law.confidence == 0.9
+    for options in ({"law": "independent"}, {"residuals": "independent"}):
+        assert refusal(TRACES, setup(), confidence=0.9, **options).path == ".confidence"
+    for wrong in (0.4, 1.0):
+        assert refusal(TRACES, setup(), confidence=wrong).path == ".confidence"
 
 
 def test_three_plans_tell_no_margin_and_the_name_is_taken_over(fitted: Instance) -> None:

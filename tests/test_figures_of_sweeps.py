@@ -10,7 +10,7 @@ from depl.benchmarks.figures.performance_profile import ProfileCurve, performanc
 from depl.benchmarks.figures.promised_against_delivered import Promise, promised_against_delivered
 from depl.benchmarks.figures.ratio_against_levels import LevelBand, RatioCurve, ratio_against_levels
 from depl.benchmarks.figures.ratio_against_size import SizeCurve, ratio_against_size
-from depl.benchmarks.figures.time_against_size import TimeCurve, time_against_size
+from depl.benchmarks.figures.time_against_size import FittedTimes, TimeCurve, time_against_size
 
 
 def labels(axes):
@@ -86,12 +86,47 @@ def test_large_ratios_have_a_logarithmic_axis():
 
 
 def test_times_have_points_means_of_their_logarithms_and_a_line():
-    axes = time_against_size([TimeCurve("a", [(10, 1), (10, 3), (20, 4)], (0.02, 2))], "epochs")
-    points, means, fit = axes.get_lines()[:3]
+    fit = FittedTimes(0.02, 2, 10, 20)
+    axes = time_against_size([TimeCurve("a", [(10, 1), (10, 3), (20, 4)], fit)], "epochs")
+    points, *means = drawn(axes, "none")
     assert points.get_xydata().tolist() == [[10, 1], [10, 3], [20, 4]]
-    assert means.get_ydata().tolist() == pytest.approx([3**0.5, 4])
-    assert fit.get_ydata().tolist() == pytest.approx([2, 8])
+    assert [mean.get_ydata()[0] for mean in means] == pytest.approx([3**0.5, 4])
+    (line,) = drawn(axes, "-")
+    assert line.get_ydata().tolist() == pytest.approx([2, 8])
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert labels(axes) == ["a"]
+
+
+def drawn(axes, style):
+    """The lines of one style that show a point."""
+    kinds = {"None": "none"}
+    return [
+        line
+        for line in axes.get_lines()
+        if kinds.get(line.get_linestyle(), line.get_linestyle()) == style and len(line.get_xdata())
+    ]
+
+
+def test_a_fitted_line_covers_what_was_fitted_and_stopped_attempts_have_a_mark_of_their_own():
+    curves = [
+        TimeCurve("fitted", [(2, 1), (4, 4), (8, 16), (32, 3)], FittedTimes(0.25, 2, 2, 8), 0, [(32, 9)]),
+        TimeCurve("not fitted", [(2, 1), (4, 2)], None, 1),
+        TimeCurve("always stopped", [], None, 2, [(4, 9), (64, 9)]),
+    ]
+    axes = time_against_size(curves, "clusters")
+    (line,) = drawn(axes, "-")
+    assert line.get_xdata().tolist() == [2, 8]
+    assert not [line for style in ("--", "-.", ":") for line in drawn(axes, style)]
+    arrows = [line.get_xydata().tolist() for line in drawn(axes, "none") if "arrow" in line.get_marker()]
+    assert arrows == [[[32, 9]], [[4, 9], [64, 9]]]
+    hollow = [line.get_xdata()[0] for line in drawn(axes, "none") if line.get_markerfacecolor() == "white"]
+    assert hollow == [32]
+    # In the legend, too, only what was fitted has a line.
+    shown = dict(zip(labels(axes), axes.get_legend().get_lines(), strict=True))
+    assert [name for name, line in shown.items() if line.get_linestyle() != "None"] == ["fitted"]
+    assert list(shown)[-1] == "stopped: at least so long"
+    low, high = axes.get_xlim()
+    assert low < 2 < 64 < high
 
 
 def test_the_guaranteed_band_reaches_from_one_to_its_upper_end_where_there_is_one():

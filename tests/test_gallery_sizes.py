@@ -109,7 +109,8 @@ def test_what_is_drawn_is_what_the_table_says(drawings):
 def test_times_have_a_panel_for_the_whole_and_one_for_stages(drawings):
     whole, stages = drawings["scaling-epochs-time"].figure.axes
     labels = [text.get_text() for text in whole.get_legend().get_texts()]
-    assert labels == ["exact", "fast: 1.00 [1.00, 1.00]"]  # two sizes that ended are too few for a fit
+    # Two sizes that ended are too few for a fit.
+    assert labels == ["exact", "fast: 1.00 [1.00, 1.00]", "stopped: at least so long"]
     assert [text.get_text() for text in stages.get_legend().get_texts()] == ["fast, data: 1.00 [1.00, 1.00]"]
     rows = drawings["scaling-epochs-time"].table.records()
     assert [(row["configuration"], row["measure"], row["stopped"]) for row in rows] == [

@@ -191,7 +191,7 @@ def test_forbidden_switches_are_never_made(tiny):
 
 @pytest.mark.parametrize("instance", SMALL[:4], ids=lambda item: item.name)
 def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance):
-    rng, appraiser = np.random.default_rng(5), Appraiser(instance)
+    rng, appraiser = np.random.default_rng(5), Appraiser(instance, Limits())
     seen = 0
     for _ in range(25):
         draft = random_draft(rng, appraiser)
@@ -211,7 +211,7 @@ def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance):
 
 def test_the_shortest_certified_beginning_is_that_of_trying_all(bell):
     longer = bell.replace(maximum_epochs=12, maximum_loss=3.0)
-    appraiser = Appraiser(longer)
+    appraiser = Appraiser(longer, Limits())
     draft = Draft((0,) * 12, (0,) * 12, (frozenset({"data"}),))
     tried = [k for k in range(1, 13) if appraiser.met(draft.beginning(k))]
     # 10 - 2 k + 1.2816 sqrt(k) <= 3 from k = 5 on (3.5 + .64 * 2.24 = 4.93)

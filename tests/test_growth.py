@@ -188,3 +188,14 @@ def test_a_size_at_which_one_attempt_was_stopped_is_drawn_but_not_fitted():
     assert found.stopped == 1
     assert found.line.exponent == pytest.approx(1)
     assert (found.line.points, found.line.sizes) == (4, 4)
+    assert (found.line.smallest, found.line.largest) == (10, 80)
+    assert found.stopped_points == ((160, 60.0),)
+    (row,) = growth_table([found]).records()
+    assert (row["largest"], row["fitted_from"], row["fitted_to"]) == (160, 10, 80)
+
+
+def test_of_an_attempt_that_was_killed_the_whole_time_is_known():
+    killed = attempt_of("i", "depl", suite="s", ending="hung", seconds=None, labels={"epochs": 5})
+    (found,) = growths([killed], {"s": "epochs"})
+    assert (found.points, found.stopped, found.line) == ((), 1, None)
+    assert found.stopped_points == ((5, killed.total_seconds),)

@@ -160,6 +160,8 @@ def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tm
     assert found.safety == pytest.approx(1.6448536269514722)
     found = read_chance_knapsack(written(tmp_path, text.format("4.3589")))
     assert found.safety == pytest.approx(4.3589, rel=1e-10)
+    for third, level in (("omega=0.95", 0.95), ("z=1", 0.8413447460685429), ("z=0", 0.5)):
+        assert read_chance_knapsack(written(tmp_path, text.format(third))).level == pytest.approx(level)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -176,8 +178,13 @@ def test_chance_constrained_knapsacks_are_written_and_read(tmp_path: Path, seed:
     ("text", "place", "message"),
     [
         ("1 20\n1 1 1\n", "line 1", "number of items, capacity and omega were expected"),
-        ("1 20 0.4\n1 1 1\n", "line 1", "from .5 to below 1"),
-        ("1 20 9\n1 1 1\n", "line 1", "safety factor"),
+        ("1 20 0.4\n1 1 1\n", "line 1", "write z=0.4 for a probability of 0.655422, or omega=... from 0.5"),
+        ("1 20 1\n1 1 1\n", "line 1", "write z=1 for a probability of 0.841345, or omega=... from 0.5 to"),
+        ("1 20 1.0\n1 1 1\n", "line 1", "may be omega or the factor z"),
+        ("1 20 omega=1\n1 1 1\n", "line 1", "omega is 1; give a probability from 0.5 to below 1"),
+        ("1 20 p=0.9\n1 1 1\n", "line 1", "names neither omega nor z"),
+        ("1 20 z=x\n1 1 1\n", "line 1", "omega is 'x', which is no decimal number"),
+        ("1 20 9\n1 1 1\n", "line 1", "the factor z is 9; give one up to 7"),
         ("2 20 2\n1 1 1\n", "line 2", "1 items where 2"),
         ("1 20 2\n1 1\n", "line 2", "value, mean and variance were expected"),
         ("1 20 2\n1 1 -1\n", "line 2", "variance is -1"),

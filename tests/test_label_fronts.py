@@ -101,8 +101,10 @@ def test_one_budget_is_no_spread():
 
 
 def test_the_figure_shows_the_feasible_points_as_a_falling_staircase():
-    axes = front_figure([(3.0, 1.0), (1.0, None), (2.0, 4.0)], "loss")
+    axes = front_figure([(3.0, 1.0), (1.0, None), (2.0, 4.0)], "loss", "sum of sqrt(kappa c)")
     (line,) = axes.get_lines()
     assert line.get_xydata().tolist() == [[2, 4], [3, 1]]
     assert line.get_drawstyle() == "steps-post"
     assert axes.get_ylim()[0] == 0
+    assert axes.get_xlabel() == r"bound on the expected loss $E[\ell(K)]$"
+    assert axes.get_ylabel() == "least sum of sqrt(kappa c)"

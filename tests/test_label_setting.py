@@ -12,7 +12,7 @@ import pytest
 from depl.benchmarks.arc_flow import arc_flow_optimum
 from depl.benchmarks.path_families import FAMILIES, family_problem
 from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.labels.setting import least_weight
+from depl.heuristics.labels.setting import least_weight, least_weight_so_far
 from depl.heuristics.layered import cost_down, cost_up
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.methods import Limits
@@ -225,7 +225,7 @@ def test_an_interrupt_ends_in_an_interval_that_holds_the_optimum():
     problem = family_problem(np.random.default_rng(1), "free", 400, 6)  # minutes of work
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    found = least_weight(problem)
+    found = least_weight_so_far(problem)
     timer.join()
     assert found.termination is Termination.INTERRUPTED
     assert 0 < found.lower_bound < found.weight < math.inf

@@ -10,7 +10,7 @@ import depl
 from depl.heuristics.loop import method
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.methods import Limits, find
+from depl.models.methods import Limits, Outcome, find
 from depl.models.problem import Instance
 from depl.models.result import Solution, Termination
 
@@ -120,3 +120,37 @@ def test_with_many_datasets_a_plan_is_held_before_the_bound_is_proved(many_datas
     assert result.termination is Termination.INTERRUPTED
     assert result.plan is not None
     assert result.lower_bound == bounds[-1] > 0
+
+
+@pytest.mark.parametrize("target", [3.0, 4.0])
+def test_where_no_plan_is_found_few_plans_are_listed_and_prove_that_there_is_none(
+    tiny: Instance, target: float
+) -> None:
+    """`exact` proves it by another way; the best 0.7-quantile of the instance is 5."""
+    hard = tiny.replace(maximum_loss=target)
+    assert depl.solve(hard, "exact").termination is Termination.INFEASIBLE
+    result = depl.solve(hard, "depl")
+    assert (result.termination, result.plan) == (Termination.INFEASIBLE, None)
+    assert result.reason
+    assert result.decisions[-1].choice == "every class of plans"
+
+
+def test_a_plan_that_every_label_misses_is_found_in_the_list(
+    tiny: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if labels, which no law with atoms is bound to follow, led nowhere."""
+    monkeypatch.setattr(method._Loop, "_search", lambda _: None)
+    monkeypatch.setattr(method._Loop, "_insist", lambda _: None)
+    result = depl.solve(tiny, "depl")
+    assert (result.termination, result.cost) == (Termination.OPTIMAL, pytest.approx(28))
+    monkeypatch.setattr(method, "_FEW_CLASSES", 3)
+    result = depl.solve(tiny, "depl")
+    assert (result.termination, result.plan) == (Termination.EXHAUSTED, None)
+
+
+def test_an_interrupt_within_the_list_ends_the_loop(tiny: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> Outcome:
+        return Outcome(Termination.INTERRUPTED, None, 0.0, "for a test")
+
+    monkeypatch.setattr(method, "enumerate_plans", interrupted)
+    assert depl.solve(tiny.replace(maximum_loss=3), "depl").termination is Termination.INTERRUPTED

@@ -10,7 +10,7 @@ from depl.models.memory.candidates import Candidates, all_candidates
 from depl.models.memory.directed import NOISE, POINTS, LossGrid, propagated
 from depl.models.memory.document import FittedStep, TracedLaw
 from depl.models.memory.law import AffineLaw, Position, positions
-from depl.models.memory.traced import together, traced_final_loss
+from depl.models.memory.traced import traced_final_loss
 from depl.models.risk.certify import certified_violation
 from tests.memory_cases import FULL, instance_of, random_law, run_of
 from tests.memory_oracle import Oracle, Schedule
@@ -98,7 +98,7 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
         for node, laws in propagated(listed, grid.first, grid.further):
             schedule, mean = listed.schedule(node), listed.nodes[node].mean
             certified = certified_violation(traced_final_loss(document, schedule), mean)
-            lower, upper = grid.exceedance(laws, mean - (NONE if together(document.law, schedule) else apart))
+            lower, upper = grid.exceedance(laws, mean - apart)
             assert lower <= certified.lower <= certified.upper <= upper
             widths.append(upper - lower)
     assert np.median(widths) < 0.01  # wide only where an atom lies at the mean

@@ -94,8 +94,9 @@ DEFAULTS = {
         put(RICH, "name", "poor"),
         put(RICH, "description", ABSENT),
         put(RICH, "provenance", []),
+        put(RICH, "run_fingerprints", {"unit": 0.5, "runs": [{"name": "run0", "losses": "AbC/"}]}),
     ],
-    ids=["key order", "floats", "explicit defaults", "name", "description", "provenance"],
+    ids=["key order", "floats", "explicit defaults", "name", "description", "provenance", "fingerprints"],
 )
 def test_what_does_not_change_the_problem_does_not_change_its_fingerprint(other: Document) -> None:
     assert read(other).fingerprint == read(RICH).fingerprint

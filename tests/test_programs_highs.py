@@ -1,4 +1,4 @@
-"""The one place that calls solvers: two roads to HiGHS, SCIP, options, limits, Ctrl-C, files."""
+"""The one place that calls solvers: two roads to HiGHS, SCIP, options, limits, Ctrl-C."""
 
 import math
 import time
@@ -11,7 +11,7 @@ import pytest
 from depl.instances.generator import random_instance
 from depl.models.errors import InvalidInputError
 from depl.models.programs import highs
-from depl.models.programs.highs import OPTIONS, Session, Status, export, solve_program
+from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
 from depl.models.programs.price_space import price_space
 from depl.models.programs.resource_space import resource_space
 from depl.models.scenarios.draws import draw_scenarios
@@ -50,7 +50,7 @@ def test_all_roads_agree_on_a_program(problem, build):
     pytest.importorskip("pyscipopt")
     answers = [Session(build(problem)).solve(), solve_program(build(problem))]
     answers.append(solve_program(build(problem), solve_with="scip"))
-    assert {answer.status for answer in answers} == {Status.OPTIMAL}
+    assert {answer.status for answer in answers} == {Status.RELAXATION_OPTIMAL}
     for answer in answers:
         assert answer.objective == pytest.approx(answers[0].objective, rel=1e-7)
         assert answer.bound == pytest.approx(answer.objective, rel=1e-7)
@@ -224,42 +224,3 @@ def test_a_time_limit_holds_although_the_solver_does_not_listen(monkeypatch):
     cancel()
     while not session._highs.wait(0.05)[0]:
         assert time.perf_counter() - began < 20
-
-
-@pytest.mark.parametrize("ending", ["lp", "mps"])
-@pytest.mark.parametrize("build", [price_space, resource_space])
-def test_a_written_program_is_read_back_with_the_same_optimum(problem, build, ending, tmp_path, caplog):
-    model = build(problem)
-    path = export(model, tmp_path / f"program.{ending}")
-    assert caplog.messages == []  # Pyomo has nothing to warn of
-    assert [item.name for item in tmp_path.iterdir()] == [path.name]
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
-    assert engine.readModel(str(path)) == highspy.HighsStatus.kOk
-    for name, value in OPTIONS.items():
-        engine.setOptionValue(name, value)
-    engine.run()
-    assert engine.getInfo().objective_function_value == pytest.approx(
-        Session(model).solve().objective, rel=1e-7
-    )
-    assert "eq3_quantile" in path.read_text(encoding="utf-8")
-
-
-def test_a_failed_write_leaves_what_was_there(problem, tmp_path, monkeypatch):
-    path = tmp_path / "program.lp"
-    path.write_text("mine")
-    model = knapsack()
-
-    def fail(*args, **kwargs):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(pyo.ConcreteModel, "write", fail)
-    with pytest.raises(OSError, match="disk full"):
-        export(model, path)
-    assert [item.name for item in tmp_path.iterdir()] == ["program.lp"]
-    assert path.read_text() == "mine"
-
-
-def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"\.lp or \.mps"):
-        export(knapsack(), tmp_path / "program.txt")

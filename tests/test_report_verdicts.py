@@ -2,7 +2,8 @@
 
 import pytest
 
-from depl.benchmarks.report.verdicts import Claim, Findings, Reading, Ruling, judged, rule
+from depl.benchmarks.report.verdict_section import counts
+from depl.benchmarks.report.verdicts import Claim, Findings, Reading, Ruling, in_order, judged, rule
 from tests.report_cases import evidence
 
 YES, NO, MIXED = Reading("a", 3, 3), Reading("b", 0, 3), Reading("c", 2, 3)
@@ -55,3 +56,33 @@ def test_verdicts_are_numbered_and_say_why():
     assert two.reason == "It is so: so it is."
     assert three.ruling is Ruling.UNMEASURED
     assert four.reason == "It is not so under all 2 readings."
+
+
+def test_a_verdict_over_a_part_of_the_readings_says_so():
+    def verdict(*readings: Reading):
+        claim = Claim("key", "claim", "Sec. I", "This is open.", lambda given: Findings(readings))
+        return judged([claim], evidence())[0]
+
+    part = verdict(YES, YES, *[SILENT] * 14)
+    assert part.words == "holds so far (2 of 16 readings measured)"
+    assert part.reason == "It is so under 2 of 16 readings; the others are not measured."
+    assert (part.label, part.preliminary) == ("holds so far", True)
+    one = verdict(SILENT, Reading("a", 0, 1, "none of 1"))
+    assert one.words == "fails so far (1 of 2 readings measured)"
+    assert one.reason == "It is not so under 1 of 2 readings: none of 1; the others are not measured."
+    assert (verdict(YES, YES).words, verdict(NO).words) == ("holds", "fails")
+    # What is measured already disagrees, so that no further reading could decide it.
+    open_ = verdict(YES, NO, SILENT)
+    assert (open_.words, open_.preliminary) == ("not decidable from the paper", False)
+    assert open_.reason == "Of the 2 of 3 readings measured 1 for it, 1 against it. This is open."
+    assert verdict(SILENT, SILENT).words == "not measured"
+
+
+def test_preliminary_verdicts_are_counted_apart():
+    claims = [
+        Claim(str(place), "", "", "", lambda given, found=found: Findings(found))
+        for place, found in enumerate([[YES, SILENT], [YES], [NO], [YES, SILENT]])
+    ]
+    verdicts = judged(claims, evidence())
+    assert [verdict.label for verdict in in_order(verdicts)] == ["holds", *["holds so far"] * 2, "fails"]
+    assert [item.text for item in counts(verdicts).iter("span")] == ["1 holds", "2 holds so far", "1 fails"]

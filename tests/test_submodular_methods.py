@@ -131,13 +131,15 @@ def test_a_function_that_is_refuted_by_construction_is_refused_or_left_without_a
 
 
 @pytest.mark.parametrize("method", GENERAL)
-def test_an_oracle_is_optimal_only_if_its_caller_proved_it_submodular(method: str) -> None:
+def test_an_oracle_is_optimal_only_if_what_its_caller_told_holds(method: str) -> None:
     def evaluate(subset: frozenset[int]) -> int:
         return len(subset) * (5 - len(subset)) - 3 * (0 in subset) - 3 * (1 in subset) - 2 * (4 in subset)
 
     assert not minimise(Oracle(5, evaluate), method).optimal
     found = minimise(Oracle(5, evaluate, known=proved("concave in the number of elements")), method)
-    assert found.optimal
+    assert found.proof is Proof.TOLD
+    assert not found.optimal
+    assert "optimal if what you told holds: concave in the number of elements" in found.remark
     assert (found.value, found.subset) == (-8, frozenset(range(5)))
 
 
@@ -145,10 +147,14 @@ def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_not
     """f = |S|**2 - 2.5 |S| is -1.5 at one element; the mean (.5, .5, .5) of three bases gives the bound 0."""
     function = Oracle(3, lambda subset: len(subset) ** 2 - 2.5 * len(subset), known=proved("a lie"))
     orders = [np.roll(np.arange(3), shift) for shift in range(3)]
-    found = concluded(function, frozenset({0}), greedy_certificate(orders, np.ones(3)), 3)
-    assert found.certificate.bound(function).lower == 0
-    assert not found.optimal
-    assert "not submodular" in found.remark
+    certificate = greedy_certificate(orders, np.ones(3))
+    assert certificate.bound(function).lower == 0
+    told = concluded(function, frozenset({0}), certificate, 3)
+    assert told.proof is Proof.NONE
+    assert "refuted: A = []" in told.remark
+    believed = concluded(function, frozenset({0}), certificate, 3, status=proved("a lie"))
+    assert believed.proof is Proof.NONE
+    assert "not submodular" in believed.remark
 
 
 @pytest.mark.parametrize("method", ["auto", *GENERAL])

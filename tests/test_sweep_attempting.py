@@ -24,7 +24,7 @@ def process():
 def attempts(process, tmp_path_factory):
     """One attempt by each of the user's methods, all in one process as long as that lives."""
     source = users_file(tmp_path_factory.mktemp("attempting"), count=1)
-    order = ("answers", "raises", "exits", "refuses", "cheats", "hangs", "aborts", "leaves")
+    order = ("answers", "raises", "exits", "interrupts", "refuses", "cheats", "hangs", "aborts", "leaves")
     with own_registry():
         jobs = jobs_of(users_request(source, order))
     return {job.task.configuration: attempt_alone(job, process) for job in jobs}
@@ -64,6 +64,7 @@ def test_a_users_method_and_suite_enter_like_ours(attempts):
     [
         ("raises", "failed", "RuntimeError: as it was told to"),
         ("exits", "failed", "SystemExit: 3"),
+        ("interrupts", "interrupted", "interrupted"),
         ("refuses", "refused", "covers nothing"),
         ("cheats", "rejected", "fails the independent verifier"),
         ("hangs", "hung", "killed after 2"),

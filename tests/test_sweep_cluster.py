@@ -105,7 +105,7 @@ class Dask:
 )
 def test_a_task_is_made_again_until_it_has_cost_too_many_workers(monkeypatch, jobs, losses, ending):
     dask = Dask(losses)
-    there = Cluster(1, "somewhere")
+    there = Cluster(1)
     monkeypatch.setattr(there, "_distributed", dask)
     monkeypatch.setattr(cluster, "attempt_here", answered_at_once)
     attempts = list(there._gathered(dask, jobs, "sweep", {}))
@@ -118,7 +118,7 @@ def test_a_task_is_made_again_until_it_has_cost_too_many_workers(monkeypatch, jo
 
 def test_a_sweep_whose_workers_cannot_start_a_process_stops(monkeypatch, jobs):
     dask = Dask(MOST_LOSSES, StartError("no process"))
-    there = Cluster(1, "somewhere")
+    there = Cluster(1)
     monkeypatch.setattr(there, "_distributed", dask)
     with pytest.raises(StartError, match="no process"):
         list(there._gathered(dask, jobs, "sweep", {}))

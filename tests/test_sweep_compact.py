@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from depl.benchmarks.machine import Commit
-from depl.benchmarks.sweep import read
+from depl.benchmarks.sweep import compact, read
 from depl.benchmarks.sweep.compact import decode_attempts, encode_attempts, write_compact
 from depl.benchmarks.sweep.read import read_attempts
 from depl.models.errors import InvalidInputError
@@ -69,7 +69,59 @@ def test_other_texts_are_refused_with_the_name_of_the_file(text):
         decode_attempts(gzip.compress(text), "there")
 
 
+def test_any_byte_of_a_file_may_be_wrong(tmp_path):
+    content = encode_attempts("paper", ATTEMPTS)
+    for place in range(0, len(content), 7):
+        wrong = content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :]
+        try:
+            found = decode_attempts(wrong, "there")
+        except InvalidInputError:
+            continue
+        assert found == ATTEMPTS  # a byte of the time, say
+
+
+def test_a_file_that_holds_more_than_the_most_is_neither_read_nor_written(monkeypatch):
+    content = encode_attempts("paper", ATTEMPTS)
+    monkeypatch.setattr(compact, "LARGEST", 1000)
+    with pytest.raises(InvalidInputError, match="holds more than 0 MiB"):
+        decode_attempts(content, "there")
+    with pytest.raises(InvalidInputError, match="keep them in SQLite"):
+        encode_attempts("paper", ATTEMPTS)
+
+
+@pytest.mark.parametrize("row", ['{"origin": -1, "attempt": {}}', '{"origin":0,"attempt":{},"origin":0}'])
+def test_a_row_with_an_impossible_origin_or_a_key_twice_is_refused(row):
+    first = gzip.decompress(encode_attempts("paper", ATTEMPTS)).splitlines()[0]
+    with pytest.raises(InvalidInputError, match="is no file of attempts of this depl"):
+        decode_attempts(gzip.compress(first + b"\n" + row.encode()), "there")
+
+
 def test_a_file_that_was_cut_off_is_refused():
     content = encode_attempts("paper", ATTEMPTS)
     with pytest.raises(InvalidInputError, match="no file of attempts"):
         decode_attempts(content[: len(content) // 2], "there")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (b'"suite":"paper"', b'"suite":"../../evil"', "suite"),  # a file is called after it
+        (b'"suite":"paper"', b'"suite":"' + b"a" * 300 + b'"', "suite"),
+        (b'"started":"2026-01-01T', b'"started":"2026-13-01T', "month must be in"),
+        (b'{"origin":0,', b'{"origin":1,', "no file of attempts"),
+    ],
+)
+def test_an_attempt_that_could_not_be_used_is_refused(old, new, complaint):
+    text = gzip.decompress(encode_attempts("paper", ATTEMPTS[:1]))
+    assert old in text
+    with pytest.raises(InvalidInputError, match=rf"^there: .*{complaint}"):
+        decode_attempts(gzip.compress(text.replace(old, new)), "there")
+
+
+def test_the_committed_attempts_read_back_unchanged():
+    for path in sorted(read.RECORDED.glob("*.gz")):
+        content = path.read_bytes()
+        attempts = decode_attempts(content, str(path))
+        assert gzip.decompress(encode_attempts(path.name.partition(".")[0], attempts)) == gzip.decompress(
+            content
+        )

@@ -103,6 +103,9 @@ def test_a_users_file_brings_a_suite_and_methods_and_is_run_once(tmp_path):
     ("text", "complaint"),
     [
         ("1 / 0", "ZeroDivisionError"),
+        ("import sys; sys.exit(3)", r"it ends the program; .* \(SystemExit: 3\)"),
+        ("raise SystemExit", "it ends the program"),
+        ("import argparse; argparse.ArgumentParser().parse_args(['--what'])", r"SystemExit: 2"),
         ("SUITE = 3", "must be a depl.benchmarks.suites.suite.Suite"),
         ("from depl.benchmarks.suites.standard.paper import SUITE", "a suite 'paper' exists already"),
         ("import depl; depl.register('exact', print)", "cannot be imported: a method 'exact' is registered"),
@@ -122,4 +125,28 @@ def test_options_that_cannot_be_recorded_are_refused(tmp_path):
         encoding="utf-8",
     )
     with pytest.raises(InvalidInputError, match="options of configuration 'graph' cannot be recorded"):
+        jobs_of(Request(suites=("odd",), imports=(str(tmp_path / "mine.py"),)))
+
+
+SUITE_OF = (
+    "import sys\nimport depl\nimport numpy as np\nfrom depl.benchmarks.suites.suite import *\n"
+    "def build():\n    return depl.load('tiny')\n"
+    "SUITE = Suite('odd', '', lambda: {draws}, (Configuration('exact'),))"
+)
+
+
+@pytest.mark.parametrize(
+    ("draws", "complaint"),
+    [
+        ("sys.exit(3)", "cannot be made: SystemExit: 3"),
+        ("1 / 0", "cannot be made: ZeroDivisionError"),
+        ("3", "cannot be made: TypeError"),
+        ("['tiny']", "must be depl.benchmarks.suites.suite.Draw, not 'tiny'"),
+        ("[Draw('tiny', {'n': np.int64(3)}, build)]", "label 'n' of 'tiny' is int64 instead of"),
+        ("[Draw('tiny', {}, build), Draw('tiny', {}, build)]", "the name 'tiny' is given twice"),
+    ],
+)
+def test_draws_that_cannot_be_used_are_refused(tmp_path, draws, complaint):
+    (tmp_path / "mine.py").write_text(SUITE_OF.replace("{draws}", draws), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=rf"mine\.py: draws of suite 'odd': {complaint}"):
         jobs_of(Request(suites=("odd",), imports=(str(tmp_path / "mine.py"),)))

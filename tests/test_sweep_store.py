@@ -97,9 +97,10 @@ def test_a_writer_that_is_killed_leaves_whole_attempts_and_no_lock(path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"", "is no file of attempts"),
+        (b"", "no file of attempts"),
         (b"text, and enough of it to be one", "is no file of attempts"),
-        (b"SQLite format 3\x00 and then something else", "cannot be used"),
+        (b"SQLite format 3\x00 and then something else", "not one of attempts"),
+        (b"SQLite format 3\x00" + bytes(52) + b"DEPL and then something else", "cannot be used"),
         (b"\x1f\x8b and then something else", "is no file of attempts"),
     ],
 )
@@ -110,13 +111,18 @@ def test_what_is_no_file_of_attempts_is_refused_by_readers(path, content, compla
 
 
 @pytest.mark.parametrize(
-    "content", [b"text, and enough of it to be one", b"SQLite format 3\x00 and the rest"]
+    ("content", "complaint"),
+    [
+        (b"", "is empty"),
+        (b"text, and enough of it to be one", "is no file of attempts"),
+        (b"SQLite format 3\x00" + bytes(52) + b"DEPL and then something else", "cannot be used"),
+    ],
 )
-def test_what_is_no_database_is_refused_by_writers_and_left_alone(path, content):
+def test_what_is_no_database_is_refused_by_writers_and_left_alone(path, content, complaint):
     path.write_bytes(content)
-    with pytest.raises(InvalidInputError, match="cannot be used"):
+    with pytest.raises(InvalidInputError, match=complaint):
         Store(path)
-    assert path.read_bytes() == content
+    assert [item.read_bytes() for item in path.parent.iterdir()] == [content]
 
 
 def test_databases_of_others_and_of_other_schemas_are_refused(path):

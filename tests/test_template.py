@@ -79,13 +79,23 @@ def test_every_field_and_kind_of_the_schema_is_shown_in_the_template():
         for text in [bare(), *(value for _, value in alternatives())]
         for item in objects(json.loads(text))
     ]
-    fitted = {"TracedLaw", "RecordedRun", "Stage", "FittedStep", "FittedJump"}  # which depl fit writes
+    # which depl fit writes
+    fitted = {
+        "TracedLaw",
+        "RecordedRun",
+        "Stage",
+        "FittedStep",
+        "FittedJump",
+        "RunFingerprint",
+        "RunFingerprints",
+    }
     for name, definition in json_schema()["$defs"].items():
         properties = definition["properties"].copy()
         if name in fitted:
             continue
         if name == "Instance":
             assert properties.pop("traced_law")
+            assert properties.pop("run_fingerprints")
         constants = {key: value["enum"][0] for key, value in properties.items() if is_constant(value)}
         matching = [
             item

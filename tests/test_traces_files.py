@@ -214,7 +214,11 @@ def test_an_archive_of_plain_columns_is_read(tmp_path):
         ({"model": [0, 0], "model_names": [1.5]}, ", column model_names", "row of names"),
         ({"loss_decimals": 3}, ", column loss", "not the whole numbers"),
         ({"loss": [2, 1], "loss_decimals": 99}, ", column loss_decimals", "from 0 to 15"),
-        ({"provenance": "no"}, ", column provenance", "must be JSON"),
+        ({"provenance": "no"}, ", column provenance", "not a JSON document"),
+        ({"provenance": "[" * 10**5}, ", column provenance", "object of strings"),
+        ({"provenance": '{"a": "b", "a": "c"}'}, ", column provenance.a", "given twice"),
+        ({"epoch": np.array([2**63, 2**63 + 1], dtype=np.uint64)}, ", column epoch", "beyond 64 bits"),
+        ({"loss": np.array([1, 1e300]).astype("g") ** 9}, ", column loss, row 1", "finite number, not inf"),
         ({"provenance": "[1]"}, ", column provenance", "object of strings"),
     ],
 )
@@ -246,3 +250,26 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, file):
     with pytest.raises(InvalidInputError, match="cannot be written"):
         write_traces(tmp_path / "folder.npz", traces)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.npz", "traces.csv"]
+
+
+@pytest.mark.parametrize("epoch", ["9223372036854775808", "1" + "0" * 5000, "9007199254740992", "1e300"])
+def test_an_epoch_that_no_computer_counts_to_is_refused_with_its_row(file, epoch):
+    path = file(CSV.replace("\n7,1,", f"\n7,{epoch},"))
+    with pytest.raises(InvalidInputError, match=r"must be (below 2\^53|a whole number), not") as caught:
+        read_traces(path)
+    assert caught.value.path == f"{path}, row 4, column epoch"
+    assert len(caught.value.message) < 100
+
+
+def test_a_name_as_long_as_a_book_is_refused_as_every_row_would_take_its_space(file, tmp_path):
+    path = file(CSV.replace("\n7,1,", "\n" + "n" * 1001 + ",1,"))
+    with pytest.raises(InvalidInputError, match="at most 1000 characters, not one of 1001") as caught:
+        read_traces(path)
+    assert caught.value.path == f"{path}, row 4, column run"
+    columns = plain(model=np.zeros(2, dtype=np.uint8), model_names=np.array(["n" * 1000]))
+    for name in ("run", "epoch", "model", "cluster"):
+        columns[name] = np.broadcast_to(columns[name][:1], 2**19)
+    np.savez_compressed(tmp_path / "wide.npz", **columns)
+    with pytest.raises(InvalidInputError, match="take shorter ones") as caught:
+        read_traces(tmp_path / "wide.npz")
+    assert caught.value.path.endswith("column model")

@@ -133,9 +133,71 @@ def test_a_repeated_epoch_is_refused_or_the_last_counts(file):
     with pytest.raises(InvalidInputError, match="epoch 1 of run 'a' stands in row 3 already") as caught:
         long(file(text))
     assert caught.value.path.endswith("row 7")
-    reading = long(file(text), on_repeated="last")
+    reading = long(file(text), on_repeated="last", order="time")
     assert reading.traces.loss[1] == 9
     assert (What.REPEATED, "a", 3) in noted(reading)
+
+
+REPEATED = """\
+run,epoch,key,value,when
+a,1,train/loss,1.9,2026-01-31T09:30:00
+a,1,val/loss,2.5,2026-01-31T09:30:00
+a,2,val/loss,1.5,2026-01-31T10:00:00
+a,2,train/loss,0.9,2026-01-31T10:00:00
+b,1,val/loss,2.25,2026-01-31T11:00:00
+b,1,val/loss,2.0,2026-01-31T12:00:00
+b,2,val/loss,1.75,2026-01-31T12:30:00
+"""
+
+
+def shuffled(text):
+    """The same file with its lines in another order."""
+    head, *lines = text.splitlines()
+    return "\n".join([head, *reversed(lines)])
+
+
+@pytest.mark.parametrize("arranged", [str, shuffled])
+def test_lines_of_several_metrics_are_never_mixed_and_the_order_of_the_lines_does_not_matter(file, arranged):
+    path = file(arranged(REPEATED))
+
+    def read(**more):
+        names = {"loss": "value"}
+        return read_long(path, names, model="m", cluster="c", on_repeated="last", **more)
+
+    with pytest.raises(InvalidInputError, match="say which lines are meant by where="):
+        read()
+    with pytest.raises(InvalidInputError, match=r"'(train|val)/loss' in place of '(train|val)/loss'"):
+        read(order="when")  # two metrics were logged at the same time
+    with pytest.raises(InvalidInputError, match=r"column when: epoch 1 of run 'b'.*by order='when'"):
+        read(where={"key": "val/loss"})
+    reading = read(where={"key": "val/loss"}, order="when")
+    losses = dict(zip(reading.traces.run.tolist(), reading.traces.loss.tolist(), strict=True))
+    assert sorted(reading.traces.loss.tolist()) == [1.5, 1.75, 2.0, 2.5]
+    assert losses == {"a": 1.5, "b": 1.75}
+    assert "2 lines are passed over: 'val/loss' in column 'key' is elsewhere" in reading.report()
+
+
+def test_the_place_in_the_file_counts_only_where_nothing_else_tells_lines_apart(file):
+    text = "epoch,loss,host\n1,3,x\n1,2,x\n2,1,x\n"
+    reading = read_long(file(text), model="m", cluster="c", on_repeated="last")
+    assert reading.traces.loss.tolist() == [2, 1]
+    assert [(note.what, note.row) for note in reading.notes if note.run] == [(What.REPEATED, 2)]
+    same = text.replace("1,2,x", "1,3,y")  # whichever counts, the loss is the same
+    assert read_long(file(same), model="m", cluster="c", on_repeated="last").traces.loss.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"order": "key"}, "must be a number or a time such as"),
+        ({"order": "epoch"}, "order must be a column that is not read otherwise; there are key, when"),
+        ({"where": {"key": "test/loss"}}, "no line has 'test/loss' in column 'key'"),
+        ({"where": {"kind": "x"}}, "there is no column 'kind'; there are run"),
+    ],
+)
+def test_an_order_or_a_choice_of_lines_that_cannot_be_is_refused(file, more, message):
+    with pytest.raises(InvalidInputError, match=message):
+        read_long(file(REPEATED), {"loss": "value"}, model="m", cluster="c", on_repeated="last", **more)
 
 
 def test_lines_of_training_without_the_loss_of_evaluation_are_passed_over(file):
@@ -247,6 +309,39 @@ def test_an_export_of_a_chart_with_extremes_beside_every_run_is_read(file):
     assert "column 'a - loss__MIN' is passed over" in reading.report()
     with pytest.raises(InvalidInputError, match="there is no run 'c'; there are a - loss"):
         wide(file(text), runs=["c"])
+
+
+def exported(runs, metrics):
+    """A chart of Weights & Biases: for every run and metric its value, its extremes and its clock."""
+    ends = ("", "__MIN", "__MAX")
+    names = [f"{run} - {name}{end}" for run in runs for name in ("_step", *metrics) for end in ends]
+    rows = [[str(epoch), *(str(3.0 - epoch / 4) for _ in names)] for epoch in (1, 2)]
+    return "\n".join(",".join(f'"{cell}"' for cell in row) for row in [["Step", *names], *rows])
+
+
+def test_extremes_and_clocks_of_an_export_are_never_runs_of_their_own(file):
+    runs = [f"run-{number}" for number in range(51)]
+    reading = wide(file(exported(runs, ["val/loss"])))
+    assert reading.traces.runs == tuple(f"{run} - val/loss" for run in runs)
+    assert reading.report().count("is passed over") == 51 * 5
+    for name in ("run-0 - val/loss__MIN", "run-0 - _step"):
+        with pytest.raises(InvalidInputError, match="there is no run"):
+            wide(file(exported(runs, ["val/loss"])), runs=[name])
+
+
+def test_a_run_is_not_counted_twice_where_an_export_holds_two_metrics(file):
+    text = exported(["a", "b"], ["train/loss", "val/loss"])
+    with pytest.raises(
+        InvalidInputError, match="is of the same run as 'a - train/loss'; name the col"
+    ) as caught:
+        wide(file(text))
+    assert caught.value.path.endswith("row 1, column a - val/loss")
+    chosen = ["a - val/loss", "b - val/loss"]
+    assert wide(file(text), runs=chosen).traces.runs == tuple(chosen)
+
+
+def test_a_run_may_be_called_like_an_extreme_where_there_is_nothing_that_it_could_be_one_of(file):
+    assert wide(file("step,a__MIN,b - x,b - y\n1,2,3,4\n")).traces.runs == ("a__MIN", "b - x", "b - y")
 
 
 def test_a_folder_with_one_file_per_run_is_read(tmp_path):

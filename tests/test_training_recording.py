@@ -7,6 +7,7 @@ from depl.instances.training.recording import CHUNK, record
 from depl.instances.training.runs import Epoch
 from depl.models.errors import InvalidInputError
 from depl.models.traces import Traces, read_traces, write_traces
+from depl.models.traces.planned import planned
 from tests.training_cases import small_family
 
 FAMILY = small_family()
@@ -88,6 +89,7 @@ def test_what_fixes_the_runs_is_told(tmp_path):
     told = traces.provenance
     assert told["family"] == "points"
     assert told["schedule"] == "1 x pruned-50 on edge, 1 x pruned-75 on far-edge"
+    assert planned(told) == (("pruned-50", "edge"), ("pruned-75", "far-edge"))
     assert told["command"] == "by hand"
     assert f"numpy {np.__version__}" in told["versions"]
 

@@ -11,6 +11,7 @@ from depl.models import verifier_distribution
 from depl.models.laws import Empirical, Normal, StudentT
 from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.problem import ComputeTable, ConstantImprovement, Instance, InverseSqrtImprovement, Model
+from depl.models.traces.fingerprints import RunFingerprint, RunFingerprints
 from depl.models.verifier import Finding, Kind, Report, verify
 
 
@@ -54,6 +55,11 @@ def test_the_plan_without_randomness_is_recomputed_exactly(steady, steady_plan):
         "Sec. III, K_max",
         "Sec. III, switches",
     }
+
+
+def test_fingerprints_of_runs_are_none_of_the_verifier_s_business(steady, steady_plan):
+    prints = RunFingerprints(unit=0.5, runs=(RunFingerprint(name="run0", losses="AbC/"),))
+    assert verify(steady.replace(run_fingerprints=prints), steady_plan) == verify(steady, steady_plan)
 
 
 def test_the_tiny_optimum_is_recomputed_exactly(tiny, tiny_optimum):
@@ -313,6 +319,10 @@ def test_true_claims_are_confirmed(tiny, claimed):
         ("violation", Bounds(lower=None, upper=0.2), 0.05),
         ("violation", Bounds(lower=0.3, upper=None), 0.05),
         ("violation", Bounds(lower=0.3, upper=0.2), 0.1),
+        ("violation", Bounds(lower=-0.5, upper=0.3), 0.5),
+        ("violation", Bounds(lower=0.2, upper=1.75), 0.75),
+        ("violation", Bounds(lower=None, upper=7), 6),
+        ("violation", Bounds(lower=-7, upper=None), 7),
         ("quantile", Bounds(lower=6.2500001, upper=7), 0.05),
         ("quantile", Bounds(lower=6, upper=6.2499999), 0.2),
         ("quantile", Bounds(lower=6.3, upper=6.2), None),
@@ -355,6 +365,36 @@ def test_claims_about_a_smooth_loss_are_confirmed_up_to_the_accuracy_of_the_veri
                 only_failure(verify(instance, changed(steady_plan, claims=claims))).equation
                 == f"claim: {claim}"
             )
+
+
+def test_a_quantile_claimed_too_high_by_a_billionth_is_refused_where_losses_are_as_small(bell, steady_plan):
+    """In a unit of 1e-5 the loss is normal with mean 6e-5 and deviation sqrt(2) 1e-5."""
+    improvement = ConstantImprovement(noise=Normal(mean=2e-5, variance=1e-10))
+    instance = bell.replace(
+        models=(Model(name="net", size=1, demand=2, improvement=improvement),),
+        initial_loss=1e-4,
+        maximum_loss=9e-5,
+    )
+    quantile = 6e-5 + float(stats.norm.ppf(instance.target.quantile_level)) * math.sqrt(2) * 1e-5
+
+    def claiming(lower: float) -> Plan:
+        return changed(steady_plan, claims=Claims(quantile=Bounds(lower=lower, upper=2 * quantile)))
+
+    assert verify(instance, claiming(quantile * (1 - 1e-12))).ok
+    failure = only_failure(verify(instance, claiming(quantile + 1e-9)))
+    assert failure.equation == "claim: quantile"
+
+
+def test_a_bound_raised_to_just_below_the_cost_is_repeated_and_not_checked(tiny, claimed):
+    """28 is the optimum of `tiny`: nothing refutes 27.9 where plans are not listed, and nothing proves it."""
+    raised = changed(claimed, claims=msgspec.structs.replace(claimed.claims, lower_bound=27.9))
+    report = verify(tiny, raised, most_plans=0)
+    assert [finding.subject for finding in report.repeated] == ["lower_bound"]
+    assert "lower_bound" not in [finding.subject for finding in report.checked]
+    assert report.proved_bound == 0
+    listed = verify(tiny, raised)
+    assert listed.repeated == ()
+    assert listed.proved_bound == 27.9
 
 
 def test_resources_that_cost_more_than_others_would_are_refused(tiny, tiny_optimum):

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from depl.models.laws import Empirical
+from depl.models.laws import Empirical, Normal, StudentT
 from depl.models.verifier_atoms import MOST_COPIES, tail_of_atoms
 from depl.models.verifier_distribution import tail_probability
 from depl.models.verifier_laws import Increment, decimal
@@ -96,3 +97,56 @@ def test_the_probability_of_many_atoms_takes_this_way_and_of_very_many_copies_a_
     found, other = tail_probability(many, Fraction(3)), tail_of_atoms(many, 3.0 + 1e-9, 2**14)
     assert max(found.lower, other.lower) <= min(found.upper, other.upper)
     assert found.upper - found.lower < 0.02
+
+
+# ---- atoms beside densities: the unit of the loss must not matter ----
+
+
+@pytest.fixture(scope="module")
+def thousand() -> np.ndarray:
+    """Values of twelve decimals, which no 64-bit unit holds exactly at every scale."""
+    return np.round(np.random.default_rng(1).uniform(0, 1, 1000), 12)
+
+
+def beside(thousand: np.ndarray, others: list, unit: float, share: float = 0.9) -> tuple[float, float]:
+    """P(sum < share * unit), all losses given in this unit."""
+    parts = [draw(unit * thousand, -1.0), *(Increment(Fraction(-1), law) for law in others)]
+    found = tail_probability(parts, decimal(-share * unit))
+    return float(found.lower), float(found.upper)
+
+
+UNITS = [1.0, 1e-10, 1e-13, 1e-20, 1e-30, 1e20]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_one_normal_law_beside_a_thousand_atoms_is_their_mixture_in_every_unit(thousand, unit):
+    expected = stats.norm.cdf((0.9 - thousand - 0.5) / 0.1).mean()
+    lower, upper = beside(thousand, [Normal(mean=0.5 * unit, variance=(0.1 * unit) ** 2)], unit)
+    assert lower <= expected * (1 + 1e-12)
+    assert upper >= expected * (1 - 1e-12)
+    assert upper - lower <= 1e-9 * expected
+
+
+@pytest.mark.parametrize("cut", [None, 1.0])
+@pytest.mark.parametrize("unit", UNITS[2:5])
+def test_student_laws_beside_a_thousand_atoms_do_not_depend_on_the_unit(thousand, unit, cut):
+    """The mixture of the distribution function of two copies, by draws: within four of their deviations."""
+    size, random = 400_000, np.random.default_rng(2)
+    ends = {} if cut is None else {"lower": -cut * unit, "upper": cut * unit}
+    law = StudentT(degrees_of_freedom=5, location=0.3 * unit, scale=0.1 * unit, **ends)
+    lower, upper = beside(thousand, [law, law], unit)
+    sums = random.choice(thousand, size) + 0.6 + 0.1 * random.standard_t(5, size=(2, size)).sum(axis=0)
+    share = (sums < 0.9).mean()  # the cut, at seven scales, moves this by less than 1e-3 of itself
+    assert abs((lower + upper) / 2 - share) < 4 * math.sqrt(share / size) + 1e-3 * share
+    assert upper - lower < 2e-4 * upper
+
+
+def test_what_atoms_lose_by_rounding_is_in_the_bracket():
+    """Sums near 1e9 beside a law a thousandth wide: in doubles they are known to 1e-7 only."""
+    steps = draw([1e9 / 3 + place for place in range(40)], 1.0, count=3)
+    narrow = Normal(mean=0.0, variance=1e-6)
+    found = tail_probability([steps, Increment(Fraction(1), narrow)], decimal(1e9 + 60.0))
+    first = 3 * decimal(1e9 / 3)  # the others are whole steps above it
+    copies = np.convolve(np.convolve(np.ones(40), np.ones(40)), np.ones(40)) / 40**3
+    left = [float(decimal(1e9 + 60.0) - first - place) for place in range(len(copies))]
+    assert found.lower <= copies @ stats.norm.sf(np.array(left) / 1e-3) <= found.upper

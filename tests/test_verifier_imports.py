@@ -9,8 +9,16 @@ import pytest
 import depl.models.verifier
 
 MODELS = Path(depl.models.verifier.__file__).parent
-DATA = {"errors", "structure", "laws", "learning", "problem", "plan", "memory.document"}
-VALIDATION = {"memory.law", "traces.table"}  # with which memory.document checks itself; not the verifier's
+DATA = {
+    "errors", "structure", "json_keys", "laws", "learning", "problem", "plan", "memory.document",
+    "traces.fingerprints",
+}  # fmt: skip
+VALIDATION = {
+    "memory.law",
+    "memory.counting",
+    "risk.counts",
+    "traces.table",
+}  # with which memory.document checks itself; not the verifier's
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
@@ -20,6 +28,7 @@ METHODS = {
 
 
 TRACED = {"law", "lent", "trained", "positions", "key", "coefficients", "on_scale", "unseen", "previous"}
+TRACED |= {"counting", "only_whole_runs", "seen"}
 """What `depl.models.memory` works out of the recorded fields of a traced law."""
 
 
@@ -56,15 +65,17 @@ def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
 def test_only_the_data_of_a_traced_law_validate_themselves_with_it():
     inner = {f"depl.models.{name}" for name in VALIDATION}
     users = {module for module in reachable("verifier") - VALIDATION if inner & imports(module)}
-    assert users == {"memory.document"}
+    assert users == {"memory.document", "memory.counting", "traces.fingerprints"} - VALIDATION
 
 
 def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():
     read = {
         module: {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
-        for module in ("verifier_traces", "verifier_traced_sample")
+        for module in ("verifier_traces", "verifier_runs", "verifier_traced_sample")
     }
-    assert {"runs", "stages", "losses", "steps", "jumps", "scale"} <= read["verifier_traces"]
+    assert {"runs", "stages", "losses", "steps", "jumps", "scale"} <= read["verifier_runs"]
+    counted = {"whole_runs", "settled_epochs", "confidence", "care", "deviations"}
+    assert counted <= read["verifier_traces"]
     assert {"deviations", "scale"} <= read["verifier_traced_sample"]
     assert not set().union(*read.values()) & TRACED
 

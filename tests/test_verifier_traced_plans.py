@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from depl.models.evaluation import evaluate
+from depl.models.explain import explain
 from depl.models.laws import Forbidden
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.traced import EndLaw
 from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Cluster, Instance, Model, Switch
+from depl.models.result import Termination
 from depl.models.risk.certify import certified_quantile
+from depl.models.solve import solve
 from depl.models.verifier import Finding, Kind, Report, verify
 from depl.models.verifier_laws import Bracket
 from tests.verifier_traces_cases import (
@@ -209,10 +212,11 @@ def test_atoms_of_a_logarithm_are_met_within_a_billionth_of_it(steady):
 
 
 def test_an_expected_loss_too_large_for_a_number_is_infinite(steady):
-    law = changed(paired(6), steps=(step(1, 1400, 0.5), step(2, 1, 0.5)), scale="log")
+    law = changed(paired(6), steps=(step(1, 0, 0.5), step(2, 0, 0.5)), scale="log")
     law = changed(law, runs=tuple(changed(item, losses=(1.0, 1.0, 1.0)) for item in law.runs))
     report = verify(planning(steady, law, maximum_loss=1), planned(schedule((FULL, 1))))
-    assert (report.expected_loss, report.violation) == (1, Bracket(0, 0))  # the residual undoes the row
+    assert report.expected_loss == pytest.approx(1, rel=1e-12)
+    assert report.violation == Bracket(0, 0)
     lifted = changed(law, deviations=(1400.0,))
     report = verify(planning(steady, lifted, maximum_loss=1), planned(schedule((FULL, 1))))
     assert (report.expected_loss, report.violation) == (math.inf, Bracket(1, 1))
@@ -239,3 +243,48 @@ def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support(steady)
     failure = the(verify(instance, dear), "claim: lower_bound")
     assert failure.kind is Kind.FAILED
     assert failure.amount == pytest.approx(2 - cost, rel=1e-6)
+
+
+def nonsense() -> TracedLaw:
+    """A law that plans ending at 1.425 at least are promised to end near -1e9 by."""
+    return changed(switched(), deviations=(-1e9,))
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_a_quantile_below_every_loss_ever_seen_is_objected_to(steady, residuals):
+    """The least loss of any run is .60625: a law may promise as much, and nothing below."""
+    law = changed(nonsense(), residuals=residuals)
+    instance = planning(steady, law, maximum_loss=0.75, quantile_level=0.6)
+    (failure,) = verify(instance, planned(UNSEEN)).failures
+    assert failure.equation == "traced law, support"
+    assert failure.message == (
+        "the 0.6-quantile lies below every loss that any run ever had: the law does not describe the runs"
+    )
+    assert verify(instance.replace(traced_law=switched()), planned(UNSEEN)).ok
+
+
+def test_the_least_loss_itself_is_not_below_all_that_were_seen(steady):
+    """All runs end at 1, which no loss is below."""
+    law = changed(paired(20), steps=(step(1, 1, 0), step(2, 1, 0)))
+    law = changed(law, runs=tuple(changed(item, losses=(4.0, 1.0, 1.0)) for item in law.runs))
+    for least in (law, exponential(law)):
+        bound = 1.0 if least is law else math.e
+        instance = planning(steady, least, maximum_loss=bound, quantile_level=0.9)
+        assert verify(instance, planned(schedule((FULL, 2)))).ok
+        found = solve(instance, "enumerate")
+        assert found.plan is not None
+
+
+@pytest.mark.parametrize("method", ["enumerate", "scenario-search"])
+def test_what_the_law_promises_below_all_losses_is_not_planned(steady, method):
+    instance = planning(steady, nonsense(), maximum_loss=0.01, quantile_level=0.6)
+    result = solve(instance, method)
+    assert (result.plan, result.termination) == (None, Termination.INFEASIBLE)
+    assert "lies below 0.60625, the least loss that any run ever had" in result.reason
+
+
+def test_an_explanation_says_that_such_a_promise_is_not_to_be_believed(steady):
+    instance = planning(steady, nonsense(), maximum_loss=0.75, quantile_level=0.6)
+    line = "NOT to be believed: the 0.6-quantile of l(K) lies below every loss that any run ever had"
+    assert line in explain(instance, planned(UNSEEN))
+    assert line not in explain(instance.replace(traced_law=switched()), planned(UNSEEN))

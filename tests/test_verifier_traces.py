@@ -1,5 +1,6 @@
 """The verifier under a traced law: closed forms, the predictions of recorded traces, and what it refuses."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_the_residuals_of_a_run_stay_together_or_are_drawn_afresh():
         assert exactly(apart, bound) == Fraction(quarters, 4)
 
 
-def test_whole_runs_lend_their_losses_and_an_unseen_run_counts_as_one():
+def test_an_unseen_run_counts_as_one_whole_run_or_as_one_donor():
     few, many = paired(18), paired(19)  # nine worse, nine or ten better
     plan = schedule((FULL, 2))
     for law in (few, many):
@@ -62,15 +63,54 @@ def test_whole_runs_lend_their_losses_and_an_unseen_run_counts_as_one():
         offset = traced_loss(changed(law, deviations=(0.0, 7.0)), plan)
         count, whole = len(law.runs), len(law.runs) == 19
         assert exactly(plain, 3) == Fraction(9, count)
-        assert exactly(unseen, 3) == (Fraction(10, 20) if whole else Fraction(9, 18))
-        assert exactly(unseen, 8) == (Fraction(1, 20) if whole else 0)
+        assert exactly(unseen, 3) == Fraction(10, count + 1)
+        assert exactly(unseen, 8) == Fraction(1, count + 1)
         assert exactly(offset, 5) == (0 if whole else Fraction(1, 2))  # 1.5 + 7 or 4.5 + 7
 
 
-def test_deviations_are_drawn_beside_independent_residuals_of_plans_that_few_runs_went_through():
-    for count, share in ((18, Fraction(1, 2)), (19, 0)):
+def test_deviations_are_drawn_beside_independent_residuals_however_many_runs_there_are():
+    for count in (18, 19):
         law = changed(paired(count), residuals="independent", deviations=(0.0, 9.0))
-        assert exactly(traced_loss(law, schedule((FULL, 2))), 6) == share
+        assert exactly(traced_loss(law, schedule((FULL, 2))), 6) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(("deviations", "above"), [((), 9.0), ((-2.0, 1.0), 9.0), ((0.5,), 9.5)])
+def test_an_unseen_donor_of_any_stage_takes_the_loss_to_that_of_an_unseen_run(deviations, above):
+    """Of 7 times 13 combinations all but 6 times 12 have one; deviations against the target do not help."""
+    law = changed(switched(), unseen_loss=9.0, deviations=deviations)
+    found = traced_loss(law, UNSEEN)
+    assert exactly(found, above - 1e-6) == 1 - Fraction(6 * 12, 7 * 13)
+
+
+def test_a_whole_run_counts_with_the_greatest_of_its_settled_epochs():
+    """l(1) = 3 or 5, l(2) = 1.5 or 4.5: of the last two the first is greater; l(0) = 4 is none of them."""
+    for epochs in (2, 3, 50):
+        found = traced_loss(changed(paired(20), settled_epochs=epochs), schedule((FULL, 2)))
+        for bound, halves in ((2.9, 2), (3.1, 1), (4.9, 1), (5, 0)):
+            assert exactly(found, bound) == Fraction(halves, 2)
+    found = traced_loss(changed(paired(20), settled_epochs=9), schedule((FULL, 1)))
+    assert exactly(found, 3) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+def test_with_a_confidence_as_many_runs_count_as_may_miss(confidence):
+    """Ten of twenty runs miss 3: P(Bin(20, p) <= 10) is what the confidence leaves, but for 3e-6 of p."""
+    law = changed(paired(20), unseen_loss=9.0, confidence=confidence)
+    for bound, above in ((3, 10), (5, 0)):
+        share = exactly(traced_loss(law, schedule((FULL, 2))), bound)
+        low, high = (
+            sum(math.comb(20, x) * p**x * (1 - p) ** (20 - x) for x in range(above + 1))
+            for p in (share, share - Fraction(3, 10**6))
+        )
+        assert low <= 1 - Fraction(repr(confidence)) <= high
+
+
+def test_without_a_margin_that_was_asked_for_only_whole_runs_are_promised():
+    for fields in ({"care": 0.95}, {"confidence": 0.9, "unseen_loss": 9.0, "deviations": (0.0,)}):
+        assert traced_loss(changed(paired(19), **fields), schedule((FULL, 2))).outside is None
+        number, reason = outside(changed(paired(18), **fields), schedule((FULL, 2)))
+        assert (number, reason[:37]) == (2, "18 runs went through the whole plan, ")
+    assert traced_loss(changed(paired(18), care=0.95, deviations=(0.0,)), schedule((FULL, 2))).outside is None
 
 
 def test_the_runs_of_a_longer_plan_lend_their_losses_on_the_way():
@@ -135,7 +175,7 @@ def test_a_row_for_one_predecessor_comes_before_that_for_all_at_every_age():
     thin = ("thin", "edge")
     own = {"previous_model": "thin", "previous_cluster": "edge"}
     runs = [
-        run([(before, 1), (CUT, 3)], (4, 3, 2, last, last))
+        run([(before, 1), (CUT, 3)], (4, 3, 2, last, 0.5))
         for before, last in (*((FULL, 1.1),) * 8, *((thin, 1.5),) * 8)
     ]
     law = TracedLaw(
@@ -283,10 +323,15 @@ def test_fewer_than_six_donors_are_too_few():
 
 def test_a_mean_loss_that_no_run_had_is_outside():
     """The runs that switch after one epoch have 3 before it, those after four 1.5; now 10 after two."""
-    rows = [changed(row, intercept=8.5) if row.first and row.age == 2 else row for row in switched().steps]
-    law = changed(switched(), steps=tuple(rows))
-    number, reason = outside(law, UNSEEN)
-    assert (number, reason) == (3, "a mean loss of 10 where 1.425 to 3 were seen")
+    assert outside(raised(switched(), 2.0), UNSEEN) == (3, "a mean loss of 3.5 where 1.425 to 3 were seen")
+    far = "a mean loss of 10 after it, where 0.60625 to 4 were ever seen"
+    assert outside(raised(switched(), 8.5), UNSEEN) == (2, far)
+
+
+def raised(law: TracedLaw, intercept: float) -> TracedLaw:
+    """The law with another row of the second epoch."""
+    rows = [changed(row, intercept=intercept) if row.first and row.age == 2 else row for row in law.steps]
+    return changed(law, steps=tuple(rows))
 
 
 def test_a_mean_loss_is_outside_only_beyond_a_billionth_of_what_was_seen():
@@ -298,16 +343,15 @@ def test_a_mean_loss_is_outside_only_beyond_a_billionth_of_what_was_seen():
 
 
 def test_a_mean_logarithm_that_no_run_had_is_outside():
-    rows = [changed(row, intercept=8.5) if row.first and row.age == 2 else row for row in switched().steps]
-    number, reason = outside(changed(exponential(switched()), steps=tuple(rows)), UNSEEN)
-    assert (number, reason) == (3, "a mean logarithm of the loss of 10 where 1.425 to 3 were seen")
+    number, reason = outside(raised(exponential(switched()), 2.0), UNSEEN)
+    assert (number, reason) == (3, "a mean logarithm of the loss of 3.5 where 1.425 to 3 were seen")
 
 
 def test_runs_that_all_begin_with_one_loss_are_not_outside_by_rounding():
-    """The mean of nine times .1 is not .1 in floating point, nor that of ten."""
+    """The mean of nine times .1 is not .1 in floating point, nor that of ten; after it .1 is expected."""
     for count in range(6, 40):
         runs = tuple(run([(FULL, 1)], (0.1, 0.1 * index)) for index in range(count))
-        assert traced_loss(TracedLaw(runs=runs, steps=(step(1, 2, 0.5),)), (FULL,)).outside is None
+        assert traced_loss(TracedLaw(runs=runs, steps=(step(1, 0.05, 0.5),)), (FULL,)).outside is None
 
 
 # ---- against the predictions, on recorded traces ----

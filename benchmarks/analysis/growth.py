@@ -21,6 +21,8 @@ from depl.benchmarks.sweep.attempt import Attempt
 CONFIDENCE = 0.95
 _FEWEST_SIZES = 3
 _ENDED = ("optimal", "gap_reached", "infeasible", "exhausted")
+_KILLED = ("hung", "crashed")
+"""Nothing but the time of the whole attempt is known of these."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class PowerLine:
         Slope between the two largest sizes, means of the logarithms.
     points, sizes : int
         Attempts, and different sizes among them.
+    smallest, largest : float
+        The range of those sizes; the line says nothing outside of it.
     """
 
     exponent: float
@@ -75,6 +79,8 @@ class PowerLine:
     last: float
     points: int
     sizes: int
+    smallest: float
+    largest: float
 
     def seconds(self, size: float) -> float:
         """What the line says [s]."""
@@ -94,6 +100,8 @@ class Growth:
         Size and seconds of every attempt that ended by itself, by size.
     stopped : int
         Attempts that were stopped, or crashed.
+    stopped_points : tuple of (float, float)
+        Size and seconds of those whose time is known, which is a lower bound of what they would have taken.
     line : PowerLine or None
         Through the sizes at which no attempt was stopped; None with fewer than three of them.
     """
@@ -104,6 +112,7 @@ class Growth:
     measure: str
     points: tuple[tuple[float, float], ...]
     stopped: int
+    stopped_points: tuple[tuple[float, float], ...]
     line: PowerLine | None
 
     @property
@@ -164,6 +173,8 @@ def line_through(
         last=(after - before) / float(np.log(sizes[-1] / sizes[-2])),
         points=len(points),
         sizes=len(sizes),
+        smallest=sizes[0],
+        largest=sizes[-1],
     )
 
 
@@ -217,16 +228,22 @@ def _growth(key: tuple[str, str, str, str], timed: Sequence[tuple[Attempt, float
         if attempt.ending in _ENDED and seconds is not None and seconds > 0
     )
     stopped = [size for attempt, size, _ in timed if attempt.ending not in _ENDED]
+    cut = sorted(
+        (size, seconds) for attempt, size, seconds in timed if attempt.ending not in _ENDED and seconds
+    )
     whole = [row for row in ended if row[0] not in stopped]
     several = len({name for *_, name in whole}) < len({(size, name) for size, _, name in whole})
     line = line_through([row[:2] for row in whole], [name for *_, name in whole] if several else None)
-    return Growth(*key, tuple(row[:2] for row in ended), len(stopped), line)
+    return Growth(*key, tuple(row[:2] for row in ended), len(stopped), tuple(cut), line)
 
 
 def _times(attempt: Attempt) -> dict[str, float | None]:
     stages = {f"seconds_{stage}": seconds for stage, seconds in attempt.stage_seconds.items()}
     build = {"build_seconds": attempt.build_seconds} if attempt.build_seconds else {}
-    return {"wall_seconds": attempt.wall_seconds, **build, **stages}
+    wall = attempt.wall_seconds
+    if wall is None and attempt.ending in _KILLED:
+        wall = attempt.total_seconds
+    return {"wall_seconds": wall, **build, **stages}
 
 
 def _settings(attempt: Attempt) -> Mapping[str, object]:
@@ -237,7 +254,17 @@ def _settings(attempt: Attempt) -> Mapping[str, object]:
 
 
 _COLUMNS = (
-    *("suite", "configuration", "measure", "size", "ended", "stopped", "fitted_sizes"),
+    *(
+        "suite",
+        "configuration",
+        "measure",
+        "size",
+        "ended",
+        "stopped",
+        "fitted_sizes",
+        "fitted_from",
+        "fitted_to",
+    ),
     *("smallest", "largest", "exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
     *("printed_exponent", "printed_term", "verdict"),
 )
@@ -249,7 +276,8 @@ def _record(item: Growth) -> dict[str, Cell]:
     largest = [seconds for size, seconds in item.points if size == max(sizes)]
     values: tuple[Cell, ...] = (
         *(item.suite, item.configuration, item.measure, item.size),
-        *(len(sizes), item.stopped, 0 if line is None else line.sizes),
+        *(len(sizes), item.stopped),
+        *((0, None, None) if line is None else (line.sizes, line.smallest, line.largest)),
         *(min(sizes, default=None), max(sizes, default=None)),
         *((None,) * 4 if line is None else (line.exponent, line.lower, line.upper, line.last)),
         float(np.median(largest)) if largest else None,

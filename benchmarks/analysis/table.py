@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from depl.models.csv_cells import shown
 from depl.models.errors import InvalidInputError
 from depl.models.structure import write_text
 
@@ -56,11 +57,15 @@ class Table:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def csv(self) -> str:
-        """The table as CSV (RFC 4180, but lines end as Unix lines do); an empty field stands for None."""
+        """The table as CSV (RFC 4180, but lines end as Unix lines do).
+
+        An empty field stands for None. Text that a spreadsheet would take for a formula has an apostrophe in
+        front (`depl.models.csv_cells`).
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerow(map(shown, self.columns))
+        writer.writerows(map(shown, row) for row in self.rows)
         return text.getvalue()
 
     def write(self, path: str | Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from depl.benchmarks.registry import Case, Goal
 from depl.instances.generator import random_instances
+from depl.models.interrupts import uninterrupted
 from depl.models.result import Result, Solution, Termination
 from depl.models.solve import VerificationError, solve
 
@@ -28,7 +29,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     refused: list[str] = []
     for instance in instances:
         try:
-            results.append(solve(instance, "enumerate"))
+            results.append(uninterrupted(solve(instance, "enumerate")))
         except VerificationError as error:
             refused.append(f"{instance.name}: {error}")
     endings = Counter(result.termination.value for result in results)

@@ -15,6 +15,7 @@ from depl.benchmarks.registry import Case, Goal
 from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
 from depl.benchmarks.tiny_sampled import SampledInstance, tiny_sampled
 from depl.models.errors import DeplError
+from depl.models.interrupts import uninterrupted
 from depl.models.plan import Plan
 from depl.models.result import Result, Termination
 from depl.models.scenarios.draws import allowed_misses
@@ -70,7 +71,7 @@ def _compare(road: str, item: SampledInstance, cost: float, record: _Record) -> 
     """Solve by one road and note what differs from the enumerated cost."""
     name = item.instance.name
     try:
-        result = solve(item.instance, road, scenarios=item.scenarios)
+        result = uninterrupted(solve(item.instance, road, scenarios=item.scenarios))
     except DeplError as error:
         record.disagreements.append(f"{name}: {error}")
         return

@@ -16,6 +16,7 @@ from depl.benchmarks.registry import Case, Goal
 from depl.instances.generator import random_instances
 from depl.instances.library import load
 from depl.models.errors import NotCoveredError
+from depl.models.interrupts import uninterrupted
 from depl.models.problem import Instance
 from depl.models.result import Termination
 from depl.models.solve import solve
@@ -65,7 +66,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 
 
 def _attempt(instance: Instance, seconds: float) -> Row:
-    result = solve(instance, "exact", time_limit=seconds)
+    result = uninterrupted(solve(instance, "exact", time_limit=seconds))
     proved = result.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
     gap = 0.0 if proved else math.inf
     if not proved and result.cost:
@@ -78,7 +79,7 @@ def _enumerated(instance: Instance) -> tuple[float | None] | None:
     if instance.target.maximum_epochs > _COMPARED:
         return None
     try:
-        result = solve(instance, "enumerate", time_limit=_SECONDS)
+        result = uninterrupted(solve(instance, "enumerate", time_limit=_SECONDS))
     except NotCoveredError:
         return None
     if result.termination not in (Termination.OPTIMAL, Termination.INFEASIBLE):

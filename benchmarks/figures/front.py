@@ -1,4 +1,4 @@
-"""The least weight against a budget: a falling staircase or samples of it."""
+"""The least weight against a bound on the expected loss or the time: a falling staircase or samples of it."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,22 @@ from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import COLOURS, given_or_new
 
-_NAMES = {"loss": "bound on the loss $\\ell_{\\max}$", "time": "time $T_{\\max}$"}
+_NAMES = {"loss": "bound on the expected loss $E[\\ell(K)]$", "time": "time $T_{\\max}$"}
 
 
 def front_figure(
-    points: Sequence[tuple[float, float | None]], against: str, axes: Axes | None = None
+    points: Sequence[tuple[float, float | None]], against: str, weight: str, axes: Axes | None = None
 ) -> Axes:
     """Draw the weights over the budgets; between them the optimum may be lower than drawn, never higher.
 
     Parameters
     ----------
     points : sequence of (float, float or None)
-        Budget [loss or time] and weight; None where nothing is feasible.
+        Bound on the expected loss, or time, and weight; None where nothing is feasible.
     against : str
         "loss" or "time".
+    weight : str
+        What is added up, in words.
     axes : Axes, optional
         Where to draw; new axes by default.
     """
@@ -34,6 +36,6 @@ def front_figure(
         markersize=3,
     )
     axes.set_xlabel(_NAMES[against])
-    axes.set_ylabel("least weight")
+    axes.set_ylabel(f"least {weight}")
     axes.set_ylim(bottom=0)
     return axes

@@ -18,7 +18,7 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.analysis.tally import Trial, ratio
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.ratio_against_size import SizeCurve, ratio_against_size
-from depl.benchmarks.figures.time_against_size import TimeCurve, time_against_size
+from depl.benchmarks.figures.time_against_size import FittedTimes, TimeCurve, time_against_size
 from depl.benchmarks.gallery.drawing import Drawing
 from depl.benchmarks.sweep.attempt import Attempt
 
@@ -105,7 +105,7 @@ def _point(label: str, size: float, own: Sequence[Trial]) -> _Point:
 
 def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
     found = growths(attempts, {suite: size})
-    shown = [item for item in found if item.points]
+    shown = [item for item in found if item.points or item.stopped_points]
     whole = [item for item in shown if item.measure == _WALL]
     stages = [item for item in shown if item.measure != _WALL]
     figure, axes = panels(1 + bool(stages))
@@ -113,18 +113,19 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
         curves = [_time_curve(item, style) for style, item in enumerate(items)]
         time_against_size(curves, _NAMES[size], panel).set_title(title, fontsize="medium")
     caption = (
-        f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals."
+        f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
+        "Lines cover the sizes at which every attempt ended by itself; arrows are attempts that were stopped."
     )
     return Drawing(f"{suite}-time", caption, figure, growth_table(found))
 
 
 def _time_curve(item: Growth, style: int) -> TimeCurve:
     name = item.configuration if item.measure == _WALL else f"{item.configuration}, {_stage(item.measure)}"
-    if item.line is None:
-        return TimeCurve(name, item.points, None, style)
-    line = item.line
-    name += f": {line.exponent:z.2f} [{line.lower:z.2f}, {line.upper:z.2f}]"
-    return TimeCurve(name, item.points, (line.coefficient, line.exponent), style)
+    line, fit = item.line, None
+    if line is not None:
+        name += f": {line.exponent:z.2f} [{line.lower:z.2f}, {line.upper:z.2f}]"
+        fit = FittedTimes(line.coefficient, line.exponent, line.smallest, line.largest)
+    return TimeCurve(name, item.points, fit, style, item.stopped_points)
 
 
 def _stage(measure: str) -> str:

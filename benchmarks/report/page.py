@@ -14,6 +14,7 @@ from depl.benchmarks.report.claims.theory import SIZES
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.markup import drawing, element, link, page, sentence, table, within
+from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.report.verdict_section import articles, counts, overview
 from depl.benchmarks.report.verdicts import Verdict
 from depl.instances.library import names
@@ -78,6 +79,7 @@ def _sections(
     yield _section("claims", "The paper's claims", _claims(verdicts))
     yield _section("figures", "Figures", _figures(figures, notes))
     yield _section("ratios", "Cost over the optimum", _ratios(evidence))
+    yield _section("printed-steps", "What each printed step loses", _printed_steps(evidence))
     yield _section("growth", "How time grows", _growth(evidence))
     yield _section("goals", "Goals of the cases", _goals(evidence))
     yield _section("provenance", "Where the numbers come from", _provenance(evidence))
@@ -168,6 +170,19 @@ def _ratios(evidence: Evidence) -> Iterator[Element]:
         fates = _selected(own, (*by, "configuration", "attempts", *_FATES))
         yield table(ratios, f"Suite {suite}: cost over the proved optimum", f"ratios-{suite}")
         yield table(fates, f"Suite {suite}: what became of the attempts", f"fates-{suite}")
+
+
+def _printed_steps(evidence: Evidence) -> Iterator[Element]:
+    found = printed_steps_table(evidence.attempts)
+    if found.rows:
+        yield element(
+            "p",
+            "Stages 1 and 3 of the loop as printed, each against the exact stage given what went before it: "
+            "K̂T̂ of the data that it begins with, over the least of all sets; and the cost of its plans, over "
+            "the cheapest placement of the same models and data. “Late” counts the paths that were given up "
+            "because the rounded embedding misses a limit.",
+        )
+        yield table(found, "Losses of the printed steps", "printed-steps-table", fold=False)
 
 
 def _growth(evidence: Evidence) -> Iterator[Element]:

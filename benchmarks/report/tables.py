@@ -8,6 +8,7 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.report.claims.theory import SIZES
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.report.verdicts import Verdict
 
 
@@ -20,7 +21,7 @@ def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[st
         Tables without a row are left out.
     """
     claims = tuple(
-        (verdict.number, verdict.claim.key, verdict.claim.claim, verdict.ruling.value, verdict.reason)
+        (verdict.number, verdict.claim.key, verdict.claim.claim, verdict.words, verdict.reason)
         for verdict in verdicts
     )
     found = {
@@ -28,6 +29,7 @@ def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[st
         "claims": Table(("number", "key", "claim", "verdict", "reason"), claims),
         "ratios": ratio_table(evidence.attempts),
         "references": reference_table(evidence.attempts),
+        "printed-steps": printed_steps_table(evidence.attempts),
         "growth": growth_table(growths(evidence.attempts, SIZES)),
     }
     return {name: table for name, table in found.items() if table.rows}

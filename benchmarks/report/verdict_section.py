@@ -1,30 +1,28 @@
 """The claims of the paper on the page: a list with all verdicts, and the figures behind each."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.report.markup import element, sentence, table, within
-from depl.benchmarks.report.verdicts import Reading, Ruling, Verdict
+from depl.benchmarks.report.verdicts import Reading, Verdict, in_order
 
 _ANSWERS = {True: "yes", False: "no", None: "in part"}
 
 
 def counts(verdicts: Sequence[Verdict]) -> Element:
     """How many claims hold, fail, and so on."""
-    items = []
-    for ruling in Ruling:
-        number = sum(verdict.ruling is ruling for verdict in verdicts)
-        if number:
-            items.append(within("li", [badge(ruling, f"{number} {ruling.value}")]))
+    alike = {verdict.label: verdict for verdict in in_order(verdicts)}
+    numbers = Counter(verdict.label for verdict in verdicts)
+    items = [within("li", [badge(verdict, f"{numbers[label]} {label}")]) for label, verdict in alike.items()]
     return within("ul", items, {"class": "counts"})
 
 
 def overview(verdicts: Sequence[Verdict]) -> Element:
     """The numbered list of claims with their verdicts, as a table."""
     rows = tuple(
-        (verdict.number, verdict.claim.claim, verdict.claim.where, verdict.ruling.value)
-        for verdict in verdicts
+        (verdict.number, verdict.claim.claim, verdict.claim.where, verdict.words) for verdict in verdicts
     )
     made = table(
         Table(("number", "claim", "where", "verdict"), rows),
@@ -37,7 +35,7 @@ def overview(verdicts: Sequence[Verdict]) -> Element:
         if verdict is not None:
             last = line[-1]
             last.text = None
-            last.append(badge(verdict.ruling, verdict.ruling.value))
+            last.append(badge(verdict, verdict.words))
     return made
 
 
@@ -45,13 +43,13 @@ def articles(verdicts: Sequence[Verdict]) -> Iterator[Element]:
     """Every claim with its readings and tables."""
     for verdict in verdicts:
         yield within(
-            "article", list(_parts(verdict)), {"id": _name(verdict), "class": f"is-{_word(verdict.ruling)}"}
+            "article", list(_parts(verdict)), {"id": _name(verdict), "class": f"is-{_class(verdict)}"}
         )
 
 
-def badge(ruling: Ruling, text: str) -> Element:
+def badge(verdict: Verdict, text: str) -> Element:
     """A verdict in words, with a sign of its own."""
-    return element("span", text, {"class": f"ruling {_word(ruling)}"})
+    return element("span", text, {"class": f"ruling {_class(verdict)}"})
 
 
 def _parts(verdict: Verdict) -> Iterator[Element]:
@@ -64,7 +62,7 @@ def _parts(verdict: Verdict) -> Iterator[Element]:
         where += f" What is true, with proofs: {word} {names} in the documentation."
     yield element("p", where, {"class": "where"})
     yield sentence(
-        badge(verdict.ruling, verdict.ruling.value[0].upper() + verdict.ruling.value[1:]),
+        badge(verdict, verdict.words[0].upper() + verdict.words[1:]),
         f". {verdict.reason}",
     )
     measured = [reading for reading in verdict.findings.readings if reading.cases]
@@ -90,5 +88,5 @@ def _name(verdict: Verdict) -> str:
     return f"claim-{verdict.claim.key}"
 
 
-def _word(ruling: Ruling) -> str:
-    return ruling.name.lower()
+def _class(verdict: Verdict) -> str:
+    return "so-far" if verdict.preliminary else verdict.ruling.name.lower()

@@ -2,10 +2,11 @@
 
 Where the paper leaves open what it means, a claim is measured under every *reading* that is documented. It
 holds if it holds under all of them, fails if it fails under all, and is not decidable from the paper if
-that depends on the reading. No claim has a verdict of its own making.
+that depends on the reading. Where only a part of the readings could be measured, what they agree on is said
+to be so *so far*, since the others may differ. No claim has a verdict of its own making.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -131,6 +132,29 @@ class Verdict:
     reason: str
     findings: Findings
 
+    @property
+    def measured(self) -> int:
+        """How many readings have a case."""
+        return sum(reading.cases > 0 for reading in self.findings.readings)
+
+    @property
+    def preliminary(self) -> bool:
+        """Whether the readings that were measured agree, and others, which were not, may differ."""
+        agreed = self.ruling in (Ruling.HOLDS, Ruling.FAILS)
+        return agreed and self.measured < len(self.findings.readings)
+
+    @property
+    def label(self) -> str:
+        """The ruling, with ``so far`` where it is preliminary."""
+        return f"{self.ruling.value} so far" if self.preliminary else self.ruling.value
+
+    @property
+    def words(self) -> str:
+        """The label, and of a preliminary ruling how many readings were measured."""
+        if not self.preliminary:
+            return self.label
+        return f"{self.label} ({self.measured} of {len(self.findings.readings)} readings measured)"
+
 
 def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     """The verdict on every claim, numbered from 1."""
@@ -140,6 +164,12 @@ def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
         ruling = rule(findings.readings)
         verdicts.append(Verdict(number, claim, ruling, _reason(claim, ruling, findings.readings), findings))
     return verdicts
+
+
+def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """By ruling as `Ruling` lists them, preliminary ones behind."""
+    rulings = list(Ruling)
+    return sorted(verdicts, key=lambda verdict: (rulings.index(verdict.ruling), verdict.preliminary))
 
 
 def rule(readings: Sequence[Reading]) -> Ruling:
@@ -154,7 +184,7 @@ def rule(readings: Sequence[Reading]) -> Ruling:
 
 def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
     measured = [reading for reading in readings if reading.cases]
-    number = len(measured)
+    number, total = len(measured), len(readings)
     if ruling is Ruling.UNMEASURED:
         return "The results at hand hold no attempt or record that this needs."
     if ruling is Ruling.UNDECIDABLE:
@@ -164,8 +194,12 @@ def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
         parts = [f"{shown} for it", f"{against} against it"] + [f"{mixed} that differ among cases"] * (
             mixed > 0
         )
-        return f"Of {number} readings {', '.join(parts)}. {claim.open}".strip()
+        those = f"{number} readings" if number == total else f"the {number} of {total} readings measured"
+        return f"Of {those} {', '.join(parts)}. {claim.open}".strip()
     what = "It is so" if ruling is Ruling.HOLDS else "It is not so"
+    if number < total:
+        figures = f": {measured[0].measured}" if number == 1 and measured[0].measured else ""
+        return f"{what} under {number} of {total} readings{figures}; the others are not measured."
     if number == 1:
         return f"{what}: {measured[0].measured}." if measured[0].measured else f"{what}."
     return f"{what} under all {number} readings."

@@ -12,7 +12,8 @@ from depl.models.errors import InvalidInputError
 from depl.models.problem import Instance
 from depl.models.result import Result
 
-_NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+SUITE_NAME = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
+"""Of names of suites, as a regular expression: files are called after them."""
 
 Label = str | int | float | bool
 Measure = Callable[["Draw", Instance, Result], Mapping[str, float | None]]
@@ -104,7 +105,7 @@ class Suite:
     version: int = 1
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not re.fullmatch(SUITE_NAME, self.name):
             raise InvalidInputError(
                 f"suite name {self.name!r} is not usable; take lower-case words joined by hyphens"
             )

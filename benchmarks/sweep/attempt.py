@@ -4,11 +4,16 @@ Attempts are stored one by one (`depl.benchmarks.sweep.store`), written in compa
 tables, figures and reports; nothing else is.
 """
 
-from typing import Any
+import datetime
+from typing import Annotated, Any
 
 import msgspec
 
 from depl.benchmarks.machine import Commit, Machine
+from depl.benchmarks.suites.suite import SUITE_NAME
+
+_LONGEST_SUITE = 200
+"""Characters, as files are called after it and file systems allow 255 bytes."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,7 +30,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     seed : int
     """
 
-    suite: str
+    suite: Annotated[str, msgspec.Meta(pattern=f"^{SUITE_NAME}$", max_length=_LONGEST_SUITE)]
     version: int
     instance: str
     configuration: str
@@ -107,6 +112,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     versions: dict[str, str]
     machine: Machine
     stage_seconds: dict[str, float] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.started:
+            datetime.datetime.fromisoformat(self.started)  # a ValueError is one of msgspec where it decodes
 
     @property
     def proved_optimal(self) -> bool:

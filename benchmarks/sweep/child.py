@@ -75,7 +75,7 @@ def _answered(order: Order, answers: BinaryIO) -> Answer:
         content = function(
             bytes(order.content), lambda told: _write(answers, Answer("told", msgspec.Raw(told)))
         )
-    except (Exception, SystemExit):  # noqa: BLE001 - whatever it is, the caller decides
+    except BaseException:  # noqa: BLE001 - whatever it is, the caller decides; Ctrl-C does not come here
         return Answer("failed", msgspec.Raw(msgspec.json.encode(traceback.format_exc())))
     return Answer("done", msgspec.Raw(content))
 

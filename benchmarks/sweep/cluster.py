@@ -3,6 +3,9 @@
 A worker keeps one process in which it solves (`depl.benchmarks.sweep.worker`), so that a task that
 crashes its process does not touch the worker. Workers die of other causes: the system is out of memory, a
 machine is taken away. Their tasks go to another one.
+
+What is started here listens on loopback alone; what runs elsewhere is talked to by TLS
+(`depl.benchmarks.sweep.transport`).
 """
 
 import contextlib
@@ -21,6 +24,7 @@ from depl.benchmarks.sweep.crew import Crew
 from depl.benchmarks.sweep.origin import origin, with_origin
 from depl.benchmarks.sweep.process import StartError
 from depl.benchmarks.sweep.request import Job
+from depl.benchmarks.sweep.transport import HERE, Tls, security_here, security_towards
 from depl.benchmarks.sweep.worker import attempt_here, require_same_depl, stop_here
 from depl.models.errors import InvalidInputError
 
@@ -39,15 +43,20 @@ class Cluster:
     workers : int
         How many to start here, one task each; ignored if there is an address.
     address : str or None
-        Of a scheduler that is running, such as ``tcp://10.0.0.1:8786``.
+        Of a scheduler that is running, such as ``tls://10.0.0.1:8786``.
+    tls : Tls or None
+        Certificates. Without them workers that are started here talk in plain text on loopback, which is open
+        to everybody who works on this machine; for a scheduler elsewhere those of dask's configuration are
+        taken.
 
     Raises
     ------
     InvalidInputError
-        If dask.distributed is not installed.
+        If dask.distributed is not installed, the certificates cannot be used, or the address is one at which
+        strangers could take part.
     """
 
-    def __init__(self, workers: int, address: str | None = None) -> None:
+    def __init__(self, workers: int, address: str | None = None, tls: Tls | None = None) -> None:
         try:
             import distributed
         except ImportError as error:
@@ -55,7 +64,8 @@ class Cluster:
                 "several workers need dask.distributed: pip install 'depl[cluster]', or leave the option out"
             ) from error
         self._distributed: Any = distributed  # it has no types
-        self._workers, self._address = workers, address
+        self._workers, self._address, self._tls = workers, address, tls
+        self._security: Any = security_here(tls) if address is None else security_towards(address, tls)
 
     def attempts(self, jobs: Sequence[Job]) -> Generator[Attempt, None, None]:
         """One attempt of every job, each as soon as it is finished.
@@ -86,7 +96,8 @@ class Cluster:
         stack.enter_context(_quiet())
         address = self._address or self._started(stack)
         try:
-            return stack.enter_context(self._distributed.Client(address, timeout=_CONNECTING))
+            client = self._distributed.Client(address, timeout=_CONNECTING, security=self._security)
+            return stack.enter_context(client)
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"no scheduler answers ({error})", str(self._address)) from error
 
@@ -97,18 +108,23 @@ class Cluster:
         folder = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="depl-sweep-", ignore_cleanup_errors=True)
         )
-        # Every worker that dies is to be seen here, where it is counted.
-        with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        settings = {
+            "distributed.scheduler.allowed-failures": 0,  # who dies is to be seen here, where it is counted
+            "distributed.scheduler.http.routes": [],
+        }
+        with dask.config.set(settings):
             cluster = self._distributed.LocalCluster(
                 n_workers=0,
-                host="127.0.0.1",
-                protocol="tcp://",
+                host=HERE,
+                protocol="tcp://" if self._tls is None else "tls://",
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": f"{HERE}:0"},  # it listens there without any route
                 local_directory=folder,
                 silence_logs=_SILENT,
+                security=self._security,
             )
         address: str = stack.enter_context(cluster).scheduler_address
-        stack.enter_context(Crew(self._workers, address, folder))
+        stack.enter_context(Crew(self._workers, address, folder, self._tls))
         return address
 
     def _require_workers(self, client: Any) -> None:

@@ -7,17 +7,21 @@ the order of tasks, with the number of that place instead of commit, versions an
 import gzip
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.origin import Origin, origin_of
+from depl.models.archives import inflated
 from depl.models.errors import InvalidInputError
-from depl.models.structure import write_bytes
+from depl.models.structure import decode, write_bytes
 
 SUFFIX = ".jsonl.gz"
 MAGIC = b"\x1f\x8b"
+LARGEST = 2**28
+"""Most bytes that a file holds uncompressed: 256 MiB are about a hundred thousand attempts, and what
+these take in memory is a multiple of it. More than that is for the SQLite file."""
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,7 +32,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    origin: int
+    origin: Annotated[int, msgspec.Meta(ge=0)]
     attempt: dict[str, object]
 
 
@@ -36,7 +40,13 @@ _SHARED = Origin.__struct_fields__
 
 
 def encode_attempts(suite: str, attempts: Iterable[Attempt]) -> bytes:
-    """The attempts of one suite in compact form."""
+    """The attempts of one suite in compact form.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are more than `decode_attempts` would read.
+    """
     rows = sorted(attempts, key=_order)
     origins = sorted({msgspec.json.encode(origin_of(row)) for row in rows})
     header = _Header(suite=suite, origins=tuple(msgspec.json.decode(item, type=Origin) for item in origins))
@@ -47,7 +57,12 @@ def encode_attempts(suite: str, attempts: Iterable[Attempt]) -> bytes:
         lines.append(
             msgspec.json.encode(_Row(place, {name: known[name] for name in known if name not in _SHARED}))
         )
-    return gzip.compress(b"".join(line + b"\n" for line in lines), mtime=0)
+    text = b"".join(line + b"\n" for line in lines)
+    if len(text) > LARGEST:
+        raise InvalidInputError(
+            f"{len(rows)} attempts of {suite!r} are too many for the compact form; keep them in SQLite"
+        )
+    return gzip.compress(text, mtime=0)
 
 
 def decode_attempts(content: bytes, path: str) -> list[Attempt]:
@@ -59,13 +74,20 @@ def decode_attempts(content: bytes, path: str) -> list[Attempt]:
         If it is something else, or of another version.
     """
     try:
-        first, *rows = gzip.decompress(content).splitlines()
-        header = msgspec.json.decode(first, type=_Header)
+        first, *rows = inflated(content, path, LARGEST).splitlines()
+        header = decode(first, _Header)
         origins = [msgspec.to_builtins(item) for item in header.origins]
-        decoded = (msgspec.json.decode(row, type=_Row) for row in rows)
+        decoded = (decode(row, _Row) for row in rows)
         return [msgspec.convert({**row.attempt, **origins[row.origin]}, Attempt) for row in decoded]
-    except (OSError, EOFError, ValueError, IndexError) as error:  # msgspec's errors are ValueErrors
+    except InvalidInputError as error:
+        raise InvalidInputError(f"is no file of attempts of this depl ({error.message})", path) from error
+    except (ValueError, IndexError) as error:  # msgspec's errors are ValueErrors
         raise InvalidInputError(f"is no file of attempts of this depl ({error})", path) from error
+
+
+def compact_file(folder: Path, suite: str) -> Path:
+    """Where the attempts of a suite are written in compact form."""
+    return folder / f"{suite}{SUFFIX}"
 
 
 def write_compact(attempts: Iterable[Attempt], folder: Path) -> list[Path]:
@@ -81,7 +103,7 @@ def write_compact(attempts: Iterable[Attempt], folder: Path) -> list[Path]:
         by_suite.setdefault(attempt.task.suite, []).append(attempt)
     written = []
     for suite in sorted(by_suite):
-        target = folder / f"{suite}{SUFFIX}"
+        target = compact_file(folder, suite)
         write_bytes(target, encode_attempts(suite, by_suite[suite]))
         written.append(target)
     return written

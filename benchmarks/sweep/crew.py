@@ -7,6 +7,7 @@ import threading
 from typing import Self
 
 from depl.benchmarks.sweep.process import kill_group, one_thread
+from depl.benchmarks.sweep.transport import Tls
 
 _TICK = 0.5
 
@@ -22,10 +23,13 @@ class Crew:
         Of the scheduler.
     folder : str
         For their scratch files.
+    tls : Tls or None
+        Certificates of an address that is one of TLS.
     """
 
-    def __init__(self, size: int, address: str, folder: str) -> None:
-        self._size, self._address, self._folder = size, address, folder
+    def __init__(self, size: int, address: str, folder: str, tls: Tls | None = None) -> None:
+        self._size = size
+        self._words = [address, str(os.getpid()), folder, *(word for word in tls or () if word is not None)]
         self._workers: list[subprocess.Popen[bytes]] = []
         self._over = threading.Event()
         # The kernel ends workers with the thread that started them, so that one starts all and stays.
@@ -59,7 +63,7 @@ class Crew:
     def _started(self) -> subprocess.Popen[bytes]:
         module = "depl.benchmarks.sweep.worker"
         return subprocess.Popen(
-            [sys.executable, "-m", module, self._address, str(os.getpid()), self._folder],
+            [sys.executable, "-m", module, *self._words],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,17 +1,21 @@
 """Reading attempts, wherever they are: a sweep's file, compact files, or the recorded ones by name."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from depl.benchmarks.results import RESULTS
 from depl.benchmarks.sweep import compact, store
 from depl.benchmarks.sweep.attempt import Attempt, Task
+from depl.benchmarks.sweep.earlier import read_as_meant
 from depl.models.errors import InvalidInputError
+from depl.models.structure import read_bytes
 
 RECORDED = RESULTS / "attempts"
 """Folder of the committed attempts of the standard suites, in compact form."""
 
 
+@read_as_meant
 def read_attempts(path: str | Path) -> list[Attempt]:
     """The attempts of a file of a sweep, of a compact file, or of all compact files of a folder.
 
@@ -31,22 +35,24 @@ def read_attempts(path: str | Path) -> list[Attempt]:
     InvalidInputError
         If there is nothing of the kind.
     """
+    return [attempt for file in files_of(path) for attempt in _attempts(file)]
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """The files that `read_attempts` reads.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none.
+    """
     source = _found(path)
-    if source.is_dir():
-        files = sorted(source.glob(f"[!.]*{compact.SUFFIX}"))
-        if not files:
-            raise InvalidInputError(f"holds no files of attempts (*{compact.SUFFIX})", str(path))
-        return [attempt for file in files for attempt in read_attempts(file)]
-    try:
-        with source.open("rb") as file:
-            beginning = file.read(len(store.MAGIC))
-        if beginning.startswith(compact.MAGIC):
-            return compact.decode_attempts(source.read_bytes(), str(path))
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
-    if beginning != store.MAGIC:
-        raise InvalidInputError("is no file of attempts; 'depl bench run' and 'export' write some", str(path))
-    return store.stored_attempts(source)
+    if not source.is_dir():
+        return [source]
+    files = sorted(source.glob(f"[!.]*{compact.SUFFIX}"))
+    if not files:
+        raise InvalidInputError(f"holds no files of attempts (*{compact.SUFFIX})", str(path))
+    return files
 
 
 def latest(attempts: Iterable[Attempt]) -> list[Attempt]:
@@ -59,12 +65,22 @@ def latest(attempts: Iterable[Attempt]) -> list[Attempt]:
     return list(found.values())
 
 
+def _attempts(source: Path) -> list[Attempt]:
+    if store.is_database(source):
+        return store.stored_attempts(source)
+    content = read_bytes(source)
+    if not content.startswith(compact.MAGIC):
+        message = "is no file of attempts; 'depl bench run' and 'export' write some"
+        raise InvalidInputError(message, str(source))
+    return compact.decode_attempts(content, str(source))
+
+
 def _found(path: str | Path) -> Path:
     source = Path(path)
-    if source.exists():
+    if os.path.exists(source):
         return source
     recorded = RECORDED / f"{path}{compact.SUFFIX}"
-    if Path(path).name == str(path) and recorded.exists():
+    if Path(path).name == str(path) and os.path.exists(recorded):
         return recorded
     known = ", ".join(sorted(item.name.removesuffix(compact.SUFFIX) for item in RECORDED.glob("[!.]*.gz")))
     raise InvalidInputError(f"no such file, and recorded are only: {known or 'none'}", str(path))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.earlier import VERSION
 
 TOLERANCE = 1e-9
 """Relative difference of costs and bounds that is put down to rounding of other processors and libraries."""
@@ -43,13 +44,20 @@ def subset(attempts: Sequence[Attempt], seconds: float, rng: np.random.Generator
 
 
 def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
-    """In what two attempts of a task differ: settings, instance, ending, cost and bound; not in time."""
+    """In what two attempts of a task differ: settings, instance, ending, cost and bound; not in time.
+
+    The version of a method is not looked at: what is recorded was renamed if it meant another thing.
+    """
     told = []
     for name in ("settings", "instance_hash", "ending", "solution", "cost", "lower_bound"):
-        before, after = getattr(recorded, name), getattr(found, name)
+        before, after = (_compared(getattr(attempt, name)) for attempt in (recorded, found))
         if not _same(before, after):
             told.append(Difference(recorded, name, before, after))
     return told
+
+
+def _compared(value: object) -> object:
+    return {key: item for key, item in value.items() if key != VERSION} if isinstance(value, dict) else value
 
 
 def _same(before: object, after: object) -> bool:

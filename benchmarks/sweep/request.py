@@ -9,6 +9,7 @@ import msgspec
 
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt, Task
+from depl.benchmarks.sweep.earlier import VERSION
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.origin import origin
 from depl.models.errors import InvalidInputError
@@ -203,11 +204,13 @@ def _settings(configuration: Configuration) -> dict[str, Any]:
             f"the options of configuration {configuration.label!r} cannot be recorded ({error}); "
             "use plain values"
         ) from error
+    version = find(configuration.method).version
     return {
         "time_limit": configuration.time_limit,
         "gap": configuration.gap,
         "scenarios": configuration.scenarios,
         "options": options,
+        **({VERSION: version} if version > 1 else {}),
     }
 
 

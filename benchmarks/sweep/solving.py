@@ -63,7 +63,7 @@ def made(job: Job, tell: Tell) -> Attempt:
         known |= {"ending": "refused", "reason": str(error)}
     except VerificationError as error:
         known |= {"ending": "rejected", "reason": str(error)}
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - an attempt that fails is an attempt
+    except BaseException as error:  # noqa: BLE001 - an attempt that fails is an attempt
         known |= {"ending": "failed", "reason": without_folders(f"{type(error).__name__}: {error}")}
     return msgspec.structs.replace(
         with_origin(job.blank, origin()),

@@ -2,28 +2,28 @@
 
 SQLite's own journal brings the file back to its last commit when a process or a machine ends in the middle
 of a write. A lock beside the file, which the system releases with the process, keeps a second sweep out; who
-only reads needs none.
+only reads needs none. Both are the business of `depl.benchmarks.sweep.database`.
 """
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 import msgspec
 
+from depl.benchmarks.sweep import database
 from depl.benchmarks.sweep.attempt import Attempt, Task
+from depl.benchmarks.sweep.database import understood
 from depl.benchmarks.sweep.origin import source_name
 from depl.benchmarks.sweep.request import Request
 from depl.models.errors import InvalidInputError
 
+MAGIC = database.MAGIC
+is_database = database.is_database
 SCHEMA = 1
-MAGIC = b"SQLite format 3\x00"
-_APPLICATION = 0x4445504C  # "DEPL"
-_PATIENCE = 60.0
 _TABLES = """
 CREATE TABLE request (document TEXT NOT NULL UNIQUE);
 CREATE TABLE attempt (
@@ -67,11 +67,13 @@ class Store:
             opened.
         """
         self.path = Path(path)
-        self._lock = _locked(self.path)
+        if os.path.exists(self.path):  # False, too, for a name that is too long
+            database.require_ours(self.path)  # before there is a lock beside a file of others
+        self._lock = database.locked(self.path)
         try:
             self._connection = _connected(self.path)
         except BaseException:
-            self._lock.close()
+            database.unlock(self._lock)
             raise
 
     def __enter__(self) -> Self:
@@ -85,9 +87,7 @@ class Store:
     def close(self) -> None:
         """Let another process write."""
         self._connection.close()
-        with contextlib.suppress(OSError):
-            os.unlink(self._lock.name)
-        self._lock.close()
+        database.unlock(self._lock)
 
     def add(self, attempt: Attempt) -> None:
         """Keep an attempt for good.
@@ -119,7 +119,7 @@ class Store:
         if self._connection.in_transaction:  # an outer block commits
             yield
             return
-        with _understood(self.path), self._connection:
+        with understood(self.path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
 
@@ -129,13 +129,13 @@ class Store:
 
     def requests(self) -> list[Request]:
         """All that was asked for."""
-        with _understood(self.path):
+        with understood(self.path):
             return _requests(self._connection)
 
     def commits_by_task(self) -> dict[Task, list[str]]:
         """The commits that every task has attempts of, as in `depl.benchmarks.sweep.origin.source_name`."""
         found: dict[Task, list[str]] = {}
-        with _understood(self.path):
+        with understood(self.path):
             rows = self._connection.execute(
                 'SELECT suite, version, instance, configuration, seed, "commit" FROM attempt ORDER BY rowid'
             )
@@ -156,8 +156,8 @@ def stored_attempts(path: str | Path) -> list[Attempt]:
         If it is no file of ours or of another schema.
     """
     source = Path(path)
-    with _understood(source), contextlib.closing(_opened(source, "ro")) as connection:
-        _require_ours(connection, source)
+    with understood(source), database.read_from(source) as connection:
+        _require_schema(connection, source)
         return list(_attempts(connection, source))
 
 
@@ -172,17 +172,9 @@ def stored_requests(path: str | Path) -> list[Request]:
     source = Path(path)
     if not is_database(source):
         return []
-    with _understood(source), contextlib.closing(_opened(source, "ro")) as connection:
-        _require_ours(connection, source)
+    with understood(source), database.read_from(source) as connection:
+        _require_schema(connection, source)
         return _requests(connection)
-
-
-def is_database(path: Path) -> bool:
-    """Whether this is a file of SQLite, ours or not."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 def write_store(path: str | Path, attempts: Iterable[Attempt], requests: Iterable[Request]) -> None:
@@ -194,19 +186,22 @@ def write_store(path: str | Path, attempts: Iterable[Attempt], requests: Iterabl
         If the file exists or cannot be written.
     """
     target = Path(path)
-    if target.exists():
+    if os.path.exists(target):
         raise InvalidInputError("exists already; choose another name, or remove it first", str(path))
     partial = target.with_name(f".{target.name}.partial")
-    partial.unlink(missing_ok=True)
     try:
+        database.remove(partial)
         with Store(partial) as store, store.in_one_commit():
             for request in requests:
                 store.add_request(request)
             for attempt in attempts:
                 store.add(attempt)
-        partial.replace(target)
+        database.put(partial, target)
+    except OSError as error:
+        raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            database.remove(partial)
 
 
 def _row(attempt: Attempt) -> tuple[object, ...]:
@@ -233,79 +228,40 @@ def _row(attempt: Attempt) -> tuple[object, ...]:
 
 
 def _attempts(connection: sqlite3.Connection, path: Path) -> Iterator[Attempt]:
-    with _understood(path):
+    with understood(path):
         for (document,) in connection.execute("SELECT document FROM attempt ORDER BY rowid"):
-            yield msgspec.json.decode(document, type=Attempt)
+            yield msgspec.json.decode(_document(document), type=Attempt)
 
 
 def _requests(connection: sqlite3.Connection) -> list[Request]:
     rows = connection.execute("SELECT document FROM request ORDER BY rowid").fetchall()
-    return [msgspec.json.decode(document, type=Request) for (document,) in rows]
+    return [msgspec.json.decode(_document(document), type=Request) for (document,) in rows]
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """The file, opened for writing; its tables are made if it is new."""
-    with _understood(path):
-        connection = _opened(path, "rwc")
+    """The file, opened for writing; it is made if there is none."""
+    with understood(path):
+        if not os.path.exists(path):
+            database.make(path, _TABLES, SCHEMA)
+        connection = database.written_to(path)
         try:
-            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-                with connection:
-                    connection.executescript(
-                        f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
-                        f" PRAGMA user_version = {SCHEMA}; COMMIT;"
-                    )
-            _require_ours(connection, path)
+            _require_schema(connection, path)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _opened(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE)
-
-
-def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+def _require_schema(connection: sqlite3.Connection, path: Path) -> None:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != _APPLICATION:
-        raise InvalidInputError("is a database, but not one of attempts; name another file", str(path))
     if schema != SCHEMA:
         raise InvalidInputError(
             f"has schema {schema}, and this depl knows {SCHEMA}; update one of them", str(path)
         )
 
 
-def _locked(path: Path) -> IO[bytes]:
-    """A lock beside the file, held until it is closed."""
-    name = path.with_name(f"{path.name}.lock")
-    while True:
-        try:
-            lock = name.open("ab")
-        except OSError as error:
-            raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if name.exists() and name.stat().st_ino == os.fstat(lock.fileno()).st_ino:
-                return lock
-        except FileNotFoundError:
-            pass  # whoever held it has just removed it
-        except OSError as error:
-            lock.close()
-            raise InvalidInputError(
-                "another process is writing to it; wait until that has ended", str(path)
-            ) from error
-        lock.close()
-
-
-@contextlib.contextmanager
-def _understood(path: Path) -> Iterator[None]:
-    """Turn what SQLite and msgspec complain about into errors that name the file."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        raise InvalidInputError("holds this commit's attempt of a task already", str(path)) from error
-    except sqlite3.Error as error:
-        raise InvalidInputError(f"cannot be used as a file of attempts ({error})", str(path)) from error
-    except msgspec.MsgspecError as error:
-        raise InvalidInputError(f"holds what is no attempt of this depl ({error})", str(path)) from error
+def _document(value: object) -> str:
+    """What stands in a column of documents, if it is a text."""
+    if not isinstance(value, str):
+        raise msgspec.ValidationError(f"a document is {type(value).__name__} instead of text")
+    return value

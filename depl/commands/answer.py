@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from depl.models.errors import DeplError
+from depl.models.errors import LONGEST_MESSAGE, DeplError, shortened
 from depl.models.result import Result, Solution, Termination
+from depl.starting import REASON
 
 
 class ExitCode(IntEnum):
@@ -51,25 +52,40 @@ class Answer:
 def failure(error: DeplError) -> Answer:
     """The answer when an error ends a command."""
     place = getattr(error, "path", "") or None
-    content = _json(Termination.ERROR, str(error), place)
-    return Answer("", ExitCode(error.exit_code), content, f"depl: {error}")
+    reason = shortened(str(error), 2 * LONGEST_MESSAGE)
+    return Answer("", ExitCode(error.exit_code), _json(Termination.ERROR, reason, place), f"depl: {reason}")
 
 
 def interrupted() -> Answer:
     """The answer when the user stops a command that holds nothing yet."""
-    reason = "interrupted before there was an answer"
-    return Answer("", ExitCode.NOTHING, _json(Termination.INTERRUPTED, reason, None), f"depl: {reason}")
+    return Answer("", ExitCode.NOTHING, _json(Termination.INTERRUPTED, REASON, None), f"depl: {REASON}")
 
 
 def defect(error: Exception) -> Answer:
     """The answer when something fails that should not."""
-    reason = f"internal error, please report it: {type(error).__name__}: {error}"
+    reason = shortened(f"internal error, please report it: {type(error).__name__}: {error}")
     return Answer("", ExitCode.INTERNAL, _json(Termination.ERROR, reason, None), f"depl: {reason}")
 
 
 def as_json(content: dict[str, Any]) -> str:
-    """``content`` as one line of JSON; what is not finite must be None already."""
-    return msgspec.json.encode(content).decode()
+    """``content`` as one line of JSON; what is not finite must be None already.
+
+    Names of files need not be UTF-8, as JSON must be: bytes that are not are shown as escapes.
+    """
+    try:
+        return msgspec.json.encode(content).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_encodable(content)).decode()
+
+
+def _encodable(content: Any) -> Any:
+    if isinstance(content, str):
+        return content.encode("utf-8", errors="backslashreplace").decode("utf-8")
+    if isinstance(content, dict):
+        return {_encodable(name): _encodable(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_encodable(item) for item in content]
+    return content
 
 
 def _json(termination: Termination, reason: str, place: str | None) -> str:

@@ -1,6 +1,7 @@
 """``depl bench``: run suites of benchmarks, go on with sweeps, and look after their files."""
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +14,10 @@ from depl.benchmarks.sweep.origin import origin
 from depl.benchmarks.sweep.request import GRACE, Job, Request, jobs_of
 from depl.benchmarks.sweep.run import OneWorker, Swept, Workers, sweep
 from depl.benchmarks.sweep.store import Store
+from depl.benchmarks.sweep.transport import Tls
 from depl.commands import bench_files, bench_report
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, positive_count, positive_seconds, require_writable
+from depl.commands.options import add_json, positive_count, positive_seconds, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.errors import InvalidInputError
@@ -125,7 +127,7 @@ def run_list(options: argparse.Namespace) -> Answer:
 def run_run(options: argparse.Namespace) -> Answer:
     """Run a sweep into a new file."""
     path = Path(options.out or f"{'+'.join(dict.fromkeys(options.suites))}.sqlite")
-    require_writable(str(path))
+    require_outputs([str(path)], options.imports)
     request = Request(
         suites=tuple(dict.fromkeys(options.suites)),
         configurations=tuple(filter(None, (options.methods or "").split(","))),
@@ -147,7 +149,7 @@ def run_run(options: argparse.Namespace) -> Answer:
 def run_resume(options: argparse.Namespace) -> Answer:
     """Run what a file lacks of what it was made for."""
     path = Path(options.file)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InvalidInputError("there is no such file; 'depl bench run SUITE --out' makes it", str(path))
     workers = _workers(options)
     with Store(path) as store:
@@ -213,19 +215,44 @@ def _told(attempt: Attempt) -> str:
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--workers", metavar="N", type=positive_count, default=1, help="solve N at a time; default: 1"
+        "--workers",
+        metavar="N",
+        type=positive_count,
+        default=1,
+        help="solve N at a time, by processes that listen on loopback alone; default: 1",
     )
     where.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="of a running dask scheduler, whose workers solve: tcp://host:8786",
+        help="of a running dask scheduler, whose workers solve: tls://host:8786, or tcp:// on this machine",
+    )
+    parser.add_argument(
+        "--tls-ca", metavar="FILE", help="PEM file of the authority that scheduler and workers are known by"
+    )
+    parser.add_argument("--tls-cert", metavar="FILE", help="PEM file of the certificate to be known by")
+    parser.add_argument(
+        "--tls-key", metavar="FILE", help="PEM file of its key; default: it is in the file of --tls-cert"
     )
 
 
 def _workers(options: argparse.Namespace) -> Workers:
+    tls = _tls(options)
     if options.workers == 1 and options.scheduler is None:
+        if tls is not None:
+            raise InvalidInputError(
+                "a single worker talks to nobody; add --workers or --scheduler", "--tls-cert"
+            )
         return OneWorker()
-    return Cluster(options.workers, options.scheduler)
+    return Cluster(options.workers, options.scheduler, tls)
+
+
+def _tls(options: argparse.Namespace) -> Tls | None:
+    if options.tls_ca is not None and options.tls_cert is not None:
+        return Tls(options.tls_ca, options.tls_cert, options.tls_key)
+    if options.tls_ca is None and options.tls_cert is None and options.tls_key is None:
+        return None
+    missing = "--tls-ca" if options.tls_ca is None else "--tls-cert"
+    raise InvalidInputError("is needed too: TLS takes an authority and a certificate", missing)
 
 
 ACTIONS: Mapping[str, Action] = {

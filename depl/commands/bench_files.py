@@ -7,16 +7,16 @@ import numpy as np
 
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import attempt_alone
-from depl.benchmarks.sweep.compact import write_compact
+from depl.benchmarks.sweep.compact import compact_file, write_compact
 from depl.benchmarks.sweep.imports import resolved, suites_with
 from depl.benchmarks.sweep.merging import merged
 from depl.benchmarks.sweep.process import LoneProcess
-from depl.benchmarks.sweep.read import latest, read_attempts
+from depl.benchmarks.sweep.read import files_of, latest, read_attempts
 from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, subset
 from depl.benchmarks.sweep.request import Request, job_of
 from depl.benchmarks.sweep.store import stored_requests, write_store
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, make_folder, positive_seconds, require_writable
+from depl.commands.options import add_json, make_folder, positive_seconds, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.errors import InvalidInputError
@@ -82,7 +82,7 @@ def add_recheck(parser: argparse.ArgumentParser) -> None:
 
 def run_merge(options: argparse.Namespace) -> Answer:
     """Join files; the new one appears when it is whole."""
-    require_writable(options.out)
+    require_outputs([options.out], options.files)
     attempts = [attempt for file in options.files for attempt in read_attempts(file)]
     requests = [request for file in options.files for request in stored_requests(file)]
     done = merged(attempts)
@@ -115,7 +115,10 @@ def run_export(options: argparse.Namespace) -> Answer:
     attempts = read_attempts(options.file)
     if not attempts:
         raise InvalidInputError("holds no attempts yet", options.file)
-    written = [str(path) for path in write_compact(attempts, make_folder(options.out))]
+    folder = make_folder(options.out)
+    suites = dict.fromkeys(attempt.task.suite for attempt in attempts)
+    require_outputs([str(compact_file(folder, suite)) for suite in suites], map(str, files_of(options.file)))
+    written = [str(path) for path in write_compact(attempts, folder)]
     content = {"attempts": len(attempts), "files": written}
     return Answer(
         "\n".join(written), json=as_json(content), aside=f"{counted(len(attempts), 'attempt')} written"
@@ -158,13 +161,20 @@ def _again(chosen: Sequence[Attempt], imports: tuple[str, ...]) -> list[Differen
     with LoneProcess() as process, Bar("recheck", len(chosen)) as bar:
         for attempt in chosen:
             try:
-                job = job_of(attempt.task, suites, float(attempt.settings["time_limit"]), request)
+                job = job_of(attempt.task, suites, _time_limit(attempt), request)
             except InvalidInputError as error:
                 told.append(Difference(attempt, "task", "run", f"cannot be run: {error}"))
             else:
                 told += differences(attempt, attempt_alone(job, process))
             bar.step(_name(attempt))
     return told
+
+
+def _time_limit(attempt: Attempt) -> float:
+    limit = attempt.settings.get("time_limit")
+    if not isinstance(limit, int | float) or not limit > 0:
+        raise InvalidInputError(f"its settings.time_limit is {limit!r} instead of positive seconds")
+    return float(limit)
 
 
 def _name(attempt: Attempt) -> str:

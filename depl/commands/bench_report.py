@@ -12,11 +12,11 @@ from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import Evidence, evidence_of
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.tables import report_tables
-from depl.benchmarks.report.verdicts import Ruling, Verdict, judged
+from depl.benchmarks.report.verdicts import Verdict, in_order, judged
 from depl.benchmarks.results import read_all
 from depl.benchmarks.sweep.read import RECORDED, read_attempts
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, make_folder, require_writable
+from depl.commands.options import add_json, make_folder, require_outputs
 from depl.commands.table import table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.structure import write_text
@@ -57,16 +57,21 @@ def run(options: argparse.Namespace) -> Answer:
     # Drawing is all that needs matplotlib, and no other command should wait for it.
     from depl.benchmarks.report.page import report
 
-    require_writable(options.out)
+    require_outputs([options.out], options.files)
     folder = None if options.folder is None else make_folder(options.folder)
     sources = options.files or [RECORDED]
     attempts = [attempt for source in sources for attempt in read_attempts(source)]
     evidence = evidence_of(attempts, read_all())
     verdicts = judged(ALL, evidence)
     figures, notes = ([], []) if options.no_figures else _figures(evidence, traces=not options.files)
+    tables = report_tables(evidence, verdicts)
+    if folder is not None:
+        names = [f"{name}.csv" for name in tables]
+        names += [f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg", "csv")]
+        require_outputs([options.out, *(str(folder / name) for name in names)], options.files)
     write_text(options.out, report(evidence, verdicts, figures, notes))
     if folder is not None:
-        for name, numbers in report_tables(evidence, verdicts).items():
+        for name, numbers in tables.items():
             numbers.write(folder / f"{name}.csv")
         for figure in figures:
             figure.write(folder)
@@ -86,9 +91,9 @@ def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str
 
 
 def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(verdict.ruling for verdict in verdicts)
-    rows = [(str(verdict.number), verdict.claim.claim, verdict.ruling.value) for verdict in verdicts]
-    told = ", ".join(f"{counts[ruling]} {ruling.value}" for ruling in Ruling if counts[ruling])
+    counts = Counter(verdict.label for verdict in in_order(verdicts))
+    rows = [(str(verdict.number), verdict.claim.claim, verdict.words) for verdict in verdicts]
+    told = ", ".join(f"{count} {label}" for label, count in counts.items())
     content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
     claims = table(("", "claim of the paper", "verdict"), rows, right=("",))
     return "\n\n".join(filter(None, (_headline(evidence), claims, f"{told}\n{path}: {content}")))
@@ -117,7 +122,8 @@ def _json(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
             "key": verdict.claim.key,
             "claim": verdict.claim.claim,
             "where": verdict.claim.where,
-            "verdict": verdict.ruling.value,
+            "verdict": verdict.label,
+            "readings": {"all": len(verdict.findings.readings), "measured": verdict.measured},
             "reason": verdict.reason,
         }
         for verdict in verdicts

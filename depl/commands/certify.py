@@ -13,18 +13,23 @@ from depl.instances.library import load
 from depl.models.estimation.binomial import design
 from depl.models.estimation.certificate import Certificate, QuantileBound, Verdict, certificate
 from depl.models.estimation.combinations import schedule_label
-from depl.models.estimation.held_out import ChosenBy, HeldOut, held_out
+from depl.models.estimation.held_out import HeldOut, held_out
+from depl.models.problem import Instance
 from depl.models.risk.discrete import decimal
-from depl.models.traces.table import TARGETS
+from depl.models.traces.table import TARGETS, Traces
 from depl.models.wording import counted, interval, number, rounded_down, rounded_up
 
 HELP = "prove from held-out runs, without any law, that a plan keeps its promise"
-
-_VERDICTS = {
-    Verdict.CERTIFIED: "certified",
-    Verdict.UNDECIDED: "NOT certified: the runs are too few to tell",
-    Verdict.REFUTED: "NOT certified: the promise is broken",
-}
+EPILOG = """\
+Runs are told by their losses, not by their names. Those that chose the plan are refused under any name, saved
+with less precision, cut, or altered in some epochs; and so is a run that is in the file twice. Not found are
+  runs altered in half of their epochs or more, by more than a hundredth or two of the spread between runs;
+  epochs in another order, left out, or renumbered by more than one; a larger constant added to all;
+  averages of runs;
+  runs that chose the plan but are not named, and runs that were made and are not shown.
+Refused as too short, or recorded too coarsely, are runs with fewer than about six different losses after
+training: with so few, a match cannot be told from chance.
+"""
 _DIGITS = 4
 _UNNAMED = (
     "note: no runs were named that chose the plan (--chosen-by). If any of these did, this certificate is "
@@ -34,6 +39,8 @@ _UNNAMED = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "traces",
         metavar="TRACES",
@@ -51,11 +58,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="traces that were used to choose the plan, or the instance (json) that was fitted to them; none "
-        "of their runs may be among the others. May be given several times",
+        help="traces that were used to choose the plan, or the instance (json) that 'depl fit' made of them; "
+        "none of their runs may be among the others. May be given several times",
     )
     parser.add_argument(
-        "--plan", metavar="PLAN", help="what the runs must have trained; default: the longest run's schedule"
+        "--plan",
+        metavar="PLAN",
+        help="what the runs were to train; needed unless the traces say so, as those of depl train --plan do",
     )
     parser.add_argument(
         "--diverged",
@@ -75,14 +84,19 @@ def run(options: argparse.Namespace) -> Answer:
     traces = named_traces(options.traces)
     plan = None if options.plan is None else read_plan(options.plan)
     diverged = [name.strip() for name in options.diverged.split(",") if name.strip()]
-    judges = held_out(traces, (), plan, options.metric, diverged)
-    for name in options.chosen_by:
-        held_out(traces, _chosen_by(name), plan, options.metric, diverged)
+    chosen_by = [_chosen_by(name) for name in options.chosen_by]
+    judges = held_out(traces, chosen_by, plan, options.metric, diverged)
     found = certificate(
-        judges.losses, options.target, options.omega, options.confidence, judges.stopped, judges.diverged
+        judges.losses,
+        options.target,
+        options.omega,
+        options.confidence,
+        judges.stopped,
+        judges.diverged,
+        judges.flat,
     )
     code = ExitCode.ANSWERED if found.certified else ExitCode.INFEASIBLE
-    aside = "" if options.chosen_by else _UNNAMED
+    aside = _untold(judges) if chosen_by else _UNNAMED
     return Answer(_text(options, judges, found), code, as_json(_content(options, judges, found)), aside)
 
 
@@ -108,12 +122,36 @@ def _text(options: argparse.Namespace, judges: HeldOut, found: Certificate) -> s
     ]
     if not found.certified:
         rows.append(("needed", _needed(found)))
-    return f"{options.traces}: {_VERDICTS[found.verdict]}\n\n{fields(rows)}"
+    return f"{options.traces}: {_verdict(found)}\n\n{fields(rows)}"
+
+
+def _verdict(found: Certificate) -> str:
+    """Never without the number of runs and the confidence that it rests on."""
+    runs, confidence = counted(found.runs, "run"), f"with confidence {number(found.confidence)}"
+    if found.verdict is Verdict.CERTIFIED:
+        return f"certified by {runs} {confidence}"
+    if found.verdict is Verdict.REFUTED:
+        return f"NOT certified: {runs} show {confidence} that the promise is broken"
+    return f"NOT certified: {runs} are too few to tell {confidence}"
+
+
+def _untold(judges: HeldOut) -> str:
+    """What of the runs that chose the plan the certificate cannot exclude."""
+    if not judges.untold:
+        return ""
+    return (
+        f"note: too short or too flat to be known again: {counted(len(judges.untold), 'run')} that chose the "
+        f"plan ({judges.untold[0]!r}, ...). If any is among these, this certificate is worth nothing."
+    )
 
 
 def _runs(found: Certificate) -> str:
     parts = [f"{found.exceedances} of {found.runs} exceed the target"]
-    for what, names in (("ended before the plan", found.stopped), ("diverged", found.diverged)):
+    for what, names in (
+        ("ended before the plan", found.stopped),
+        ("diverged", found.diverged),
+        ("are too flat to be told from others", found.flat),
+    ):
         if names:
             named = f"{names[0]!r}, ..." if len(names) > 1 else repr(names[0])
             parts.append(f"{len(names)} of them because they {what} ({named})")
@@ -145,7 +183,7 @@ def _needed(found: Certificate) -> str:
     return f"{text}. To add runs until it is certified proves nothing"
 
 
-def _chosen_by(name: str) -> ChosenBy:
+def _chosen_by(name: str) -> Traces | Instance:
     return load(name) if name.endswith(".json") else named_traces(name)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections.abc import Iterable
 
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_instance, add_json, add_plan, inside, read_instance, read_plan
@@ -14,8 +15,6 @@ from depl.models.scenarios.files import load_scenarios
 from depl.models.verifier import Report, verify
 from depl.models.verifier_findings import Finding, Kind
 from depl.models.wording import interval, number, rounded_down
-
-_CLAIM = "claim: "
 
 HELP = "verify a plan, independently of all solvers"
 
@@ -71,6 +70,8 @@ def _or_none(value: int | None) -> str:
 
 def _text(instance: Instance, report: Report) -> str:
     verdict = "every equation holds" if report.ok else "the plan FAILS"
+    if report.repeated:
+        verdict += f"\nRepeated from the plan, not checked: {', '.join(_names(report.repeated))}"
     rows = [(finding.equation, _word(finding), finding.message) for finding in report.findings]
     lower, upper = float(report.violation.lower), float(report.violation.upper)
     numbers = fields(
@@ -82,15 +83,13 @@ def _text(instance: Instance, report: Report) -> str:
         ]
     )
     findings = table(("equation", "verdict", "finding"), rows)
-    repeated = _repeated(report)
-    aside = f"\n\nRepeated as the plan claims it, not proved again: {', '.join(repeated)}" if repeated else ""
-    return f"{instance.name}: {verdict}\n\n{findings}\n\nRecomputed by the verifier:\n{numbers}{aside}"
+    return f"{instance.name}: {verdict}\n\n{findings}\n\nRecomputed by the verifier:\n{numbers}"
 
 
 def _least(report: Report) -> str:
     gap = _gap(report)
     below = "" if gap is None else f", {100 * gap:.3g} % below the plan"
-    return f"at least {rounded_down(report.proved_bound)}, proved again{below}"
+    return f"at least {rounded_down(report.proved_bound)}, proved by the verifier{below}"
 
 
 def _gap(report: Report) -> float | None:
@@ -100,25 +99,15 @@ def _gap(report: Report) -> float | None:
     return max(report.cost - report.proved_bound, 0.0) / report.cost
 
 
-def _repeated(report: Report) -> list[str]:
-    return [_bare(finding) for finding in report.findings if finding.kind is Kind.REPEATED]
-
-
-def _proved_again(report: Report) -> list[str]:
-    """Claims that were recomputed or proved without a solver."""
-    claims = (finding for finding in report.findings if finding.equation.startswith(_CLAIM))
-    return [_bare(finding) for finding in claims if finding.kind is Kind.CHECKED]
-
-
-def _bare(finding: Finding) -> str:
-    return finding.equation.removeprefix(_CLAIM)
+def _names(findings: Iterable[Finding]) -> list[str]:
+    return [finding.subject for finding in findings]
 
 
 def _word(finding: Finding) -> str:
     if finding.kind is Kind.NOTE:
         return ""
     if finding.kind is Kind.CHECKED:
-        return "proved again" if finding.equation.startswith(_CLAIM) else "holds"
+        return finding.kind.value if finding.is_claim else "holds"
     if finding.ok:
         return finding.kind.value
     return finding.kind.value.upper()
@@ -139,8 +128,8 @@ def _content(report: Report, epochs: int) -> dict[str, object]:
     return {
         "ok": report.ok,
         "findings": findings,
-        "proved_again": _proved_again(report),
-        "repeated": _repeated(report),
+        "checked": _names(report.checked),
+        "repeated": _names(report.repeated),
         "termination": None,
         "solution": "feasible" if report.ok else "none",
         "cost": _finite(report.cost),

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, named_traces, positive_count, require_writable, seed
+from depl.commands.options import (
+    add_json,
+    figure_files,
+    named_traces,
+    positive_count,
+    require_outputs,
+    seed,
+)
 from depl.commands.table import fields, table
 from depl.models.estimation.combinations import FitBy, FitRow, TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
@@ -65,8 +72,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Fit, test and judge; a verdict against the law is an answer."""
+    if options.figure is not None:
+        drawn = [file for kind in ("loss", "fits") for file in figure_files(f"{options.figure}-{kind}")]
+        require_outputs(drawn, [options.traces])
     traces, by = named_traces(options.traces), FitBy(options.by)
-    require_writable(options.figure and f"{options.figure}-loss.png")
     rng = np.random.default_rng(options.seed)
     found = diagnose(traces, rng, options.metric, options.resamples)
     fit = found.fit

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, inside, named_traces, require_writable
+from depl.commands.options import add_json, inside, named_traces, require_outputs
 from depl.commands.table import fields, table
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
@@ -18,7 +18,10 @@ from depl.models.estimation.deviations import CARE
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.instance import fit_instance, runs_of_setup
 from depl.models.estimation.setup import Setup
+from depl.models.memory.counting import runs_to_carry
+from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import AffineLaw
+from depl.models.memory.traced import only_whole_runs
 from depl.models.problem import Instance
 from depl.models.structure import write_text
 from depl.models.traces.table import TARGETS, Traces
@@ -58,14 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="INSTANCE", required=True, help="write the instance to this file")
     _add_law(parser)
-    parser.add_argument(
-        "--care",
-        metavar="Q",
-        type=_share,
-        default=CARE,
-        help="plans that were never run get the margin that a share Q of plans did not exceed when they were "
-        f"held out of the fit, 0 for none; default: {CARE}",
-    )
+    _add_counting(parser)
     parser.add_argument(
         "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
     )
@@ -80,9 +76,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+def _add_counting(parser: argparse.ArgumentParser) -> None:
+    """What promises ask of the runs."""
+    parser.add_argument(
+        "--care",
+        metavar="Q",
+        type=_share,
+        default=CARE,
+        help="plans that were never run get the margin that a share Q of plans did not exceed when they were "
+        f"held out of the fit, 0 for none; default: {CARE}",
+    )
+    parser.add_argument(
+        "--confidence",
+        metavar="C",
+        type=_confidence,
+        help="promise only plans that enough runs went through, and count as many misses as these leave "
+        "possible with confidence C, such as 0.95; default: promises are right on average over sets of runs",
+    )
+
+
 def run(options: argparse.Namespace) -> Answer:
     """Fit, write the instance, and say what it is worth."""
-    require_writable(options.out)
+    require_outputs([options.out], [options.traces, options.template])
     with inside(options.template):
         setup = load_setup(options.template)
     if options.target is not None:
@@ -96,6 +111,7 @@ def run(options: argparse.Namespace) -> Answer:
         residuals=options.residuals,
         scale=options.scale,
         care=options.care or None,
+        confidence=options.confidence,
         metric=options.metric,
         name=options.name,
     )
@@ -135,6 +151,13 @@ def _share(text: str) -> float:
     return value
 
 
+def _confidence(text: str) -> float:
+    value = float(text)
+    if not 0.5 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no confidence: it must be at least 0.5 and below 1")
+    return value
+
+
 def _retargeted(setup: Setup, target: float) -> Setup:
     try:
         return setup.replace_target(target)
@@ -161,7 +184,7 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
         ("runs", f"{len(traces.runs)}, of {plans}{left_out}"),
         ("models", ", ".join(content["models"])),
         ("law", _law(options, instance)),
-        *_margins(instance),
+        *_counted(instance),
         (
             "promise",
             f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
@@ -184,21 +207,35 @@ def _law(options: argparse.Namespace, instance: Instance) -> str:
     return f"affine{of}, residuals {kept}"
 
 
-def _margins(instance: Instance) -> list[tuple[str, str]]:
-    """What plans that were never run are kept away from the target."""
+def _counted(instance: Instance) -> list[tuple[str, str]]:
+    """How runs count in promises, and what becomes of plans that were never run."""
     traced = instance.traced_law
-    if traced is None:
-        return []
+    if traced is None or traced.residuals != "per_run":
+        return [] if traced is None else [("never run", _never_run(traced))]
+    level = instance.target.quantile_level
+    needed = runs_to_carry(level, traced.confidence)
+    if traced.confidence is None:
+        sense = "marginal: right on average over sets of runs, each n of a plan with one more as a miss"
+    else:
+        sense = f"with confidence {traced.confidence:g} for each plan"
+    most = max((len(rows) for rows in traced.law.beginnings.values()), default=0)
+    enough = f"{needed} runs of one plan carry {level:g}, here at most {most} went through one"
+    return [("promises", sense), ("runs", enough), ("never run", _never_run(traced))]
+
+
+def _never_run(traced: TracedLaw) -> str:
+    """What plans that were never run are kept away from the target, or why they are refused."""
+    if traced.only_whole_runs:
+        return f"refused: {only_whole_runs(traced)}"
     if not traced.deviations:
-        return [
-            ("never run", "no margin for plans that were never run: none was asked for, or too few plans")
-        ]
+        return (
+            "NO margin, as asked: the law flatters plans that a solver picks, and promises for them are bold"
+        )
     shown = [
         number(value) if traced.scale == _SCALES[0] else f"{number(100 * math.expm1(value), 3)} %"
         for value in (median(traced.deviations), max(traced.deviations))
     ]
-    told = f"plans that too few runs went through are taken to end {shown[0]} higher, at worst {shown[1]}"
-    return [("never run", told)]
+    return f"plans that too few runs went through are taken to end {shown[0]} higher, at worst {shown[1]}"
 
 
 def _told(content: dict[str, Any]) -> str:
@@ -229,15 +266,15 @@ def _stage_table(stages: list[dict[str, Any]]) -> str:
 def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> str:
     """The commands that lead on to a plan, and to runs that may judge it."""
     target, family = instance.target, traces.provenance.get("family", "")
-    runs = "FRESH-RUNS"
+    runs, plan = "FRESH-RUNS", " --plan plan.json"
     lines = [f"depl solve {options.out} --out plan.json"]
     if family in FAMILIES:
-        runs = "fresh.npz"
+        runs, plan = "fresh.npz", ""
         lines.append(f"depl train --family {family} --plan plan.json --out {runs}")
     metric = "" if options.metric == TARGETS[0] else f" --metric {options.metric}"
     lines.append(
         f"depl certify {runs} --target {number(target.maximum_loss)} --omega {number(target.quantile_level)}"
-        f"{metric} --chosen-by {options.out}"
+        f"{metric}{plan} --chosen-by {options.out}"
     )
     return "What comes next:\n" + "\n".join(f"  {line}" for line in lines)
 
@@ -256,6 +293,8 @@ def _content(
         "residuals": None if traced is None else traced.residuals,
         "scale": None if traced is None else traced.scale,
         "deviations": None if traced is None else list(traced.deviations),
+        "confidence": None if traced is None else traced.confidence,
+        "never_run_refused": None if traced is None else traced.only_whole_runs,
         "runs": len(traces.runs),
         "schedules": len(traces.by_schedule()),
         "models": [model.name for model in instance.models],

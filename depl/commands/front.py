@@ -1,4 +1,8 @@
-"""``depl front``: the cost of model selection against the target or the time, data and cluster given."""
+"""``depl front``: the least weight of model selection against a bound on the expected loss, or the time.
+
+Data and cluster are given. What is bounded is the *expected* loss; omega is not used, and a point promises
+nothing. The probability with which its path misses the bound is certified and printed beside it.
+"""
 
 import argparse
 import csv
@@ -9,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_instance, add_json, positive_count, read_instance, require_writable
+from depl.commands.options import (
+    add_instance,
+    add_json,
+    figure_files,
+    positive_count,
+    read_instance,
+    require_outputs,
+)
 from depl.commands.table import fields, table
 from depl.heuristics.additive_problem import (
     AdditivePath,
@@ -20,17 +31,42 @@ from depl.heuristics.additive_problem import (
 from depl.heuristics.labels.fronts import Against, FrontPoint, front, spread_budgets, whole_front
 from depl.heuristics.most_capable import most_capable_cluster
 from depl.models.allocation import allocate
+from depl.models.csv_cells import shown
 from depl.models.epochs import load
 from depl.models.errors import InvalidInputError
-from depl.models.methods import Limits
+from depl.models.evaluation import law_of_end
+from depl.models.methods import Limits, require_limits
+from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance
 from depl.models.result import Termination
 from depl.models.structure import write_text
-from depl.models.wording import number, rounded_down
+from depl.models.wording import interval, number, rounded_down
 
-HELP = "trade the cost of model selection against the target or the time"
+HELP = "trade the weight of model selection against a bound on the expected loss (without omega) or the time"
 
-_COLUMNS = ("budget", "termination", "weight", "lower_bound", "cost", "epochs", "time", "loss")
+_COLUMNS = (
+    "budget",
+    "termination",
+    "weight",
+    "lower_bound",
+    "cost",
+    "epochs",
+    "time",
+    "expected_loss",
+    "violation",
+)
+_BUDGETS = {Against.LOSS: "bound on the expected loss", Against.TIME: "limit of time"}
+_MEANING = {
+    Weight.FULL_RESOURCES: "sum of kappa r",
+    Weight.COMPUTE: "sum of kappa c",
+    Weight.FULL_RESOURCES_TIME: "sum of kappa (c + r s / b)",
+    Weight.ROOT: "sum of sqrt(kappa c)",
+    Weight.LEAST_RESOURCES: "sum of kappa c / (tau - s / b)",
+}
+_DIGITS = 5
+_NO_PROMISE = """\
+These are no plans that keep a promise of {}: what is bounded is the expected loss, and what is minimised is
+the weight, not the cost. The last column is certified. Plans that keep the promise: depl solve --target L."""
 _STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED, Termination.EXHAUSTED)
 
 
@@ -38,7 +74,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_instance(parser)
     parser.add_argument(
-        "--against", choices=[kind.value for kind in Against], required=True, help="the budget that varies"
+        "--against",
+        choices=[kind.value for kind in Against],
+        required=True,
+        help="the budget that varies: a bound on the EXPECTED loss, or T_max",
     )
     parser.add_argument(
         "--points", metavar="N", type=positive_count, default=20, help="budgets, evenly spaced; default: 20"
@@ -54,7 +93,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weight",
         choices=[kind.value for kind in Weight],
-        help="what is added up and minimised; default: root, without T_max least-resources",
+        help="what is added up and minimised, a reading of the cost; default: root, the sum of "
+        "sqrt(kappa c), or without T_max least-resources",
     )
     parser.add_argument("--gap", metavar="G", type=float, default=0.0, help="relative gap; default: 0")
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds for all; default: none")
@@ -66,8 +106,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Find the front, write and draw it where asked for."""
-    require_writable(options.out)
-    require_writable(options.figure and f"{options.figure}.png")
+    require_outputs([options.out, *figure_files(options.figure)], [options.instance])
+    require_limits(options.gap, options.time_limit)
+    if options.between and not all(map(math.isfinite, options.between)):
+        raise InvalidInputError("both ends must be finite numbers", "--between")
     instance = read_instance(options)
     cluster, datasets = _place(instance, options)
     weight = None if options.weight is None else Weight(options.weight)
@@ -75,17 +117,21 @@ def run(options: argparse.Namespace) -> Answer:
     against = Against(options.against)
     points = _points(problem, against, options)
     rows = [_row(instance, datasets, cluster, against, point) for point in points]
+    if weight is None:
+        weight = Weight.LEAST_RESOURCES if instance.target.maximum_time is None else Weight.ROOT
     content = {
         "instance": instance.name,
         "against": against.value,
         "cluster": cluster,
         "datasets": sorted(datasets),
-        "weight": _weight_name(instance, weight),
-        "loss": "expected",
+        "weight": weight.value,
+        "weight_is": _MEANING[weight],
+        "bounded": "the expected loss",
+        "omega_used": False,
         "points": rows,
     }
     aside = _written(options, against, content, rows)
-    return Answer(_text(content, rows), _exit_code(points), as_json(content), aside)
+    return Answer(_text(instance, against, content, rows), _exit_code(points), as_json(content), aside)
 
 
 def _place(instance: Instance, options: argparse.Namespace) -> tuple[str, frozenset[str]]:
@@ -133,7 +179,8 @@ def _row(
         "cost": None if path is None else _cost(instance, datasets, cluster, against, point.budget, path),
         "epochs": None if path is None else len(path.models),
         "time": None if path is None else path.time,
-        "loss": None if path is None else path.loss,
+        "expected_loss": None if path is None else path.loss,
+        "violation": None if path is None else _violation(instance, datasets, cluster, against, point),
         "models": None if path is None else [instance.models[index].name for index in path.models],
     }
 
@@ -160,25 +207,42 @@ def _cost(
     return cost if math.isfinite(cost) else None
 
 
-def _weight_name(instance: Instance, weight: Weight | None) -> str:
-    if weight is not None:
-        return str(weight.value)
-    usual = Weight.LEAST_RESOURCES if instance.target.maximum_time is None else Weight.ROOT
-    return str(usual.value)
+def _violation(
+    instance: Instance, datasets: frozenset[str], cluster: str, against: Against, point: FrontPoint
+) -> dict[str, float]:
+    """Certified bounds of the probability that the path ends above the bound, or above l_max."""
+    path = point.outcome.path
+    models = () if path is None else path.models
+    place = instance.cluster(cluster)
+    plan = Plan(
+        data=(ClusterData(cluster=cluster, datasets=tuple(sorted(datasets))),) if models else (),
+        epochs=tuple(
+            PlannedEpoch(model=instance.models[index].name, cluster=cluster, resources=place.capacity)
+            for index in models
+        ),
+    )  # the law of the loss does not know the resources
+    bound = point.budget if against is Against.LOSS else instance.target.maximum_loss
+    violation = law_of_end(instance, plan).violation(bound)
+    return {"lower": float(violation.lower), "upper": float(violation.upper)}
 
 
-def _text(content: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+def _text(instance: Instance, against: Against, content: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     pairs = [
-        (content["instance"], f"least weight against the {content['against']}"),
+        (content["instance"], f"least weight against the {_BUDGETS[against]}; omega is NOT used"),
         ("data", f"{', '.join(content['datasets'])} on {content['cluster']}"),
-        ("weight", content["weight"]),
+        ("weight", f"{content['weight']}: {content['weight_is']}"),
     ]
+    missed = "the bound" if against is Against.LOSS else number(instance.target.maximum_loss)
+    names = {"budget": _BUDGETS[against], "violation": f"P(l(K) > {missed})", "cost": "cost of that path"}
+    header = [names.get(name, name.replace("_", " ")) for name in _COLUMNS]
     cells = [[_cell(name, row[name]) for name in _COLUMNS] for row in rows]
-    header = [name.replace("_", " ") for name in _COLUMNS]
-    return f"{fields(pairs)}\n\n{table(header, cells, right=[*header[:1], *header[2:]])}"
+    drawn = table(header, cells, right=[*header[:1], *header[2:]])
+    return f"{fields(pairs)}\n\n{drawn}\n\n{_NO_PROMISE.format(number(instance.target.quantile_level))}"
 
 
 def _cell(name: str, value: object) -> str:
+    if isinstance(value, dict):
+        return interval(value["lower"], value["upper"], _DIGITS)
     if isinstance(value, float):
         return rounded_down(value) if name == "lower_bound" else number(value)
     return "-" if value is None else str(value)
@@ -198,7 +262,8 @@ def _written(
         from depl.benchmarks.figures.front import front_figure
 
         figure, (axes,) = panels(1)
-        front_figure([(row["budget"], row["weight"]) for row in rows], against.value, axes)
+        pairs = [(row["budget"], row["weight"]) for row in rows]
+        front_figure(pairs, against.value, content["weight_is"], axes)
         target = Path(options.figure)
         files = save(figure, target.parent, target.name)
         said.append(f"drawn in {files[0]} and {files[1]}")
@@ -208,9 +273,11 @@ def _written(
 def _csv(rows: list[dict[str, Any]]) -> str:
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
-    writer.writerow([*_COLUMNS, "models"])
+    writer.writerow([*_COLUMNS[:-1], "violation_lower", "violation_upper", "models"])
     for row in rows:
-        writer.writerow([*(row[name] for name in _COLUMNS), " ".join(row["models"] or ())])
+        missed = row["violation"] or {"lower": None, "upper": None}
+        cells = [*(row[name] for name in _COLUMNS[:-1]), missed["lower"], missed["upper"]]
+        writer.writerow(map(shown, (*cells, " ".join(row["models"] or ()))))
     return page.getvalue()
 
 

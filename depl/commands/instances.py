@@ -1,7 +1,7 @@
 """``depl instances``: list and show what is shipped, draw random ones, print the schema and a template."""
 
 import argparse
-from pathlib import Path
+import os
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from depl.commands.options import (
     make_folder,
     positive_count,
     read_instance,
-    require_writable,
+    require_outputs,
     seed,
 )
 from depl.commands.table import table
@@ -108,8 +108,8 @@ def run_new(options: argparse.Namespace) -> Answer:
     text = setup_template() if options.setup else template()
     if options.out is None:
         return Answer(text.rstrip("\n"))
-    require_writable(options.out)
-    if Path(options.out).exists():
+    require_outputs([options.out])
+    if os.path.exists(options.out):
         raise InvalidInputError("exists already; choose another name, or remove it first", options.out)
     write_text(options.out, text)
     return Answer("", aside=f"template written to {options.out}")

@@ -1,6 +1,7 @@
 """``depl knapsack``: a knapsack from a public file, solved by way of planning and checked without it."""
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, require_writable, seed
+from depl.commands.options import add_json, require_outputs, seed
 from depl.commands.table import fields
 from depl.instances.chance_knapsack_files import read_chance_knapsack
 from depl.instances.knapsack_files import NamedKnapsack, read_knapsacks, shipped_knapsack
@@ -64,7 +65,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--chance",
         action="store_true",
-        help="normal weights: number of items, capacity and omega, then value, mean and variance per line",
+        help="normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "
+        "deviation), then value, mean and variance per line",
     )
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds of planning; default: none")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
@@ -77,7 +79,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Solve, check, and write the items where that was asked for."""
-    require_writable(options.out)
+    require_outputs([options.out], [options.file])
     method = options.via or ("exact" if options.chance else "scenario-search")
     if options.chance and method not in _UNDER_THE_LAW:
         raise InvalidInputError(
@@ -100,7 +102,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _named(path: str, number: int) -> NamedKnapsack:
-    everything = read_knapsacks(path) if Path(path).exists() else (shipped_knapsack(path),)
+    everything = read_knapsacks(path) if os.path.exists(path) else (shipped_knapsack(path),)
     if not 1 <= number <= len(everything):
         raise InvalidInputError(
             f"the file holds {len(everything)} instances; there is no number {number}", path
@@ -183,6 +185,8 @@ def _content(
         "value": None if found.value is None else float(found.value),
         "weight": weight,
         "slack": slack,
+        "omega": problem.level if isinstance(problem, ChanceKnapsack) else None,
+        "safety_factor": problem.safety if isinstance(problem, ChanceKnapsack) else None,
         "proved": found.proved,
         "upper_bound": float(found.bound),
         "checked_by": checked.by,
@@ -204,6 +208,9 @@ def _text(content: dict[str, Any], found: Found, checked: Checked) -> str:
         ("items", taken),
         ("value", "unknown" if found.value is None else _decimal(found.value)),
     ]
+    if content["omega"] is not None:
+        promised = f"P(weight <= {content['capacity']:.12g}) >= {content['omega']:.12g}"
+        rows.insert(1, ("promise", f"{promised}, a factor of {content['safety_factor']:.6g} deviations"))
     if content["weight"] is not None:
         rows.append(("weight", f"{content['weight']:.12g} of {content['capacity']:.12g}"))
     if content["slack"] is not None:

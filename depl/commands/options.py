@@ -2,19 +2,32 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
 
 from depl.instances.library import load
 from depl.instances.training.recorded import recorded_traces
 from depl.models.errors import InvalidInputError
-from depl.models.methods import DEFAULT_METHOD, DEFAULT_SCENARIOS, DEFAULT_WITH_MEMORY
+from depl.models.methods import (
+    DEFAULT_METHOD,
+    DEFAULT_SCENARIOS,
+    DEFAULT_WITH_MEMORY,
+    default_method,
+    require_counting,
+)
 from depl.models.plan import Plan
 from depl.models.problem import Instance
-from depl.models.structure import read_text
+from depl.models.scenarios.draws import Scenarios, draw_scenarios
+from depl.models.scenarios.files import load_scenarios
+from depl.models.structure import found_there, read_text, reason_of
 from depl.models.traces.files import read_traces
 from depl.models.traces.table import Traces
+
+_LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relatively
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +50,9 @@ def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> No
     parser.add_argument("--json", action="store_true", help=f"print {content} as one JSON object")
 
 
-def add_solving(parser: argparse.ArgumentParser) -> None:
-    """Declare the method, its limits, and what some methods take besides."""
+def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
+    """Declare the method, its limits, and what some methods take besides; with ``files`` also scenarios."""
+    given = ", or a file of them" if files else ""
     standard = f"default: {DEFAULT_METHOD}, or {DEFAULT_WITH_MEMORY} if the law of the loss has memory"
     parser.add_argument("--method", metavar="M", help=standard)
     parser.add_argument(
@@ -48,9 +62,9 @@ def add_solving(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
     parser.add_argument(
         "--scenarios",
-        metavar="S",
-        type=positive_count,
-        help=f"for methods that count scenarios: how many to draw; default: {DEFAULT_SCENARIOS}",
+        metavar="S|FILE.npz" if files else "S",
+        type=count_or_file if files else positive_count,
+        help=f"for methods that count scenarios: how many to draw{given}; default: {DEFAULT_SCENARIOS}",
     )
     parser.add_argument(
         "--eta",
@@ -98,7 +112,7 @@ def named_traces(name: str) -> Traces:
     InvalidInputError
         As `depl.models.traces.files.read_traces` and `depl.instances.training.recorded.recorded_traces`.
     """
-    written = Path(name).suffix in (".csv", ".npz") or Path(name).exists()
+    written = Path(name).suffix in (".csv", ".npz") or os.path.exists(name)
     return read_traces(name) if written else recorded_traces(name)
 
 
@@ -113,24 +127,61 @@ def inside(source: str) -> Iterator[None]:
         raise type(error)(error.message, f"{source}: {error.path}") from error
 
 
-def require_writable(path: str | None) -> None:
-    """Refuse a file that could not be written, before the work that it is to hold.
+def require_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
+    """Refuse files that could not be written, or would replace what is read, before the work that they hold.
+
+    Parameters
+    ----------
+    outputs, inputs : iterable of str or None
+        What a command writes and reads; None for an option that is not given. An input may be a name of
+        something shipped.
 
     Raises
     ------
     InvalidInputError
-        If it is a folder, or lies in one that is missing or closed to this user.
+        If an output is a folder, lies in one that is missing or closed to this user, or is the same file as
+        an input or another output, by whatever names.
     """
-    if path is None:
-        return
-    target = Path(path)
-    folder = target.parent
-    if target.is_dir():
+    read = list(filter(None, inputs))
+    written: list[str] = []
+    for path in filter(None, outputs):
+        _require_writable(path)
+        for others, what in ((read, "read"), (written, "written, too")):
+            for other in others:
+                if same_file(path, other):
+                    raise InvalidInputError(f"is the file {other}, which is {what}; name another one", path)
+        written.append(path)
+
+
+def same_file(path: str | Path, other: str | Path) -> bool:
+    """Whether two names lead to one regular file, or would to one new file; pipes and devices are none."""
+    try:
+        return os.path.samefile(path, other) and os.path.isfile(path)
+    except (OSError, ValueError):  # at least one of them is not there
+        there = os.path.exists(path) or os.path.exists(other)
+        return not there and os.path.realpath(path) == os.path.realpath(other)
+
+
+def _require_writable(path: str) -> None:
+    folder = Path(os.path.realpath(path) if os.path.islink(path) else path).parent
+    if os.path.isdir(path):
         raise InvalidInputError("is a folder; name a file in it", path)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InvalidInputError(f"there is no folder {str(folder)!r}; make it first", path)
-    if not os.access(folder, os.W_OK | os.X_OK):
+    try:
+        found = found_there(path)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot be written ({reason_of(error)})", path) from error
+    if found is not None and not stat.S_ISREG(found.st_mode):  # it is written to and not replaced
+        if not os.access(path, os.W_OK):
+            raise InvalidInputError("cannot be written to", path)
+    elif not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInputError(f"the folder {str(folder)!r} cannot be written to", path)
+
+
+def figure_files(name: str | None) -> tuple[str, ...]:
+    """The files of a figure of that name, none for None."""
+    return () if name is None else (f"{name}.png", f"{name}.svg")
 
 
 def make_folder(path: str) -> Path:
@@ -157,6 +208,45 @@ def positive_count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
     return value
+
+
+def count_or_file(text: str) -> int | str:
+    """A whole number from 1 on, or the path of a file."""
+    try:
+        int(text)
+    except ValueError:
+        if text.endswith(".npz") or os.path.exists(text):
+            return text
+        message = f"must be a whole number, or an .npz file, not {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    return positive_count(text)
+
+
+def read_scenarios(options: argparse.Namespace, instance: Instance) -> int | Scenarios | None:
+    """The scenarios that ``--scenarios`` names: how many, or those of a file.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.models.scenarios.files.load_scenarios`, and if the method counts no scenarios.
+    """
+    given: int | str | None = options.scenarios
+    if not isinstance(given, str):
+        return given
+    require_counting(options.method or default_method(instance))
+    scenarios = load_scenarios(given, instance)
+    if scenarios.seed is not None:
+        drawn = draw_scenarios(instance, len(scenarios), scenarios.seed, scenarios.decimals)
+        for numbers, stream in (
+            (scenarios.improvements, drawn.improvements),
+            (scenarios.switch_losses, drawn.switch_losses),
+        ):
+            if not np.allclose(numbers, stream, rtol=_LAST_DIGITS, atol=0.0):
+                raise InvalidInputError(
+                    f"is {scenarios.seed}, whose stream has other numbers; leave the seed out of the file",
+                    f"{given}: seed",
+                )
+    return scenarios
 
 
 def positive_seconds(text: str) -> float:

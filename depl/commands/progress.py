@@ -4,6 +4,7 @@ import time
 from datetime import timedelta
 from typing import Self
 
+from depl.commands.printable import printable
 from depl.models.methods import Progress
 from depl.models.wording import number
 
@@ -73,7 +74,7 @@ class Bar:
         self._steps += 1
         left = self._total - self._before - self._steps
         shown = pace(self._steps, left, time.monotonic() - self._started)
-        self._progress.update(self._task, advance=1, description=done, pace=shown)
+        self._progress.update(self._task, advance=1, description=printable(done), pace=shown)
 
 
 def pace(done: int, left: int, seconds: float) -> str:

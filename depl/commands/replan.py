@@ -13,7 +13,7 @@ from depl.commands.options import (
     inside,
     read_instance,
     read_plan,
-    require_writable,
+    require_outputs,
 )
 from depl.commands.progress import progress_rows
 from depl.commands.solve import epochs_by_model, exit_code, summary
@@ -67,8 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Plan the rest, and write what is to be followed where that is asked for."""
-    for path in (options.out, options.rest):
-        require_writable(path)
+    require_outputs([options.out, options.rest], [options.instance, options.plan, options.state])
     instance, plan = read_instance(options), read_plan(options.plan)
     with inside(options.state):
         state = State.from_json(read_text(options.state))

@@ -10,7 +10,8 @@ from depl.commands.options import (
     add_solving,
     further_options,
     read_instance,
-    require_writable,
+    read_scenarios,
+    require_outputs,
 )
 from depl.commands.progress import progress_rows
 from depl.commands.table import fields
@@ -48,7 +49,7 @@ HELP = "find a cheap plan for an instance, and prove how cheap"
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_instance(parser)
-    add_solving(parser)
+    add_solving(parser, files=True)
     parser.add_argument(
         "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
     )
@@ -59,7 +60,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Solve, and write the plan where one was found and asked for."""
-    require_writable(options.out)
+    given = options.scenarios if isinstance(options.scenarios, str) else None
+    require_outputs([options.out], [options.instance, given])
     instance = read_instance(options)
     result = solve(
         instance,
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> Answer:
         gap=options.gap,
         time_limit=options.time_limit,
         seed=options.seed,
-        scenarios=options.scenarios,
+        scenarios=read_scenarios(options, instance),
         progress=progress_rows(),
         options=further_options(options),
     )
@@ -146,19 +148,30 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         short = ""
         if result.scenarios is not None and result.violation.highest > target.violation_budget:
             short = ": NOT met under the law, only on the scenarios"
-        pairs.append((event, f"at least {reached}, certified; asked {number(target.quantile_level)}{short}"))
+        law = "certified" if result.rests_on is None else "certified under the fitted law"
+        pairs.append((event, f"at least {reached}, {law}; asked {number(target.quantile_level)}{short}"))
+    if result.rests_on is not None:
+        pairs.append(("rests on", result.rests_on))
     if result.quantile is not None:
         level = f"{number(target.quantile_level)}-quantile"
         pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
-    return [*pairs, ("expected loss", number(result.expected_loss))]
+    if result.expected_loss is not None:
+        pairs.append(("expected loss", number(result.expected_loss)))
+    return pairs
 
 
 def _scenario_pairs(evidence: ScenarioEvidence) -> list[tuple[str, str]]:
     origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
     fresh = evidence.fresh
+    counted = f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}"
+    if fresh is None:
+        nothing = (
+            "nothing is promised: no law is declared, and what holds on these scenarios may not hold later"
+        )
+        return [("scenarios", counted), ("probability", nothing)]
     missed = interval(100 * fresh.lower, 100 * fresh.upper)
     return [
-        ("scenarios", f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}"),
+        ("scenarios", counted),
         (
             "fresh draws",
             f"{fresh.violations} of {fresh.samples} missed: {missed} % with confidence {fresh.confidence:g}",

@@ -5,6 +5,8 @@ import shutil
 import sys
 from collections.abc import Sequence
 
+from depl.commands.printable import printable
+
 _ENDLESS = 10_000
 
 
@@ -25,7 +27,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     for heading in header:
         drawn.add_column(Text(heading), justify="right" if heading in right else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*map(Text, row))
+        drawn.add_row(*(Text(printable(cell)) for cell in row))
     shown = sys.stdout is not None and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if shown else _ENDLESS
     page = io.StringIO()
@@ -35,5 +37,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
 
 def fields(pairs: Sequence[tuple[str, str]]) -> str:
     """One line per pair, the second entries below each other."""
+    pairs = [(printable(name), printable(value)) for name, value in pairs]
     width = max(len(name) for name, _ in pairs)
     return "\n".join(f"{name:{width}}  {value}" for name, value in pairs)

@@ -7,7 +7,7 @@ import numpy as np
 
 from depl.benchmarks.machine import source_commit
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, inside, positive_count, read_plan, require_writable, seed
+from depl.commands.options import add_json, inside, positive_count, read_plan, require_outputs, seed
 from depl.commands.progress import Bar
 from depl.commands.table import fields
 from depl.instances.training.cifar import cifar10
@@ -56,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Train what the file lacks; stopped by the user, keep what is there."""
-    require_writable(options.out)
+    require_outputs([options.out], [options.plan])
     chosen = _family(options)
     plan = None if options.plan is None else read_plan(options.plan)
     with inside(options.plan or ""):

@@ -16,23 +16,30 @@ Transfers are modular and change nothing. Where the product is concave in one de
 nonempty sets is at an end: the smallest single dataset, or everything.
 """
 
+import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from depl.heuristics.datasets.epochs_needed import NeededEpochs
+from depl.heuristics.datasets.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.datasets.problem import SelectionProblem, training_time
 from depl.heuristics.submodular.functions import (
     BoolArray,
     ExactChain,
     FloatArray,
     IntArray,
+    Normalised,
     SetFunction,
+    as_order,
+    as_set,
+    exact_chain_of,
     exact_sum,
     rounded_chain,
 )
+from depl.heuristics.submodular.status import exhaustive
 from depl.heuristics.submodular.verdicts import UNKNOWN, Submodularity, proved
 from depl.models.errors import InvalidInputError
 
@@ -116,9 +123,10 @@ class SelectionFunction(SetFunction):
 
     @property
     def rounding(self) -> float:
-        """A bound by the number of sums and the greatest K and T."""
+        """A bound by the number of sums, the greatest T, and the greatest K or part of K that cancels."""
         length = self.problem.fixed_duration + float(self.problem.durations.sum())
-        largest = float(self.needed.at(0.0)) * length + float(self.problem.transfers.sum())
+        epochs = float(self.needed.at(0.0)) + float(self._parameters())
+        largest = epochs * length + float(self.problem.transfers.sum())
         return 1e-15 * (self.size + 10) * (largest + self.problem.constant)
 
     def chain(self, order: IntArray) -> FloatArray:
@@ -143,6 +151,10 @@ class SelectionFunction(SetFunction):
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
         return self.problem.values(members)
+
+    def normalised(self) -> SetFunction:
+        """See `SetFunction`; what is paid in any case goes first, then K^ T^ without data."""
+        return Normalised(SelectionFunction(replace(self.problem, constant=0.0)))
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; logarithms and powers to 55 digits."""
@@ -171,6 +183,70 @@ class SelectionFunction(SetFunction):
         whole = float(self.problem.volumes.sum()) + self.needed.base_volume
         parts = [getattr(law, name, 0.0) for name in ("a", "b", "p")]
         return Fraction(sum(abs(part) for part in parts) * (1 + abs(math.log(max(whole, 1e-300)))))
+
+
+class TabledSelection(SetFunction):
+    """f of stage 1 for K^ from a table, over the sets that contain ``inside`` and miss ``outside``.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        K^ from a table.
+    inside, outside : frozenset of int
+        Disjoint; ``inside`` with at least one dataset, as the table has none for the empty set.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are not so.
+    """
+
+    def __init__(self, problem: SelectionProblem, inside: frozenset[int], outside: frozenset[int]) -> None:
+        everything = frozenset(range(problem.size))
+        if not inside or inside & outside or not inside | outside <= everything:
+            raise InvalidInputError("datasets to use and to leave out must exist and be different, one used")
+        self.problem, self.inside = problem, inside
+        self.free = as_order(everything - inside - outside)
+
+    @property
+    def size(self) -> int:
+        """See `SetFunction`."""
+        return len(self.free)
+
+    @functools.cached_property
+    def _verdict(self) -> Submodularity:
+        return exhaustive(self)
+
+    def submodularity(self) -> Submodularity:
+        """By all triples: tables have at most a dozen datasets."""
+        return self._verdict
+
+    @property
+    def rounding(self) -> float:
+        """A bound by the number of sums and the greatest K and T."""
+        epochs = np.array(self.problem.needed.epochs) if isinstance(self.problem.needed, TabledEpochs) else 0
+        length = self.problem.fixed_duration + float(self.problem.durations.sum())
+        greatest = float(np.max(epochs, where=np.isfinite(epochs), initial=0.0)) * length
+        greatest += float(self.problem.transfers.sum()) + self.problem.constant
+        return 1e-15 * (self.problem.size + 10) * greatest
+
+    def chain(self, order: IntArray) -> FloatArray:
+        """See `SetFunction`."""
+        members: BoolArray = np.zeros((len(order) + 1, self.size), dtype=bool)
+        members[:, order] = np.tri(len(order) + 1, len(order), -1, dtype=bool)
+        return self.values(members)
+
+    def values(self, members: BoolArray) -> FloatArray:
+        """See `SetFunction`."""
+        lifted: BoolArray = np.zeros((len(members), self.problem.size), dtype=bool)
+        lifted[:, sorted(self.inside)] = True
+        lifted[:, self.free] = members
+        return self.problem.values(lifted)
+
+    def exact_chain(self, order: IntArray) -> ExactChain:
+        """See `SetFunction`; numbers of a table are rational."""
+        chosen = [self.inside | as_set(self.free[order[:count]]) for count in range(len(order) + 1)]
+        return exact_chain_of([self.problem.exact_value(item) for item in chosen])
 
 
 def _bounded_by_densities(problem: SelectionProblem, needed: NeededEpochs) -> bool:

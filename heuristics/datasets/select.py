@@ -7,8 +7,10 @@
    is stopped by its limit, the answer carries its bound and is not called optimal.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,8 +29,13 @@ from depl.heuristics.submodular.functions import (
     as_set,
     subset_of_index,
 )
+from depl.heuristics.submodular.verdicts import UNKNOWN
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.problem import Instance
+
+if TYPE_CHECKING:
+    from depl.heuristics.submodular.answers import Minimum
+    from depl.heuristics.submodular.k_best import RankedSet
 
 
 class Rule(Enum):
@@ -140,29 +147,55 @@ def ranked_selections(problem: SelectionProblem, count: int, nodes: int = 10_000
     """
     # the general part imports nothing from here, and its partition is wanted by few
     from depl.heuristics.submodular.answers import Minimum, Proof
-    from depl.heuristics.submodular.k_best import ranked
 
     if count < 1:
         raise InvalidInputError(f"must be at least 1, not {count}", "count")
     if not isinstance(problem.needed, NeededEpochs):
         raise NotCoveredError("K^ from a table has no volumes; sort its sets")
 
-    def minimise(part: SetFunction) -> Minimum:
-        inside, free = (as_set(part.inside), as_set(part.free)) if isinstance(part, Restricted) else ((), ())
-        everything = frozenset(range(problem.size))
-        rest = problem.restricted(frozenset(inside), everything - frozenset(inside) - frozenset(free))
-        found = branch_and_bound(rest, nonempty=False, nodes=nodes)
+    def minimise(inside: frozenset[int], outside: frozenset[int]) -> Minimum:
+        found = branch_and_bound(problem.restricted(inside, outside), nonempty=False, nodes=nodes)
         proof = Proof.BRANCHING if found.optimal else Proof.NONE
-        return Minimum(found.subset, found.value, found.lower_bound, proof, part.submodularity())
+        return Minimum(found.subset, found.value, found.lower_bound, proof, UNKNOWN)
 
     answers = []
-    for item in ranked(_Values(problem), minimise):
+    for item in partitioned(problem, minimise):
         if item.subset:
             rule = Rule.BRANCHING if item.optimal else Rule.NONE
             answers.append(Selection(_names(problem, item.subset), item.value, item.lower_bound, rule))
         if len(answers) == count:
             break
     return answers
+
+
+def partitioned(
+    problem: SelectionProblem,
+    minimise: "Callable[[frozenset[int], frozenset[int]], Minimum]",
+    nonempty: bool = False,
+) -> "Iterator[RankedSet]":
+    """All sets in order, by Lawler's partition over any way to minimise its parts.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        K^ by volume or from a table.
+    minimise : callable
+        Takes the datasets that a part uses in any case and those that it leaves out; returns the best set
+        among the others, numbered from 0.
+    nonempty : bool
+        Whether to leave the empty set out, so that every part uses a dataset.
+    """
+    from depl.heuristics.submodular.k_best import ranked
+
+    everything = frozenset(range(problem.size))
+
+    def part_minimum(part: SetFunction) -> "Minimum":
+        if not isinstance(part, Restricted):  # `ranked` makes no other parts
+            raise TypeError("the partition is over restrictions")
+        inside = as_set(part.inside)
+        return minimise(inside, everything - inside - as_set(part.free))
+
+    yield from ranked(_Values(problem), part_minimum, nonempty)
 
 
 class _Values(SetFunction):

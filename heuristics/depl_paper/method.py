@@ -1,10 +1,11 @@
 r"""The method ``depl-paper``: the loop of Fig. 3 by the letter, in one stated reading of what it leaves open.
 
-1. *Data* (`depl.heuristics.depl_paper.data`): the best set of eq. (7) that is not blacklisted.
+1. *Data* (`depl.heuristics.depl_paper.data`): the best set of eq. (7) that is not blacklisted. The loop so
+   begins with the minimiser of (7), which is a reading of "we begin with no selected datasets".
 2. *Models* (`depl.heuristics.depl_paper.models`): the lightest path of the expanded graph that is not
    blacklisted. If there is none, the data are blacklisted: back to 1.
-3. *Resources* (`depl.heuristics.depl_paper.resources`): a fractional placement, rounded. If the rounded one
-   misses a limit, the path is blacklisted: back to 2.
+3. *Resources* (`depl.heuristics.depl_paper.resources`): a fractional embedding of models on clusters,
+   rounded. If the rounded one misses a limit, the path is blacklisted: back to 2.
 
 The first plan that passes all three is the answer. It is certified before it is returned: a path whose
 certified violation exceeds 1 - omega has failed stage 2, whatever its label said. Stage 3 cannot tell two
@@ -18,7 +19,13 @@ The options are
 - ``weight``: the reading of an edge's weight, a value of `depl.heuristics.additive_problem.Weight`,
   "full-resources" as in the paper;
 - ``label``: "entropic", "normal" or "expected"; entropic where the laws allow it;
+- ``data``: "lovasz" minimises (7) by the Lovász extension through cvxpy, the paper's reference; "certified"
+  proves its sets without submodularity;
+- ``placement``: "embedding" rounds the linear program of the paper's service embedding, function by function;
+  "rounding" splits epochs over clusters and rounds to the nearest whole ones;
 - ``backtracks``: how often the loop may go back before it gives up, 1000.
+
+Until the first two existed the method was what ``{"data": "certified", "placement": "rounding"}`` asks for.
 """
 
 import math
@@ -30,10 +37,10 @@ from typing import TypeVar
 from depl.heuristics.additive_labels import AdditiveLabel
 from depl.heuristics.additive_problem import Weight
 from depl.heuristics.depl_paper import record
-from depl.heuristics.depl_paper.data import DataChoice, data_choices
+from depl.heuristics.depl_paper.data import DataChoice, DataSelection, data_choices
 from depl.heuristics.depl_paper.graph import GraphPath, ModelGraph, StoppedError
 from depl.heuristics.depl_paper.models import PaperLabel, Selector
-from depl.heuristics.depl_paper.resources import place_by_rounding
+from depl.heuristics.depl_paper.resources import STRATEGIES, Placement
 from depl.heuristics.most_capable import most_capable_cluster
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.decisions import Decision, Stage
@@ -47,7 +54,7 @@ from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.stage_clock import StageClock
 from depl.models.wording import counted, number
 
-OPTIONS = ("eta", "epsilon", "weight", "label", "backtracks")
+OPTIONS = ("eta", "epsilon", "weight", "label", "backtracks", "data", "placement")
 PAPER_LEVELS = 200
 """eta of the paper's evaluation."""
 DEFAULT_EPSILON = 0.01
@@ -64,6 +71,8 @@ class _Options:
     weight: Weight
     label: PaperLabel | None
     backtracks: int
+    data: DataSelection
+    placement: Placement
 
 
 def depl_paper(instance: Instance, limits: Limits) -> Outcome:
@@ -74,8 +83,9 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
     Raises
     ------
     NotCoveredError
-        If l(0) is not positive (the levels of the graph are fractions of it), the graph is too large, or a
-        label that was asked for does not cover a law.
+        If l(0) is not positive (the levels of the graph are fractions of it), the graph is too large, a
+        label that was asked for does not cover a law, or there are more datasets than the Lovász extension
+        ranks (`depl.heuristics.depl_paper.extension`).
     InvalidInputError
         If an option has a value it cannot have.
     """
@@ -111,15 +121,18 @@ class _Loop:
     choices: int = 0
     lowest: tuple[float, float, frozenset[str]] | None = None
     fastest: tuple[float, str] | None = None
+    stage: Stage = Stage.DATA
     clock: StageClock = field(default_factory=StageClock)
 
     def run(self) -> Plan | None:
         """The first plan that passes all stages."""
-        for choice in self.clock.items(Stage.DATA, data_choices(self.instance)):
+        found = data_choices(self.instance, self.options.data, lambda: not self.limits.expired())
+        for choice in self.clock.items(Stage.DATA, found):
             if self.limits.expired():
                 raise StoppedError
             self.choices += 1
             plan = self._with_data(choice)
+            self.stage = Stage.DATA
             if plan is not None or self._spent():
                 return plan
         return None
@@ -127,8 +140,8 @@ class _Loop:
     def outcome(self, termination: Termination, plan: Plan | None = None) -> Outcome:
         """What the method returns."""
         reason = None
-        if plan is None and termination is Termination.EXHAUSTED:
-            reason = self._reason()
+        if plan is None:
+            reason = self._reason() if termination is Termination.EXHAUSTED else self._stopped(termination)
         return Outcome(
             termination,
             plan,
@@ -140,10 +153,14 @@ class _Loop:
 
     def _with_data(self, choice: DataChoice) -> Plan | None:
         """Stages 2 and 3 for one choice of data; its own decision stands before theirs."""
-        position = len(self.decisions)
-        with self.clock.during(Stage.MODELS):
-            plan, outcome = self._with_graph(choice.datasets)
-        self.decisions.insert(position, record.data(choice, outcome, plan is not None))
+        position, plan, outcome = len(self.decisions), None, "stopped before it was decided"
+        self.stage = Stage.MODELS
+        try:
+            with self.clock.during(Stage.MODELS):
+                plan, outcome = self._with_graph(choice.datasets)
+        finally:
+            first = self.choices == 1
+            self.decisions.insert(position, record.data(choice, outcome, plan is not None, first))
         self.backtracks += plan is None
         return plan
 
@@ -164,8 +181,10 @@ class _Loop:
                 continue
             tried += 1
             if self._certified(names, path, label, selector.final_loss(datasets, path)):
+                self.stage = Stage.RESOURCES
                 with self.clock.during(Stage.RESOURCES):
                     plan = self._placed(names, datasets)
+                self.stage = Stage.MODELS
                 if plan is not None:
                     return plan, "kept"
                 insufficient.add(asked)
@@ -194,8 +213,8 @@ class _Loop:
         data = {place.name: datasets for place in self.instance.clusters}
         problem = placement_problem(self.instance, names, data)
         try:
-            placed = place_by_rounding(problem, self.options.epsilon)
-        except RuntimeError as error:  # HiGHS, on the relaxation with transfers
+            placed = STRATEGIES[self.options.placement](problem, self.options.epsilon)
+        except RuntimeError as error:  # HiGHS, on the program of the embedding or with transfers
             self.decisions.append(Decision(Stage.RESOURCES, record.epochs(names), str(error), False))
             return None
         if placed is None:
@@ -252,12 +271,24 @@ class _Loop:
         """Whether the loop may not go back once more."""
         return self.backtracks > self.options.backtracks
 
-    def _reason(self) -> str:
+    def _stopped(self, termination: Termination) -> str:
+        """Where the loop was when it was stopped, and the nearest value that it had reached."""
+        interrupted = termination is Termination.INTERRUPTED
+        why = "interrupted" if interrupted else f"stopped by the time limit of {number(self._limit())} s"
+        tried = f"{counted(self.choices, 'choice')} of data, {counted(self.backtracks, 'way')} back"
+        where = f"{self.stage.value}: {why} after {tried}"
+        if self.fastest is None and self.lowest is None:
+            return f"{where}; no path was tried to its end, and nothing is proved"
+        return f"{where}; until then {self._reason('nothing is proved')}"
+
+    def _limit(self) -> float:
+        return math.inf if self.limits.time_limit is None else self.limits.time_limit
+
+    def _reason(self, ended: str = "") -> str:
         """The stage that failed, and the nearest value that was reached."""
         target = self.instance.target
-        ended = (
-            f"gave up after {self.options.backtracks} ways back" if self._spent() else "all options exhausted"
-        )
+        gave_up = f"gave up after {self.options.backtracks} ways back"
+        ended = ended or (gave_up if self._spent() else "all options exhausted")
         if self.fastest is not None:
             needed, names = self.fastest
             limit = number(target.maximum_time)
@@ -292,6 +323,8 @@ def _read_options(limits: Limits) -> _Options:
         weight=_member(Weight, given.get("weight", Weight.FULL_RESOURCES), "weight"),
         label=None if label is None else _member(PaperLabel, label, "label"),
         backtracks=_whole(given.get("backtracks", DEFAULT_BACKTRACKS), 0, "backtracks"),
+        data=_member(DataSelection, given.get("data", DataSelection.LOVASZ), "data"),
+        placement=_member(Placement, given.get("placement", Placement.EMBEDDING), "placement"),
     )
 
 

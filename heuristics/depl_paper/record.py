@@ -12,6 +12,9 @@ from depl.models.problem import Instance
 from depl.models.risk.interval import Interval
 from depl.models.wording import counted, number, rounded_up
 
+START = 'the start, read for "no selected datasets"'
+"""What stage 1 begins with, in the method's own words; see `depl.heuristics.depl_paper.data`."""
+
 _MOST_NAMES = 6
 
 
@@ -22,11 +25,11 @@ def nothing_to_train(instance: Instance) -> Decision:
     return Decision(Stage.DATA, "none", f"nothing has to be trained: {told}", cost=0.0)
 
 
-def data(choice: DataChoice, outcome: str, kept: bool) -> Decision:
-    """A choice of stage 1 and what came of it."""
-    proved = "" if choice.proved else ", not proved least"
-    told = f"{listed(sorted(choice.datasets))} (K^ T^ = {number(choice.value)}{proved})"
-    return Decision(Stage.DATA, told, outcome, kept)
+def data(choice: DataChoice, outcome: str, kept: bool, first: bool = False) -> Decision:
+    """A choice of stage 1 and what came of it; the first one names the reading that it rests on."""
+    notes = [START] * first + [choice.doubt] * bool(choice.doubt)
+    told = f"{listed(sorted(choice.datasets))} ({'; '.join([f'K^ T^ = {number(choice.value)}', *notes])})"
+    return Decision(Stage.DATA, told, outcome, kept, value=choice.value)
 
 
 def models(

@@ -1,34 +1,51 @@
 r"""Stage 3 by the letter: a fractional placement within 1 + epsilon of its bound, rounded, without repair.
 
-The paper takes [22] "as a reference", which splits flows over servers at a cost within 1 + epsilon; here
-the epochs of a class are split over clusters. Rounding goes to the nearest whole epochs, and nobody looks at
-the limits: where the rounded placement misses T_max, stage 3 has failed. For the clusters chosen, resources
-are the cheapest that keep the limits (the exact allocation), since the paper leaves them to this stage.
+The paper takes [22] "as a reference", which splits flows over servers at a cost within 1 + epsilon. Nobody
+looks at the limits when this is rounded: where the rounded placement misses T_max, stage 3 has failed. For
+the clusters chosen, resources are the cheapest that keep the limits (the exact allocation), since the paper
+leaves them to this stage.
+
+`Placement.EMBEDDING` is the paper's mapping: the models of the path are functions, hosted as a whole
+(`depl.heuristics.placement.embedding`); the linear program is rounded function by function.
+`Placement.ROUNDING` splits the epochs of a class over clusters and rounds to the nearest whole epochs.
 
 *Without transfers* the fractional placement follows from a price lam of time. Below the best price the
 cheapest clusters miss T_max, above it they keep it. A mixture of the two choices that takes no more than
-T_max is a fractional placement: its cost C bounds the optimum of the relaxation from above, the dual value L
-from below (`depl.heuristics.placement.dual`). The bracket is halved until C <= (1 + epsilon) L. *With
-transfers* the relaxation is a linear program (`depl.heuristics.placement.relaxation`), solved to 1e-10, which
-is inside any epsilon.
+T_max is a fractional placement: its cost C bounds the optimum of the relaxation from above, the dual value
+L from below (`depl.heuristics.placement.dual`). The bracket is halved until C <= (1 + epsilon) L. *With
+transfers* the relaxation is a linear program (`depl.heuristics.placement.relaxation`), solved to 1e-10,
+which is inside any epsilon.
 
 Under the full-resource assumption of stage 2, everything on the most capable cluster keeps the limits. So
 there always is a placement, and stage 3 fails by its own rounding alone.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from depl.heuristics.placement.dual import Dual, Priced, best_price, lagrangian, prices
+from depl.heuristics.placement.embedding import EmbeddingProgram
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.relaxation import relaxation
 from depl.heuristics.placement.rounding import fractional
+from depl.heuristics.placement.service import assignment_of
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 
 _STEP, _HALVINGS = 16.0, 200
+
+
+class Placement(Enum):
+    """What is split, and rounded."""
+
+    EMBEDDING = "embedding"
+    """Functions over servers, by a linear program."""
+    ROUNDING = "rounding"
+    """The epochs of a class over clusters, by the price of time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +108,43 @@ def place_by_rounding(problem: PlacementProblem, epsilon: float) -> RoundedPlace
         If HiGHS fails on the relaxation with transfers.
     """
     relaxed = fractional_placement(problem, epsilon)
-    if relaxed is None:
+    return None if relaxed is None else _allocated(problem, nearest_whole(problem, relaxed.shares), relaxed)
+
+
+def place_by_embedding(problem: PlacementProblem, epsilon: float) -> RoundedPlacement | None:
+    """Stage 3: embed the split functions, round each to one server, allocate; None if there is no embedding.
+
+    The lower bound of what was rounded is that of all placements, from the best price of time and the
+    cheapest cluster to bring data to.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``epsilon`` is not positive and finite.
+    RuntimeError
+        If HiGHS fails on the program.
+    """
+    program = EmbeddingProgram.of(problem, epsilon)
+    found = program.solve()
+    if found is None:
         return None
-    assignment = nearest_whole(problem, relaxed.shares)
+    shares, cost = found
+    rows = [program.functions.index(name) if name in program.functions else -1 for name in problem.classes]
+    spread = np.where(problem.counts[:, None] > 0, problem.counts[:, None] * shares[rows], 0.0)
+    bound = best_price(problem).value + float(problem.transfers.min()) if problem.epochs else 0.0
+    relaxed = Fractional(spread, cost, min(bound, cost))
+    return _allocated(problem, assignment_of(problem, program.rounded(shares)), relaxed)
+
+
+STRATEGIES: dict[Placement, Callable[[PlacementProblem, float], RoundedPlacement | None]] = {
+    Placement.EMBEDDING: place_by_embedding,
+    Placement.ROUNDING: place_by_rounding,
+}
+"""Stage 3 by its kind."""
+
+
+def _allocated(problem: PlacementProblem, assignment: Assignment, relaxed: Fractional) -> RoundedPlacement:
+    """The cheapest resources of an assignment."""
     found = problem.evaluate([assignment])
     used = assignment > 0
     return RoundedPlacement(

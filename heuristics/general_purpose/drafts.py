@@ -95,13 +95,15 @@ class Appraiser:
     Raises
     ------
     NotCoveredError
-        If losses decay by themselves.
+        If losses decay by themselves, or there are too many pairs of models.
+    OutOfTimeError
+        If the time is up before all laws are read.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, limits: Limits) -> None:
         self.instance = instance
         self.target = instance.target
-        self.learning = Learning.of(instance)
+        self.learning = Learning.of(instance, lambda: not limits.expired())
         self.factors = DataFactors(instance)
         self.variances, self.switch_variances = self.learning.with_stand_ins()
         self.needed_score = float(special.ndtri(self.target.quantile_level))
@@ -271,7 +273,7 @@ class Best:
 
 def searched(instance: Instance, limits: Limits, search: Callable[[Best], None]) -> Outcome:
     """Run a search for drafts; the plan without epochs comes first, and an interrupt keeps what is held."""
-    best = Best(Appraiser(instance), limits)
+    best = Best(Appraiser(instance, limits), limits)
     if best.appraiser.nothing_to_train():
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
     try:

@@ -1,5 +1,9 @@
 r"""The least weight against one of the budgets, the other one given.
 
+The budget of the loss bounds the label of the problem, which is the *expected* loss unless another label was
+chosen (`depl.heuristics.additive_problem`): a path within it promises nothing about the quantile of the loss,
+and omega is not used. The weight is a reading of the cost, with ``root`` a sum of square roots.
+
 OPT(T, L) falls with either budget, in steps. `front` answers at given budgets; a path that keeps a tighter
 budget as well answers there too. `whole_front` finds every step: the lightest path within a budget, then the
 lightest that is better by more than the tolerance, and so on. A front may have exponentially many steps.
@@ -14,7 +18,7 @@ import numpy as np
 
 from depl.heuristics.additive_problem import LOSS_TOLERANCE, AdditiveProblem
 from depl.heuristics.labels.bounds import least_loss
-from depl.heuristics.labels.setting import MOST_LABELS, PathOutcome, least_weight
+from depl.heuristics.labels.setting import MOST_LABELS, PathOutcome, least_weight, least_weight_so_far
 from depl.heuristics.labels.whole_numbers import in_whole_numbers
 from depl.models.allocation import TIME_TOLERANCE
 from depl.models.errors import InvalidInputError
@@ -28,7 +32,7 @@ class Against(Enum):
     """The budget that varies."""
 
     LOSS = "loss"
-    """l_max."""
+    """The bound on the label of the final loss, by default on its expectation."""
     TIME = "time"
     """T_max."""
 
@@ -54,7 +58,7 @@ def front(
     Parameters
     ----------
     budgets : sequence of float
-        Values of l_max [loss] or of T_max [time].
+        Bounds on the label [loss], by default on the expected loss, or values of T_max [time].
     limits : Limits, optional
         ``gap`` for each budget, ``time_limit`` for all: those not come to are left out.
     most_labels : int
@@ -66,7 +70,7 @@ def front(
         there = _at(problem, against, budget)
         outcome = _inherited(points[-1].outcome, there) if points else None
         if outcome is None:
-            outcome = least_weight(there, limits, most_labels=most_labels)
+            outcome = least_weight_so_far(there, limits, most_labels=most_labels)
             if points and points[-1].outcome.lower_bound > outcome.lower_bound:
                 outcome = replace(outcome, lower_bound=min(points[-1].outcome.lower_bound, outcome.weight))
         points.append(FrontPoint(budget, outcome))
@@ -99,7 +103,7 @@ def whole_front(
     points: list[FrontPoint] = []
     budget = problem.maximum_loss if against is Against.LOSS else problem.maximum_time
     while len(points) < most_points:
-        outcome = least_weight(_at(problem, against, budget), limits, most_labels=most_labels)
+        outcome = least_weight_so_far(_at(problem, against, budget), limits, most_labels=most_labels)
         path = outcome.path
         if path is None:
             points.append(FrontPoint(budget, outcome))

@@ -58,8 +58,8 @@ class RankedPaths:
     Attributes
     ----------
     termination : Termination or None
-        None as long as there may be more paths; OPTIMAL when all have been returned; TIME_LIMIT,
-        INTERRUPTED or EXHAUSTED (the labels) when the iterator ended before that.
+        None as long as there may be more paths; OPTIMAL when all have been returned; TIME_LIMIT or
+        EXHAUSTED (the labels) when the iterator ended before that.
 
     Raises
     ------

@@ -118,10 +118,7 @@ class LabelSearch:
         share = 1 - max(gap - PROOF, PROOF)  # rounding may cost the rest
         state = _State(self, prefix, upper, share, cutoff, width, stops or Stops())
         self._choose_steps(min(cutoff, share * upper))
-        try:
-            state.advance()
-        except KeyboardInterrupt:
-            state.stopped = Termination.INTERRUPTED
+        state.advance()
         return state.result()
 
     def steps(self, epoch: int, forbidden: frozenset[int]) -> Steps:

@@ -122,6 +122,14 @@ def least_weight(
         If losses are so large that the tolerance of l_max is lost in their rounding.
     """
     met = trivial_outcome(problem)
+    return _Solver(problem, limits or Limits(), most_labels).run() if met is None else met
+
+
+def least_weight_so_far(
+    problem: AdditiveProblem, limits: Limits | None = None, *, most_labels: int = MOST_LABELS
+) -> PathOutcome:
+    """As `least_weight`; Ctrl-C ends it with what is known by then (INTERRUPTED)."""
+    met = trivial_outcome(problem)
     if met is not None:
         return met
     solver = _Solver(problem, limits or Limits(), most_labels)

@@ -28,8 +28,8 @@ from depl.models.laws import Empirical, FloatArray
 from depl.models.problem import Instance
 from depl.models.risk.batch import Verdict
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.conditioning import core_term
 from depl.models.risk.contour import like
+from depl.models.risk.heavy import core_term
 from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.transforms import has_transform
 

@@ -4,14 +4,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from depl.models.compiling import kernel
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
 
 
-@njit(cache=True)
+@kernel()
 def reduced_costs(
     psi: Floats,
     rows: Integers,
@@ -50,7 +51,7 @@ def reduced_costs(
             chosen[k, m] = place
 
 
-@njit(cache=True)
+@kernel()
 def cheapest_sequence(
     weights: Floats, switches: Floats, values: Floats, before: Integers
 ) -> tuple[float, int, int]:
@@ -78,7 +79,7 @@ def cheapest_sequence(
     return best, length, last
 
 
-@njit(cache=True)
+@kernel()
 def cheapest_rows(
     clusters: tuple[Integers, Floats, Floats],
     demands: tuple[Floats, Floats],
@@ -142,7 +143,7 @@ def cheapest_rows(
                         which[m, j] = r
 
 
-@njit(cache=True)
+@kernel()
 def _in_order(
     groups: Integers,
     work: float,
@@ -164,7 +165,7 @@ def _in_order(
     return np.argsort(values)
 
 
-@njit(cache=True)
+@kernel()
 def _priced_epoch(
     work: float, price: float, slope: float, capacity: float, left: float, sent: float, multiplier: float
 ) -> tuple[float, float]:

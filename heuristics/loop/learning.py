@@ -8,7 +8,7 @@ per pair of models. Laws with memory (retention below 1) do not add up and are r
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from depl.models.epochs import FinalLoss, LossStep, Term, loss_step
 from depl.models.errors import NotCoveredError
 from depl.models.laws import Empirical, FloatArray
+from depl.models.methods import in_time
+from depl.models.pairs import require_tabulated
 from depl.models.problem import Instance
 from depl.models.risk.normal_bound import third_moment
 from depl.models.scenarios.draws import switch_step
@@ -55,30 +57,42 @@ class Learning:
     third_ratio: float
 
     @classmethod
-    def of(cls, instance: Instance) -> "Learning":
+    def of(cls, instance: Instance, proceed: Callable[[], bool] = lambda: True) -> "Learning":
         """Read the laws of an instance.
+
+        Parameters
+        ----------
+        proceed : callable
+            Asked before every epoch and every row of switches.
 
         Raises
         ------
         NotCoveredError
-            If losses decay by themselves.
+            If losses decay by themselves, or there are too many pairs of models.
+        OutOfTimeError
+            If ``proceed`` says no.
         """
+        require_tabulated(instance, "the law of switches")
         names = [model.name for model in instance.models]
         everything = frozenset(item.name for item in instance.datasets)
         runs = tuple(
             tuple(loss_step(instance, k, 0, name, name, everything) for name in names)
-            for k in range(1, instance.target.maximum_epochs + 1)
+            for k in in_time(range(1, instance.target.maximum_epochs + 1), proceed)
         )
         if any(step.retention != 1 for row in runs for step in row):
             raise NotCoveredError("losses that decay by themselves do not add up")
         before = [*names, instance.target.initial_model]
         switches = tuple(
-            tuple(None if p is None else switch_step(instance, 1, p, m) for m in names) for p in before
+            tuple(None if p is None else switch_step(instance, 1, p, m) for m in names)
+            for p in in_time(before, proceed)
         )
         moments = _MomentsByTerm()
         shape = (len(runs), len(names))
         run_moments = np.array([[moments.of(step) for step in row] for row in runs]).reshape(*shape, 2)
-        pairs = [[(0.0, 0.0) if step is None else moments.of(step) for step in row] for row in switches]
+        pairs = [
+            [(0.0, 0.0) if step is None else moments.of(step) for step in row]
+            for row in in_time(switches, proceed)
+        ]
         switch_moments = np.array(pairs).reshape(len(before), len(names), 2)
         return cls(
             instance.target.initial_loss,
@@ -88,7 +102,7 @@ class Learning:
             run_moments[..., 1],
             switch_moments[..., 0],
             switch_moments[..., 1],
-            np.array([[instance.may_follow(p, m) for m in names] for p in before]),
+            np.array([[instance.may_follow(p, m) for m in names] for p in in_time(before, proceed)]),
             moments.third_ratio,
         )
 

@@ -10,6 +10,8 @@
    cost where their number allows it. The first that is certified is kept; what it needs calibrates the next
    step. A choice with longer sequences, and every incumbent, is polished at its own exact prices: data,
    models and resources at once (`depl.heuristics.loop.polish`).
+4. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
+   (`depl.models.enumeration`): a plan that labels miss is found, or it is proved that there is none.
 
 Small and large instances take the same steps; only how many sequences are looked at depends on their length.
 Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
@@ -41,7 +43,10 @@ from depl.heuristics.loop.requirement import (
 )
 from depl.heuristics.loop.sites import DataFactors, Site, Sites, listed_sites
 from depl.models.decisions import Stage
+from depl.models.enumeration import enumerate_plans
 from depl.models.epochs import FinalLoss
+from depl.models.errors import NotCoveredError
+from depl.models.interrupts import uninterrupted
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -61,6 +66,8 @@ _PATIENCE = 60
 _APART = 0.5
 _LEEWAY = 0.3
 """Share of the calibrated margin that plans on other data may do without, once the likely ones were seen."""
+_FEW_CLASSES = 20_000
+"""Classes of plans that are listed, some seconds' work, where every other step ended without a plan."""
 _LOOKS = 40_000
 """Steps that choices of data past the expected cost may take in all, at kinds x K for each."""
 
@@ -127,7 +134,30 @@ class _Loop:
             # what was found only says how near plans come
             self.lower = math.inf
             return self.outcome(Termination.INFEASIBLE)
-        return self.outcome(self._termination())
+        listed = None if self.best is not None or self.limits.expired() else self._listed()
+        return listed or self.outcome(self._termination())
+
+    def _listed(self) -> Outcome | None:
+        """What a list of all plans says, if they are few enough and it comes to its end in time."""
+        everything = frozenset(item.name for item in self.instance.datasets)
+        everywhere = dict.fromkeys(range(len(self.instance.clusters)), everything)
+        if self._is_long(everywhere):  # even the table of single steps would take its time
+            return None
+        try:
+            with self.clock.during(Stage.MODELS):
+                found = enumerate_plans(self.instance, replace(self.limits, progress=None), _FEW_CLASSES)
+        except NotCoveredError:
+            return None
+        if found.plan is None and uninterrupted(found).termination is not Termination.INFEASIBLE:
+            return None
+        self.record.listed(found)
+        return replace(
+            found,
+            lower_bound=max(found.lower_bound, self.lower),
+            build_seconds=self.build_seconds,
+            decisions=self.record.decisions,
+            stage_seconds=self.clock.seconds,
+        )
 
     def outcome(self, termination: Termination) -> Outcome:
         """What is held and proved now."""
@@ -160,7 +190,7 @@ class _Loop:
         instance, epochs = self.instance, self.instance.target.maximum_epochs
         if epochs == 0:
             return "models: no epoch is allowed, and the loss does not meet the target"
-        self.learning, self.factors = Learning.of(instance), DataFactors(instance)
+        self.learning, self.factors = Learning.of(instance, self._proceed), DataFactors(instance)
         self.stage = ModelStage(instance, self.learning, self.factors, self.judge, self.limits)
         variances = self.learning.with_stand_ins()
         self.largest = largest_variance(*variances)
@@ -183,6 +213,9 @@ class _Loop:
             self.start = start_prices(self.dual, self.data.everything(), likely)
         self.build_seconds = time.perf_counter() - started
         return ""
+
+    def _proceed(self) -> bool:
+        return not self.limits.expired()
 
     def _prove(self) -> None:
         """The lower bound: at once where all sites are listed, or else when a plan is held."""

@@ -3,13 +3,13 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from depl.models.compiling import kernel
 from depl.models.laws import FloatArray
 
 
-@njit(cache=True)
+@kernel()
 def least_after(
     least: FloatArray,
     second: FloatArray,

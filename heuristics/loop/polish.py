@@ -319,7 +319,8 @@ class Polish:
             maximum_loss=labels.room,
             maximum_time=math.inf if limit is None else limit * (1 + TIME_TOLERANCE),
         )
-        path = least_weight(problem, Limits(gap=_LIGHTEST_GAP), most_labels=_MOST_LABELS).path
+        limits = replace(self.limits, gap=_LIGHTEST_GAP, progress=None)
+        path = least_weight(problem, limits, most_labels=_MOST_LABELS).path
         if path is None or not path.models:
             return None
         kinds = list(path.models)

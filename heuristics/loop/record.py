@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from depl.heuristics.loop.model_stage import Candidate
 from depl.models.decisions import Decision, Stage
+from depl.models.methods import Outcome
 from depl.models.problem import Instance, Target
 from depl.models.result import Termination
 from depl.models.wording import counted, number
@@ -80,6 +81,19 @@ class Record:
     def unreachable(self, obstacle: str) -> None:
         """A proof that there is no plan."""
         self._obstacle = obstacle
+
+    def listed(self, found: Outcome) -> None:
+        """All plans were listed, as no sequence that was ranked met the target."""
+        missing = found.plan is None
+        self._decisions.append(
+            Decision(
+                Stage.MODELS,
+                "every class of plans",
+                "none of them meets the target" if missing else "the cheapest that meets the target is kept",
+                kept=not missing,
+                lower_bound=None if missing else found.lower_bound,
+            )
+        )
 
     def reason(self, proved: bool) -> str:
         """Why there is no plan."""

@@ -4,8 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from depl.models.compiling import kernel
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -13,7 +14,7 @@ Integers = NDArray[np.int64]
 _BLOCK = 8
 
 
-@njit(cache=True)
+@kernel()
 def _read(table: Floats, row: int, at: float) -> float:
     """Linear between the columns; before the first, the first."""
     if not at > 0:
@@ -23,13 +24,13 @@ def _read(table: Floats, row: int, at: float) -> float:
     return float(left + (at - column) * (table[row, column + 1] - left))
 
 
-@njit(cache=True)
+@kernel()
 def _floor(table: Floats, row: int, at: float, further: int) -> float:
     column = int(at) + further if at > 0 else 0
     return float(table[row, min(column, table.shape[1] - 1)])
 
 
-@njit(cache=True)
+@kernel()
 def tilted_costs(
     psi: Floats,
     psi_rows: Integers,
@@ -81,7 +82,7 @@ def tilted_costs(
             first = max(place, 0) // _BLOCK
 
 
-@njit(cache=True)
+@kernel()
 def _cheapest_site(
     sites: tuple[Floats, Floats, Floats],
     blocks: tuple[Floats, Floats],
@@ -117,14 +118,14 @@ def _cheapest_site(
     return best, place
 
 
-@njit(cache=True)
+@kernel()
 def _below(table: Floats, row: int, at: float, sag: Floats, left: float, weight: float) -> float:
     """What is read at a column, less what the chord of its interval may be off."""
     value = _read(table, row, at)
     return value - weight * _floor(sag, row, left, 0) if weight > 0 else value
 
 
-@njit(cache=True)
+@kernel()
 def _least_of_blocks(psi: Floats, charges: Floats) -> Floats:
     """Least psi + charge in every block, shape (B, M, blocks)."""
     rows, models, sites = psi.shape
@@ -136,7 +137,7 @@ def _least_of_blocks(psi: Floats, charges: Floats) -> Floats:
     return found
 
 
-@njit(cache=True)
+@kernel()
 def _ends_of_blocks(values: Floats) -> tuple[Floats, Floats]:
     """Least and greatest value in every block."""
     count = (values.size + _BLOCK - 1) // _BLOCK

@@ -11,6 +11,7 @@ requirements. `service_embedding` makes that object and `assignment_of` reads an
   the time row, which couples all servers, has no counterpart.
 """
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,11 +43,15 @@ class ServiceEmbedding:
     requirements : mapping
         Of every function: resources with which its epochs take an equal part of T_max each, or keep the round
         deadline where there is no T_max [resource].
+    graph : tuple of pairs of str
+        The service graph: which function hands the weights to which, in the order in which this first
+        happens; empty for a problem that does not say which epochs its classes are.
     """
 
     servers: tuple[Server, ...]
     functions: tuple[str, ...]
     requirements: Mapping[str, float]
+    graph: tuple[tuple[str, str], ...] = ()
 
     def fits(self, hosts: Mapping[str, str]) -> bool:
         """Whether functions on their servers keep every capacity, as service embedding asks."""
@@ -86,7 +91,15 @@ def service_embedding(problem: PlacementProblem) -> ServiceEmbedding:
             name: max(float(problem.work[g].min()) / share for g in live if problem.classes[g] == name)
             for name in functions
         },
+        graph=_service_graph(problem),
     )
+
+
+def _service_graph(problem: PlacementProblem) -> tuple[tuple[str, str], ...]:
+    trained = {k: problem.classes[g] for g, members in enumerate(problem.members) for k in members}
+    models = [trained[k] for k in sorted(trained)]
+    pairs = itertools.pairwise(models)
+    return tuple(dict.fromkeys((one, other) for one, other in pairs if one != other))
 
 
 def assignment_of(problem: PlacementProblem, hosts: Mapping[str, str]) -> Assignment:

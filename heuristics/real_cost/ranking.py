@@ -100,7 +100,7 @@ class Ranking:
         No sequence of a class that has not been handed out costs less; infinite if none is left [cost].
     termination : Termination or None
         Why no more classes are looked for, though some may still wait to be handed out: `OPTIMAL` if all are
-        known, `INFEASIBLE` if there is none, `TIME_LIMIT`, `INTERRUPTED` or `EXHAUSTED` (too many prefixes)
+        known, `INFEASIBLE` if there is none, `TIME_LIMIT` or `EXHAUSTED` (too many prefixes)
         otherwise; None before that.
     """
 
@@ -159,7 +159,7 @@ class Ranking:
     def _start(self) -> None:
         """Solve the problem for the optimum and the bounds."""
         found = cheapest_sequence(self.problem, self.limits, self.most_labels)
-        if found.sequence is None or found.termination is Termination.INTERRUPTED:
+        if found.sequence is None:
             self.lower_bound, self.termination = found.lower_bound, found.termination
             return
         self._bounds = Bounds.of(self.problem)

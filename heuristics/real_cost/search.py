@@ -45,8 +45,8 @@ class RealCostAnswer:
     Attributes
     ----------
     termination : Termination
-        `OPTIMAL` (bound within 1e-9 of the cost), `GAP_REACHED`, `INFEASIBLE`, `TIME_LIMIT`, `INTERRUPTED`,
-        or `EXHAUSTED` if the labels did not suffice.
+        `OPTIMAL` (bound within 1e-9 of the cost), `GAP_REACHED`, `INFEASIBLE`, `TIME_LIMIT`, or
+        `EXHAUSTED` if the labels did not suffice.
     sequence : tuple of int or None
         Kinds of the epochs; None if nothing feasible was found.
     cost : float
@@ -89,11 +89,7 @@ def cheapest_sequence(
     limits = Limits() if limits is None else limits
     if problem.initial_loss <= problem.highest_loss:
         return RealCostAnswer(Termination.OPTIMAL, (), 0.0, 0.0)
-    search = _Search(problem, Bounds.of(problem), limits, most_labels)
-    try:
-        return search.run()
-    except KeyboardInterrupt:
-        return search.answer(Termination.INTERRUPTED)
+    return _Search(problem, Bounds.of(problem), limits, most_labels).run()
 
 
 @dataclass

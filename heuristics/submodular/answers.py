@@ -4,8 +4,11 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from depl.heuristics.submodular.certificate import Certificate, CertifiedBound, proves
+import numpy as np
+
+from depl.heuristics.submodular.certificate import Certificate, CertifiedBound, GreedyCertificate, proves
 from depl.heuristics.submodular.functions import SetFunction, as_order
+from depl.heuristics.submodular.status import check_base, check_exchanges
 from depl.heuristics.submodular.verdicts import Submodularity
 from depl.models.errors import InvalidInputError
 
@@ -19,6 +22,8 @@ class Proof(Enum):
     """All subsets were tried."""
     BRANCHING = "branch and bound"
     """The bound of a search that needs no submodularity meets the value."""
+    TOLD = "told"
+    """A checked base as for CERTIFICATE, but of a function that was only told to be submodular."""
     NONE = "none"
     """The answer is not called optimal."""
 
@@ -34,7 +39,7 @@ class Minimum:
     value : float
         f of it.
     lower_bound : float
-        No set has a smaller value; minus infinity where nothing was proved.
+        No set has a smaller value; minus infinity where nothing was proved, or only told.
     proof : Proof
         Why the set is optimal, or that it is not known to be.
     status : Submodularity
@@ -44,7 +49,7 @@ class Minimum:
     iterations : int
         Steps of the method; sets tried by enumeration.
     remark : str
-        Why there is no proof; empty otherwise.
+        Why there is no proof, or on what condition there is one; empty otherwise.
     search_seconds : float or None
         Wall time of the search alone, without the check of submodularity before it and the certificate
         after it; None where a method does not tell them apart.
@@ -62,7 +67,12 @@ class Minimum:
 
     @property
     def optimal(self) -> bool:
-        """Whether the set is proved to be a minimiser."""
+        """Whether the set is proved to be a minimiser, on no condition."""
+        return self.proof not in (Proof.NONE, Proof.TOLD)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the set is a minimiser, if what was told of the function holds."""
         return self.proof is not Proof.NONE
 
 
@@ -95,6 +105,29 @@ def concluded(
     return replace(found, search_seconds=search_seconds)
 
 
+def refuted_by_bases(function: SetFunction, certificate: Certificate) -> Submodularity | None:
+    """Check the bases of a certificate against f itself; REFUTED by a triple, or None.
+
+    What a caller told is not believed unseen. A base of a submodular function passes f on no set: here on no
+    prefix of an order of the certificate. And along every order the gains of neighbours are exchanged.
+    """
+    if not isinstance(certificate, GreedyCertificate):
+        return None
+    small = function.normalised()
+    chains = [small.chain(order) for order in certificate.orders]
+    for order, chain in zip(certificate.orders, chains, strict=True):
+        found = check_exchanges(small, order, chain)
+        if found is not None:
+            return found
+        base = np.empty(function.size)
+        base[order] = np.diff(chain)
+        for other, values in zip(certificate.orders, chains, strict=True):
+            found = check_base(small, order, base, other, values)
+            if found is not None:
+                return found
+    return None
+
+
 def _concluded(
     function: SetFunction,
     subset: frozenset[int],
@@ -104,7 +137,9 @@ def _concluded(
 ) -> Minimum:
     status = status or function.submodularity()
     value = function.value(subset)
-    if not status.proved:
+    if status.told:
+        status = refuted_by_bases(function, certificate) or status
+    if not (status.proved or status.told):
         remark = f"submodularity is {status.verdict.value}: {status.reason}"
         return Minimum(subset, value, -math.inf, Proof.NONE, status, certificate, iterations, remark)
     try:
@@ -118,4 +153,7 @@ def _concluded(
     if bound.lower > reached.last + reached.error:
         remark, lower = "the bound passes the value: the function is not submodular after all", -math.inf
     proof = Proof.CERTIFICATE if optimal else Proof.NONE
+    if status.told:
+        proof, lower = Proof.TOLD if optimal else Proof.NONE, -math.inf
+        remark = remark or f"optimal if what you told holds: {status.reason}"
     return Minimum(subset, value, lower, proof, status, certificate, iterations, remark)

@@ -27,8 +27,8 @@ from depl.heuristics.submodular.graphs import GraphFunction
 from depl.models.errors import InvalidInputError
 
 TOLERANCE = Fraction(1, 10**9)
-"""Gap of an optimum relative to the greatest of |f(A)|, |f(0)| and |s_i|, where values are not multiples of
-a known number."""
+"""Gap of an optimum relative to the greatest of |f(A) - f(0)| and |s_i|, where values are not multiples of a
+known number; a constant of f changes nothing."""
 
 _WEIGHT_BITS = 80
 
@@ -163,7 +163,7 @@ def proves(function: SetFunction, subset: frozenset[int], bound: CertifiedBound)
     if gap == 0 or (chain.error == 0 and 0 < gap < function.granularity):
         return True
     empty = Fraction(int(chain.numerators[0]), chain.denominator)
-    return 0 <= gap <= TOLERANCE * max(abs(chain.last), abs(empty), bound.largest)
+    return 0 <= gap <= TOLERANCE * max(abs(chain.last - empty), bound.largest)
 
 
 def _by_element(order: IntArray, chain: ExactChain) -> ObjectArray:
@@ -178,7 +178,8 @@ def _combined(steps: Sequence[ObjectArray], shares: Sequence[int]) -> ObjectArra
 
     Where the vectors are of int64, the factors are cut into places so small that no sum leaves 63 bits.
     """
-    if all(step.dtype == np.int64 for step in steps):
+    # no generator: an interrupt that meets one while it is closed would be lost
+    if {step.dtype for step in steps} == {np.dtype(np.int64)}:
         table = np.array(steps)
         largest = int(np.abs(table).max(initial=0))
         bits = 62 - largest.bit_length() - len(steps).bit_length()

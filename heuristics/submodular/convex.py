@@ -12,6 +12,7 @@ the same numbers. This module is the only one of the package that needs cvxpy.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ from depl.heuristics.submodular.functions import FloatArray, ObjectArray, SetFun
 from depl.heuristics.submodular.graphs import GraphFunction
 from depl.heuristics.submodular.lovasz import GreedyBase
 from depl.heuristics.submodular.stabilised import InOut
+from depl.heuristics.submodular.verdicts import Submodularity
 from depl.models.errors import NotCoveredError
 
 
@@ -37,10 +39,13 @@ class ConvexAnswer:
         The best set, and the certificate made from the multipliers of the program.
     problem : cvxpy.Problem
         As it was solved last; its variable ``x`` holds the point in the cube.
+    unit : float
+        Its objective times this is the extension [as f].
     """
 
     minimum: Minimum
     problem: cvxpy.Problem
+    unit: float = 1.0
 
 
 def lovasz_program(size: int, empty_value: float, bases: FloatArray) -> cvxpy.Problem:
@@ -89,7 +94,13 @@ def disciplined_program(function: GraphFunction) -> cvxpy.Problem:
 
 
 def convex_cutting_planes(
-    function: SetFunction, *, iterations: int = 400, seconds: float | None = None
+    function: SetFunction,
+    *,
+    iterations: int = 400,
+    seconds: float | None = None,
+    proceed: Callable[[], bool] = lambda: True,
+    status: Submodularity | None = None,
+    check: bool = True,
 ) -> ConvexAnswer:
     """Minimise any submodular oracle by stabilised cutting planes, each program solved through cvxpy.
 
@@ -101,24 +112,36 @@ def convex_cutting_planes(
         Most programs.
     seconds : float, optional
         Wall time after which to stop.
+    proceed : callable
+        Asked after every program; False stops the search.
+    status : Submodularity, optional
+        What is known of the function; by default what its construction says.
+    check : bool
+        Whether to look for a violation of what is not PROVED after every program, and stop at one. Without,
+        the program is minimised as if the function were submodular.
     """
     stop = None if seconds is None else time.perf_counter() + seconds
-    status, search = function.submodularity(), InOut(function)
+    status, search = status or function.submodularity(), InOut(function.normalised())
+    # solvers measure feasibility absolutely, so the program is given in units of a typical entry
+    unit = float(np.abs(search.newest.base).max()) or 1.0
+    empty_value = function.value(()) / unit
     for _ in range(iterations):
         cuts = list(search.found)
-        problem = lovasz_program(function.size, search.empty_value, np.array([found.base for found in cuts]))
+        bases = np.array([found.base for found in cuts]) / unit
+        problem = lovasz_program(function.size, empty_value, bases)
         problem.solve(solver=cvxpy.HIGHS)  # type: ignore[no-untyped-call]
         weights = np.maximum(problem.constraints[0].dual_value, 0.0)
-        if search.closed(weights) or search.stalled() or (stop is not None and time.perf_counter() >= stop):
+        late = (stop is not None and time.perf_counter() >= stop) or not proceed()
+        if search.closed(weights) or search.stalled() or late:
             break
         search.query(_value(problem, "x"))
-        refutation = None if status.proved else search.refutation()
+        refutation = search.refutation() if check and not status.proved else None
         if refutation is not None:
             status = refutation
             break
     certificate = greedy_certificate([found.order for found in cuts], weights)
     minimum = concluded(function, search.best, certificate, len(search.found), status)
-    return ConvexAnswer(minimum, problem)
+    return ConvexAnswer(minimum, problem, unit)
 
 
 def disciplined(function: SetFunction) -> ConvexAnswer:
@@ -138,7 +161,7 @@ def disciplined(function: SetFunction) -> ConvexAnswer:
     problem.solve(solver=cvxpy.HIGHS)  # type: ignore[no-untyped-call]
     x = _value(problem, "x")
     order = np.argsort(-x, kind="stable")
-    values = function.chain(order)
+    values = function.normalised().chain(order)
     best = GreedyBase(order, values, x).best_prefix
     return ConvexAnswer(concluded(function, best, _flow(function, problem), 1), problem)
 

@@ -4,10 +4,10 @@ The affine step solves (sigma e e' + P P') z = e for the rows P of the corral, w
 that gains a row when a point enters and is repaired by rotations when one leaves. Both run in compiled loops.
 """
 
-import numba
 import numpy as np
 
 from depl.heuristics.submodular.functions import FloatArray, IntArray
+from depl.models.compiling import kernel
 
 _NEGLIGIBLE = 1e-12
 _DEPENDENT = 1e-14
@@ -79,7 +79,7 @@ class Corral:
             self._points, self._factor = points, factor
 
 
-@numba.njit(cache=True)
+@kernel()
 def _extended(factor: FloatArray, products: FloatArray, whole: float) -> bool:
     """Append the row of a point to the factor, given its products with the others and with itself."""
     size = len(products)
@@ -99,7 +99,7 @@ def _extended(factor: FloatArray, products: FloatArray, whole: float) -> bool:
     return True
 
 
-@numba.njit(cache=True)
+@kernel()
 def _affine_weights(factor: FloatArray, size: int) -> FloatArray:
     """The weights z / (e . z) of the solution z of L L' z = e."""
     found = np.empty(size)
@@ -116,7 +116,7 @@ def _affine_weights(factor: FloatArray, size: int) -> FloatArray:
     return shares
 
 
-@numba.njit(cache=True)
+@kernel()
 def _drop_row(factor: FloatArray, place: int, size: int) -> None:
     """Remove a row of the lower triangular factor and rotate it back to triangular form, in place."""
     for row in range(place, size - 1):
@@ -134,7 +134,7 @@ def _drop_row(factor: FloatArray, place: int, size: int) -> None:
             factor[row, column + 1] = cosine * right - sine * left
 
 
-@numba.njit(cache=True)
+@kernel()
 def _settled(factor: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
     """The places that stay and their weights; repairs the factor."""
     kept, now = np.arange(len(weights)), weights.copy()

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -30,6 +29,7 @@ from depl.heuristics.submodular.functions import (
     rounded_chain,
 )
 from depl.heuristics.submodular.verdicts import Submodularity, proved
+from depl.models.compiling import kernel
 from depl.models.errors import InvalidInputError
 
 DIGITS = 60
@@ -144,6 +144,10 @@ class ConcaveOfWeight(SetFunction):
         weight = np.concatenate([[0.0], np.cumsum(self.weights[order])])
         linear = np.concatenate([[0.0], np.cumsum(self.modular[order])])
         return np.asarray(self.shape.at(weight) + linear, dtype=float)
+
+    def normalised(self) -> SetFunction:
+        """It is 0 on the empty set already."""
+        return self
 
     def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
         """See `SetFunction`."""
@@ -261,6 +265,10 @@ class FacilityLocation(SetFunction):
         found: FloatArray = _facility_values(order, self.benefits, self.modular)
         return found
 
+    def normalised(self) -> SetFunction:
+        """It is 0 on the empty set already."""
+        return self
+
     def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
         """See `SetFunction`; the loss of a site is what its customers get more than from the second best."""
         before = self.benefits[inside].max(axis=0, initial=0.0)
@@ -338,7 +346,7 @@ def _nonnegative(scale: float) -> float:
     return scale
 
 
-@numba.njit(cache=True)
+@kernel()
 def _facility_values(order: IntArray, benefits: FloatArray, modular: FloatArray) -> FloatArray:
     """The values on the prefixes; every site adds what it brings its customers beyond the best one so far."""
     best = np.zeros(benefits.shape[1])

@@ -93,6 +93,18 @@ class SetFunction(abc.ABC):
         """The values on m sets given by their indicators, shape (m, n); returns shape (m,)."""
         return np.array([self.chain(np.flatnonzero(row))[-1] for row in members], dtype=float)
 
+    def bounded_values(self, members: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """The values on m sets as floats, and for each a bound of its distance from the true one."""
+        values = self.values(members)
+        return values, np.full(len(values), self.rounding)
+
+    def normalised(self) -> "SetFunction":
+        """f - f(0), so that no tolerance and no rounding of a search depends on a constant.
+
+        The orders, bases and sets found for it are those of f: what is proved is proved of f itself.
+        """
+        return Normalised(self)
+
     def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray] | None:
         """The gains of every element on A and on all elements but B and itself, where they are cheap.
 
@@ -143,8 +155,9 @@ class Oracle(SetFunction):
     evaluate : callable
         Takes a frozenset of elements and returns a finite number.
     known : Submodularity
-        What the caller knows of it; by default nothing, so that no answer is called optimal for it unless
-        all sets are tried.
+        What the caller knows of it; by default nothing. A verdict PROVED is taken as TOLD: it is checked on
+        the sets that a method visits, and an answer is optimal only if it holds. No answer is called optimal
+        outright unless all sets are tried.
     error : float
         Bound of the error of ``evaluate``. With 0 the function *is* what is evaluated, bit by bit.
     """
@@ -165,8 +178,8 @@ class Oracle(SetFunction):
         return self.error
 
     def submodularity(self) -> Submodularity:
-        """What the caller knows."""
-        return self.known
+        """What the caller tells."""
+        return self.known.as_told()
 
     def chain(self, order: IntArray) -> FloatArray:
         """See `SetFunction`; k + 1 evaluations.
@@ -176,18 +189,92 @@ class Oracle(SetFunction):
         InvalidInputError
             If a value is not finite.
         """
-        found = np.array([float(value) for value in self._prefix_values(order)])
-        if not np.isfinite(found).all():
-            raise InvalidInputError("a set function has to be finite on every set")
-        return found
+        return _finite([float(value) for value in self._prefix_values(order)])
+
+    def values(self, members: BoolArray) -> FloatArray:
+        """See `SetFunction`; one evaluation per set."""
+        return _finite([float(self.evaluate(as_set(np.flatnonzero(row)))) for row in members])
+
+    def bounded_values(self, members: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """See `SetFunction`; a value that is no float is off by its rounding to the nearest one, too."""
+        given = [self.evaluate(as_set(np.flatnonzero(row))) for row in members]
+        values = _finite([float(value) for value in given])
+        off = [
+            math.nextafter(self.error + math.ulp(near), math.inf) if value != near else self.error
+            for value, near in zip(given, values.tolist(), strict=True)
+        ]
+        return values, np.array(off)
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; every float is a rational number."""
         return exact_chain_of([Fraction(value) for value in self._prefix_values(order)], Fraction(self.error))
 
+    def normalised(self) -> SetFunction:
+        """See `SetFunction`; f(0) is subtracted in rational numbers."""
+        start = Fraction(self.evaluate(frozenset()))
+        if not start:
+            return self
+        return Oracle(
+            self.elements, lambda chosen: Fraction(self.evaluate(chosen)) - start, self.known, 2 * self.error
+        )
+
     def _prefix_values(self, order: IntArray) -> list[float | int | Fraction]:
         elements = order.tolist()
         return [self.evaluate(frozenset(elements[:count])) for count in range(len(elements) + 1)]
+
+
+class Normalised(SetFunction):
+    """f - f(0) of any function, by one subtraction of floats for each value."""
+
+    def __init__(self, function: SetFunction) -> None:
+        self.function = function
+
+    @property
+    def size(self) -> int:
+        """That of f."""
+        return self.function.size
+
+    @property
+    def rounding(self) -> float:
+        """Twice that of f; the subtraction itself adds a unit in the last place of the difference."""
+        return 2 * self.function.rounding
+
+    @property
+    def granularity(self) -> Fraction:
+        """That of f."""
+        return self.function.granularity
+
+    def submodularity(self) -> Submodularity:
+        """That of f."""
+        return self.function.submodularity()
+
+    def chain(self, order: IntArray) -> FloatArray:
+        """See `SetFunction`."""
+        values = self.function.chain(order)
+        return np.asarray(values - values[0])
+
+    def exact_chain(self, order: IntArray) -> ExactChain:
+        """See `SetFunction`."""
+        return _from_zero(self.function.exact_chain(order))
+
+    def exact_ends(self, order: IntArray) -> ExactChain:
+        """See `SetFunction`."""
+        return _from_zero(self.function.exact_ends(order))
+
+    def values(self, members: BoolArray) -> FloatArray:
+        """See `SetFunction`."""
+        return self.function.values(members) - self.function.value(())
+
+    def bounded_values(self, members: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """See `SetFunction`."""
+        values, errors = self.function.bounded_values(members)
+        start, start_errors = self.function.bounded_values(np.zeros((1, self.size), dtype=bool))
+        found = values - start
+        return found, (errors + start_errors + np.spacing(np.abs(found))) * (1 + 1e-12)
+
+    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray] | None:
+        """Those of f."""
+        return self.function.extreme_gains(inside, outside)
 
 
 class Restricted(SetFunction):
@@ -213,7 +300,7 @@ class Restricted(SetFunction):
         if inside & outside or not (inside | outside) <= set(range(function.size)):
             raise InvalidInputError("elements to force and to forbid must exist and be different")
         self.function = function
-        self.inside = as_order(inside)
+        self.inside, self._outside = as_order(inside), outside
         self.free = np.array(sorted(set(range(function.size)) - inside - outside), dtype=np.int64)
 
     @property
@@ -247,10 +334,15 @@ class Restricted(SetFunction):
 
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
-        lifted = np.zeros((len(members), self.function.size), dtype=bool)
-        lifted[:, self.inside] = True
-        lifted[:, self.free] = members
-        return self.function.values(lifted)
+        return self.function.values(self._lifted_sets(members))
+
+    def bounded_values(self, members: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """See `SetFunction`."""
+        return self.function.bounded_values(self._lifted_sets(members))
+
+    def normalised(self) -> SetFunction:
+        """See `SetFunction`; the constant of the whole function goes first."""
+        return Normalised(Restricted(self.function.normalised(), as_set(self.inside), self._outside))
 
     def whole(self, subset: frozenset[int]) -> frozenset[int]:
         """A set of free elements as a set of the whole function."""
@@ -258,6 +350,12 @@ class Restricted(SetFunction):
 
     def _lifted(self, order: IntArray) -> IntArray:
         return np.concatenate([self.inside, self.free[order]])
+
+    def _lifted_sets(self, members: BoolArray) -> BoolArray:
+        lifted = np.zeros((len(members), self.function.size), dtype=bool)
+        lifted[:, self.inside] = True
+        lifted[:, self.free] = members
+        return lifted
 
 
 def as_order(subset: Sequence[int] | frozenset[int]) -> IntArray:
@@ -268,6 +366,18 @@ def as_order(subset: Sequence[int] | frozenset[int]) -> IntArray:
 def as_set(elements: IntArray | Sequence[int]) -> frozenset[int]:
     """Elements as a frozenset of Python integers."""
     return frozenset(np.asarray(elements, dtype=np.int64).tolist())
+
+
+def _finite(values: list[float]) -> FloatArray:
+    found = np.array(values)
+    if not np.isfinite(found).all():
+        raise InvalidInputError("a set function has to be finite on every set")
+    return found
+
+
+def _from_zero(chain: ExactChain) -> ExactChain:
+    """Less the first value; differences of numbers below 2**53 fit 64 bits."""
+    return ExactChain(chain.numerators - chain.numerators[0], chain.denominator, 2 * chain.error)
 
 
 def exact_chain_of(values: Sequence[Fraction], error: Fraction = Fraction(0)) -> ExactChain:
@@ -310,16 +420,28 @@ def all_values(function: SetFunction) -> FloatArray:
     NotCoveredError
         If there are more than `LARGEST_TABLE` elements.
     """
+    return all_bounded_values(function)[0]
+
+
+def all_bounded_values(function: SetFunction) -> tuple[FloatArray, FloatArray]:
+    """f on all subsets as `all_values`, and for each value a bound of its error, shape (2**n,) each.
+
+    Raises
+    ------
+    NotCoveredError
+        If there are more than `LARGEST_TABLE` elements.
+    """
     n = function.size
     if n > LARGEST_TABLE:
         raise NotCoveredError(f"{n} elements have too many subsets; at most {LARGEST_TABLE} are written out")
-    found = np.empty(1 << n)
+    found, errors = np.empty(1 << n), np.empty(1 << n)
     step = 1 << 14
     for start in range(0, 1 << n, step):
         index = np.arange(start, min(start + step, 1 << n))
         members = (index[:, None] >> np.arange(n)) & 1 == 1
-        found[start : start + step] = function.values(members)
-    return found
+        part = slice(start, start + step)
+        found[part], errors[part] = function.bounded_values(members)
+    return found, errors
 
 
 def subset_of_index(index: int) -> frozenset[int]:

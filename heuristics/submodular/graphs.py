@@ -10,10 +10,9 @@ q_ij <= 0 is of this kind, because q x_i x_j = q x_i + (-q) x_i (1 - x_j).
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -27,6 +26,7 @@ from depl.heuristics.submodular.functions import (
     common_denominator,
 )
 from depl.heuristics.submodular.verdicts import Submodularity, Violation, proved, refuted
+from depl.models.compiling import kernel
 from depl.models.errors import InvalidInputError
 
 _EXACT_INTEGERS = 1 << 53
@@ -133,6 +133,10 @@ class GraphFunction(SetFunction):
             met = np.logical_or.reduceat(members[:, self.groups], self.starts, axis=1)
             found = found + met @ self.weights
         return np.asarray(found, dtype=float)
+
+    def normalised(self) -> SetFunction:
+        """See `SetFunction`; the constant is a term of its own here."""
+        return replace(self, constant=0.0) if self.constant else self
 
     @functools.cached_property
     def integer_parts(self) -> tuple[ObjectArray, ...]:
@@ -324,7 +328,7 @@ def _as_integers(values: FloatArray, denominator: int) -> ObjectArray:
     return np.array([math.floor(value) for value in scaled], dtype=object)
 
 
-@numba.njit(cache=True)
+@kernel()
 def _prefix_values(
     order: IntArray,
     constant: float | np.int64,
@@ -360,7 +364,7 @@ def _prefix_values(
     return found
 
 
-@numba.njit(cache=True)
+@kernel()
 def _extreme_gains(
     inside: BoolArray,
     outside: BoolArray,

@@ -79,13 +79,21 @@ def k_best(
 
 
 def ranked(
-    function: SetFunction, minimise: Callable[[SetFunction], Minimum] = automatic
+    function: SetFunction,
+    minimise: Callable[[SetFunction], Minimum] = automatic,
+    nonempty: bool = False,
 ) -> Iterator[RankedSet]:
-    """All sets, best first, each made when it is asked for; see `k_best`."""
+    """All sets, best first, each made when it is asked for; see `k_best`.
+
+    With ``nonempty`` the empty set is left out and never evaluated: the partition begins with one part for
+    each element, of the sets whose first element it is.
+    """
     everything = frozenset(range(function.size))
     numbers = itertools.count()
-    first = _solved(function, minimise, frozenset(), frozenset())
-    queue = [(first.value, next(numbers), first)]
+    parts = [(frozenset({i}), frozenset(range(i))) for i in range(function.size)] if nonempty else None
+    solved = [_solved(function, minimise, *part) for part in parts or [(frozenset(), frozenset())]]
+    queue = [(first.value, next(numbers), first) for first in solved]
+    heapq.heapify(queue)
     while queue:
         _, _, part = heapq.heappop(queue)
         bounds = [waiting.lower_bound for _, _, waiting in queue]

@@ -3,7 +3,8 @@
 - Sums of arcs and groups with nonnegative data (cuts, coverage, quadratics): one maximum flow, exact.
 - Anything else that is PROVED submodular: the minimum-norm point; if rounding stalls it before its bound
   closes the gap, the stabilised cutting planes.
-- Not PROVED, but at most 20 elements: all subsets.
+- Only told to be submodular: the same, and the answer names the condition. (``brute-force`` by name proves.)
+- Neither, but at most 20 elements: all subsets.
 - Otherwise the minimum-norm point as a heuristic: its set, no bound, and never the word optimal.
 """
 
@@ -18,6 +19,7 @@ from depl.heuristics.submodular.graphs import GraphFunction
 from depl.heuristics.submodular.max_flow import max_flow
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.heuristics.submodular.stabilised import stabilised_cutting_planes
+from depl.heuristics.submodular.verdicts import Verdict
 from depl.models.errors import InvalidInputError, NotCoveredError
 
 
@@ -45,11 +47,16 @@ def minimise(function: SetFunction, method: str = "auto") -> Minimum:
 
 def automatic(function: SetFunction) -> Minimum:
     """The choice of the module's first lines."""
-    if function.submodularity().proved:
-        if isinstance(function, GraphFunction):
-            return max_flow(function)
+    status = function.submodularity()
+    if status.proved and isinstance(function, GraphFunction):
+        return max_flow(function)
+    if status.proved or status.told:
         found = minimum_norm_point(function)
-        return found if found.optimal else stabilised_cutting_planes(function)
+        if found.settled:
+            return found
+        if found.status.verdict is not Verdict.REFUTED:
+            return stabilised_cutting_planes(function)
+        # a caller's claim that turned out to be wrong leaves an oracle of which nothing is known
     if function.size <= LARGEST_TABLE:
         return brute_force(function)
     return minimum_norm_point(function)
@@ -63,7 +70,7 @@ def cutting_planes_in_cvxpy(function: SetFunction, *, seconds: float | None = No
     NotCoveredError
         If cvxpy is not installed.
     """
-    found: Minimum = _convex().convex_cutting_planes(function, seconds=seconds).minimum
+    found: Minimum = convex_module().convex_cutting_planes(function, seconds=seconds).minimum
     return found
 
 
@@ -75,12 +82,18 @@ def disciplined_in_cvxpy(function: SetFunction) -> Minimum:
     NotCoveredError
         If cvxpy is not installed, or the function is no sum of arcs and groups.
     """
-    found: Minimum = _convex().disciplined(function).minimum
+    found: Minimum = convex_module().disciplined(function).minimum
     return found
 
 
-def _convex() -> ModuleType:
-    """The module that needs cvxpy, which takes a second to import and which no other method needs."""
+def convex_module() -> ModuleType:
+    """The module that needs cvxpy, which takes a second to import and which few methods need.
+
+    Raises
+    ------
+    NotCoveredError
+        If cvxpy is not installed.
+    """
     try:
         return importlib.import_module("depl.heuristics.submodular.convex")
     except ModuleNotFoundError as error:

@@ -56,7 +56,7 @@ def minimum_norm_point(
     """
     status = function.submodularity()
     begun = time.perf_counter()
-    search = _Search(function, decide=decide and status.proved)
+    search = _Search(function.normalised(), decide=decide and status.proved)
     stop = None if seconds is None else begun + seconds
     while search.count < iterations:
         found = None if status.proved else search.refutation()

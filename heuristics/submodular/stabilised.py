@@ -49,7 +49,7 @@ def stabilised_cutting_planes(
     status = function.submodularity()
     begun = time.perf_counter()
     stop = None if seconds is None else begun + seconds
-    search = InOut(function)
+    search = InOut(function.normalised())
     # HiGHS measures feasibility absolutely, so the cuts are given in units of a typical entry
     master = _Master(function.size, float(np.abs(search.newest.base).max()) or 1.0)
     master.add(search.newest)
@@ -108,7 +108,8 @@ class InOut:
         between = self.inner + _TOWARDS_NEWEST * (outer - self.inner)
         level = max(float(found.base @ outer) for found in self.found)
         new = [self._ask(between)]
-        if float(new[0].base @ outer) <= level + 1e-9 * (1 + abs(level)):
+        unit = float(np.abs(new[0].base).max())
+        if float(new[0].base @ outer) <= level + 1e-9 * max(unit, abs(level)):
             new.append(self._ask(outer))
         return new
 

@@ -1,9 +1,9 @@
-"""Submodularity as a verdict of three values, with the reason or the triple that refutes it (E4).
+"""Submodularity as a verdict of four values, with the reason or the triple that refutes it (E4).
 
 f is submodular iff f(A + i) + f(A + j) >= f(A + i + j) + f(A) for all sets A and elements i != j outside A.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -12,6 +12,9 @@ class Verdict(Enum):
 
     PROVED = "proved"
     """By construction, or because every triple was tried."""
+    TOLD = "told"
+    """The caller says so. It is checked on the sets that a method visits, and an answer names it as its
+    condition."""
     REFUTED = "refuted"
     """A triple violates it."""
     UNKNOWN = "unknown"
@@ -50,6 +53,15 @@ class Submodularity:
     def proved(self) -> bool:
         """Whether an answer may rest on it."""
         return self.verdict is Verdict.PROVED
+
+    @property
+    def told(self) -> bool:
+        """Whether an answer may rest on it only on the condition that the caller is right."""
+        return self.verdict is Verdict.TOLD
+
+    def as_told(self) -> "Submodularity":
+        """The same from a caller's mouth: nobody here has proved it of the function at hand."""
+        return replace(self, verdict=Verdict.TOLD) if self.proved else self
 
 
 UNKNOWN = Submodularity(Verdict.UNKNOWN, "nothing is known of the function but its values")

@@ -18,7 +18,7 @@ from depl.instances.reductions import (
     knapsack_free_resources,
 )
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack, common_unit
-from depl.models.methods import Meaning, find
+from depl.models.methods import Meaning, find, require_limits
 from depl.models.problem import Instance
 from depl.models.result import Result, Termination
 from depl.models.solve import solve
@@ -72,8 +72,9 @@ def solver(method: str, time_limit: float | None, seed: int = 0) -> Solver:
     Raises
     ------
     InvalidInputError
-        If there is no such method.
+        If there is no such method, or the time limit is not positive.
     """
+    require_limits(time_limit=time_limit, seed=seed)
     scenarios = 1 if find(method).meaning is Meaning.SCENARIOS else None
     started = time.perf_counter()
 

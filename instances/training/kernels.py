@@ -9,8 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from depl.models.compiling import kernel
 
 Numbers = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]
@@ -21,7 +22,7 @@ _REGROUP = {"contract", "reassoc", "nsz"}
 TAPS = 9  # of a 3 x 3 window
 
 
-@njit(cache=True)
+@kernel()
 def add_bias(output: Numbers, bias: Numbers, rectify: bool) -> None:
     """Add its bias to every row and, if asked to, set what is negative to zero."""
     for i in range(output.shape[0]):
@@ -31,7 +32,7 @@ def add_bias(output: Numbers, bias: Numbers, rectify: bool) -> None:
             row[j] = 0 if rectify and value < 0 else value
 
 
-@njit(cache=True)
+@kernel()
 def rectify_backward(output: Numbers, towards: Numbers) -> None:
     """Set the derivative to zero where `add_bias` has set the output to zero."""
     for i in range(output.shape[0]):
@@ -40,7 +41,7 @@ def rectify_backward(output: Numbers, towards: Numbers) -> None:
             result[j] = result[j] if row[j] > 0 else 0
 
 
-@njit(cache=True)
+@kernel()
 def windows(given: Numbers, side: int, count: int, columns: Numbers) -> None:
     """Lay out the 3 x 3 windows of square images, padded by one zero all around.
 
@@ -64,7 +65,7 @@ def windows(given: Numbers, side: int, count: int, columns: Numbers) -> None:
                 line[last * count :] = 0
 
 
-@njit(cache=True)
+@kernel()
 def windows_backward(columns: Numbers, side: int, count: int, given: Numbers) -> None:
     """Add up the derivative by the windows into the one by the images."""
     given[:] = 0
@@ -81,7 +82,7 @@ def windows_backward(columns: Numbers, side: int, count: int, given: Numbers) ->
                     target[start + n] += source[begin + n]
 
 
-@njit(cache=True, fastmath=_REGROUP)
+@kernel(fastmath=_REGROUP)
 def depthwise(weights: Numbers, given: Numbers, side: int, stride: int, count: int, output: Numbers) -> None:
     """A 3 x 3 window for every channel by itself, padded by one zero, moved by ``stride``."""
     across = side // stride
@@ -99,7 +100,7 @@ def depthwise(weights: Numbers, given: Numbers, side: int, stride: int, count: i
                             target[n] += weight * source[n]
 
 
-@njit(cache=True, fastmath=_REGROUP)
+@kernel(fastmath=_REGROUP)
 def depthwise_backward(
     weights: Numbers,
     given: Numbers,
@@ -131,7 +132,7 @@ def depthwise_backward(
                         slope[c, tap] += total
 
 
-@njit(cache=True)
+@kernel()
 def maximum_pool(given: Numbers, side: int, count: int, output: Numbers) -> None:
     """The greatest of every 2 x 2 square."""
     across = side // 2
@@ -146,7 +147,7 @@ def maximum_pool(given: Numbers, side: int, count: int, output: Numbers) -> None
                     target[n] = max(max(upper[n], upper[n + count]), max(lower[n], lower[n + count]))
 
 
-@njit(cache=True)
+@kernel()
 def maximum_pool_backward(
     given: Numbers, side: int, count: int, towards: Numbers, given_slope: Numbers
 ) -> None:
@@ -165,7 +166,7 @@ def maximum_pool_backward(
                     given_slope[c, best] = towards[c, (y * across + x) * count + n]
 
 
-@njit(cache=True)
+@kernel()
 def cross_entropy(scores: Numbers, labels: Labels, probabilities: Numbers) -> tuple[float, int]:
     """Sum of the losses and number of wrong answers; fills in the probability of every class.
 
@@ -189,7 +190,7 @@ def cross_entropy(scores: Numbers, labels: Labels, probabilities: Numbers) -> tu
     return loss, wrong
 
 
-@njit(cache=True, fastmath=_REGROUP)
+@kernel(fastmath=_REGROUP)
 def descend(
     weights: Numbers, velocity: Numbers, slope: Numbers, mask: Numbers, rate: Scalar, momentum: Scalar
 ) -> None:

@@ -6,6 +6,7 @@ after every few runs, so that a process that is killed loses no more than those.
 
 import hashlib
 import importlib.metadata
+import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -26,7 +27,8 @@ from depl.instances.training.runs import (
 from depl.models.errors import InvalidInputError
 from depl.models.plan import Plan
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.table import Traces, joined
+from depl.models.traces.planned import PLAN, plan_text
+from depl.models.traces.table import Schedule, Traces, joined
 
 CHUNK = 10
 """Runs between two writings of the file."""
@@ -148,8 +150,13 @@ def described(family: Family, task: Task, schedule: Sequence[Epoch] | None = Non
         "data": task.material.source,
         "setup": hashlib.sha256(setup.encode()).hexdigest()[:16],
         "schedule": "of the family" if schedule is None else _told(schedule),
+        **({} if schedule is None else {PLAN: plan_text(_trained_where(schedule))}),
         "versions": ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES),
     }
+
+
+def _trained_where(schedule: Sequence[Epoch]) -> Schedule:
+    return tuple((model_name(epoch.factor), epoch.cluster) for epoch in schedule)
 
 
 def _trained(family: Family, task: Task, seed: int, schedule: Sequence[Epoch] | None) -> Traces:
@@ -164,7 +171,7 @@ def _told(schedule: Sequence[Epoch]) -> str:
 
 
 def _held(path: Path, known: Mapping[str, str]) -> Traces | None:
-    if not path.exists():
+    if not os.path.exists(path):
         return None
     traces = read_traces(path)
     for name in _FIXED:

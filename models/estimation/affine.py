@@ -10,7 +10,10 @@ to the greatest, is the smallest with at least `LEAST` observations. Ages t = 1 
 A model has a law of its own after every predecessor that it followed in at least `LEAST_JUMPS` runs, since
 what it inherits shows for as long as it trains; after rarer ones it has the law of all predecessors together.
 Both rules only count the runs that are given: no loss, and no run that is held out, has a say. The
-switch epoch is a regressor, by its logarithm, wherever it varies in what is pooled.
+switch epoch is a regressor, by its logarithm, wherever at least two switch epochs differ in what is pooled.
+
+*Refused.* A law that predicts, at a switch epoch that the runs support and from a loss that they had there, a
+loss outside all that were ever seen by more than `STRAY` of their range describes nothing, and is refused.
 """
 
 from collections import defaultdict
@@ -36,7 +39,9 @@ from depl.models.memory.law import (
     on_scale,
     pools_of,
     positions,
+    told,
 )
+from depl.models.memory.support import extreme_predictions
 from depl.models.traces.table import Traces
 
 LEAST = 40
@@ -47,6 +52,13 @@ LEAST_JUMPS = 15
 
 FEWEST = 6
 """With fewer observations than this nothing is fitted: three coefficients would follow the noise."""
+
+STRAY = 0.25
+"""By how much of the range of all losses seen a prediction may leave it.
+
+By hand, of up to 400 laws fitted to schedules drawn from five shipped families the worst left it by 0.11; a
+slope divided by rounding left it by 1e11.
+"""
 
 
 def fit_affine(
@@ -71,7 +83,8 @@ def fit_affine(
     ------
     InvalidInputError
         If the traces do not hold the metric, a run has no epoch 0 or none after it, ``least`` or
-        ``least_jumps`` is below `FEWEST`, or a loss has no logarithm where it is to be taken.
+        ``least_jumps`` is below `FEWEST`, a loss has no logarithm where it is to be taken, or the law
+        predicts losses far from all that were seen (`STRAY`).
     """
     if min(least, least_jumps) < FEWEST:
         raise InvalidInputError(f"pools of fewer than {FEWEST} observations are too small")
@@ -81,7 +94,7 @@ def fit_affine(
     losses = [on_scale(row, scale) for row in observed]
     places = [positions(schedule) for schedule in traces.schedules]
     seen = epochs_of(places, losses)
-    by_step, by_jump = pools_of(seen)
+    by_step, by_jump = pools_of(seen.place)
     steps: dict[StepKey, Coefficients] = {}
     for trained, first, previous in _kinds(by_jump, places, least_jumps):
         own = {
@@ -90,7 +103,9 @@ def fit_affine(
         }
         for age, fitted in _by_age(seen, own, first, least):
             steps[trained, first, age, previous] = fitted
-    return assembled(steps, _jumps(seen, by_jump, least_jumps), places, observed, scale)
+    law = assembled(steps, _jumps(seen, by_jump, least_jumps), places, observed, scale)
+    _refuse_stray_predictions(law)
+    return law
 
 
 def constrained_step(before: FloatArray, after: FloatArray, start: FloatArray) -> tuple[float, float, float]:
@@ -109,6 +124,20 @@ def constrained_step(before: FloatArray, after: FloatArray, start: FloatArray) -
     rest = after - retention * before
     slope = _slope(rest, start)
     return float(rest.mean()) - slope * float(start.mean()), slope, retention
+
+
+def _refuse_stray_predictions(law: AffineLaw) -> None:
+    least, greatest = law.seen
+    room = STRAY * (greatest - least)
+    for place, before, after in extreme_predictions(law):
+        if not least - room <= after <= greatest + room:
+            of = "the loss" if law.scale == "loss" else "its logarithm"
+            raise InvalidInputError(
+                f"the law fitted {told(place)} predicts {of} to be {after:.4g} after one of {before:.4g}, "
+                f"where {least:.4g} to {greatest:.4g} were ever seen: the runs there are too few or too "
+                "alike to tell how the loss goes on; record runs with other switch epochs or leave these out",
+                ".run",
+            )
 
 
 def _losses(traces: Traces, metric: str) -> list[FloatArray]:
@@ -175,9 +204,14 @@ def _fitted(seen: Epochs, pool: Sequence[int], ages: tuple[int, int], pooled: bo
 
 
 def _slope(values: FloatArray, start: FloatArray) -> float:
+    """Slope of the regression on the start; 0 unless at least two starts differ.
+
+    What is left of equal starts after their mean is taken off is rounding, and must not be divided by.
+    """
+    if np.ptp(start) == 0:
+        return 0.0
     centred = start - start.mean()
-    square = float(centred @ centred)
-    return float(centred @ values) / square if square > 0 else 0.0
+    return float(centred @ values) / float(centred @ centred)
 
 
 def _without_start(values: FloatArray, start: FloatArray) -> FloatArray:

@@ -22,6 +22,7 @@ from scipy import special, stats
 
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.curve import ConfidenceInterval
+from depl.models.risk.counts import upper_end
 from depl.models.risk.discrete import decimal
 
 HIGHEST_LEVEL = 0.999999
@@ -144,7 +145,7 @@ def clopper_pearson(exceedances: int, runs: int, confidence: float) -> Confidenc
     _check_counts(exceedances, runs)
     side = float(_risk(confidence)) / 2
     return ConfidenceInterval(
-        lower=1 - _upper_end(runs - exceedances, runs, side), upper=_upper_end(exceedances, runs, side)
+        lower=1 - upper_end(runs - exceedances, runs, side), upper=upper_end(exceedances, runs, side)
     )
 
 
@@ -157,7 +158,7 @@ def greatest_violation(exceedances: int, runs: int, confidence: float) -> float:
         If a number is outside its range.
     """
     _check_counts(exceedances, runs)
-    return _upper_end(exceedances, runs, float(_risk(confidence)))
+    return upper_end(exceedances, runs, float(_risk(confidence)))
 
 
 def allowed_exceedances(runs: int, level: float, confidence: float) -> int | None:
@@ -251,12 +252,6 @@ def _tail_is_at_most(exceedances: int, runs: int, violation: Fraction, risk: Fra
     if abs(tail - float(risk)) > _UNDECIDED * float(risk):
         return tail <= risk
     return binomial_tail(exceedances, runs, violation) <= risk
-
-
-def _upper_end(exceedances: int, runs: int, risk: float) -> float:
-    if exceedances == runs:
-        return 1.0
-    return float(stats.beta.isf(risk, exceedances + 1, runs - exceedances))
 
 
 def _checked(level: float, confidence: float) -> tuple[Fraction, Fraction]:

@@ -16,6 +16,10 @@ held-out runs as well as the next one. It needs n >= omega / (1 - omega): 9, 19 
 every third is one where it does. The promise is for a bound that is read off the runs; that it lies below a
 target which was there before certifies nothing.
 
+**Only runs that are fresh.** `certify` refuses runs that chose the plan, under whatever name, runs that are
+there twice, and runs that it cannot tell from others (`depl.models.estimation.held_out`). `certificate` takes
+losses and believes that they are of independent runs.
+
 Ties make both bounds cautious, never wrong. A run without a final loss counts as infinite; a bound whose rank
 is infinite, or beyond n, is infinite.
 
@@ -109,8 +113,8 @@ class Certificate:
         The next run is at most this with probability omega, averaged over the held-out runs.
     needed : int
         The fewest runs that certify with so many exceedances; of a new sample, its size fixed before.
-    stopped, diverged : tuple of str
-        Runs that exceed because they have no final loss.
+    stopped, diverged, flat : tuple of str
+        Runs that exceed because they have no final loss, or because they cannot be told from other runs.
     """
 
     target: float
@@ -129,6 +133,7 @@ class Certificate:
     needed: int
     stopped: tuple[str, ...] = ()
     diverged: tuple[str, ...] = ()
+    flat: tuple[str, ...] = ()
 
     @property
     def certified(self) -> bool:
@@ -159,10 +164,10 @@ def certify(
         omega.
     confidence : float
         c, in [.5, 1).
-    chosen_by : iterable of str, Traces or Instance
-        The runs that were used to choose the plan; none of them may be in ``traces``. ``()`` for none.
+    chosen_by : Traces, Instance, or iterable of these
+        What was used to choose the plan; none of its runs may be in ``traces``. ``()`` for nothing.
     plan : Plan or Schedule, optional
-        What the runs must have trained; by default the longest schedule among them.
+        What the runs were to train; it may be left out where the provenance of the traces says it.
     metric : str
         ``loss`` or ``error_rate``.
     diverged : iterable of str
@@ -174,7 +179,7 @@ def certify(
         As `depl.models.estimation.held_out.held_out` and `certificate`.
     """
     judges = held_out(traces, chosen_by, plan, metric, diverged)
-    return certificate(judges.losses, target, level, confidence, judges.stopped, judges.diverged)
+    return certificate(judges.losses, target, level, confidence, judges.stopped, judges.diverged, judges.flat)
 
 
 def certificate(
@@ -184,6 +189,7 @@ def certificate(
     confidence: float = 0.95,
     stopped: tuple[str, ...] = (),
     diverged: tuple[str, ...] = (),
+    flat: tuple[str, ...] = (),
 ) -> Certificate:
     """The same from final losses, for runs that are known to be independent and unseen.
 
@@ -220,6 +226,7 @@ def certificate(
         needed=least_runs(level, confidence, count),
         stopped=stopped,
         diverged=diverged,
+        flat=flat,
     )
 
 

@@ -7,8 +7,9 @@ that a solver has *chosen*, though they do not with one drawn at random: among t
 those that the law flatters, and those to whose stages runs are lent that happen to have had no spike.
 
 `careful_deviations` answers both, as `depl.models.memory.document.TracedLaw.deviations`. All of them are
-moved up by the high quantile of what plans deviate by; around it they are spread as runs are around the mean
-of their plan, all plans together. (What the lent runs spread by is counted besides: this errs on the careful
+moved up by a high quantile of what plans deviate by, which counts the next plan beside the p that were held
+out and does not exist for fewer than `plans_needed`; around it they are spread as runs are around the mean of
+their plan, all plans together. (What the lent runs spread by is counted besides: this errs on the careful
 side.) Plans that were run often enough to speak for themselves are left alone.
 """
 
@@ -22,9 +23,11 @@ from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
 from depl.models.laws import FloatArray
 from depl.models.memory.law import Position, Scale, on_scale, positions
-from depl.models.memory.prediction import mixture_of
+from depl.models.memory.prediction import staged
 from depl.models.memory.support import outside_support
+from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule, Traces
+from depl.models.wording import counted
 
 FOLDS = 10
 AGES = (5, 10, 20)
@@ -32,9 +35,6 @@ AGES = (5, 10, 20)
 
 CARE = 0.95
 """Share of the plans held out that end off the law by no more than the careful deviation."""
-
-LEAST_PLANS = 20
-"""Fewest plans whose deviations have a high quantile."""
 
 MOST_ATOMS = 40
 """Most deviations in an instance; neighbours become the greatest of them."""
@@ -46,13 +46,16 @@ class Deviations(NamedTuple):
     Attributes
     ----------
     plans : float array (d,)
-        Mean of the runs of a plan less the mean of the law.
+        Mean of the runs of a plan less the mean of the law, at one or more ages of it.
     runs : float array (r,)
         Runs less the mean of their plan, as if that were known: n runs count sqrt(n / (n - 1)) times.
+    held_out : int
+        How many plans the deviations are of; those of one plan at several ages are no independent evidence.
     """
 
     plans: FloatArray
     runs: FloatArray
+    held_out: int
 
 
 def plan_deviations(
@@ -92,21 +95,32 @@ def plan_deviations(
     order, table = rng.permutation(len(plans)), traces.matrix(metric)
     found: list[float] = []
     within: list[FloatArray] = []
+    seen_plans = 0
     for fold in range(min(folds, len(plans))):
         held = [plans[index] for index in order[fold::folds]]
         away = np.isin(np.arange(len(traces.runs)), np.concatenate([runs for _, runs in held]))
         law = fit_affine(traces.select(~away), metric, scale=scale)
         for plan, runs in held:
-            for beginning in _beginnings(plan):
-                if outside_support(law, beginning):
-                    continue
-                mixed = mixture_of(law, _ends(beginning))
+            supported = [part for part in _beginnings(plan) if not outside_support(law, part)]
+            seen_plans += bool(supported)
+            for beginning in supported:
+                mixed = staged(law, _ends(beginning))
                 expected = mixed.constant + math.fsum(float(part.mean()) for part in mixed.parts)
                 seen = on_scale(table[runs, len(beginning)], scale)
                 found.append(float(seen.mean()) - expected)
                 if len(seen) > 1:
                     within.append((seen - seen.mean()) * math.sqrt(len(seen) / (len(seen) - 1)))
-    return Deviations(np.sort(found), np.sort(np.concatenate(within)) if within else np.zeros(0))
+    spread = np.sort(np.concatenate(within)) if within else np.zeros(0)
+    return Deviations(np.sort(found), spread, seen_plans)
+
+
+def plans_needed(care: float) -> int:
+    """Fewest plans held out that have a margin for the share ``care``: 19 for 0.95.
+
+    The next plan deviates by more than all p held out with probability 1 / (p + 1).
+    """
+    share = decimal(care)
+    return math.ceil(share / (1 - share))
 
 
 def careful_deviations(deviations: Deviations, care: float = CARE) -> tuple[float, ...]:
@@ -127,18 +141,21 @@ def careful_deviations(deviations: Deviations, care: float = CARE) -> tuple[floa
     Raises
     ------
     InvalidInputError
-        If the care is out of range, or there are fewer than `LEAST_PLANS` deviations of plans.
+        If the care is out of range, or fewer than `plans_needed` plans could be held out.
     """
     if not 0 < care < 1:
         raise InvalidInputError(f"must lie between 0 and 1, not at {care}", ".care")
-    if len(deviations.plans) < LEAST_PLANS:
+    held, needed = deviations.held_out, plans_needed(care)
+    if held < needed:
         raise InvalidInputError(
-            f"only {len(deviations.plans)} deviations of plans that were held out could be seen, "
-            f"{LEAST_PLANS} are needed; record more plans, or ask for none",
+            f"only {counted(held, 'plan')} could be held out and compared with the law of the others, and a "
+            f"margin that covers {care:g} of plans never run takes {needed}; record more, or ask for less",
             ".care",
         )
     plans = deviations.plans
-    margin = max(0.0, float(plans[math.ceil(care * plans.size) - 1]))
+    # rank ceil((p + 1) care) of p plans, as a share of all their deviations
+    share = decimal(care) * (held + 1) / held
+    margin = max(0.0, float(plans[math.ceil(share * plans.size) - 1]))
     runs = deviations.runs if deviations.runs.size else np.zeros(1)
     size = math.ceil(runs.size / MOST_ATOMS)
     # of every group; the lowest group takes what is left over

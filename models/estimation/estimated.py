@@ -28,6 +28,7 @@ from depl.models.laws import (
     Normal,
     StudentT,
     SwitchLaw,
+    Undeclared,
     Zero,
 )
 from depl.models.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
@@ -148,7 +149,7 @@ def _family(noise: ImprovementLaw, fit: ImprovementFit) -> str:
 
 
 def _refitted_switch(law: SwitchLaw, runs: int, rng: np.random.Generator) -> SwitchLaw:
-    if isinstance(law, Zero | Forbidden | Deterministic):
+    if isinstance(law, Zero | Forbidden | Deterministic | Undeclared):
         return law
     fit = fit_switch(law.sample(rng, runs), rng, resamples=1)
     if isinstance(law, StudentT):
@@ -201,7 +202,7 @@ def _changed_noise(noise: ImprovementLaw, factor: float) -> ImprovementLaw:
 
 def _changed_switch(law: SwitchLaw, factor: Factor) -> SwitchLaw:
     mean, spread = factor(Parameter.JUMP), factor(Parameter.JUMP_SPREAD)
-    if isinstance(law, Zero | Forbidden):
+    if isinstance(law, Zero | Forbidden | Undeclared):
         return law
     if isinstance(law, Deterministic):
         return Deterministic(value=law.value * mean)

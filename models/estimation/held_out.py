@@ -1,47 +1,44 @@
 """Which runs may judge a plan, and the final loss that each of them counts with.
 
-Runs are identified by their names. What becomes of them:
+Runs are told by their losses, whatever they are called (`depl.models.traces.fingerprints`).
 
-===========================================  ===========================================================
-a run that was used to choose the plan       refused, with its row
-a run under a new name, all losses the same  refused, with its row (see `LEAST_DISTINCT`)
-another model or cluster than the plan's,    refused, with the first row where it differs
-or epochs after the plan's last one
-it ends before the plan does                 counts as exceeding every target: there is no l(K)
-it diverged                                  counts as exceeding every target
-===========================================  ===========================================================
+Refused, with the row of the first one:
+    a run that was used to choose the plan; a run that is in the file twice; a run of another model or cluster
+    than the plan's, or with epochs after its last one; runs too short, or recorded too coarsely, to be told
+    from others.
+Counted as exceeding every target:
+    a run that ends before the plan does, for which there is no l(K); a run that diverged; a run too flat to
+    be told from others, where most can be told.
 
 Nothing is left out silently: a run that is missing because it went badly makes every estimate too good. Also
 a run that was stopped *because* it had reached the target counts as exceeding: the promise is about l(K), and
 losses may rise again. Readers of logs end or drop runs that diverged (`depl.models.traces.logs`); those that
-they ended are short, those that they dropped are handed over by name.
+they ended are short, those that they dropped are handed over by name. What the plan was must be said, because
+runs that were all cut alike look like runs of a shorter one.
 
-A trace holds models and clusters. That its runs used the plan's datasets and drew their seeds afresh, and
-that no other runs had a part in the choice, is for the user to vouch.
+A trace holds models and clusters. That its runs used the plan's datasets and drew their seeds afresh, that
+no other runs had a part in the choice, and that their losses are what was measured, is for the user to vouch.
 """
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.errors import InvalidInputError
 from depl.models.estimation.combinations import schedule_label
 from depl.models.laws import FloatArray
 from depl.models.plan import Plan
-from depl.models.problem import Instance, Provenance
+from depl.models.problem import Instance
+from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
+from depl.models.traces.planned import planned
 from depl.models.traces.table import Schedule, Traces
 from depl.models.wording import counted
 
-ChosenBy = Iterable[str] | Traces | Instance
-"""Runs that had a part in the choice: their names, their traces, or the instance that was fitted to them."""
-
-LEAST_DISTINCT = 8
-"""Runs with fewer different losses are not compared by their losses, because they may agree by chance."""
-
-_FITTED = "fitted to the runs "
+ChosenBy = Traces | Instance | Iterable[Traces | Instance]
+"""What had a part in the choice: traces, instances that were fitted to some, several of these; or ``()``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +50,13 @@ class HeldOut:
     runs : tuple of str
         Names, those that the traces do not hold last.
     losses : float array, one per run
-        l(K) in the metric chosen; infinite for runs that stopped early or diverged [loss].
+        l(K) in the metric chosen; infinite for runs that stopped early, diverged or are too flat [loss].
     schedule : Schedule
         Model and cluster of every epoch of the plan.
-    stopped, diverged : tuple of str
+    stopped, diverged, flat : tuple of str
         The runs whose loss is infinite, and why.
+    untold : tuple of str
+        Runs that chose the plan, but are too short or too flat to be known again.
     """
 
     runs: tuple[str, ...]
@@ -65,6 +64,8 @@ class HeldOut:
     schedule: Schedule
     stopped: tuple[str, ...] = ()
     diverged: tuple[str, ...] = ()
+    flat: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
 
 
 def held_out(
@@ -78,11 +79,11 @@ def held_out(
 
     Parameters
     ----------
-    chosen_by : iterable of str, Traces or Instance
-        The runs that were used to choose the plan; ``()`` says that none were. An instance names them if it
-        was made with `fitted_from`.
+    chosen_by : Traces, Instance, or iterable of these
+        What was used to choose the plan; ``()`` says that nothing was. Instances carry the fingerprints of
+        their runs if `depl.models.estimation.instance.fit_instance` made them.
     plan : Plan or Schedule, optional
-        What every run must have trained; by default the longest schedule in ``traces``.
+        What every run was to train; it may be left out where the provenance of the traces says it.
     metric : str
         ``loss`` or ``error_rate``.
     diverged : iterable of str
@@ -91,50 +92,37 @@ def held_out(
     Raises
     ------
     InvalidInputError
-        If a run was used to choose the plan or follows another schedule, with its row; if the instance does
-        not say which runs it was fitted to, or the traces do not hold the metric.
+        If a run was used to choose the plan, is there twice or follows another schedule, with its row; if the
+        runs are too short or too coarsely recorded to tell; if nothing says what the plan was, an instance
+        carries no fingerprints, or the traces do not hold the metric.
     """
     lost = _names(diverged, "diverged")
-    _refuse_used(traces, lost, chosen_by)
     schedule = _schedule(traces, plan)
     _refuse_other_schedules(traces, schedule)
     final = traces.target(metric)[traces.bounds[1:] - 1].copy()
     short = np.array([len(own) < len(schedule) for own in traces.schedules])
     bad = np.array([name in lost for name in traces.runs])
-    final[short | bad] = np.inf
+    flat, untold = np.zeros(len(bad), dtype=np.bool_), dict[str, None]()
+    for label, used in _references(chosen_by):
+        found = compare(traces, used)
+        _refuse_repeats(traces, found, label)
+        flat |= _too_flat(traces, found, ~(short | bad))
+        untold |= dict.fromkeys(found.untold)
+    final[short | bad | flat] = np.inf
     absent = tuple(name for name in lost if name not in traces.runs)
     return HeldOut(
         runs=traces.runs + absent,
         losses=np.append(final, np.full(len(absent), np.inf)),
         schedule=schedule,
-        stopped=tuple(traces.runs[index] for index in np.flatnonzero(short & ~bad)),
+        stopped=_named(traces, short & ~bad),
         diverged=tuple(lost),
+        flat=_named(traces, flat),
+        untold=tuple(untold),
     )
 
 
-def fitted_from(runs: Iterable[str] | Traces, path: str = "$.models") -> Provenance:
-    """What an instance says of the runs that it was fitted to, so that they cannot certify its plans."""
-    names = runs.runs if isinstance(runs, Traces) else tuple(_names(runs, "runs"))
-    return Provenance(path=path, source="measured", note=_FITTED + json.dumps(names, ensure_ascii=False))
-
-
-def runs_behind(instance: Instance) -> tuple[str, ...]:
-    """Names of the runs that an instance was fitted to, in the order of its provenance.
-
-    Raises
-    ------
-    InvalidInputError
-        If it does not say so.
-    """
-    notes = [row.note for row in instance.provenance if row.note.startswith(_FITTED)]
-    try:
-        found = [name for note in notes for name in json.loads(note.removeprefix(_FITTED))]
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"names of runs must be a list in JSON ({error})", "$.provenance") from error
-    if not found:
-        message = f"{instance.name} does not say which runs it was fitted to; name them, or give their traces"
-        raise InvalidInputError(message, "$.provenance")
-    return tuple(dict.fromkeys(map(str, found)))
+def _named(traces: Traces, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    return tuple(traces.runs[index] for index in np.flatnonzero(chosen))
 
 
 def _names(runs: Iterable[str], what: str) -> dict[str, None]:
@@ -143,44 +131,88 @@ def _names(runs: Iterable[str], what: str) -> dict[str, None]:
     return dict.fromkeys(map(str, runs))
 
 
-def _refuse_used(traces: Traces, lost: Iterable[str], chosen_by: ChosenBy) -> None:
-    seen: dict[bytes, str] = {}
-    if isinstance(chosen_by, Traces):
-        used = dict.fromkeys(chosen_by.runs)
-        seen = {key: name for name, key in _fingerprints(chosen_by) if key}
-    else:
-        used = _names(runs_behind(chosen_by) if isinstance(chosen_by, Instance) else chosen_by, "chosen_by")
-    places = [(name, f".run[{row}]") for name, row in zip(traces.runs, traces.bounds.tolist(), strict=False)]
-    for name, place in [*places, *((name, ".diverged") for name in lost)]:
-        if name in used:
+def _references(chosen_by: ChosenBy) -> Iterator[tuple[str, RunFingerprints | None]]:
+    """What the runs are compared with, and its name; with themselves alone where there is nothing."""
+    given: tuple[object, ...] = (chosen_by,)
+    if not isinstance(chosen_by, Traces | Instance):
+        given = tuple(chosen_by)
+    for item in given:
+        if isinstance(item, Traces):
+            yield "those that chose the plan", fingerprints(item)
+        elif not isinstance(item, Instance):
             message = (
-                f"run {name!r} was used to choose the plan, so it cannot certify it; leave it out "
-                "(Traces.select), or run the plan with fresh seeds"
+                f"needs traces or instances, not {item!r}: a name does not tell whether a run is fresh; give "
+                "the traces of the runs that chose the plan"
             )
-            raise InvalidInputError(message, place)
-    for (name, key), (_, place) in zip(_fingerprints(traces), places, strict=True):
-        if key and key in seen:
+            raise InvalidInputError(message, ".chosen_by")
+        elif item.run_fingerprints is None:
             message = (
-                f"run {name!r} has the losses of run {seen[key]!r} in every epoch, so it is the same run "
-                "under another name; leave it out"
+                f"{item.name} carries no fingerprints of the runs that it was fitted to; fit it again "
+                "(depl fit), or give the traces of these runs"
             )
-            raise InvalidInputError(message, place)
-        seen[key] = name
+            raise InvalidInputError(message, "$.run_fingerprints")
+        else:
+            yield f"those that {item.name} was fitted to", item.run_fingerprints
+    if not given:
+        yield "", None
 
 
-def _fingerprints(traces: Traces) -> list[tuple[str, bytes]]:
-    """Every run with its losses after training as bytes; empty where they may agree by chance."""
-    found = []
-    for index, name in enumerate(traces.runs):
-        rows = slice(int(traces.bounds[index]), int(traces.bounds[index + 1]))
-        losses = traces.loss[rows][traces.epoch[rows] > 0]
-        found.append((name, losses.tobytes() if len(np.unique(losses)) >= LEAST_DISTINCT else b""))
-    return found
+def _refuse_repeats(traces: Traces, found: Comparison, label: str) -> None:
+    if not found.repeats:
+        return
+    first = found.repeats[0]
+    run, row = traces.runs[first.run], int(traces.bounds[first.run])
+    raise InvalidInputError(_repeated(run, first, len(found.repeats) - 1, label), f".run[{row}]")
+
+
+def _repeated(run: str, repeat: Repeat, more: int, label: str) -> str:
+    same = f"its losses are the same in {repeat.agreeing} of {repeat.compared} epochs compared"
+    same += f"; so are those of {counted(more, 'other run')}" if more else ""
+    if repeat.among_fresh:
+        return (
+            f"run {run!r} is run {repeat.known!r} of the same file once more: {same}. Keep each run once; if "
+            "they are different runs, record more decimals"
+        )
+    return (
+        f"run {run!r} was used to choose the plan, so it cannot certify it: it is run {repeat.known!r} of "
+        f"{label}, and {same}. Leave it out (Traces.select), or run the plan with fresh seeds"
+    )
+
+
+def _too_flat(traces: Traces, found: Comparison, judging: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The judges that cannot be told from other runs; refused if these are most of them."""
+    if not judging.any():
+        return judging
+    untold = judging & (found.countable < (np.inf if found.needed is None else found.needed))
+    if 2 * untold.sum() <= judging.sum():
+        return untold
+    raise InvalidInputError(_too_alike(found, int(np.median(found.countable[judging]))), ".loss")
+
+
+def _too_alike(found: Comparison, typical: int) -> str:
+    """Why runs that have so many losses that differ cannot be told from others, and what to do."""
+    cannot = "whether these runs are fresh, and different from one another, cannot be told"
+    if found.needed is None:
+        return (
+            f"{cannot}: known to {found.resolution:g}, losses of different runs agree in too many epochs. "
+            "Record more decimals"
+        )
+    return (
+        f"{cannot}: that takes {found.needed} or more different losses after training; they have "
+        f"{typical}, known to {found.resolution:g}. Record more decimals; a plan so short is certified from "
+        "final losses alone, if you vouch for the runs (depl.models.estimation.certificate.certificate)"
+    )
 
 
 def _schedule(traces: Traces, plan: Plan | Schedule | None) -> Schedule:
     if plan is None:
-        return max(traces.schedules, key=len)
+        plan = planned(traces.provenance)
+    if plan is None:
+        message = (
+            "say what the runs were to train (--plan): the traces do not, and runs that all end early would "
+            "look like runs of a shorter plan"
+        )
+        raise InvalidInputError(message, ".plan")
     if isinstance(plan, Plan):
         return tuple((epoch.model, epoch.cluster) for epoch in plan.epochs)
     return tuple(plan)

@@ -32,6 +32,7 @@ from depl.models.epochs import LossStep, loss_step
 from depl.models.evaluation import final_loss
 from depl.models.laws import FloatArray, Normal
 from depl.models.methods import Outcome
+from depl.models.pairs import require_tabulated
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Termination
@@ -166,6 +167,7 @@ def all_normal(problem: Choices) -> bool:
     instance = problem.instance
     if instance.target.quantile_level < 0.5:
         return False
+    require_tabulated(instance, "the search", problem.epochs)
     names = [model.name for model in instance.models]
     steps = [
         loss_step(instance, k, 0, name, name, problem.subsets[0])

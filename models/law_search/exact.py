@@ -15,6 +15,7 @@ upper bounds. A leaf whose certified interval contains 1 - omega is neither: it 
 bound of the search never exceeds its cost.
 """
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,7 @@ from depl.models.law_search.chords import ChordedProblem, ChordSearch, all_norma
 from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
 from depl.models.law_search.mean_bounds import Moments, mean_bounds
 from depl.models.law_search.subproblem import LawSubproblem
-from depl.models.methods import Limits, Outcome
+from depl.models.methods import Limits, Outcome, OutOfTimeError
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 from depl.models.result import Termination
@@ -131,8 +132,9 @@ class LawSearch(TreeSearch):
             self._require_time()
             instance = self.problem.instance.replace(maximum_loss=self._target.maximum_loss - lowered)
             search = ScenarioSearch(SampledProblem(instance, sample), replace(self.limits, progress=None))
-            search.build()
-            search.first_plans()
+            with contextlib.suppress(OutOfTimeError):  # what it holds by then may do
+                search.build()
+                search.first_plans()
             if search.best is None:
                 return
             loss = final_loss(self.problem.instance, self.problem.plan(search.best.choices))
@@ -255,17 +257,18 @@ class LawSearch(TreeSearch):
         """Cost and certify a leaf: a new incumbent, or one more price of time that excludes it."""
         self.leaves += 1
         start = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
-        plan = cheapest_clusters(self.problem, self._prices, task.assignment, kinds, start, math.inf)
-        if plan is None:
-            return
-        if plan.cost < self.threshold:
+        plan = cheapest_clusters(
+            self.problem, self._prices, task.assignment, kinds, start, math.inf, self.in_time
+        )
+        if plan is not None and plan.cost < self.threshold:
             verdict = self._verdict(self.problem.plan(plan.choices))
             if verdict is Verdict.MET:
                 self._accept(plan)
                 subproblem.lower_cutoff(self.threshold)
             elif verdict is Verdict.UNDECIDED:
                 self.undecided = min(self.undecided, plan.cost)
-        if 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
+        self._require_time()  # not all clusters were tried if it ran out on the way
+        if plan is not None and 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
             subproblem.add_multiplier(plan.multiplier)
 
     def _verdict(self, plan: Plan) -> Verdict:

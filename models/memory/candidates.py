@@ -4,7 +4,8 @@ What a traced law says depends on the order of the epochs, so plans form no clas
 paper's law (`depl.models.plan_classes`). But traces support few stages in a row: with switch
 epochs and lengths inside the convex hull of those seen there are some ten thousand schedules, not
 exponentially many. They are listed epoch by epoch; what misses a time limit with full resources, or strays
-from the support, is dropped with everything that begins like it.
+from the support, is dropped with everything that begins like it. So is, where the law promises only plans
+that enough runs went through, what fewer runs began like.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from depl.models.memory.support import epoch_outside, mean_after, strays
 from depl.models.problem import Instance
 from depl.models.traces.table import Schedule
 
-Counts = NDArray[np.int16]
+Counts = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ class _Listing:
                 one = load(instance, epoch, model, cluster, self.data)
                 self.column[epoch, (model, cluster)] = self.loads.setdefault(one, len(self.loads))
         self.counts: dict[int, Counts] = {}
+        traced = instance.traced_law
+        self.fewest = traced.whole_runs if traced is not None and traced.only_whole_runs else 0
 
     def roots(self) -> list[int]:
         """Schedules of one epoch."""
@@ -161,9 +164,21 @@ class _Listing:
 
     def _grown(self, parent: int, place: Position, mean: float) -> list[tuple[int, Position, float]]:
         """One more epoch, unless the mean loss before it was never seen there."""
+        if self.fewest and len(self.law.beginnings.get(self._beginning(parent, place), ())) < self.fewest:
+            return []
         if strays(self.law, place, mean) is not None:
             return []
         return [(parent, place, mean_after(self.law, place, mean))]
+
+    def _beginning(self, parent: int, place: Position) -> tuple[tuple[Trained, int], ...]:
+        """The stages of a schedule and their lengths."""
+        ends = [(place.trained, place.age)]
+        before = parent if parent < 0 or place.age == 1 else self.nodes[parent].before_stage
+        while before >= 0:
+            node = self.nodes[before]
+            ends.append((node.place.trained, node.place.age))
+            before = node.before_stage
+        return tuple(ends[::-1])
 
     def _kept(self, rows: list[tuple[int, Position, float]], epochs: int) -> list[int]:
         """Add those that keep the time limits; their indices."""
@@ -171,7 +186,7 @@ class _Listing:
         rows = [row for row in rows if (epochs, row[1].trained) in self.column]
         if not rows:
             return []
-        counts = np.zeros((len(rows), len(self.loads)), dtype=np.int16)
+        counts = np.zeros((len(rows), len(self.loads)), dtype=np.int32)
         for count, (parent, place, _) in zip(counts, rows, strict=True):
             if parent >= 0:
                 count[:] = self.counts[parent]

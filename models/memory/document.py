@@ -5,19 +5,20 @@ the losses of the runs, and the support is where the runs have been.
 """
 
 import math
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
 
 from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.memory.counting import LEAST_TOGETHER, Counting
 from depl.models.memory.law import (
     LARGEST_RETENTION,
     AffineLaw,
     AffineStep,
     Coefficients,
+    Pools,
     Position,
     Scale,
     StepKey,
@@ -171,6 +172,16 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     deviations : tuple of float
         By how much plans that were never run ended off the law, all equally likely, on its scale; added to
         the final loss of plans that too few runs went through.
+    care : float or None
+        Which share of the plans held out the deviations are to cover. Where they are asked for and there are
+        none, too few plans were run to tell, and plans that too few runs went through are refused.
+    confidence : float or None
+        How sure a promise must be; None for promises that are right on average over sets of runs. With a
+        confidence only plans that enough runs went through are promised.
+    whole_runs : int
+        Fewest runs through a plan that make up its law alone.
+    settled_epochs : int
+        Such a run counts with the greatest of its last so many losses, as a search favours chance dips.
     """
 
     runs: Annotated[tuple[RecordedRun, ...], Meta(min_length=1)]
@@ -180,9 +191,19 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     residuals: Residuals = "per_run"
     unseen_loss: float | None = None
     deviations: tuple[float, ...] = ()
+    care: Annotated[float, Meta(gt=0, lt=1, description="share of plans that deviations cover")] | None = None
+    confidence: Annotated[float, Meta(ge=0.5, lt=1, description="how sure a promise is")] | None = None
+    whole_runs: Annotated[int, Meta(ge=1, le=1_000_000)] = LEAST_TOGETHER
+    settled_epochs: Annotated[int, Meta(ge=1, le=1_000)] = 1
 
     def validate(self) -> None:
-        """Require one law per epoch, each with runs that lend residuals."""
+        """Require one law per epoch, each with runs that lend residuals, and counts that have a meaning."""
+        if self.confidence is not None and (self.residuals != "per_run" or self.unseen_loss is None):
+            raise InvalidInputError(
+                "a confidence counts whole runs, and one more unlike all seen: keep residuals per_run, and "
+                "give unseen_loss",
+                ".confidence",
+            )
         require_unique([item.key for item in self.steps], ".steps")
         require_unique([item.key for item in self.jumps], ".jumps")
         if self.scale == "log":
@@ -203,6 +224,22 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         """``unseen_loss`` on the scale of the law."""
         return None if self.unseen_loss is None else self.on_scale(self.unseen_loss)
 
+    @property
+    def counting(self) -> Counting:
+        """How runs are counted, on the scale of the law."""
+        return Counting(
+            unseen=self.unseen,
+            whole_runs=self.whole_runs,
+            settled_epochs=self.settled_epochs,
+            confidence=self.confidence,
+            least_deviation=min(self.deviations, default=0.0),
+        )
+
+    @property
+    def only_whole_runs(self) -> bool:
+        """Whether plans that fewer than `whole_runs` runs went through are refused."""
+        return self.confidence is not None or (self.care is not None and not self.deviations)
+
     def _require_positive(self) -> None:
         message = "only positive losses have logarithms; use the scale of the loss"
         for index, run in enumerate(self.runs):
@@ -215,12 +252,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     @cached_property
     def law(self) -> AffineLaw:
         """The law with its residuals."""
-        return self._assembled(self.steps, self.jumps)
-
-    def _assembled(self, steps: Sequence[FittedStep], jumps: Sequence[FittedJump]) -> AffineLaw:
         return assembled(
-            {item.key: item.coefficients for item in steps},
-            {item.key: item.coefficients for item in jumps},
+            {item.key: item.coefficients for item in self.steps},
+            {item.key: item.coefficients for item in self.jumps},
             [run.positions for run in self.runs],
             [np.array(run.losses) for run in self.runs],
             self.scale,
@@ -228,14 +262,13 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
 
     def _unsupported_row(self) -> str:
         """Where the first row is that no run lends residuals to."""
-        rows: list[tuple[str, tuple[FittedStep, ...], tuple[FittedJump, ...]]]
-        rows = [(f".steps[{index}]", (row,), ()) for index, row in enumerate(self.steps)]
-        rows += [(f".jumps[{index}]", (), (row,)) for index, row in enumerate(self.jumps)]
-        for path, steps, jumps in rows:
-            try:
-                self._assembled(steps, jumps)
-            except NotCoveredError:
-                return path
+        pools = Pools([item for run in self.runs for item in run.positions])
+        for index, step in enumerate(self.steps):
+            if not pools.of_step(step.key, step.coefficients):
+                return f".steps[{index}]"
+        for index, jump in enumerate(self.jumps):
+            if not pools.of_jump(jump.key, jump.coefficients):
+                return f".jumps[{index}]"
         return ""
 
 
@@ -244,6 +277,7 @@ def traced_law(
     residuals: Residuals = "per_run",
     unseen_loss: float | None = None,
     deviations: tuple[float, ...] = (),
+    **counting: Any,
 ) -> TracedLaw:
     """A fitted law as part of an instance; see `TracedLaw` for the arguments."""
     return TracedLaw(
@@ -257,6 +291,7 @@ def traced_law(
         residuals=residuals,
         unseen_loss=unseen_loss,
         deviations=deviations,
+        **counting,
     )
 
 

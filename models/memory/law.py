@@ -208,6 +208,14 @@ class AffineLaw:
         return found
 
     @cached_property
+    def seen(self) -> tuple[float, float]:
+        """Least and greatest loss of all runs in all epochs, on the scale of the law [loss]."""
+        return (
+            min(float(run.losses.min()) for run in self.records),
+            max(float(run.losses.max()) for run in self.records),
+        )
+
+    @cached_property
     def with_own(self) -> frozenset[tuple[Trained, Trained]]:
         """Pairs of what is trained and its predecessor that have steps of their own."""
         return frozenset(
@@ -302,11 +310,11 @@ def epochs_of(places: Sequence[Sequence[Position]], losses: Sequence[FloatArray]
     )
 
 
-def pools_of(epochs: Epochs) -> tuple[dict[StepKey, list[int]], dict[JumpKey, list[int]]]:
+def pools_of(places: Sequence[Position]) -> tuple[dict[StepKey, list[int]], dict[JumpKey, list[int]]]:
     """Indices of the epochs that stand at every key, later stages by their predecessor."""
     steps: dict[StepKey, list[int]] = defaultdict(list)
     jumps: dict[JumpKey, list[int]] = defaultdict(list)
-    for index, item in enumerate(epochs.place):
+    for index, item in enumerate(places):
         if item.previous is not None and item.age == 1:
             jumps[item.previous, item.trained].append(index)
         else:
@@ -339,13 +347,13 @@ def assembled(
     """
     losses = [on_scale(row, scale) for row in observed]
     epochs = epochs_of(places, losses)
-    by_step, by_jump = pools_of(epochs)
+    pools = Pools(epochs.place)
     starts = np.array([maturity(item.start) for item in epochs.place])
     found_steps = {
-        key: _step(epochs, starts, _step_pool(by_step, key, found), found) for key, found in steps.items()
+        key: _step(epochs, starts, pools.of_step(key, found), found) for key, found in steps.items()
     }
     found_jumps = {
-        pair: _step(epochs, starts, _jump_pool(by_jump, pair, found), found) for pair, found in jumps.items()
+        pair: _step(epochs, starts, pools.of_jump(pair, found), found) for pair, found in jumps.items()
     }
     bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
     records = tuple(
@@ -359,23 +367,36 @@ def on_scale(losses: FloatArray, scale: Scale) -> FloatArray:
     return losses if scale == "loss" else np.log(losses)
 
 
-def _step_pool(by_step: Mapping[StepKey, list[int]], key: StepKey, found: Coefficients) -> list[int]:
-    trained, first, _, previous = key
-    ages = range(found.ages[0], found.ages[1] + 1)
-    if previous is not None or first:
-        return [index for age in ages for index in by_step.get((trained, first, age, previous), ())]
-    return [
-        index
-        for other, rows in by_step.items()
-        if other[:2] == (trained, False) and other[2] in ages
-        for index in rows
-    ]
+class Pools:
+    """Which epochs lend their residuals to the rows of a law.
 
+    Parameters
+    ----------
+    places : sequence of Position
+        Of all epochs of all runs, one run after the other.
+    """
 
-def _jump_pool(by_jump: Mapping[JumpKey, list[int]], pair: JumpKey, found: Coefficients) -> list[int]:
-    if not found.pooled:
-        return by_jump.get(pair, [])
-    return [index for other, rows in by_jump.items() if other[1] == pair[1] for index in rows]
+    def __init__(self, places: Sequence[Position]) -> None:
+        self._steps, self._jumps = pools_of(places)
+        self._later: dict[Trained, list[tuple[int, list[int]]]] = defaultdict(list)
+        for (trained, first, age, _), rows in self._steps.items():
+            if not first:
+                self._later[trained].append((age, rows))
+        self._into: dict[Trained, list[int]] = defaultdict(list)
+        for (_, trained), rows in self._jumps.items():
+            self._into[trained] += rows
+
+    def of_step(self, key: StepKey, found: Coefficients) -> list[int]:
+        """Indices of the epochs of a step; none if no run was there."""
+        trained, first, _, previous = key
+        ages = range(found.ages[0], found.ages[1] + 1)
+        if previous is None and not first:
+            return [index for age, rows in self._later.get(trained, ()) if age in ages for index in rows]
+        return [index for age in ages for index in self._steps.get((trained, first, age, previous), ())]
+
+    def of_jump(self, pair: JumpKey, found: Coefficients) -> list[int]:
+        """The same for a jump."""
+        return self._into.get(pair[1], []) if found.pooled else self._jumps.get(pair, [])
 
 
 def _step(epochs: Epochs, starts: FloatArray, pool: list[int], found: Coefficients) -> AffineStep:

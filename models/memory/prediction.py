@@ -12,11 +12,24 @@ seen. Then l(K) is a constant plus independent terms, a `depl.models.epochs.Fina
 
 *Per run*: a donor run lends the residuals of all epochs of a stage at once, and in a first stage its l(0), so
 that what a run does better throughout stays with it. Runs that went through the whole schedule lend all its
-stages together if there are at least `LEAST_TOGETHER`; the atoms of l(K) are then the final losses of these
-runs themselves, and the quantile is the order statistic of rank ceil((n + 1) omega), which holds for a next
-run with probability omega at least, whatever the law (exchangeability). Otherwise the donors of different
-stages (`depl.models.memory.lending`) are combined each with each. Where there would be more than `MOST_ATOMS`
-atoms, groups of neighbours are replaced by their greatest, which can only raise a quantile.
+stages together if there are at least `Counting.whole_runs`; the atoms of l(K) are then the final losses of
+these runs themselves. Otherwise the donors of different stages (`depl.models.memory.lending`) are combined
+each with each.
+
+*One run more is counted everywhere.* The next run and the n that lend are exchangeable. So the n + 1 atoms
+that have the next run's own among them exceed a limit in the share P(l(K) > limit) on average, for whole runs
+and, stage by stage, for combined ones. What the next run adds is not known and is taken for the worst seen:
+with x of n whole runs above the limit the share is (x + 1) / (n + 1), and the quantile is the order statistic
+of rank ceil((n + 1) omega); combined, every sum with an unseen part counts as above. This is right on average
+over sets of runs, for a plan that was not chosen by them (*marginal*). With a *confidence* c, x of n count as
+the upper end of the one-sided interval of Clopper and Pearson, which is too low for at most the share 1 - c
+of sets of runs; only whole runs can be counted so.
+
+*Chosen plans.* A search takes the first epoch at which enough runs happen to be below the target, and favours
+dips. So a run counts with the greatest of its last `Counting.settled_epochs` losses.
+
+Where combined donors would have more than `MOST_ATOMS` atoms, groups of neighbours are replaced by their
+greatest, which can only raise a quantile.
 
 Both evaluations refuse a schedule outside the support of the traces (`depl.models.memory.support`).
 """
@@ -27,19 +40,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.errors import InvalidInputError
 from depl.models.laws import Empirical, FloatArray
+from depl.models.memory.counting import LEAST_TOGETHER, PLAIN, Counting, confident_weights, settled_losses
 from depl.models.memory.law import AffineLaw, Position, RunRecord, maturity, positions
 from depl.models.memory.lending import first_losses, lent, suffix_weights
 from depl.models.memory.support import Known, epochs_ahead, require_support, stages_ahead
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
 from depl.models.structure import Checked
 from depl.models.traces.table import Schedule
-
-LEAST_TOGETHER = 19
-"""Fewest runs of the whole schedule that make up its law alone: just enough for the level .95."""
 
 MOST_ATOMS = 100_000
 
@@ -158,17 +170,15 @@ def final_atoms(law: AffineLaw, schedule: Schedule, known: Known | None = None) 
 def mixed_loss(
     law: AffineLaw,
     schedule: Schedule,
-    known: Known | None = None,
-    unseen_loss: float | None = None,
+    counting: Counting = PLAIN,
     deviations: Sequence[float] = (),
 ) -> FinalLoss:
     """The same as a constant and one independent term per stage, or one term for whole runs.
 
     Parameters
     ----------
-    unseen_loss : float, optional
-        Counted once beside n runs that stay together [loss]: the next run is unlike all seen with probability
-        1 / (n + 1), which is what the rank ceil((n + 1) omega) says.
+    counting : Counting
+        How runs are counted.
     deviations : sequence of float
         By how much plans as such were off the law [loss], all equally likely; added where no run went through
         the whole schedule.
@@ -180,19 +190,18 @@ def mixed_loss(
     InvalidInputError
         As `outside_support`.
     """
-    found = _mixed(law, schedule, known)
-    parts = [lending.tolist() for lending in found.parts]
-    if found.together and unseen_loss is not None:
-        parts = [[*parts[0], unseen_loss - found.constant]]
+    require_support(law, schedule, None)
+    found = mixture_of(law, [part[-1] for part in stages_ahead(positions(schedule))], counting)
+    weights = None if found.weights is None else tuple(map(float, found.weights))
+    laws = [Empirical(values=tuple(part.tolist()), weights=weights) for part in found.parts]
     if not found.together and len(deviations):
-        parts.append(list(deviations))
-    terms = tuple((Term(1.0, Empirical(values=tuple(part))), 1) for part in parts)
-    return FinalLoss(found.constant, terms)
+        laws.append(Empirical(values=tuple(deviations)))
+    return FinalLoss(found.constant, tuple((Term(1.0, part), 1) for part in laws))
 
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """The final loss as a constant and independent parts, all atoms of a part equally likely.
+    """The final loss as a constant and independent parts, all atoms of a part equally likely unless weighted.
 
     Attributes
     ----------
@@ -204,32 +213,52 @@ class Mixed:
         Of the stage that has fewest.
     together : bool
         Whether runs are whole.
+    weights : int array, optional
+        Of the atoms of whole runs counted with a confidence.
     """
 
     constant: float
     parts: tuple[FloatArray, ...]
     donors: int
     together: bool
+    weights: NDArray[np.int64] | None = None
 
 
-def mixture_of(law: AffineLaw, ends: Sequence[Position], unseen_loss: float | None = None) -> Mixed:
-    """What a schedule, given by the last positions of its stages, ends with; the support is not checked.
-
-    Parameters
-    ----------
-    unseen_loss : float, optional
-        As for `mixed_loss`.
-    """
+def mixture_of(law: AffineLaw, ends: Sequence[Position], counting: Counting = PLAIN) -> Mixed:
+    """What a schedule, given by the last positions of its stages, ends with; the support is not checked."""
     found = law.beginnings.get(tuple((end.trained, end.age) for end in ends), ())
-    if len(found) < LEAST_TOGETHER:
-        return staged(law, ends)
+    if len(found) < counting.whole_runs:
+        apart = None if counting.unseen is None else counting.unseen - min(0.0, counting.least_deviation)
+        return staged(law, ends, unseen=apart)
     last = ends[-1].start + ends[-1].age
-    own = [float(law.records[index].losses[last]) for index in found]
-    own += [] if unseen_loss is None else [unseen_loss]
-    return Mixed(0.0, (np.array(own),), len(found), together=True)
+    settled = _settled(law, counting.settled_epochs)
+    own = np.array([settled[index][last] for index in found])
+    if counting.unseen is None:
+        return Mixed(0.0, (own,), len(found), together=True)
+    atoms, weights = np.append(own, counting.unseen), None
+    if counting.confidence is not None:
+        atoms, weights = np.sort(own), confident_weights(len(own), counting.confidence)
+        atoms = np.append(atoms, max(counting.unseen, float(atoms[-1])))
+    return Mixed(0.0, (atoms,), len(found), together=True, weights=weights)
 
 
-def staged(law: AffineLaw, ends: Sequence[Position], first_age: int = 1, loss: float | None = None) -> Mixed:
+def _settled(law: AffineLaw, epochs: int) -> list[FloatArray]:
+    """`settled_losses` of all runs, worked out once."""
+    key = ("settled", epochs)
+    if key not in law.lent:
+        law.lent[key] = [settled_losses(run, epochs) for run in law.records]
+    found = law.lent[key]
+    assert isinstance(found, list)  # noqa: S101 - the cache holds nothing else
+    return found
+
+
+def staged(
+    law: AffineLaw,
+    ends: Sequence[Position],
+    first_age: int = 1,
+    loss: float | None = None,
+    unseen: float | None = None,
+) -> Mixed:
     """Stages lent by different runs, given by their last positions; the support is the caller's business.
 
     Parameters
@@ -238,6 +267,9 @@ def staged(law: AffineLaw, ends: Sequence[Position], first_age: int = 1, loss: f
         Of the first epoch of the first of them.
     loss : float, optional
         Before it; without one the donors of a first stage bring their own l(0) [loss].
+    unseen : float, optional
+        Every stage counts one donor more, which takes the loss to this one at least, whatever the others
+        lend.
     """
     lending = [lent(law, end, 1 if number else first_age) for number, end in enumerate(ends)]
     after = suffix_weights([stage.retained for stage in lending])
@@ -249,6 +281,14 @@ def staged(law: AffineLaw, ends: Sequence[Position], first_age: int = 1, loss: f
         if number == 0 and loss is None:
             gains = gains + stage.retained * stage.first_losses
         values.append(_sayable(weight * gains))
+    if unseen is not None:
+        least = [float(part.min()) for part in values]
+        away = unseen - constant - math.fsum(least)
+        # measured from the least sum of all; never below what a stage lends
+        values = [
+            np.append(part, max(low + away, float(part.max())))
+            for part, low in zip(values, least, strict=True)
+        ]
     return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
 
 

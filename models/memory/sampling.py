@@ -4,7 +4,8 @@ The stream of `depl.models.scenarios.draws` gives every scenario one number per 
 epoch and ordered pair of models. Under a traced law they are kept as they are, and used so:
 
 - residuals per run: the number of (first epoch of a stage, its model) becomes that quantile of what the
-  stage lends; where whole runs are lent, that of (epoch 1, first model) that quantile of their losses;
+  stage lends, a run unlike all seen among it; where whole runs are lent, that of (epoch 1, first model) that
+  quantile of their losses;
 - independent residuals: the number of (epoch, model) becomes that quantile of the residuals, and that of the
   pair (first model, first model) at epoch 1, which no switch uses, that of the losses before training;
 - what plans as such deviate by takes the pair (last model, last model) at epoch 2.
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.errors import NotCoveredError
 from depl.models.laws import FloatArray
@@ -21,7 +23,7 @@ from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import Position, positions
 from depl.models.memory.lending import first_losses
 from depl.models.memory.prediction import mixture_of
-from depl.models.memory.traced import require_supported, together
+from depl.models.memory.traced import require_supported
 from depl.models.traces.table import Schedule
 
 
@@ -63,15 +65,15 @@ class TracedSample:
         losses = self.first(places[0])
         for place in places[1:]:
             losses = self.further(losses, place)
-        return self.deviating(losses, ends[-1], together(self.traced.law, schedule))
+        return self.deviating(losses, ends[-1], whole=False)
 
     def of_stages(self, ends: Sequence[Position]) -> FloatArray:
         """The same with residuals per run, for stages given by their last positions."""
-        mixed = mixture_of(self.traced.law, ends, self.traced.unseen)
+        mixed = mixture_of(self.traced.law, ends, self.traced.counting)
         losses = np.full(len(self.of_models), mixed.constant)
         for end, part in zip(ends, mixed.parts, strict=False):  # one part alone if runs are whole
             numbers = self.of_models[:, end.start, self.models.index(end.trained[0])]
-            losses += _quantiles(part, numbers)
+            losses += _quantiles(part, numbers, mixed.weights)
         return self.deviating(losses, ends[-1], mixed.together)
 
     def first(self, place: Position) -> FloatArray:
@@ -95,7 +97,13 @@ class TracedSample:
         return losses + _quantiles(np.array(self.traced.deviations), self.of_pairs[:, 1, model, model])
 
 
-def _quantiles(values: FloatArray, numbers: FloatArray) -> FloatArray:
-    """The quantiles of equally likely values at numbers in (0, 1)."""
-    ranks = np.ceil(numbers * values.size).astype(np.int64) - 1
+def _quantiles(
+    values: FloatArray, numbers: FloatArray, weights: NDArray[np.int64] | None = None
+) -> FloatArray:
+    """The quantiles of values at numbers in (0, 1), equally likely or of ascending values with weights."""
+    if weights is None:
+        ranks = np.ceil(numbers * values.size).astype(np.int64) - 1
+    else:
+        cumulative = np.cumsum(weights)
+        ranks = np.searchsorted(cumulative, np.ceil(numbers * cumulative[-1]))
     return np.asarray(np.sort(values)[np.clip(ranks, 0, values.size - 1)])

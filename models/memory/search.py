@@ -21,11 +21,12 @@ from depl.models.epochs import FinalLoss, load
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 from depl.models.memory.candidates import Candidates, all_candidates
+from depl.models.memory.counting import runs_to_carry
 from depl.models.memory.directed import LossGrid, propagated
 from depl.models.memory.document import TracedLaw
-from depl.models.memory.prediction import LEAST_TOGETHER, Mixed, mixture_of
+from depl.models.memory.prediction import Mixed, mixture_of, runs_through
 from depl.models.memory.sampling import TracedSample
-from depl.models.memory.traced import end_law
+from depl.models.memory.traced import below_all_seen, end_law, only_whole_runs, whole
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance, Target
@@ -35,6 +36,7 @@ from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.scenarios.draws import ATOM_TOLERANCE as SAMPLE_TOLERANCE
 from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
 from depl.models.traces.table import Schedule
+from depl.models.wording import counted
 
 MAXIMUM_SCHEDULES = 1_000_000
 """Most schedules that are listed."""
@@ -43,6 +45,8 @@ _ROUNDING = 1e-11
 """Relative to the sizes that are added."""
 
 _NOTHING = -1
+_REFUSED = (Fraction(1), Fraction(1))
+"""Bounds for a schedule that must not be promised."""
 
 Share = Fraction | float
 
@@ -152,13 +156,18 @@ class _UnderLaw:
         self._traced, self._listed, self._limits = traced, listed, limits
         self._maximum = traced.on_scale(instance.target.maximum_loss)
         self._deviations = np.array(traced.deviations or (0.0,))
+        self._below = False
 
     def misses(self, node: int) -> tuple[Share, Share]:
         """By counts of runs, or from the directed grid."""
         if self._traced.residuals == "independent":
+            if self._traced.only_whole_runs:
+                return _REFUSED
             lower, upper = self._bounds[node]
             return float(lower), float(upper)
-        mixed = mixture_of(self._traced.law, self._listed.ends(node), self._traced.unseen)
+        mixed = mixture_of(self._traced.law, self._listed.ends(node), self._traced.counting)
+        if self._traced.only_whole_runs and not mixed.together:
+            return _REFUSED
         offsets = np.zeros(1) if mixed.together else self._deviations
         limit, sizes = self._maximum + float(ATOM_TOLERANCE), [abs(self._maximum), abs(mixed.constant)]
         sizes += [float(np.abs(part).max()) for part in (offsets, *mixed.parts)]
@@ -168,12 +177,31 @@ class _UnderLaw:
     def decided(self, node: int) -> tuple[Share, Share]:
         """By the evaluator of the law."""
         law = end_law(self._traced, self._listed.schedule(node))
+        if below_all_seen(self._traced, law, self._target.violation_budget):
+            self._below = True
+            return _REFUSED
         found = law.violation(self._target.maximum_loss)
         return (found.lower, found.upper) if found.exact is None else (found.exact, found.exact)
 
     def unreachable(self, least: float, nearest: int) -> str:
-        """With a quantile that can be reached."""
-        law = end_law(self._traced, self._listed.schedule(nearest))
+        """With a quantile that can be reached, or the number of runs that could carry the promise."""
+        schedule, level = self._listed.schedule(nearest), self._target.quantile_level
+        alone = whole(self._traced, schedule)
+        if self._traced.only_whole_runs and not alone:
+            return f"{_asked(self._target)} cannot be promised: {only_whole_runs(self._traced)}"
+        through, needed = (
+            len(runs_through(self._traced.law, schedule)),
+            runs_to_carry(level, self._traced.confidence),
+        )
+        if alone and self._traced.unseen is not None and through < needed:
+            return (
+                f"{_asked(self._target)} cannot be promised: it takes {needed} runs of one plan, and "
+                f"{counted(through, 'run')} went through the one that misses the target least often; record "
+                "more runs, or ask for less"
+            )
+        if self._below:
+            return f"{_asked(self._target)} {_below(self._traced)}"
+        law = end_law(self._traced, schedule)
         quantile = law.quantile(self._target.violation_budget)
         return (
             f"{_asked(self._target)} unreachable within {self._target.maximum_epochs} epochs, the time "
@@ -189,9 +217,7 @@ class _UnderLaw:
         found = np.tile([0.0, 1.0], (len(listed.nodes), 1))
         laws = propagated(listed, grid.first, grid.further)
         for index, law_of_loss in laws:
-            whole = len(law.beginnings.get(_signature(listed, index), ())) >= LEAST_TOGETHER
-            limits = self._maximum - (np.zeros(1) if whole else self._deviations)
-            found[index] = grid.exceedance(law_of_loss, limits)
+            found[index] = grid.exceedance(law_of_loss, self._maximum - self._deviations)
             if self._limits.expired():
                 break
         return found
@@ -207,38 +233,49 @@ class _UnderScenarios:
         self._traced, self._listed, self._limits = traced, listed, limits
         self._target = instance.target
         self._maximum = traced.on_scale(instance.target.maximum_loss) + SAMPLE_TOLERANCE
+        self._below = False
         names = tuple(model.name for model in instance.models)
         self._sample = TracedSample(traced, names, scenarios.improvements, scenarios.switch_losses)
 
     def misses(self, node: int) -> tuple[Share, Share]:
         """The count, twice; anything where there was no time to count."""
-        if self._traced.residuals == "independent":
-            count = int(self._counts[node])
-        else:
-            count = int((self._sample.of_stages(self._listed.ends(node)) > self._maximum).sum())
+        counted_at_once = self._traced.residuals == "independent" and not self._traced.only_whole_runs
+        count = int(self._counts[node]) if counted_at_once else self._count(node)
         return (0, len(self._sample.of_models)) if count == _NOTHING else (count, count)
 
     def decided(self, node: int) -> tuple[Share, Share]:
-        """The same again: there is nothing better."""
+        """The same again, unless the law promises the impossible."""
+        law = end_law(self._traced, self._listed.schedule(node))
+        if below_all_seen(self._traced, law, self._target.violation_budget):
+            self._below = True
+            return len(self._sample.of_models), len(self._sample.of_models)
         return self.misses(node)
 
     def unreachable(self, least: float, nearest: int) -> str:
         """With the least count."""
+        if self._below:
+            return f"{_asked(self._target)} {_below(self._traced)}"
         return (
             f"{_asked(self._target)} unreachable on {len(self._sample.of_models)} scenarios within "
             f"{self._target.maximum_epochs} epochs, the time limits and the support of the traces: "
             f"{least:g} of them miss it at least, {float(self.budget):g} may"
         )
 
+    def _count(self, node: int) -> int:
+        """Of a schedule with residuals per run; all where plans are refused."""
+        schedule = self._listed.schedule(node)
+        if self._traced.only_whole_runs and not whole(self._traced, schedule):
+            return len(self._sample.of_models)
+        return int((self._sample.of_stages(self._listed.ends(node)) > self._maximum).sum())
+
     @cached_property
     def _counts(self) -> NDArray[np.int64]:
         """Of all schedules; `_NOTHING` for what there was no time for."""
-        sample, listed, law = self._sample, self._listed, self._traced.law
+        sample, listed = self._sample, self._listed
         found = np.full(len(listed.nodes), _NOTHING)
         losses = propagated(listed, sample.first, sample.further)
         for index, before in losses:
-            whole = len(law.beginnings.get(_signature(listed, index), ())) >= LEAST_TOGETHER
-            final = sample.deviating(before, listed.nodes[index].place, whole)
+            final = sample.deviating(before, listed.nodes[index].place, whole=False)
             found[index] = int((final > self._maximum).sum())
             if self._limits.expired():
                 break
@@ -246,17 +283,17 @@ class _UnderScenarios:
 
 
 def exceedance(mixed: Mixed, offsets: FloatArray, limit: float) -> Fraction:
-    """P(constant + parts + offset > limit), all atoms of every part and all offsets equally likely."""
+    """P(constant + parts + offset > limit), all offsets and, but for weights, all atoms equally likely."""
+    if mixed.weights is not None:
+        (own,), sums = mixed.parts, mixed.constant + offsets
+        heavier = np.array([int(mixed.weights[own + one > limit].sum()) for one in sums])
+        return Fraction(int(heavier.sum()), int(mixed.weights.sum()) * sums.size)
     *others, last = sorted([offsets, *mixed.parts], key=len)
     sums = np.array([mixed.constant])
     for part in others:
         sums = (sums[:, None] + part[None, :]).ravel()
     within = np.searchsorted(np.sort(last), limit - sums, side="right").sum()
     return 1 - Fraction(int(within), sums.size * last.size)
-
-
-def _signature(listed: Candidates, node: int) -> tuple[tuple[tuple[str, str], int], ...]:
-    return tuple((end.trained, end.age) for end in listed.ends(node))
 
 
 def _plan(instance: Instance, schedule: Schedule) -> Plan:
@@ -276,6 +313,16 @@ def _plan(instance: Instance, schedule: Schedule) -> Plan:
     )
 
 
+def _below(traced: TracedLaw) -> str:
+    """Why nothing is promised where the law promises the impossible."""
+    least = traced.law.seen[0]
+    of = "loss" if traced.scale == "loss" else "logarithm of a loss"
+    return (
+        f"cannot be promised: the quantile of the schedules that would meet it lies below {least:.6g}, the "
+        f"least {of} that any run ever had, so the law does not describe the runs; fit it again"
+    )
+
+
 def _asked(target: Target) -> str:
     return f"target {target.maximum_loss:g} at omega {target.quantile_level:g}"
 
@@ -283,6 +330,11 @@ def _asked(target: Target) -> str:
 def _nothing_listed(instance: Instance) -> str:
     if not instance.target.maximum_epochs:
         return "maximum_epochs is 0, and the initial loss is above the target"
+    traced = instance.traced_law
+    if traced is not None and traced.only_whole_runs:
+        return (
+            f"{_asked(instance.target)} cannot be promised within the time limits: {only_whole_runs(traced)}"
+        )
     return (
         f"{_asked(instance.target)} unreachable: no schedule inside the support of the traces keeps the time "
         "limits"

@@ -2,11 +2,12 @@
 
 Outside the support are a model on a cluster that was not trained after that predecessor; an age and switch
 epoch outside the convex hull of those seen with the model; a stage to which fewer than `FEWEST_DONORS` runs
-lend residuals; and a mean loss that leaves the range of the losses that a step was fitted to.
+lend residuals; a mean loss that leaves the range of the losses that a step was fitted to; and a mean loss
+after an epoch beyond every loss that any run ever had.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -92,13 +93,39 @@ def epoch_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | N
 
 
 def strays(law: AffineLaw, place: Position, loss: float) -> str | None:
-    """Why the law of an epoch must not be asked from a mean loss before it; None if it may."""
-    lower, upper = law.step(place).losses
-    room = 1e-9 * max(abs(lower), abs(upper))  # a mean of equal numbers may be rounded off them
-    if lower - room <= loss <= upper + room:
-        return None
-    seen = f"{lower:.4g} to {upper:.4g}"
-    return f"a loss of {loss:.4g} where {seen} were seen before the epoch {told(place)}"
+    """Why the law of an epoch must not be asked from a mean loss before it; None if it may.
+
+    The mean before the epoch lies among the losses that its step was fitted to, and that after it among all
+    that were ever seen.
+    """
+    before = law.step(place).losses
+    if not _among(loss, before):
+        return f"a loss of {loss:.4g} where {_span(before)} were seen before the epoch {told(place)}"
+    after = mean_after(law, place, loss)
+    if not _among(after, law.seen):
+        return f"a loss of {after:.4g} after the epoch {told(place)}, where {_span(law.seen)} were ever seen"
+    return None
+
+
+def extreme_predictions(law: AffineLaw) -> Iterator[tuple[Position, float, float]]:
+    """The mean losses after an epoch that lie farthest out: epoch, loss before it, mean loss after it.
+
+    Of every step at the first and the last switch epoch that the runs support at its age, and from the
+    least and the greatest loss that it was fitted to. Predictions are linear in both (in the logarithm of
+    the switch epoch), so all others lie between these.
+    """
+    steps = [
+        (Position(trained, previous, age, 0), first, step)
+        for (trained, first, age, previous), step in law.steps.items()
+    ]
+    jumps = [
+        (Position(trained, previous, 1, 0), False, step) for (previous, trained), step in law.jumps.items()
+    ]
+    for place, first, step in (*steps, *jumps):
+        for start in (0,) if first else _supported_starts(law, place):
+            for loss in step.losses:
+                there = place._replace(start=start)
+                yield there, loss, step.shift(start) + step.retention * loss
 
 
 def mean_after(law: AffineLaw, place: Position, loss: float) -> float:
@@ -124,18 +151,44 @@ def stages_ahead(ahead: Sequence[Position]) -> list[list[Position]]:
     return [list(items) for _, items in groupby(ahead, key=lambda item: (item.trained, item.start))]
 
 
+def _among(loss: float, seen: tuple[float, float]) -> bool:
+    """Whether a mean loss lies in a range, but for the rounding of a mean of equal numbers."""
+    room = 1e-9 * max(abs(seen[0]), abs(seen[1]))
+    return seen[0] - room <= loss <= seen[1] + room
+
+
+def _span(seen: tuple[float, float]) -> str:
+    return f"{seen[0]:.4g} to {seen[1]:.4g}"
+
+
+def _supported_starts(law: AffineLaw, place: Position) -> tuple[int, ...]:
+    """First and last switch epoch at which a later stage may reach the age of ``place``."""
+    own = place.previous if (place.trained, place.previous) in law.with_own else None
+    ends = law.longest.get((place.trained, False, own), {})
+    able = [
+        start
+        for start in range(min(ends, default=0), max(ends, default=-1) + 1)
+        if (_hull_age(ends, start) or 0) >= place.age - 1e-9
+    ]
+    return (able[0], able[-1]) if able else ()
+
+
 def _greatest_age(law: AffineLaw, last: Position) -> float | None:
     """Greatest age at this switch epoch in the convex hull of the pairs of both seen; None outside.
 
     A model that has a law of its own after its predecessor has a hull of its own, too.
     """
     own = last.previous if (last.trained, last.previous) in law.with_own else None
-    ends = law.longest.get((last.trained, last.previous is None, own), {})
-    if not ends or not min(ends) <= last.start <= max(ends):
+    return _hull_age(law.longest.get((last.trained, last.previous is None, own), {}), last.start)
+
+
+def _hull_age(ends: Mapping[int, int], start: int) -> float | None:
+    """Height, at a switch epoch, of the convex hull of greatest ages by switch epoch; None outside."""
+    if not ends or not min(ends) <= start <= max(ends):
         return None
-    below = [(start, age) for start, age in ends.items() if start <= last.start]
-    above = [(start, age) for start, age in ends.items() if start >= last.start]
-    return max(_between(one, other, last.start) for one in below for other in above)
+    below = [(first, age) for first, age in ends.items() if first <= start]
+    above = [(first, age) for first, age in ends.items() if first >= start]
+    return max(_between(one, other, start) for one in below for other in above)
 
 
 def _between(one: tuple[int, int], other: tuple[int, int], start: int) -> float:

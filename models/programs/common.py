@@ -107,9 +107,10 @@ def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Config
 
 
 def labels(problem: SampledProblem, chosen: Configuration) -> tuple[str, str, str]:
-    """Names of cluster, datasets and model."""
+    """Names of cluster, datasets and model; a + in the name of a dataset is written with a backslash."""
     instance = problem.instance
-    held = "+".join(item.name for item in instance.datasets if item.name in chosen.datasets)
+    names = [item.name for item in instance.datasets if item.name in chosen.datasets]
+    held = "+".join(name.replace("\\", "\\\\").replace("+", "\\+") for name in names)
     return instance.clusters[chosen.cluster].name, held, instance.models[chosen.model].name
 
 

@@ -31,7 +31,9 @@ from depl.models.methods import Limits
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import add_no_good, read_choices, write_choices
 from depl.models.programs.highs import Answer, Option, Session, Status, solve_program
+from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.resource_space import ResourceSpace
 from depl.models.programs.start import Choices, first_plan
 from depl.models.programs.unreachable import why_infeasible
 from depl.models.result import Termination
@@ -127,8 +129,9 @@ def solve_sampled(
     Parameters
     ----------
     problem : SampledProblem
-    formulation : class
-        `PriceSpace` (F2) or `ResourceSpace` (F1).
+    formulation : callable
+        `PriceSpace` (F2) or `ResourceSpace` (F1), or a function that makes one and adds rows to its model;
+        what rows may speak of, `depl.models.programs.own_rows` says.
     limits : Limits, optional
         Gap, time limit, seed of the solver and progress are used.
     reading : depl.models.evaluation.Reading
@@ -143,7 +146,7 @@ def solve_sampled(
     ------
     NotCoveredError
         If the program would have more than `MAXIMUM_BINARIES` binary variables or `MAXIMUM_TERMS`
-        coefficients in constraint (3).
+        coefficients in constraint (3), or a row that was added speaks of resources.
     InvalidInputError
         For an unknown solver or option.
     """
@@ -174,21 +177,28 @@ class _Loop:
     in_force: Mapping[str, Option] = field(default_factory=dict)
     excluded: set[tuple[Configuration, ...]] = field(default_factory=set)
     settled: set[tuple[Configuration, ...]] = field(default_factory=set)
+    own: OwnRows | None = None
 
     def run(self) -> ProgramSolution:
         """Bounds, a first plan, the program, its cuts."""
         problem = self.problem
-        if problem.misses([]) <= problem.allowed:
-            self.best, self.cost = [], 0.0
-            return self.solution(Termination.OPTIMAL)
+        idle = problem.misses([]) <= problem.allowed
+        if idle and self.formulation in (PriceSpace, ResourceSpace):
+            return self._without_training()
         self._require_manageable()
         began = time.perf_counter()
         bounds = attainable(problem, proceed=lambda: not self.limits.expired())
-        if not bounds.possible:
+        if not bounds.possible and not idle:
             return self._infeasible()
-        self._offer(first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired()))
-        self.unit = (self.cost if 0 < self.cost < math.inf else self._largest_cost()) / _UNITS
+        first = first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired())
+        scale = math.inf if first is None else self.exact_cost(first)
+        self.unit = (scale if 0 < scale < math.inf else self._largest_cost()) / _UNITS
         program = self.formulation(problem, bounds, self.reading, self.unit)
+        self.own = OwnRows.of(program.model)
+        if idle and self.own.permit(problem, []):
+            return self._without_training()
+        if first is not None and self._permitted(first, found=False):
+            self._offer(first)
         self.build_seconds = time.perf_counter() - began
         backend = self._backend(program)
         self.limits.report(self.cost, self.bound)
@@ -198,6 +208,11 @@ class _Loop:
         ):
             return self.solution(Termination.INTERRUPTED)
         return self._cut(program, backend)
+
+    def _without_training(self) -> ProgramSolution:
+        """The plan without an epoch, which costs nothing."""
+        self.best, self.cost = [], 0.0
+        return self.solution(Termination.OPTIMAL)
 
     def exact_cost(self, choices: Choices) -> float:
         """Cost of a sequence under the reading, infinite if it misses a time limit [cost]."""
@@ -256,8 +271,8 @@ class _Loop:
     def _trusted(self, answer: Answer) -> bool:
         """Whether the answer is one that was asked for and agrees with the best plan."""
         if self.best is not None and tuple(self.best) in self.settled:
-            return answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
-        return answer.status is Status.OPTIMAL and self.bound <= self.cost * (1 + _CONTRADICTION)
+            return answer.proved or answer.status is Status.INFEASIBLE
+        return answer.proved and self.bound <= self.cost * (1 + _CONTRADICTION)
 
     def _settle(self, program: Formulation, found: list[Choices]) -> list[Any]:
         """Exclude sequences whose cost is known; see the module's docstring."""
@@ -270,7 +285,7 @@ class _Loop:
 
     def _distrusted(self, answer: Answer) -> ProgramSolution:
         """The solver ended in another way than asked for, or contradicts a plan that is held."""
-        if answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        if answer.proved or answer.status is Status.INFEASIBLE:
             self.bound = 0.0
             return self.solution(
                 Termination.EXHAUSTED, "the solver's proof contradicts a plan that is feasible"
@@ -294,9 +309,19 @@ class _Loop:
                 self.near_ties += 1
                 added.append(add_no_good(program.model, self.problem, choices, same_gain=missed))
                 continue
+            if not self._permitted(choices, found=True):
+                self.excluded.add(tuple(choices))
+                added.append(add_no_good(program.model, self.problem, choices, same_gain=False))
+                continue
             self._offer(choices)
             added += program.tighten(choices, allocation)
         return added
+
+    def _permitted(self, choices: Choices, found: bool) -> bool:
+        """Whether the caller's own rows allow a sequence, found by a solver that knows them or not."""
+        if self.own is None or (found and self.own.open):
+            return True
+        return self.own.permit(self.problem, choices)
 
     def _offer(self, choices: Choices | None) -> None:
         """Keep a feasible sequence if it is the cheapest so far."""
@@ -344,6 +369,9 @@ class _Loop:
             )
 
     def _infeasible(self) -> ProgramSolution:
+        if self.own is not None and self.own.any:
+            reason = f"no plan keeps the rows {self.own.names} and the limits"
+            return self.solution(Termination.INFEASIBLE, reason)
         try:
             reason = why_infeasible(self.problem, self._remaining())
         except KeyboardInterrupt:  # the proof stands; only its explanation is cut short
@@ -387,7 +415,9 @@ class _Direct:
         status = Status.OPTIMAL
         self.session.relax(True)
         for _ in range(_ROOT_ROUNDS):
-            if (status := self.session.solve(remaining()).status) is not Status.OPTIMAL:
+            answer = self.session.solve(remaining())
+            status = answer.status
+            if not answer.proved:
                 break
             added = program.separate()
             if not added:

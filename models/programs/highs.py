@@ -23,12 +23,10 @@ return code that is easily lost: names are checked first.
 import difflib
 import importlib.util
 import math
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import highspy
@@ -43,7 +41,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
-from depl.models.structure import write_bytes
+from depl.models.programs.export import is_relaxation
 
 Option = bool | int | float | str
 
@@ -75,6 +73,8 @@ class Status(Enum):
 
     OPTIMAL = "optimal"
     """Proved to be optimal, within its gap."""
+    RELAXATION_OPTIMAL = "optimal for the relaxation: its objective is a lower bound of the cost"
+    """Proved to be optimal, of a program that lacks cuts (`depl.models.programs.export.is_relaxation`)."""
     INFEASIBLE = "infeasible"
     """Proved to have no solution."""
     UNBOUNDED = "unbounded"
@@ -111,6 +111,11 @@ class Answer:
     bound: float
     solutions: tuple[FloatArray, ...] = ()
     options: Mapping[str, Option] | None = None
+
+    @property
+    def proved(self) -> bool:
+        """Whether the optimum of the program as it is was proved, be it a relaxation or not."""
+        return self.status in (Status.OPTIMAL, Status.RELAXATION_OPTIMAL)
 
 
 class Session:
@@ -257,7 +262,7 @@ class Session:
             bound = math.inf
         if status not in (Status.OPTIMAL, Status.INFEASIBLE) and stopped is not None:
             status = stopped
-        return Answer(status, objective, bound, tuple(self._seen), self.options)
+        return Answer(_worded(status, self.model), objective, bound, tuple(self._seen), self.options)
 
     def _remember(self, event: Any) -> None:
         self._seen.append(np.array(event.data_out.mip_solution))
@@ -276,6 +281,9 @@ def solve_program(
     solve_with: str = "highs",
 ) -> Answer:
     """Solve any linear Pyomo model, and put the solution, if there is one, into its variables.
+
+    The programs of `depl.models.programs` are relaxations until `solve_sampled` adds their cuts: their
+    optimum is a lower bound of the cost, and the status says so.
 
     Parameters
     ----------
@@ -320,29 +328,8 @@ def solve_program(
         results.solution_loader.load_vars()
     if status is Status.INFEASIBLE:
         bound = math.inf
-    return Answer(status, objective, -math.inf if bound is None else float(bound), options=given)
-
-
-def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
-    """Write a program as LP or MPS, by the ending of ``path``, with the names of its components.
-
-    The file appears under its name only when it is complete.
-
-    Raises
-    ------
-    InvalidInputError
-        For another ending.
-    """
-    target = Path(path)
-    kinds = {".lp": "cpxlp", ".mps": "mps"}  # Pyomo's names; by "lp" it warns that the ending does not match
-    if target.suffix.lower() not in kinds:
-        raise InvalidInputError(f"the file must end in .lp or .mps, not {target.suffix!r}", "path")
-    kind = kinds[target.suffix.lower()]
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / f"program{target.suffix.lower()}"
-        model.write(str(draft), format=kind, io_options={"symbolic_solver_labels": True})
-        write_bytes(target, draft.read_bytes())
-    return target
+    proved = -math.inf if bound is None else float(bound)
+    return Answer(_worded(status, model), objective, proved, options=given)
 
 
 _STATUS = {
@@ -365,6 +352,12 @@ _CONDITION = {
     TerminationCondition.maxTimeLimit: Status.TIME_LIMIT,
     TerminationCondition.interrupted: Status.INTERRUPTED,
 }
+
+
+def _worded(status: Status, model: pyo.ConcreteModel) -> Status:
+    """The optimum of a relaxation is not called optimal without that word."""
+    relaxed = status is Status.OPTIMAL and is_relaxation(model)
+    return Status.RELAXATION_OPTIMAL if relaxed else status
 
 
 def _engine() -> Any:

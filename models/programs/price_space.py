@@ -46,6 +46,7 @@ from depl.models.evaluation import INTENT, Reading
 from depl.models.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import linear, plan_frame, usable_keys
+from depl.models.programs.export import mark_as_relaxation
 from depl.models.scenarios.sampled import SampledProblem
 
 LARGEST_COEFFICIENT = 1e7
@@ -62,7 +63,7 @@ def price_space(
     cost_unit: float = 1.0,
     multipliers: Sequence[float] | None = None,
 ) -> pyo.ConcreteModel:
-    """Program F2 with cuts at a few prices of time.
+    """Program F2 with cuts at a few prices of time: a relaxation, whose plan may cost more than its optimum.
 
     Parameters
     ----------
@@ -187,6 +188,7 @@ class PriceSpace:
         target = problem.instance.target
         self.curves = EpochCurves.of(loads, target.round_deadline)
         self.model = model = plan_frame(problem, bounds, reading)
+        mark_as_relaxation(model)
         self._variables = [model.w[key] for key in self.keys]
         model.theta = pyo.Var(bounds=(0, None))
         model.eq2_cost = pyo.Objective(expr=model.transfers / cost_unit + model.theta)

@@ -53,6 +53,7 @@ from depl.models.evaluation import INTENT, Reading
 from depl.models.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import labels, linear, plan_frame, usable_keys
+from depl.models.programs.export import mark_as_relaxation
 from depl.models.programs.price_space import LARGEST_COEFFICIENT, EpochCurves
 from depl.models.scenarios.sampled import SampledProblem
 
@@ -68,7 +69,7 @@ def resource_space(
     bounds: Attainable | None = None,
     cost_unit: float = 1.0,
 ) -> pyo.ConcreteModel:
-    """Program F1 with a few tangents per epoch and cluster.
+    """Program F1 with a few tangents: a relaxation, whose plan may cost more than its optimum.
 
     Parameters
     ----------
@@ -107,6 +108,7 @@ class ResourceSpace:
         """Write the program down; the arguments are those of `resource_space`."""
         self.problem, self.cost_unit = problem, cost_unit
         self.model = plan_frame(problem, bounds, reading)
+        mark_as_relaxation(self.model)
         keys = usable_keys(problem, bounds)
         position = {g: index for index, g in enumerate(problem.configurations)}
         self._loads = {key: problem.loads[key[0] - 1][position[g]] for key, g in keys.items()}

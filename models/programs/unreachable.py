@@ -66,7 +66,7 @@ def _best_quantile(problem: SampledProblem, free: Attainable, ends: float) -> st
     best = 0.0  # without an epoch
     if answer.objective is not None:
         best = max(best, float(np.sort(problem.gain(read_choices(session.model, problem)))[allowed]))
-    if answer.status is Status.OPTIMAL:
+    if answer.proved:
         return f"{initial - best:.6g}"
     possible = float(np.sort(free.greatest_gain)[allowed])
     if np.isfinite(answer.bound):
@@ -89,7 +89,7 @@ def _fastest_time(problem: SampledProblem, ends: float) -> str | None:
     if problem.misses(choices) > problem.allowed:
         return None
     found = f"{problem.allocation(choices).fastest_time:.6g}"
-    return found if answer.status is Status.OPTIMAL else f"at most {found}"
+    return found if answer.proved else f"at most {found}"
 
 
 def _add_time(model: Any, problem: SampledProblem, bounds: Attainable, limited: bool) -> None:
@@ -105,4 +105,7 @@ def _add_time(model: Any, problem: SampledProblem, bounds: Attainable, limited: 
 
 def _solved(model: Any, ends: float) -> tuple[Answer, Session]:
     session = Session(model)
-    return session.solve(max(ends - time.perf_counter(), 0.1)), session
+    answer = session.solve(max(ends - time.perf_counter(), 0.1))
+    if answer.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return answer, session

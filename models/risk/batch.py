@@ -18,16 +18,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import FloatArray, Normal, StudentT
+from depl.models.laws import FloatArray, Normal
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.conditioning import core_term
 from depl.models.risk.contour import Contour, choose_contour, label_table, violation
+from depl.models.risk.heavy import Kept, core_term, outside
 from depl.models.risk.transforms import decays, has_transform
 
 _FEW = 4
@@ -36,7 +37,7 @@ _CORE_SHARE = 0.01
 _SMOOTHING = 0.02
 _REACH = 4.0
 
-Counts = NDArray[np.int16]
+Counts = NDArray[np.integer[Any]]
 
 
 class Verdict(IntEnum):
@@ -62,10 +63,10 @@ class LossClasses:
         for loss in losses:
             for term, _ in loss.terms:
                 columns.setdefault(term, len(columns))
-        counts = np.zeros((len(losses), len(columns)), dtype=np.int16)
+        counts = np.zeros((len(losses), len(columns)), dtype=np.int64)
         for row, loss in enumerate(losses):
             for term, count in loss.terms:
-                counts[row, columns[term]] = count
+                counts[row, columns[term]] += count
         return cls(tuple(columns), counts, np.array([loss.constant for loss in losses]))
 
     def loss(self, index: int) -> FinalLoss:
@@ -88,8 +89,10 @@ class LossClasses:
         variances = []
         for term in self.terms:
             moments = term.law.moments()
-            variance = moments.variance if math.isfinite(moments.variance) else 4 * moments.mean**2 + 1e-12
-            variances.append(term.coefficient**2 * variance)
+            variance = moments.variance
+            if not math.isfinite(variance):
+                variance = 4 * moments.mean * moments.mean + 1e-12
+            variances.append(term.coefficient * term.coefficient * variance)
         spread = np.sqrt(self.counts @ np.array(variances))
         return np.asarray((maximum_loss - self.means()) / np.maximum(spread, 1e-12))
 
@@ -129,12 +132,12 @@ def certified_verdict(loss: FinalLoss, maximum_loss: float, budget: Fraction) ->
 class _Fitted:
     """Classes whose increments all have labels, and what that replacement costs.
 
-    ``kept`` is q of the module's docstring, ``smoothed`` marks the classes to which the last term, a
+    ``kept`` bounds q of the module's docstring, ``smoothed`` marks the classes to which the last term, a
     normal, was added.
     """
 
     classes: LossClasses
-    kept: FloatArray
+    kept: Kept
     smoothed: NDArray[np.bool_]
     deviation: float
 
@@ -156,8 +159,7 @@ class _Fitted:
             low = violation(contour, labels, threshold - shift, size)[0] - beyond * (1 + 1e-12)
             high = violation(contour, labels, threshold + shift, size)[1] / (1 - beyond) * (1 + 1e-12)
             lower, upper = np.where(smoothed, low, lower), np.where(smoothed, high, upper)
-        kept = self.kept[rows]
-        return np.maximum(kept * lower, 0.0), np.minimum(kept * upper + (1 - kept) * (1 + 1e-9), 1.0)
+        return self.kept[rows].whole(np.maximum(lower, 0.0), upper)
 
 
 def _by_contours(
@@ -189,11 +191,8 @@ def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _F
     heavy = np.array([not has_transform(term.law) for term in classes.terms], dtype=bool)
     most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
     terms = [core_term(term, _CORE_SHARE * probability / most) for term in classes.terms]
-    kept = np.ones(len(classes.counts))
-    for column in np.flatnonzero(heavy):
-        core = terms[column].law
-        inside = core.interval_mass() if isinstance(core, StudentT) else 1.0
-        kept *= inside ** classes.counts[:, column].astype(float)
+    outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
+    kept = Kept.of(outsides, classes.counts.astype(float))
     decaying = np.array([decays(term.law) for term in terms], dtype=bool)
     smoothed = classes.counts[:, decaying].sum(axis=1) == 0
     scores = np.abs(classes.scores(maximum_loss))
@@ -203,7 +202,7 @@ def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _F
     )
     deviation = max(_SMOOTHING * spread, 1e-9)
     normal = Term(1.0, Normal(mean=0.0, variance=deviation**2))
-    counts = np.column_stack([classes.counts, smoothed.astype(np.int16)])
+    counts = np.column_stack([classes.counts, smoothed])
     return _Fitted(LossClasses([*terms, normal], counts, classes.constants), kept, smoothed, deviation)
 
 

@@ -4,9 +4,11 @@ Which evaluator answers depends on the increments alone:
 
 - no randomness, or finitely many atoms that stay few: exact rational sums (`discrete`);
 - a smooth, decaying increment (inverse gamma, lognormal, normal): the contour (`contour`);
-- an untruncated Student-t switch: conditioning on the switches (`conditioning`);
+- beside such an increment, a Student-t that is not truncated, or so far out that a contour would be too
+  much work: conditioning on the switches (`conditioning`);
 - everything else (many atoms, truncated t alone): the grid with directed rounding (`grid`).
 
+No evaluator works without a limit: where none is close enough, the interval is wide.
 Each returns an interval that contains the true value; a plan is feasible only if the *upper* end of
 its violation interval is within the budget 1 - omega.
 """
@@ -21,7 +23,8 @@ from scipy import optimize
 from depl.models.epochs import FinalLoss
 from depl.models.errors import InvalidInputError
 from depl.models.laws import Empirical, StudentT
-from depl.models.risk.conditioning import conditioned_quantile, conditioned_violation
+from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
+from depl.models.risk.conditioning import both, conditioned_quantile, conditioned_violation
 from depl.models.risk.contour import (
     Contour,
     Labels,
@@ -30,15 +33,16 @@ from depl.models.risk.contour import (
     distribution,
     labels_of,
     like,
-    mean_rounding,
+    typical_square,
     violation,
 )
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.interval import Interval
+from depl.models.risk.label_columns import mean_rounding
 from depl.models.risk.transforms import EPSILON, decays
 
-_USELESS = 0.01
+_USELESS, _COARSE = 0.01, 1e-3
 
 SMALLEST_BUDGET = Fraction(1, 10**14)
 """Violation budgets below this are refused: 1 - omega would be rounding noise."""
@@ -52,20 +56,26 @@ def certified_violation(loss: FinalLoss, maximum_loss: float) -> Interval:
     loss : FinalLoss
     maximum_loss : float
         l_max; an atom of the loss within 1e-9 of it counts as met.
+
+    Raises
+    ------
+    InvalidInputError
+        If a count is negative, or increments that are not atoms are beyond about 1e+-100.
     """
-    if _untruncated(loss):
-        conditioned = conditioned_violation(loss, maximum_loss)
-        return conditioned if conditioned is not None else grid_violation(loss, maximum_loss)
+    loss = loss.reduced()
     if _discrete(loss):
         exact = exact_violation(loss, maximum_loss)
         return exact if exact is not None else grid_violation(loss, maximum_loss)
-    if _smooth(loss):
-        if _always_met(loss, maximum_loss):
-            return Interval(0.0, 0.0, "support", Fraction(0))
-        interval = contour_violation(loss, maximum_loss)
-        if interval is not None and interval.width <= _USELESS:
-            return interval
-    return grid_violation(loss, maximum_loss)
+    typical_square(loss.terms)
+    if _smooth(loss) and _always_met(loss, maximum_loss):
+        return Interval(0.0, 0.0, "support", Fraction(0))
+    found = contour_violation(loss, maximum_loss) if has_contour(loss) else None
+    if found is None or found.width > _USELESS:
+        found = conditioned_violation(loss, maximum_loss)
+    if found is None:
+        return grid_violation(loss, maximum_loss)
+    wide = found.width > _USELESS * found.upper and found.evaluator == CONDITIONING
+    return both(found, grid_violation(loss, maximum_loss)) if wide else found
 
 
 def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
@@ -74,23 +84,26 @@ def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
     Raises
     ------
     InvalidInputError
-        If the budget is below the round-off floor, or not below 1.
+        If the budget is below the round-off floor, or not below 1, or as for `certified_violation`.
     """
     _check_budget(budget)
-    if _untruncated(loss):
-        conditioned = conditioned_quantile(loss, budget)
-        return conditioned if conditioned is not None else grid_quantile(loss, 1 - budget)
+    loss = loss.reduced()
     if _discrete(loss):
         exact = exact_quantile(loss, 1 - budget)
         return exact if exact is not None else grid_quantile(loss, 1 - budget)
-    if _smooth(loss):
+    typical_square(loss.terms)
+    if has_contour(loss):
         margin = certified_margin(loss, budget)
         if margin is not None:
             mean = loss.mean()
             sizes = (count * abs(term.coefficient) * mean_rounding(term.law) for term, count in loss.terms)
             doubt = 2 * EPSILON * math.fsum([abs(loss.constant), abs(mean), abs(margin.upper), *sizes])
             return Interval(mean + margin.lower - doubt, mean + margin.upper + doubt, margin.evaluator)
-    return grid_quantile(loss, 1 - budget)
+    conditioned = conditioned_quantile(loss, budget)
+    if conditioned is not None and conditioned.width <= _COARSE * abs(conditioned.upper - loss.mean()):
+        return conditioned
+    grid = grid_quantile(loss, 1 - budget)
+    return grid if conditioned is None else both(conditioned, grid)
 
 
 def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:
@@ -99,8 +112,8 @@ def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:
     By the contour alone; None where the loss has no decaying increment or too many nodes were needed.
     """
     _check_budget(budget)
-    probability = float(budget)
-    contour = choose_contour(loss.terms, probability) if _smooth(loss) else None
+    probability, loss = float(budget), loss.reduced()
+    contour = choose_contour(loss.terms, probability) if has_contour(loss) else None
     if contour is None:
         return None
     labels = labels_of(loss, contour)
@@ -110,6 +123,7 @@ def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:
 
 def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     """P(l(K) > maximum_loss) by a contour chosen for this loss; None where the contour does not apply."""
+    loss = loss.reduced()
     mean = loss.mean()
     deviation = mean - maximum_loss
     variance = loss.variance()
@@ -117,7 +131,8 @@ def contour_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     levels = [reference] if deviation < 0 else [0.5, 0.97]
     lower, upper = 0.0, 1.0
     if math.isfinite(variance) and deviation > 0:  # Cantelli: far above the mean nothing is left to chance
-        lower = (1 - variance / (variance + deviation**2)) * (1 - 1e-9)
+        square = max(deviation - 4 * EPSILON * (abs(mean) + abs(maximum_loss) + abs(loss.constant)), 0.0) ** 2
+        lower = square / (variance + square) * (1 - 1e-9)
     found = False
     for level in levels:
         contour = choose_contour(loss.terms, level)

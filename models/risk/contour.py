@@ -29,7 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.epochs import FinalLoss, NoiseLaw, Term
-from depl.models.laws import Empirical, InverseGamma, Lognormal, StudentT
+from depl.models.errors import InvalidInputError
+from depl.models.laws import StudentT
+from depl.models.risk.finite_sums import points_needed
+from depl.models.risk.label_columns import coarse_part, scalar_columns
 from depl.models.risk.transforms import (
     EPSILON,
     ComplexArray,
@@ -42,6 +45,12 @@ TOLERANCE = 1e-14
 """Wanted error of a violation probability, relative to the probability the contour was chosen for."""
 
 LARGEST_CONTOUR = 8192
+MOST_WORK = 3e7
+"""Most products of a node and a point of a law for one label: a few tenths of a second."""
+
+SMALLEST_SQUARE = 1e-200
+"""Losses whose variance is below it or above its inverse are refused: products would under- or overflow."""
+
 _CANDIDATE_COUNTS = np.unique(np.round(np.geomspace(12, LARGEST_CONTOUR, 40)).astype(int))
 _SMALLEST_PROBABILITY = 1e-250
 _CHUNK = 1_000_000
@@ -112,7 +121,7 @@ class Labels:
         """Labels of the sums that use row i ``counts[p, i]`` times, shape (p, ...)."""
         weights = np.asarray(counts, dtype=float)
         exact = np.column_stack([np.ascontiguousarray(self.transform).view(float), self.mean])
-        coarse = _coarse_part(exact, float(np.abs(weights).sum(axis=1).max(initial=0.0)))
+        coarse = coarse_part(exact, float(np.abs(weights).sum(axis=1).max(initial=0.0)))
         names = [field.name for field in fields(self) if field.name not in ("transform", "mean")]
         plain = [getattr(self, name).reshape(len(self), -1) for name in names]
         table = np.hstack([coarse, exact - coarse, *plain])
@@ -153,13 +162,13 @@ def label_table(terms: Sequence[Term], contour: Contour) -> Labels:
     tilted = np.zeros(count)
     for law, rows in _rows_by_law(terms).items():
         weights = np.array([-terms[row].coefficient for row in rows])
-        arguments = np.append(contour.nodes, contour.tilt)
-        values, errors = centred_log_transform(law, weights[:, None] * arguments)
-        transform[rows], rounding[rows] = values[:, :-1], errors[:, :-1]
-        tilted[rows] = values[:, -1].real + errors[:, -1]
+        values, errors = centred_log_transform(law, weights[:, None] * contour.nodes)
+        transform[rows], rounding[rows] = values, errors
+        beyond, doubts = centred_log_transform(law, weights[:, None] * complex(contour.tilt))
+        tilted[rows] = beyond[:, 0].real + doubts[:, 0]
         ends = np.array([contour.count - 2, contour.count - 1] if decays(law) else [0, 0])
         envelope[rows] = values[:, ends].real + errors[:, ends] * _SLOPE_DOWN
-    return Labels(transform, rounding, envelope, tilted, *_scalar_columns(terms))
+    return Labels(transform, rounding, envelope, tilted, *scalar_columns(terms))
 
 
 def distribution(contour: Contour, labels: Labels, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -224,32 +233,62 @@ def error_terms(
     )
 
 
-def choose_contour(terms: Iterable[tuple[Term, int]], probability: float) -> Contour | None:
-    """Nodes for gains like ``terms`` near their quantile at ``probability``; None if too many were needed.
+def choose_contour(
+    terms: Iterable[tuple[Term, int]], probability: float, tolerance: float = TOLERANCE
+) -> Contour | None:
+    """Nodes for gains like ``terms`` near their quantile at ``probability``; None if too much were needed.
+
+    That is, more than `LARGEST_CONTOUR` nodes, or more than `MOST_WORK` exponentials for the transforms.
 
     The abscissa is the minimiser of (log E exp(-s Y) - log p) / s (the EVaR level), the period brings
-    both aliases, and the number of nodes the truncation, below ``TOLERANCE * p``. Nothing rests on them:
+    both aliases, and the number of nodes the truncation, below ``tolerance * p``. Nothing rests on them:
     what a contour is worth is computed for the gain itself. So `like` terms do.
     """
     pairs = like(terms)
-    wanted = math.log(TOLERANCE * probability)
+    if not pairs:
+        return None
+    wanted = math.log(tolerance * probability)
     abscissa, level = _evar_point(pairs, probability)
     # The quantile lies above the EVaR bound by 1.4 / c (omega = 1/2) to 3 / c under the normal law.
     deviation = min(level + 3 / abscissa, 0.0)
     tilt, period = _tilt_and_period(pairs, abscissa, deviation, wanted)
     spacing = 2 * math.pi / period
-    ends = abscissa + 1j * spacing * np.stack([_CANDIDATE_COUNTS - 2, _CANDIDATE_COUNTS - 1], axis=1)
+    count = _least_count(pairs, abscissa, deviation, spacing, wanted)
+    if count is None:
+        return None
+    contour = Contour(abscissa, spacing, count, tilt)
+    farthest = math.hypot(abscissa, spacing * contour.count)
+    points = math.fsum(points_needed(term.law, abs(term.coefficient) * farthest) for term, _ in pairs)
+    return contour if points * contour.count <= MOST_WORK else None
 
-    def envelope_of(law: NoiseLaw, weights: FloatArray) -> FloatArray:
-        nodes = ends.ravel() if decays(law) else np.full(ends.size, abscissa)
-        return centred_log_transform(law, (weights * nodes).astype(complex))[0].real
 
-    envelope = _summed_by_law(pairs, envelope_of).reshape(ends.shape)
-    slope = -np.diff(envelope, axis=1)[:, 0] / np.diff(np.log(ends.imag), axis=1)[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        truncation = abscissa * deviation + envelope[:, 1] - np.log(math.pi * np.maximum(slope, 1e-300))
-    enough = np.flatnonzero((slope > 0.5) & (truncation < wanted))
-    return Contour(abscissa, spacing, int(_CANDIDATE_COUNTS[enough[0]]), tilt) if len(enough) else None
+def _least_count(
+    pairs: Sequence[tuple[Term, int]], abscissa: float, deviation: float, spacing: float, wanted: float
+) -> int | None:
+    """The first of the candidate numbers of nodes with a truncation below exp(wanted).
+
+    It falls with the number of nodes: every sixth is tried, and then those between two.
+    """
+    first, last = 0, len(_CANDIDATE_COUNTS)
+    for stride in (6, 1):
+        tried = np.arange(first, last, stride)
+        counts = _CANDIDATE_COUNTS[tried]
+        ends = abscissa + 1j * spacing * np.stack([counts - 2, counts - 1], axis=1)
+
+        def envelope_of(law: NoiseLaw, weights: FloatArray, ends: ComplexArray = ends) -> FloatArray:
+            if decays(law):
+                return centred_log_transform(law, weights * ends.ravel())[0].real
+            once = centred_log_transform(law, (weights * abscissa).astype(complex))[0].real
+            return np.asarray(np.broadcast_to(once, (len(weights), ends.size)))
+
+        envelope = _summed_by_law(pairs, envelope_of).reshape(ends.shape)
+        slope = -np.diff(envelope, axis=1)[:, 0] / np.diff(np.log(ends.imag), axis=1)[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            truncation = abscissa * deviation + envelope[:, 1] - np.log(math.pi * np.maximum(slope, 1e-300))
+        enough = np.flatnonzero((slope > 0.5) & (truncation < wanted))
+        last = int(tried[enough[0]]) + 1 if len(enough) else last
+        first = max(int(tried[enough[0]]) - stride + 1, 0) if len(enough) else int(tried[-1]) + 1
+    return int(_CANDIDATE_COUNTS[last - 1]) if len(enough) else None
 
 
 def like(terms: Iterable[tuple[Term, int]]) -> list[tuple[Term, int]]:
@@ -257,7 +296,7 @@ def like(terms: Iterable[tuple[Term, int]]) -> list[tuple[Term, int]]:
 
     The variance is kept. They only guide: a training has a coefficient for every epoch.
     """
-    pairs = [(term, count) for term, count in terms if count]
+    pairs = [(term, count) for term, count in terms if count and term.coefficient]
     if len(pairs) <= _MANY_TERMS:
         return pairs
     merged: dict[tuple[NoiseLaw, bool, int], list[float]] = {}
@@ -275,8 +314,8 @@ def like(terms: Iterable[tuple[Term, int]]) -> list[tuple[Term, int]]:
 
 def chernoff_probability(terms: Iterable[tuple[Term, int]], deviation: float) -> float:
     """min over s of E exp(-s (Y - deviation)), an upper bound of P(Y <= deviation), at least 1e-250."""
-    pairs = [(term, count) for term, count in terms if count]
-    if deviation >= 0:
+    pairs = [(term, count) for term, count in terms if count and term.coefficient]
+    if deviation >= 0 or not pairs:
         return 1.0
     grid = _abscissa_grid(pairs)
     for _ in range(3):
@@ -295,20 +334,6 @@ def cumulant(pairs: Sequence[tuple[Term, int]], s: FloatArray) -> FloatArray:
         return centred_log_transform(law, (weights * s.ravel()).astype(complex))[0].real
 
     return _summed_by_law(pairs, values).reshape(s.shape)
-
-
-def mean_rounding(law: NoiseLaw) -> float:
-    """Bound of the error of the law's mean times a weight, in EPSILON."""
-    mean = abs(law.moments().mean)
-    if isinstance(law, Lognormal) and law.log_mean is not None:
-        mu, sigma = law.log_parameters()
-        return mean * (4 + abs(mu) + sigma**2)  # the exponent is rounded in its own size
-    if isinstance(law, Empirical | StudentT):
-        # A dot product, summed in eight lanes or more, with masses that were divided by such a sum.
-        values, _ = law.atoms() if isinstance(law, Empirical) else law.quadrature()
-        return (16 + len(values) / 8) * math.hypot(mean, math.sqrt(law.moments().variance))
-    # One product by the weight; before that a difference and a quotient, if shape and scale were given.
-    return (1.51 if isinstance(law, InverseGamma) and law.mean is None else 0.51) * mean
 
 
 def _bounds(
@@ -370,17 +395,6 @@ def _truncation(contour: Contour, labels: Labels, deviation: FloatArray) -> Floa
     return np.where(slope > 1e-3, size / (math.pi * np.maximum(slope, 1e-3)), math.inf)
 
 
-def _coarse_part(table: FloatArray, most: float) -> FloatArray:
-    """``table`` rounded column by column to so coarse a unit that sums of up to ``most`` rows are exact.
-
-    Since the rest is then too small for its rounding to matter, integer multiples of the rows are added
-    as if rounded once, in any order (an error-free transformation, Rump, Ogita and Oishi 2008).
-    """
-    largest = np.maximum(most * np.abs(table).max(axis=0, initial=0.0), 1e-300)
-    unit = np.ldexp(1.0, np.frexp(largest)[1] - 52)
-    return np.asarray(np.rint(table / unit) * unit, dtype=float)
-
-
 def _rows_by_law(terms: Sequence[Term]) -> dict[NoiseLaw, list[int]]:
     rows: dict[NoiseLaw, list[int]] = {}
     for index, term in enumerate(terms):
@@ -400,28 +414,34 @@ def _summed_by_law(
     return total
 
 
-def _scalar_columns(terms: Sequence[Term]) -> tuple[FloatArray, ...]:
-    columns = np.zeros((6, len(terms)))
-    for index, term in enumerate(terms):
-        weight, moments, support = -term.coefficient, term.law.moments(), term.law.support()
-        mean = weight * moments.mean
-        bottom = weight * (support[0] if weight > 0 else support[1])
-        finite, bounded = math.isfinite(moments.variance), math.isfinite(bottom)
-        variance = weight**2 * moments.variance if finite else 0.0
-        rounding = EPSILON * abs(weight) * mean_rounding(term.law)
-        bottom = bottom if bounded else 0.0
-        columns[:, index] = mean, rounding, variance, bottom, not finite, not bounded
-    return tuple(columns)
+def typical_square(pairs: Sequence[tuple[Term, int]]) -> float:
+    """About the variance of the loss, with stand-ins where it is infinite or far above the squared mean.
+
+    Raises
+    ------
+    InvalidInputError
+        If that is not a number to calculate with in double precision.
+    """
+    total = 0.0
+    for term, count in pairs:
+        mean, variance = term.law.moments()
+        size = variance if math.isfinite(variance) else 4 * mean * mean
+        if isinstance(term.law, StudentT) and not math.isfinite(variance):
+            size = term.law.scale * term.law.scale
+        elif mean:
+            size = min(size, 1e4 * mean * mean)
+        total += count * term.coefficient * term.coefficient * size
+    if pairs and not SMALLEST_SQUARE <= total <= 1 / SMALLEST_SQUARE:
+        raise InvalidInputError(
+            "the increments of the loss are too great or too small to calculate with in double precision "
+            f"(their variance would be about {total:.3g}); rescale the losses"
+        )
+    return total
 
 
 def _abscissa_grid(pairs: Sequence[tuple[Term, int]]) -> FloatArray:
     """Candidate abscissae: four decades around one over the spread of the gain."""
-    spread = 0.0
-    for term, count in pairs:
-        mean, variance = term.law.moments()
-        size = variance if math.isfinite(variance) else 4 * mean**2
-        spread += count * term.coefficient**2 * min(size, 1e4 * mean**2 if mean else size)
-    return np.geomspace(0.02, 200, 49) / math.sqrt(spread)
+    return np.geomspace(0.02, 200, 49) / math.sqrt(typical_square(pairs))
 
 
 def _evar_point(pairs: Sequence[tuple[Term, int]], probability: float) -> tuple[float, float]:
@@ -448,7 +468,7 @@ def _tilt_and_period(
     needed = (cumulant(pairs, tilts) + tilts * deviation - wanted + math.log(10)) / (tilts - abscissa)
     best = int(np.argmin(needed))
     low = float(needed[best])
-    columns = _scalar_columns([term for term, _ in pairs])
+    columns = scalar_columns([term for term, _ in pairs])
     counts = np.array([count for _, count in pairs], dtype=float)
     mean, bottom, unbounded = counts @ columns[0], counts @ columns[3], counts @ columns[5]
     if unbounded == 0:  # beyond the essential infimum there is no low alias at all

@@ -13,7 +13,16 @@ from scipy import stats
 
 from depl.models.epochs import NoiseLaw
 from depl.models.errors import NotCoveredError
-from depl.models.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.laws import (
+    NO_LAW,
+    Empirical,
+    FloatArray,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+    Undeclared,
+)
 
 RELATIVE_ERROR = 4e-12
 """Allowed for every value of `survival`; the most seen against 90 digits is 1.3e-12 (shape 1e6)."""
@@ -103,6 +112,8 @@ def _base(law: NoiseLaw) -> tuple[stats.rv_continuous, tuple[float, ...]]:
             return stats.t, (law.degrees_of_freedom, law.location, law.scale)
         case Empirical():
             raise NotCoveredError("an empirical law has atoms and no density; use its atoms")
+        case Undeclared():
+            raise NotCoveredError(NO_LAW)
 
 
 def _argument_sensitivity(law: NoiseLaw, greatest: float) -> float:
@@ -119,6 +130,8 @@ def _argument_sensitivity(law: NoiseLaw, greatest: float) -> float:
             return greatest / law.scale
         case Empirical():
             return 0.0
+        case Undeclared():
+            raise NotCoveredError(NO_LAW)
 
 
 def _truncated_quantile(law: StudentT, levels: FloatArray, upper: bool) -> FloatArray:

@@ -16,6 +16,7 @@ from fractions import Fraction
 from depl.models.epochs import FinalLoss, Term
 from depl.models.laws import Empirical
 from depl.models.risk.interval import Interval
+from depl.models.structure import decimal as decimal
 
 ATOM_TOLERANCE = Fraction(1, 10**9)
 """An atom of the final loss that exceeds the maximum loss by at most this much counts as met."""
@@ -33,11 +34,6 @@ Atoms = dict[int, int]
 def is_discrete(loss: FinalLoss) -> bool:
     """Whether the final loss takes finitely many values."""
     return all(isinstance(term.law, Empirical) for term, _ in loss.terms)
-
-
-def decimal(number: float | Fraction) -> Fraction:
-    """The decimal that a float prints as (99/100 for 0.99), exactly."""
-    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
 
 
 def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:

@@ -12,17 +12,14 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import StudentT
 from depl.models.risk.batch import Verdict, certified_verdict
 from depl.models.risk.certify import has_contour
-from depl.models.risk.conditioning import core_term
 from depl.models.risk.contour import Contour, Labels, choose_contour, label_table, violation
+from depl.models.risk.heavy import Kept, core_term, outside
 from depl.models.risk.transforms import has_transform
 
 _CORE_SHARE = 0.01
 _MOST_CONTOURS = 6
-_ROUNDING = 1e-9
-_UNIT = 2.0**-50
 
 
 @dataclass
@@ -40,10 +37,13 @@ class PreparedVerdicts:
     maximum_loss: float
     budget: Fraction
     _prepared: list["_Prepared"] = field(default_factory=list, init=False)
-    _cores: dict[tuple[Term, float], Term] = field(default_factory=dict, init=False)
+    _cores: dict[tuple[Term, float], tuple[Term, tuple[float, float]]] = field(
+        default_factory=dict, init=False
+    )
 
     def verdict(self, loss: FinalLoss) -> Verdict:
         """What is certified of P(l(K) > l_max) <= budget."""
+        loss = loss.reduced()
         core, kept = self._core(loss)
         quick = self._quick(core, kept) if has_contour(core) else Verdict.UNDECIDED
         if quick is not Verdict.UNDECIDED:
@@ -57,21 +57,25 @@ class PreparedVerdicts:
             return None
         return self._bounds(self._prepared[0], core, kept)
 
-    def _core(self, loss: FinalLoss) -> tuple[FinalLoss, float]:
-        """The loss with untruncated Student-t laws cut, and the probability that none is beyond."""
+    def _core(self, loss: FinalLoss) -> tuple[FinalLoss, Kept]:
+        """The loss with untruncated Student-t laws cut, and what that leaves out."""
         tails = _CORE_SHARE * float(self.budget) / max(1, sum(count for _, count in loss.terms))
         tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
-        terms, kept = [], 1.0
-        for term, count in loss.terms:
-            if not has_transform(term.law):
-                if (term, tails) not in self._cores:
-                    self._cores[term, tails] = core_term(term, tails)
-                term = self._cores[term, tails]
-                kept *= term.law.interval_mass() ** count if isinstance(term.law, StudentT) else 1.0
-            terms.append((term, count))
-        return FinalLoss(loss.constant, tuple(terms)), kept
+        pairs = [(*self._cut(term, tails), count) for term, count in loss.terms]
+        counts = np.array([[float(count) for *_, count in pairs]])
+        kept = Kept.of([beyond for _, beyond, _ in pairs], counts)
+        return FinalLoss(loss.constant, tuple((core, count) for core, _, count in pairs)), kept
 
-    def _quick(self, loss: FinalLoss, kept: float) -> Verdict:
+    def _cut(self, term: Term, tails: float) -> tuple[Term, tuple[float, float]]:
+        """The core of a term, and bounds of the probability beyond it."""
+        if has_transform(term.law):
+            return term, (0.0, 0.0)
+        if (term, tails) not in self._cores:
+            core = core_term(term, tails)
+            self._cores[term, tails] = core, outside(term, core)
+        return self._cores[term, tails]
+
+    def _quick(self, loss: FinalLoss, kept: Kept) -> Verdict:
         for prepared in self._prepared:
             found = self._decided(prepared, loss, kept)
             if found is not Verdict.UNDECIDED:
@@ -87,18 +91,18 @@ class PreparedVerdicts:
             self._prepared.insert(0, prepared)
         return found
 
-    def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: float) -> Verdict:
+    def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> Verdict:
         least, most = self._bounds(prepared, loss, kept)
         if Fraction(most) <= self.budget:
             return Verdict.MET
         return Verdict.VIOLATED if Fraction(least) > self.budget else Verdict.UNDECIDED
 
-    def _bounds(self, prepared: "_Prepared", loss: FinalLoss, kept: float) -> tuple[float, float]:
+    def _bounds(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> tuple[float, float]:
         size = abs(loss.constant) + abs(loss.constant - self.maximum_loss)
         threshold = loss.constant - self.maximum_loss
         lower, upper = violation(prepared.contour, prepared.labels(loss), threshold, size)
-        most = kept * float(upper[0]) + (1 - kept) * (1 + _ROUNDING) + _UNIT if kept < 1 else float(upper[0])
-        return kept * (1 - _ROUNDING) * float(lower[0]), most
+        least, most = kept.whole(lower, upper)
+        return float(least[0]), float(most[0])
 
 
 @dataclass

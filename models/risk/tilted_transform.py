@@ -32,9 +32,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from depl.models.compiling import kernel
 from depl.models.laws import FloatArray
 
 Floats = NDArray[np.floating[Any]]
@@ -101,7 +101,7 @@ def largest_shifts(
     return np.asarray(found, dtype=float)
 
 
-@njit(cache=True)
+@kernel()
 def _largest_shifts(
     allowed: Floats,
     variances: Floats,
@@ -133,7 +133,7 @@ def _largest_shifts(
     return found
 
 
-@njit(cache=True)
+@kernel()
 def _remainders(
     half: float, count: int, fourths: Floats, own: float, centres: Complexes, radii: Floats
 ) -> tuple[Complexes, Floats]:
@@ -152,7 +152,7 @@ def _remainders(
     return offsets, spreads
 
 
-@njit(cache=True)
+@kernel()
 def _prepared(
     variances: Floats,
     thirds: Floats,
@@ -193,7 +193,7 @@ def _prepared(
     return terms, lost, y
 
 
-@njit(cache=True)
+@kernel()
 def _points(half: float, count: int, nodes: Floats) -> Floats:
     y = np.empty(count * nodes.size)
     for p in range(count):
@@ -202,7 +202,7 @@ def _points(half: float, count: int, nodes: Floats) -> Floats:
     return y
 
 
-@njit(cache=True)
+@kernel()
 def _lost(
     low: float,
     high: float,
@@ -242,7 +242,7 @@ def _lost(
     return best + _ROUNDING, used
 
 
-@njit(cache=True)
+@kernel()
 def _modulus(y: float, variance: float, fourth: float) -> float:
     """At least |f|."""
     if fourth <= 0:
@@ -250,7 +250,7 @@ def _modulus(y: float, variance: float, fourth: float) -> float:
     return math.exp(-3 * variance**2 / fourth * math.log1p(y**2 * fourth / (6 * variance)))
 
 
-@njit(cache=True)
+@kernel()
 def _behind(y: float, variance: float, fourth: float) -> float:
     """At least the integral of |f| / y over pi from some y on."""
     if fourth <= 0:
@@ -259,7 +259,7 @@ def _behind(y: float, variance: float, fourth: float) -> float:
     return (1 + 1 / z) * _modulus(y, variance, fourth) / (6 * variance**2 / fourth) / math.pi
 
 
-@njit(cache=True)
+@kernel()
 def _misread(
     p: int,
     low: float,
@@ -280,7 +280,7 @@ def _misread(
     return _GAUSS * half / math.pi * math.exp(min(power, 2 * _HUGE)) / (1 - across) * (1 + off)
 
 
-@njit(cache=True)
+@kernel()
 def _bisected(allowed: float, terms: Complexes, lost: Floats, y: Floats, starts: Floats) -> float:
     """Greatest Delta seen at which A is more than ``allowed`` in all cells; A falls, so any will do."""
     left, right = -math.inf, _HIGHEST
@@ -299,7 +299,7 @@ def _bisected(allowed: float, terms: Complexes, lost: Floats, y: Floats, starts:
     return left
 
 
-@njit(cache=True)
+@kernel()
 def _exceeds(shift: float, allowed: float, terms: Complexes, lost: Floats, y: Floats) -> bool:
     turned = np.exp(1j * shift * y)
     needed = allowed * math.exp(shift)

@@ -31,7 +31,8 @@ from scipy.special import expm1, lambertw, log1p
 
 from depl.models.epochs import NoiseLaw
 from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk.finite_sums import finite_sum
 
 ComplexArray = NDArray[np.complex128]
 FloatArray = NDArray[np.float64]
@@ -41,6 +42,7 @@ DEBYE_FROM = 35.0
 _DEBYE_TERMS = 20
 _REMAINDER_BELOW = 1.0
 _CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
+_SHARES_OF_ROOM = (2e-6, 2e-5, 2e-4, 2e-3, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9, 0.97)
 
 
 def has_transform(law: NoiseLaw) -> bool:
@@ -92,7 +94,7 @@ def centred_log_transform(law: NoiseLaw, argument: ComplexArray) -> tuple[Comple
         return _debye(*law.shape_scale(), z)
     if isinstance(law, InverseGamma | Lognormal):
         return _trapezoid(_log_variable(law), z)
-    return _finite_sum(law, z)
+    return finite_sum(law, z)
 
 
 # --- inverse gamma of large shape -------------------------------------------------------------------
@@ -204,8 +206,9 @@ class _LogVariable:
 
     ``log_density`` continues the logarithm of the density of Y (up to a constant) to complex y;
     ``inflation(angle)`` bounds the log of the factor by which its modulus integral grows on the
-    line Im y = -angle; ``turning_point`` gives the saddle of log_density(y) - z exp(y);
-    ``excess`` is E exp(Y) - 1, ``condition`` the rounding of exp(log_density) at its peak in EPSILON.
+    line Im y = -angle; ``damping(a)`` bounds log E exp(-a exp(Y)) for a >= 0; ``turning_point``
+    gives the saddle of log_density(y) - z exp(y); ``excess`` is E exp(Y) - 1, ``condition`` the
+    rounding of exp(log_density) at its peak in EPSILON.
     """
 
     unit: float
@@ -213,6 +216,7 @@ class _LogVariable:
     spread: float
     log_density: Callable[[ComplexArray], ComplexArray]
     inflation: Callable[[FloatArray], FloatArray]
+    damping: Callable[[FloatArray], FloatArray]
     turning_point: Callable[[ComplexArray], ComplexArray]
     largest_angle: float
     condition: float
@@ -238,6 +242,7 @@ def _log_gamma(a: float, b: float) -> _LogVariable:
         spread=a / (a - 1) * min(1 / math.sqrt(max(a - 2, 0.25)), 2.0),
         log_density=log_density,
         inflation=lambda angle: -a * np.log(np.cos(angle)),
+        damping=np.zeros_like,
         turning_point=lambda z: np.log(2 / (1 + np.sqrt(1 + 4 * z / a))),
         largest_angle=1.5,
         condition=16 + 4 * math.sqrt(a),
@@ -255,12 +260,19 @@ def _log_normal(law: Lognormal) -> _LogVariable:
     def log_density(y: ComplexArray) -> ComplexArray:
         return -(y**2) / (2 * sigma**2)
 
+    def damping(a: FloatArray) -> FloatArray:
+        # exp(y) >= exp(t) (1 + y - t) for every t; this one is the best. Without it a narrow law, for which
+        # E exp(-z (X - E X)) is small against exp(Re z E X), would be summed over a million points.
+        t = -lambertw(a * sigma**2).real
+        return np.asarray(t * (1 - t / 2) / sigma**2, dtype=float)
+
     return _LogVariable(
         unit=unit,
         excess=math.expm1(sigma**2 / 2),
         spread=math.exp(sigma**2 / 2) * min(math.sqrt(math.expm1(sigma**2)), 2.0),
         log_density=log_density,
         inflation=lambda angle: angle**2 / (2 * sigma**2),
+        damping=damping,
         turning_point=lambda z: -lambertw(z * sigma**2),
         largest_angle=math.inf,
         condition=16.0,
@@ -297,23 +309,20 @@ def _trapezoid_group(
 ) -> tuple[ComplexArray, FloatArray]:
     saddle = variable.turning_point(z)
     angle = -saddle.imag
-    growth = _modulus_growth(variable, z, remainder)
     peak = (variable.log_density(saddle) - z * (expm1(saddle) - variable.excess)).real
     floor = np.log(np.minimum(1.0, (np.abs(z) * variable.spread) ** 2)) if remainder else peak - 3.0
     floor = floor if remainder else floor - variable.log_norm
-    halfwidth, step = _choose_step(variable, np.angle(z), angle, growth - floor)
+    halfwidth, step = _choose_step(variable, z, angle, remainder, floor)
     points, log_norm, cut = _window(variable, z, saddle, step, remainder)
     # Integrands are scaled by exp(-top) so that neither they nor the centring overflow.
     top = np.full(len(z), log_norm) if remainder else peak
     sums, moduli, roundings = (
         total * step for total in _line_sums(variable, z, angle, points, top, remainder)
     )
-    edges = np.maximum(
-        variable.inflation(np.abs(angle + halfwidth)), variable.inflation(np.abs(angle - halfwidth))
-    )
     offset = 0.0 if remainder else top - log_norm
     exponent = 2 * math.pi * halfwidth / step
-    discretisation = 2 * np.exp(edges + growth - offset - exponent) / -np.expm1(-exponent)
+    edges = _edge_growth(variable, z, angle, halfwidth, remainder)
+    discretisation = 2 * np.exp(edges - offset - exponent) / -np.expm1(-exponent)
     absolute = discretisation + cut * moduli + EPSILON * roundings
     total = 1 + sums if remainder else sums
     value = log1p(sums) if remainder else np.log(sums) + offset
@@ -321,27 +330,31 @@ def _trapezoid_group(
     return np.asarray(value, dtype=complex), np.asarray(absolute / size, dtype=float)
 
 
-def _modulus_growth(variable: _LogVariable, z: ComplexArray, remainder: bool) -> FloatArray:
-    """Log of a bound of |integrand / density| integrated against the density on any admissible line."""
+def _edge_growth(
+    variable: _LogVariable, z: ComplexArray, angle: FloatArray, halfwidth: FloatArray, remainder: bool
+) -> FloatArray:
+    """Log of a bound of the integrand's modulus, integrated over a strip's edges; the density has 1."""
     mean = 1 + variable.excess
-    centre = z.real * mean
-    if not remainder:
-        return centre
-    return np.asarray(np.logaddexp(centre, np.log1p(2 * np.abs(z) * mean)), dtype=float)
+    found = []
+    for edge in (angle - halfwidth, angle + halfwidth):
+        size = np.abs(z) * np.maximum(np.cos(np.angle(z) - edge), 0.0)
+        growth = z.real * mean + variable.damping(size)
+        if remainder:
+            growth = np.logaddexp(growth, np.log1p(2 * np.abs(z) * mean))
+        found.append(growth + variable.inflation(np.abs(edge)))
+    return np.maximum(*found)
 
 
 def _choose_step(
-    variable: _LogVariable, argument: FloatArray, angle: FloatArray, demand: FloatArray
+    variable: _LogVariable, z: ComplexArray, angle: FloatArray, remainder: bool, floor: FloatArray
 ) -> tuple[FloatArray, float]:
     """Strip half-width for each argument and one common step that brings all errors below 1e-18."""
-    room = np.minimum(math.pi / 2 - np.abs(argument - angle), variable.largest_angle - np.abs(angle))
+    room = np.minimum(math.pi / 2 - np.abs(np.angle(z) - angle), variable.largest_angle - np.abs(angle))
     best_step, best_width = np.zeros(angle.shape), np.zeros(angle.shape)
-    for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9, 0.97):
+    for share in _SHARES_OF_ROOM:
         width = share * room
-        edge = np.maximum(
-            variable.inflation(np.abs(angle + width)), variable.inflation(np.abs(angle - width))
-        )
-        step = 2 * math.pi * width / (edge + np.maximum(demand, 0.0) + 42.0)
+        growth = _edge_growth(variable, z, angle, width, remainder) - floor
+        step = 2 * math.pi * width / (np.maximum(growth, 0.0) + 42.0)
         better = step > best_step
         best_step, best_width = np.where(better, step, best_step), np.where(better, width, best_width)
     return best_width, float(best_step.min())
@@ -411,57 +424,3 @@ def _line_sums(
             roundings[part] = (modulus * doubt).sum(axis=1)
         sums[part] = values.sum(axis=1)
     return sums, moduli, roundings
-
-
-# --- laws that are finite sums, and the truncated Student-t -------------------------------------------
-
-
-def _finite_sum(law: NoiseLaw, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
-    if isinstance(law, StudentT):
-        points, masses = _student_points(law, float(np.abs(z).max(initial=0.0)))
-    elif isinstance(law, Empirical):
-        points, masses = law.atoms()
-    else:  # pragma: no cover - the type is closed
-        raise InvalidInputError(f"no transform is known for {type(law).__name__}")
-    offsets = points - float(masses @ points)
-    offsets -= float(masses @ offsets)  # the mean was rounded in its own size, not in that of the spread
-    flat = z.ravel()
-    value, error = np.empty(flat.shape, dtype=complex), np.empty(flat.shape)
-    rows = max(1, _CHUNK // len(points))
-    for first in range(0, len(flat), rows):
-        part = slice(first, first + rows)
-        value[part], error[part] = _sum_of_atoms(flat[part], offsets, masses)
-    return value.reshape(z.shape), error.reshape(z.shape)
-
-
-def _sum_of_atoms(
-    z: ComplexArray, offsets: FloatArray, masses: FloatArray
-) -> tuple[ComplexArray, FloatArray]:
-    shifted = z[:, None] * offsets
-    sizes = np.abs(shifted)
-    reach = sizes.max(axis=1)
-    top = np.max(-shifted.real, axis=1)
-    heights = np.exp(-shifted - top[:, None])
-    total, modulus = heights @ masses, np.abs(heights) @ masses
-    small = reach < _REMAINDER_BELOW
-    excess = np.zeros(total.shape, dtype=complex)
-    excess[small] = (expm1(-shifted[small]) + shifted[small]) @ masses
-    with np.errstate(divide="ignore"):  # the transform of atoms may vanish; its bound is infinite there
-        value = np.where(small, log1p(excess), np.log(total) + top)
-        error = EPSILON * np.where(small, 8 * (sizes @ masses), (16 + 4 * reach) * modulus / np.abs(total))
-    return value, error
-
-
-@functools.lru_cache(maxsize=256)
-def _student_points(law: StudentT, largest: float) -> tuple[FloatArray, FloatArray]:
-    """Gauss-Legendre points fine enough for exp(-z x) with |z| <= ``largest`` as well as for the density.
-
-    About the location, which may be so large that points near it would be rounded to few digits.
-    """
-    if law.lower is None or law.upper is None:  # pragma: no cover - refused before
-        raise InvalidInputError("an untruncated Student-t has no quadrature")
-    lower, upper = law.lower - law.location, law.upper - law.location
-    centred = StudentT(
-        degrees_of_freedom=law.degrees_of_freedom, location=0.0, scale=law.scale, lower=lower, upper=upper
-    )
-    return centred.quadrature(panel=16.0 / max(largest, 1e-300))

@@ -13,6 +13,7 @@ Hence the first S scenarios of a larger sample with the same seed are the smalle
 
 import hashlib
 import math
+import operator
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,13 +24,16 @@ from numpy.typing import ArrayLike
 from depl.models.epochs import LossStep, Term, loss_step
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.evaluation import plan_steps
-from depl.models.laws import FloatArray
+from depl.models.laws import NO_LAW, FloatArray
 from depl.models.memory.sampling import TracedSample
 from depl.models.plan import Plan
 from depl.models.problem import Instance
 
 ATOM_TOLERANCE = 1e-9
 """A loss above l_max by no more than this counts as meeting the target, as under the law."""
+
+MOST_NUMBERS = 2**28
+"""Numbers that are drawn at most: 2 GiB, and three times as much on the way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +98,12 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
     InvalidInputError
         If an argument is out of range.
     NotCoveredError
-        If a loss step has memory or more than one random part; no law of today has.
+        If a law is undeclared, or a loss step has memory or more than one random part (no law of today has);
+        or for more than `MOST_NUMBERS` numbers.
     """
+    if not instance.declares_laws:
+        raise NotCoveredError(NO_LAW)
+    size, seed = operator.index(size), operator.index(seed)  # numpy's whole numbers are written otherwise
     if size < 1:
         raise InvalidInputError(f"at least one scenario is needed, not {size}")
     if seed < 0:
@@ -104,6 +112,7 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
     if instance.traced_law is not None and decimals is not None:
         raise NotCoveredError("losses under a traced law are not rounded to decimals; leave them out")
     models, epochs = len(instance.models), instance.target.maximum_epochs
+    _require_drawable(size, epochs, models)
     drawn = np.random.default_rng(seed).random((size, epochs, models + models**2))
     uniform = np.maximum(drawn, 2.0**-54)  # the generator may return 0, where quantiles are infinite
     if instance.traced_law is not None:
@@ -124,6 +133,16 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
                     numbers = uniform[:, epoch - 1, models + first * models + second]
                     switches[:, epoch - 1, first, second] = _only(change).law.inverse_cdf(numbers)
     return Scenarios(improvements, switches, seed, decimals)
+
+
+def _require_drawable(size: int, epochs: int, models: int) -> None:
+    numbers = size * epochs * (models + models**2)
+    if numbers > MOST_NUMBERS:
+        raise NotCoveredError(
+            f"{size} scenarios of {epochs} epochs are {numbers:.3g} numbers, one for each of {models} models "
+            f"and each pair of them in every epoch, of at most {MOST_NUMBERS:.3g} that are drawn; take fewer "
+            "scenarios, leave out models, or use a method that plans under the law"
+        )
 
 
 def given_scenarios(

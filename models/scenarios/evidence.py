@@ -29,8 +29,8 @@ class ScenarioEvidence:
         Of the draws; None for scenarios of the user's own, or without rounding.
     digest : str
         SHA-256 of the scenarios.
-    fresh : MonteCarloEstimate
-        Count on a second sample, drawn from the laws, with its Clopper-Pearson interval.
+    fresh : MonteCarloEstimate or None
+        Count on a second sample, drawn from the laws, with its Clopper-Pearson interval; None without laws.
     """
 
     size: int
@@ -39,7 +39,7 @@ class ScenarioEvidence:
     seed: int | None
     decimals: int | None
     digest: str
-    fresh: MonteCarloEstimate
+    fresh: MonteCarloEstimate | None
 
 
 def scenario_evidence(
@@ -50,7 +50,9 @@ def scenario_evidence(
     fresh_size: int = FRESH_SIZE,
 ) -> ScenarioEvidence:
     """Count the misses of a plan on its scenarios, and on ``fresh_size`` new draws by ``rng``."""
-    law, target = law_of_end(instance, plan), instance.target.maximum_loss
+    law, target, fresh = law_of_end(instance, plan), instance.target.maximum_loss, None
+    if instance.declares_laws:
+        fresh = monte_carlo_violation(law.scaled, law.limit(target), fresh_size, rng)
     return ScenarioEvidence(
         size=len(scenarios),
         misses=count_misses(instance, scenario_losses(instance, scenarios, plan)),
@@ -58,5 +60,5 @@ def scenario_evidence(
         seed=scenarios.seed,
         decimals=scenarios.decimals,
         digest=scenarios.digest,
-        fresh=monte_carlo_violation(law.scaled, law.limit(target), fresh_size, rng),
+        fresh=fresh,
     )

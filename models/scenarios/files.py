@@ -5,8 +5,7 @@ The archive holds ``format``, ``version``, ``improvements`` and ``switch_losses`
 origin there is `depl.models.scenarios.draws.given_scenarios`.
 """
 
-import zipfile
-import zlib
+import io
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from depl.models.archives import read_npz_arrays
 from depl.models.errors import InvalidInputError
 from depl.models.problem import Instance
 from depl.models.scenarios.draws import Scenarios, given_scenarios
+from depl.models.structure import write_bytes
 
 FORMAT = "depl-scenarios"
 VERSION = 1
+_LONGEST_SEED = 1000
+"""Digits; Python itself reads about 4300."""
 
 
 def save_scenarios(scenarios: Scenarios, path: str | Path) -> None:
@@ -40,15 +43,9 @@ def save_scenarios(scenarios: Scenarios, path: str | Path) -> None:
     content |= {
         name: str(value) for name, value in numbers.items() if value is not None
     }  # seeds have no limit
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.partial")
-    try:
-        with temporary.open("wb") as stream:
-            np.savez_compressed(stream, **content)
-        temporary.replace(target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
+    page = io.BytesIO()
+    np.savez_compressed(page, **content)
+    write_bytes(path, page.getvalue())
 
 
 def load_scenarios(path: str | Path, instance: Instance) -> Scenarios:
@@ -61,7 +58,7 @@ def load_scenarios(path: str | Path, instance: Instance) -> Scenarios:
         another shape than the instance needs or holds what is not a finite number. The path names the
         file and the array.
     """
-    content = _content(path)
+    content = read_npz_arrays(path)
     for name in ("format", "version", "improvements", "switch_losses"):
         if name not in content:
             raise InvalidInputError("is missing in the file; write it with save_scenarios", f"{path}: {name}")
@@ -74,23 +71,6 @@ def load_scenarios(path: str | Path, instance: Instance) -> Scenarios:
         place = f"{path}: {error.path.removeprefix('.')}" if error.path else str(path)
         raise InvalidInputError(error.message, place) from error
     return replace(scenarios, seed=seed)
-
-
-def _content(path: str | Path) -> dict[str, Any]:
-    try:
-        with Path(path).open("rb") as stream:
-            archived = zipfile.is_zipfile(stream)
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
-    if not archived:
-        raise InvalidInputError("is no npz file; write it with save_scenarios", str(path))
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive}
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise InvalidInputError(f"is no npz file of numbers ({error})", str(path)) from error
 
 
 def _require_header(path: str | Path, content: Mapping[str, Any]) -> None:
@@ -107,7 +87,7 @@ def _whole(path: str | Path, content: Mapping[str, Any], name: str) -> int | Non
     if name not in content:
         return None
     text = str(content[name])
-    if not (text.isascii() and text.isdigit()):
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_SEED):
         raise InvalidInputError(f"must be a whole number from 0 on, not {text[:40]}", f"{path}: {name}")
     return int(text)
 

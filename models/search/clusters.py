@@ -8,7 +8,7 @@ bound) is tried; epochs with equal loads are interchangeable, so only how many t
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,7 @@ def cheapest_clusters(
     kinds: Sequence[int],
     multiplier: float,
     cutoff: float,
+    proceed: Callable[[], bool] = lambda: True,
 ) -> Clustered | None:
     """Cheapest options of a sequence of kinds, or None if no choice is feasible and below ``cutoff``.
 
@@ -70,6 +71,9 @@ def cheapest_clusters(
         First guess of lam [cost / time].
     cutoff : float
         Only plans that cost less, transfers of the whole assignment included, are of interest [cost].
+    proceed : callable
+        Asked before every choice, as there may be exponentially many; once it says no, the best of those
+        that were tried is returned, and nothing is proved of the others.
     """
     options = [assignment.options[kind] for kind in kinds]
     if all(len(row) == 1 for row in options):
@@ -81,6 +85,8 @@ def cheapest_clusters(
     cutoff = min(cutoff, best.cost)
     if lower < cutoff - _ROUNDING * abs(cutoff):
         for positions in _near(problem, prices.at(reference), options, cutoff - lower):
+            if not proceed():
+                break
             plan = costed(problem, positions)
             if plan is not None and plan.cost < cutoff:
                 best, cutoff = plan, plan.cost

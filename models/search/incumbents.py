@@ -4,7 +4,7 @@ Both look for the least sum of psi at one price lam of time. What they find is c
 goes on with the multiplier of that plan until nothing improves. Nothing is proved here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +27,8 @@ class Neighbourhood:
 
     Attributes
     ----------
+    proceed : callable
+        Says no when time is up; what is held by then is good, and less proved.
     largest_gain : float
         No plan without switches gains or loses more in any scenario [loss].
     """
@@ -34,6 +36,7 @@ class Neighbourhood:
     problem: CountedProblem
     prices: Prices
     assignment: Assignment
+    proceed: Callable[[], bool] = lambda: True
     largest_gain: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,6 +104,8 @@ class Neighbourhood:
     def improved(self, kinds: Sequence[int], plan: Clustered) -> tuple[Sequence[int], Clustered]:
         """Exchange blocks until none helps."""
         for _ in range(_ROUNDS):
+            if not self.proceed():
+                break
             following = self.exchanged(kinds, plan.multiplier, plan.cost - _MARGIN * abs(plan.cost))
             better = None if following is None else self.costed(following, plan.multiplier, plan.cost)
             if following is None or better is None:
@@ -110,7 +115,9 @@ class Neighbourhood:
 
     def costed(self, kinds: Sequence[int], multiplier: float, cutoff: float) -> Clustered | None:
         """The plan with its cheapest clusters, if it is feasible and costs less than ``cutoff``."""
-        plan = cheapest_clusters(self.problem, self.prices, self.assignment, kinds, multiplier, cutoff)
+        plan = cheapest_clusters(
+            self.problem, self.prices, self.assignment, kinds, multiplier, cutoff, self.proceed
+        )
         if plan is None or self.problem.misses(plan.choices) > self.problem.allowed:
             return None
         return plan

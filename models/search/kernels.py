@@ -5,12 +5,12 @@ is done in double precision in a fixed order. Only the table is stored in single
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.compiling import kernel
 from depl.models.laws import FloatArray
 
 SinglePrecision = NDArray[np.float32]
@@ -79,7 +79,7 @@ class Charges(NamedTuple):
 
 def compiled(function: _Function) -> _Function:
     """Compile with numba, types kept; the result is cached on disk so that a second start is quick."""
-    return cast(_Function, numba.njit(cache=True, error_model="numpy")(function))
+    return kernel(error_model="numpy")(function)
 
 
 @compiled

@@ -83,9 +83,10 @@ class ScenarioSearch(TreeSearch):
             if assignment.transfers >= self.cost:
                 break
             self._require_time()
-            near = Neighbourhood(self.problem, self._prices, assignment)
+            near = Neighbourhood(self.problem, self._prices, assignment, self.in_time)
             multiplier = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
             for _ in range(_STARTS):
+                self._require_time()
                 kinds = near.one_switch(multiplier, self.cost)
                 plan = None if kinds is None else near.costed(kinds, multiplier, math.inf)
                 if kinds is None:
@@ -161,7 +162,7 @@ class ScenarioSearch(TreeSearch):
         task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - OPTIMALITY)))
         if known and task.bound >= self.threshold:
             return None
-        near = Neighbourhood(self.problem, self._prices, task.assignment)
+        near = Neighbourhood(self.problem, self._prices, task.assignment, self.in_time)
         nodes = effort
         while not subproblem.finished and nodes > 0:
             self._require_time()
@@ -178,11 +179,12 @@ class ScenarioSearch(TreeSearch):
         self.leaves += 1
         start = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
         plan = near.costed(kinds, start, math.inf)
-        if plan is None:
-            return
-        if plan.cost < self.cost:
+        if plan is not None and plan.cost < self.cost:
             self._accept(near, kinds, plan)
             subproblem.lower_cutoff(self.threshold)
+        self._require_time()  # not all clusters were tried if it ran out on the way
+        if plan is None:
+            return
         if 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
             subproblem.add_multiplier(plan.multiplier)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from depl.models.choices import Choices
 from depl.models.errors import NotCoveredError
-from depl.models.methods import Limits, Outcome
+from depl.models.methods import Limits, Outcome, OutOfTimeError
 from depl.models.plan import Plan
 from depl.models.result import DualBound, Termination
 from depl.models.search.assignments import (
@@ -38,10 +38,6 @@ FIRST_ROUND = 2_000_000
 
 GROWTH = 8
 """How many times more it is in every further one."""
-
-
-class OutOfTimeError(Exception):
-    """The time limit has been reached."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +199,10 @@ class TreeSearch(ABC):
             self.lower = bound
             self.limits.report(self.cost, min(self.lower, self.cost))
 
+    def in_time(self) -> bool:
+        """Whether the time limit has not been reached."""
+        return not self.limits.expired()
+
     def _require_time(self) -> None:
-        if self.limits.expired():
+        if not self.in_time():
             raise OutOfTimeError

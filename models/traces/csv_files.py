@@ -11,7 +11,8 @@ The columns run, epoch, model, cluster and loss are needed; ``accuracy``, ``erro
 ``start_...`` may follow (`depl.models.traces.table`). Any order of columns and of lines will do. A cell is
 empty only in a ``start_...`` column, where the metric was not evaluated. Lines in front of the header that
 begin with ``#`` are the provenance, ``# key: value``. What is wrong is reported with the number of the row,
-counted as editors and spreadsheets count lines.
+counted as editors and spreadsheets count lines. A name that a spreadsheet would take for a formula is written
+with an apostrophe in front (`depl.models.csv_cells`).
 """
 
 import csv
@@ -23,12 +24,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from depl.models.csv_cells import meant, shown
 from depl.models.errors import InvalidInputError
 from depl.models.structure import read_text
 from depl.models.traces.table import COLUMNS, METRICS, Numbers, Texts, Traces, first_offence
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
+
+
+_LARGEST_WHOLE = 2**53
+"""From here on floating-point numbers are no longer all whole numbers."""
+_LONGEST_NAME = 1000
+"""Characters of the name of a run, model or cluster: every row takes the space of the longest."""
 
 
 class Row(NamedTuple):
@@ -90,7 +97,7 @@ def read_csv(path: str | Path) -> Traces:
     return assembled(
         sheet,
         numbers,
-        {name: np.array(columns[name]) for name in ("run", "model", "cluster")},
+        {name: names_column(sheet, numbers, name, columns[name]) for name in ("run", "model", "cluster")},
         np.array(epochs, dtype=np.int64),
         measured,
     )
@@ -105,7 +112,7 @@ def write_csv(traces: Traces) -> str:
     writer.writerow([*COLUMNS, *traces.metrics])
     columns = [traces.run, traces.epoch, traces.model, traces.cluster, traces.loss, *traces.metrics.values()]
     for row in zip(*(column.tolist() for column in columns), strict=True):
-        writer.writerow(["" if cell != cell else cell for cell in row])
+        writer.writerow(["" if cell != cell else shown(cell) for cell in row])
     return page.getvalue()
 
 
@@ -156,12 +163,27 @@ def whole_number(sheet: Sheet, row: int, column: str, cell: str) -> int:
     InvalidInputError
         With the row and the column.
     """
-    if _WHOLE.fullmatch(cell):
-        return int(cell)
     value = number(cell)
-    if value is None or not value.is_integer() or abs(value) >= 2**53:
+    if value is None or not value.is_integer():
         raise sheet.error(f"must be a whole number, not {cell[:40]!r}", row, column)
+    if abs(value) >= _LARGEST_WHOLE:
+        raise sheet.error(f"must be below 2^53, not {cell[:40]!r}", row, column)
     return int(value)
+
+
+def names_column(sheet: Sheet, rows: Sequence[int], column: str, cells: Sequence[str]) -> Texts:
+    """The names of a column of the table.
+
+    Raises
+    ------
+    InvalidInputError
+        If one of them is longer than any name.
+    """
+    for row, cell in zip(rows, cells, strict=True):
+        if len(cell) > _LONGEST_NAME:
+            message = f"must be a name of at most {_LONGEST_NAME} characters, not one of {len(cell)}"
+            raise sheet.error(message, row, column)
+    return np.array(cells)
 
 
 def assembled(
@@ -196,7 +218,7 @@ def _rows(path: str, text: str, skipped: int) -> Iterator[Row]:
         for cells in reader:
             number, last = last + 1, skipped + reader.line_num
             if any(cell.strip() for cell in cells):
-                yield Row(number, [cell.strip() for cell in cells])
+                yield Row(number, [meant(cell.strip()) for cell in cells])
     except csv.Error as error:
         raise InvalidInputError(f"is no CSV ({error})", f"{path}, row {last + 1}") from error
 

@@ -7,9 +7,11 @@ Every file is CSV with a header line. `read_long` reads one line per epoch of a 
 - a loss that is missing (an empty cell, NaN, infinite) from some epoch on means that the run stopped or
   diverged there: refused, or the run is ended before it or dropped, as the caller decides;
 - a loss that is missing in the middle of a run cannot be guessed: refused, or the run is dropped;
-- an epoch that occurs twice is refused, or the later line counts; of two lines for one epoch of which one
-  has an empty loss (tools that log training and evaluation apart write such), the other one counts;
-- columns that are not asked for are passed over, and noted.
+- an epoch that occurs twice is refused, or the later line counts: later by a column that says so, and by its
+  place in the file only where nothing else in it tells the two lines apart; of two lines for one epoch, one
+  with an empty loss (tools that log training and evaluation apart write such), the other one counts;
+- columns that are not asked for are passed over, and noted; so are the extremes (``__MIN``, ``__MAX``) and
+  clocks (``_step``) that Weights & Biases writes beside every run, which are no runs.
 
 In wide files of unequal lengths the empty cells at the end of a run are how the file ends it: they are never
 refused. **Ending or dropping runs that diverged makes training look better than it is**; such runs miss every
@@ -18,113 +20,34 @@ target. `LogReading.diverged` names them, so that they can be counted.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
-
-import numpy as np
+from typing import Literal
 
 from depl.models.errors import InvalidInputError
-from depl.models.traces.csv_files import Row, Sheet, assembled, number, read_sheet, whole_number
-from depl.models.traces.table import METRICS, RATES, Traces, joined
+from depl.models.traces.csv_files import Row, Sheet, number, read_sheet, whole_number
+from depl.models.traces.log_rules import (
+    Line,
+    LogReading,
+    Note,
+    OnMissing,
+    OnRepeated,
+    Runs,
+    What,
+    index_of,
+    settled,
+)
+from depl.models.traces.table import METRICS, RATES, joined
 
-OnMissing = Literal["refuse", "end", "drop"]
-OnRepeated = Literal["refuse", "last"]
+__all__ = ["LogReading", "Names", "Note", "What", "read_files", "read_long", "read_wide"]
+
 Names = str | Sequence[str] | None
 """One name for all, one for every epoch from the first trained one on, or none."""
 
+_EXTREMES = ("__MIN", "__MAX")
+_CLOCKS = (" - _step", " - _runtime", " - _timestamp")
+"""Ends of the names of columns that Weights & Biases exports beside those of the runs."""
 _EMPTY = ("", "na", "n/a", "null", "none", "-")
-
-
-class What(StrEnum):
-    """What was done with something in a file that is not as the table wants it."""
-
-    SHORTER = "shorter"
-    """The run ends before the longest one; kept."""
-    STOPPED = "stopped"
-    """The run has no loss from here on; ended before it."""
-    DIVERGED = "diverged"
-    """The loss is NaN or infinite from here on; the run ended before it."""
-    DROPPED = "dropped"
-    """The run is left out, because of a missing loss."""
-    REPEATED = "repeated"
-    """The epoch occurs again; the last line counts."""
-    PASSED_OVER = "passed over"
-    """The line or column is not read."""
-
-
-class Note(NamedTuple):
-    """One thing that was done.
-
-    Attributes
-    ----------
-    what : What
-    text : str
-        A sentence.
-    run : str
-        Name of the run; empty where it is about a column.
-    row : int, optional
-        Row of the file.
-    diverged : bool
-        Whether a loss is NaN or infinite there.
-    """
-
-    what: What
-    text: str
-    run: str = ""
-    row: int | None = None
-    diverged: bool = False
-
-
-@dataclass(frozen=True)
-class LogReading:
-    """Traces and the report of how they were read.
-
-    Attributes
-    ----------
-    traces : Traces
-    notes : tuple of Note
-        Everything that is not in the traces as it stood in the file.
-    """
-
-    traces: Traces
-    notes: tuple[Note, ...]
-
-    @property
-    def diverged(self) -> tuple[str, ...]:
-        """Names of the runs whose loss became NaN or infinite: they miss every target."""
-        return tuple(dict.fromkeys(note.run for note in self.notes if note.diverged))
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """Names of the runs that the traces do not hold."""
-        return tuple(note.run for note in self.notes if note.what is What.DROPPED)
-
-    def report(self) -> str:
-        """The notes, one a line; empty where everything is as it stood."""
-        return "\n".join(note.text for note in self.notes)
-
-
-@dataclass(frozen=True)
-class _Line:
-    """One epoch of one run: where it stands, and its loss (NaN with ``empty`` for an empty cell)."""
-
-    epoch: int
-    row: int
-    column: str
-    loss: float
-    empty: bool
-    model: str = ""
-    cluster: str = ""
-    metrics: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def missing(self) -> bool:
-        return not math.isfinite(self.loss)
-
-
-_Runs = dict[str, list[_Line]]
 
 
 def read_long(
@@ -135,8 +58,10 @@ def read_long(
     cluster: Names = None,
     first: int = 1,
     percent: bool = False,
+    where: Mapping[str, str] | None = None,
     on_missing: OnMissing = "refuse",
     on_repeated: OnRepeated = "refuse",
+    order: str | None = None,
 ) -> LogReading:
     """Read a CSV file with one line per epoch of a run.
 
@@ -153,10 +78,17 @@ def read_long(
         What the file calls the first trained epoch; the one before is the evaluation before training.
     percent : bool
         Accuracies and error rates are given in per cent.
+    where : mapping of str to str, optional
+        Read the lines alone that hold these values in these columns: ``{"key": "val/loss"}`` of a file with
+        one line per metric.
     on_missing : {"refuse", "end", "drop"}
         What to do with runs that lack a loss, as described above.
     on_repeated : {"refuse", "last"}
-        What to do with epochs that occur twice.
+        What to do with epochs that occur twice with different losses.
+    order : str, optional
+        A column of numbers or of times (ISO 8601) that says which of two such lines is the later one. Without
+        it they are refused if they differ in any column that is not read, as then they may be of different
+        metrics or have come in another order.
 
     Raises
     ------
@@ -166,19 +98,27 @@ def read_long(
     sheet = read_sheet(path)
     columns = dict(columns or {})
     named = _named(sheet, columns, model, cluster)
-    runs: _Runs = {}
-    for row in sheet.rows:
+    runs: Runs = {}
+    unread = [name for name in sheet.header if name not in named.values() and name not in (where or {})]
+    if order is not None and order not in unread:
+        there = f"; there are {', '.join(unread)}" if unread else ", of which there is none"
+        raise sheet.error(f"order must be a column that is not read otherwise{there}", sheet.header_row)
+    chosen = _chosen(sheet, where or {})
+    for row in chosen:
         cells = {name: row.cells[sheet.header.index(column)] for name, column in named.items()}
-        line = _line(sheet, row.number, named, cells, first, percent)
+        rest = {name: row.cells[sheet.header.index(name)] for name in unread}
+        line = replace(_line(sheet, row.number, named, cells, first, percent), unread=rest)
         names = [
             cells[name] if name in cells else _name(sheet, given, line.epoch, row.number, name)
             for name, given in (("model", model), ("cluster", cluster))
         ]
         line = replace(line, model=names[0], cluster=names[1])
         runs.setdefault(cells.get("run", Path(path).stem), []).append(line)
-    unread = [name for name in sheet.header if name not in named.values()]
     notes = [Note(What.PASSED_OVER, f"column {name!r} is passed over") for name in unread]
-    return _settled(sheet, runs, notes, on_missing, on_repeated)
+    if len(chosen) < len(sheet.rows):
+        others = f"{len(sheet.rows) - len(chosen)} lines are passed over: {_listed(where or {})} is elsewhere"
+        notes.append(Note(What.PASSED_OVER, others))
+    return settled(sheet, runs, notes, on_missing, on_repeated, order)
 
 
 def read_wide(
@@ -203,7 +143,8 @@ def read_wide(
     label : str, optional
         Name of that one column; the first column by default.
     runs : sequence of str, optional
-        Read these runs alone, for files that hold more columns (or rows) than runs; all by default.
+        Read these runs alone, for files that hold more columns (or rows) than runs; all by default, but never
+        the extremes and clocks of an export of Weights & Biases.
     model, cluster, first, on_missing
         As in `read_long`; model and cluster are needed.
 
@@ -216,14 +157,17 @@ def read_wide(
     for name, given in (("model", model), ("cluster", cluster)):
         if given is None:
             raise InvalidInputError(f"a wide file names no {name}; give it", f".{name}")
-    at = 0 if label is None else _index(sheet, label)
+    at = 0 if label is None else index_of(sheet, label)
     there = _wide_runs(sheet, runs_in, at)
     for run in runs or ():
         if run not in there:
             raise sheet.error(f"there is no run {run!r}; there are {', '.join(there)}")
-    unread = [] if runs is None else [run for run in there if run not in runs]
+    if runs is None and runs_in == "columns":
+        _require_one_metric(sheet, there)
+    named = list(dict.fromkeys(_names(sheet, runs_in, at)))
+    unread = [name for name in named if name not in (there if runs is None else runs)]
     notes = [Note(What.PASSED_OVER, f"{runs_in[:-1]} {run!r} is passed over") for run in unread]
-    found: _Runs = {}
+    found: Runs = {}
     for row in sheet.rows:
         for index, cell in enumerate(row.cells):
             run = sheet.header[index] if runs_in == "columns" else row.cells[at]
@@ -234,10 +178,10 @@ def read_wide(
                     _name(sheet, given, called, row.number, what)
                     for what, given in (("model", model), ("cluster", cluster))
                 ]
-                line = _Line(called, row.number, sheet.header[index], loss, empty, names[0], names[1])
+                line = Line(called, row.number, sheet.header[index], loss, empty, names[0], names[1])
                 found.setdefault(run, []).append(line)
     kept = {run: _without_end(lines) for run, lines in found.items()}
-    return _settled(sheet, kept, notes, on_missing, "refuse")
+    return settled(sheet, kept, notes, on_missing, "refuse")
 
 
 def read_files(paths: Iterable[str | Path], read: Callable[[str | Path], LogReading]) -> LogReading:
@@ -262,11 +206,50 @@ def read_files(paths: Iterable[str | Path], read: Callable[[str | Path], LogRead
     return LogReading(joined([reading.traces for _, reading in readings]), tuple(notes))
 
 
-def _wide_runs(sheet: Sheet, runs_in: str, at: int) -> list[str]:
-    """Names of the runs of a wide file."""
+def _chosen(sheet: Sheet, where: Mapping[str, str]) -> list[Row]:
+    """The lines that hold these values."""
+    places = {index_of(sheet, column): value for column, value in where.items()}
+    rows = [row for row in sheet.rows if all(row.cells[at] == value for at, value in places.items())]
+    if not rows:
+        raise sheet.error(f"no line has {_listed(where)}")
+    return rows
+
+
+def _listed(where: Mapping[str, str]) -> str:
+    return " and ".join(f"{value!r} in column {column!r}" for column, value in where.items())
+
+
+def _names(sheet: Sheet, runs_in: str, at: int) -> list[str]:
+    """Names of all columns, or lines, but that of the labels."""
     if runs_in == "columns":
         return [name for index, name in enumerate(sheet.header) if index != at]
-    return list(dict.fromkeys(row.cells[at] for row in sheet.rows))
+    return [row.cells[at] for row in sheet.rows]
+
+
+def _wide_runs(sheet: Sheet, runs_in: str, at: int) -> list[str]:
+    """Names of the runs of a wide file."""
+    names = list(dict.fromkeys(_names(sheet, runs_in, at)))
+    if runs_in != "columns":
+        return names
+    return [name for name in names if not _is_extreme(name, names) and not name.endswith(_CLOCKS)]
+
+
+def _is_extreme(name: str, names: Sequence[str]) -> bool:
+    """Whether a column is the least or greatest value of another one's interval."""
+    return name.endswith(_EXTREMES) and name[: -len(_EXTREMES[0])] in names
+
+
+def _require_one_metric(sheet: Sheet, runs: Sequence[str]) -> None:
+    """Refuse an export of Weights & Biases (columns "run - metric") that holds several metrics of a run."""
+    if not any(_is_extreme(name, sheet.header) for name in sheet.header):
+        return
+    by_run: dict[str, str] = {}
+    for name in runs:
+        run, dash, _ = name.rpartition(" - ")
+        if dash and run in by_run:
+            message = f"is of the same run as {by_run[run]!r}; name the columns of one metric by runs"
+            raise sheet.error(message, sheet.header_row, name)
+        by_run[run] = name
 
 
 def _called(sheet: Sheet, runs_in: str, row: Row, at: int, index: int) -> int:
@@ -282,7 +265,7 @@ def _named(sheet: Sheet, columns: Mapping[str, str], model: Names, cluster: Name
     for name, column in columns.items():
         if name not in ours:
             raise InvalidInputError(f"must be one of {', '.join(ours)}, not {name!r}", ".columns")
-        _index(sheet, column)
+        index_of(sheet, column)
     named = {name: columns.get(name, name) for name in ours}
     for name, given in (("model", model), ("cluster", cluster)):
         if given is not None:
@@ -290,13 +273,13 @@ def _named(sheet: Sheet, columns: Mapping[str, str], model: Names, cluster: Name
         elif named[name] not in sheet.header:
             raise sheet.error(f"there is no column {named[name]!r}; give {name}", sheet.header_row)
     for name in ("epoch", "loss"):
-        _index(sheet, named[name])
+        index_of(sheet, named[name])
     return {name: column for name, column in named.items() if column in sheet.header}
 
 
 def _line(
     sheet: Sheet, row: int, named: Mapping[str, str], cells: Mapping[str, str], first: int, percent: bool
-) -> _Line:
+) -> Line:
     """One line of a long file, without the names of model and cluster."""
     epoch = whole_number(sheet, row, named["epoch"], cells["epoch"]) - first + 1
     loss, empty = _loss(sheet, row, named["loss"], cells["loss"])
@@ -305,14 +288,7 @@ def _line(
         if name in named:
             scaled, optional = percent and name != "start_loss", empty or name not in RATES
             metrics[name] = _share(sheet, row, named[name], cells[name], scaled, optional)
-    return _Line(epoch, row, named["loss"], loss, empty, metrics=metrics)
-
-
-def _index(sheet: Sheet, column: str) -> int:
-    if column not in sheet.header:
-        there = ", ".join(sheet.header)
-        raise sheet.error(f"there is no column {column!r}; there are {there}", sheet.header_row)
-    return sheet.header.index(column)
+    return Line(epoch, row, named["loss"], loss, empty, metrics=metrics)
 
 
 def _name(sheet: Sheet, given: Names, epoch: int, row: int, what: str) -> str:
@@ -342,102 +318,9 @@ def _share(sheet: Sheet, row: int, column: str, cell: str, percent: bool, option
     return value / 100 if percent else value
 
 
-def _without_end(lines: Sequence[_Line]) -> list[_Line]:
+def _without_end(lines: Sequence[Line]) -> list[Line]:
     """A run of a wide file without the empty cells after its end; one stays if there is nothing else."""
     ordered = sorted(lines, key=lambda line: line.epoch)
     while len(ordered) > 1 and ordered[-1].empty:
         ordered.pop()
     return ordered
-
-
-def _settled(
-    sheet: Sheet, runs: _Runs, notes: list[Note], on_missing: OnMissing, on_repeated: OnRepeated
-) -> LogReading:
-    """Apply the rules run by run and make the table."""
-    for name, value, known in (
-        ("on_missing", on_missing, ("refuse", "end", "drop")),
-        ("on_repeated", on_repeated, ("refuse", "last")),
-    ):
-        if value not in known:
-            raise InvalidInputError(f"must be one of {', '.join(known)}, not {value!r}", f".{name}")
-    kept: _Runs = {}
-    for run, lines in runs.items():
-        single = _single(sheet, run, lines, on_repeated, notes)
-        whole = _whole(sheet, run, single, on_missing, notes)
-        if whole:
-            kept[run] = whole
-    if not kept:
-        raise sheet.error("no run is left; see the rules for missing losses")
-    longest = max(lines[-1].epoch for lines in kept.values())
-    for run, lines in kept.items():
-        if lines[-1].epoch < longest:
-            text = f"run {run!r} ends at epoch {lines[-1].epoch}, the longest at {longest}; kept"
-            notes.append(Note(What.SHORTER, text, run, lines[-1].row))
-    return LogReading(_table(sheet, kept), tuple(notes))
-
-
-def _single(
-    sheet: Sheet, run: str, lines: Sequence[_Line], on_repeated: OnRepeated, notes: list[Note]
-) -> list[_Line]:
-    """One line per epoch, ascending."""
-    by_epoch: dict[int, _Line] = {}
-    for line in lines:
-        there = by_epoch.get(line.epoch)
-        if there is None:
-            by_epoch[line.epoch] = line
-        elif line.empty or there.empty:
-            keep, pass_over = (there, line) if line.empty else (line, there)
-            by_epoch[line.epoch] = keep
-            text = f"row {pass_over.row} is passed over: row {keep.row} has the loss of its epoch"
-            notes.append(Note(What.PASSED_OVER, text, run, pass_over.row))
-        elif on_repeated == "refuse":
-            message = f"epoch {line.epoch} of run {run!r} stands in row {there.row} already"
-            raise sheet.error(message, line.row)
-        else:
-            by_epoch[line.epoch] = line
-            text = (
-                f"row {there.row} is passed over: row {line.row} has epoch {line.epoch} of run {run!r} again"
-            )
-            notes.append(Note(What.REPEATED, text, run, there.row))
-    return [by_epoch[epoch] for epoch in sorted(by_epoch)]
-
-
-def _whole(
-    sheet: Sheet, run: str, lines: Sequence[_Line], on_missing: OnMissing, notes: list[Note]
-) -> list[_Line]:
-    """The lines of a run that count; none if it is dropped."""
-    gap = next((index for index, line in enumerate(lines) if line.missing), None)
-    if gap is None:
-        return list(lines)
-    line = lines[gap]
-    diverged = any(not later.empty for later in lines[gap:] if later.missing)
-    ends = all(later.missing for later in lines[gap:])
-    if on_missing == "refuse" or (on_missing == "end" and not ends):
-        way = '"end" or "drop"' if ends else '"drop"; losses follow, and a gap cannot be guessed'
-        message = f"run {run!r} has no loss in epoch {line.epoch}; on_missing may be {way}"
-        raise sheet.error(message, line.row, line.column)
-    place = f"no loss in epoch {line.epoch} (row {line.row})"
-    if on_missing == "drop" or gap == 0:
-        text = f"run {run!r} is dropped: {place}"
-        notes.append(Note(What.DROPPED, text, run, line.row, diverged))
-        return []
-    what = What.DIVERGED if diverged else What.STOPPED
-    notes.append(Note(what, f"run {run!r} {what} and is ended: {place}", run, line.row, diverged))
-    return list(lines[:gap])
-
-
-def _table(sheet: Sheet, runs: _Runs) -> Traces:
-    lines = [line for kept in runs.values() for line in kept]
-    names = [run for run, kept in runs.items() for _ in kept]
-    metrics = {name: np.array([line.metrics[name] for line in lines]) for name in lines[0].metrics}
-    return assembled(
-        sheet,
-        [line.row for line in lines],
-        {
-            "run": np.array(names),
-            "model": np.array([line.model for line in lines]),
-            "cluster": np.array([line.cluster for line in lines]),
-        },
-        np.array([line.epoch for line in lines], dtype=np.int64),
-        {"loss": np.array([line.loss for line in lines]), **metrics},
-    )

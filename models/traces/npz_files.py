@@ -13,8 +13,6 @@ conventions, which any archive may use:
 
 import io
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.archives import read_npz_arrays
 from depl.models.errors import InvalidInputError
+from depl.models.structure import LARGEST_FILE, decode
 from depl.models.traces.table import COLUMNS, METRICS, Numbers, Traces
 
 FORMAT = "depl-traces"
@@ -41,7 +41,7 @@ def read_npz(path: str | Path) -> Traces:
         If the file cannot be read or is of another format, lacks a column, or holds columns that make no
         table; the path names the file, the column and, where it is known, the row (from 0).
     """
-    content = _content(path)
+    content = read_npz_arrays(path)
     _require_known(path, content)
     try:
         names = {name: _names(content, name) for name in _NAMES}
@@ -95,26 +95,6 @@ def _small(column: NDArray[np.int64]) -> NDArray[Any]:
     return column.astype(np.uint16 if column.max() < 2**16 else np.int64)
 
 
-def _content(path: str | Path) -> dict[str, NDArray[Any]]:
-    try:
-        with Path(path).open("rb") as stream:
-            archived = zipfile.is_zipfile(stream)
-        if not archived:
-            raise InvalidInputError("is no npz file", str(path))
-        with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive}
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(f"is no npz file of columns ({error})", str(path)) from error
-    for name, column in content.items():
-        if not isinstance(column, np.ndarray):  # numpy gives what it does not know as bytes
-            raise InvalidInputError("is no npz file of columns", f"{path}, {name}")
-    return content
-
-
 def _require_known(path: str | Path, content: Mapping[str, NDArray[Any]]) -> None:
     if "format" in content and str(content["format"]) != FORMAT:
         message = f"is {str(content['format'])!r}; a {FORMAT!r} file is needed here"
@@ -143,6 +123,9 @@ def _names(content: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
         raise InvalidInputError(f"holds {column.dtype}, not indices of names", f".{name}")
     if column.size and not 0 <= column.min() <= column.max() < len(names):
         raise InvalidInputError(f"holds an index without a name; there are {len(names)}", f".{name}")
+    if column.size * names.dtype.itemsize > LARGEST_FILE:
+        message = f"needs more than {LARGEST_FILE >> 20} MiB with its names; take shorter ones"
+        raise InvalidInputError(message, f".{name}")
     return np.asarray(names[column])
 
 
@@ -151,7 +134,7 @@ def _numbers(content: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
     if f"{name}_decimals" not in content:
         return column
     text = str(content[f"{name}_decimals"])
-    if not (text.isascii() and text.isdigit() and int(text) <= _MOST_DECIMALS):
+    if not (text.isascii() and text.isdigit() and len(text) <= 2 and int(text) <= _MOST_DECIMALS):
         message = f"must be a whole number from 0 to {_MOST_DECIMALS}, not {text[:40]}"
         raise InvalidInputError(message, f".{name}_decimals")
     if column.dtype.kind not in "iu":
@@ -163,12 +146,10 @@ def _numbers(content: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
 
 def _provenance(content: Mapping[str, NDArray[Any]]) -> dict[str, str]:
     try:
-        read = json.loads(str(content.get("provenance", "{}")))
-    except ValueError as error:
-        raise InvalidInputError(f"must be JSON ({error})", ".provenance") from error
-    if not isinstance(read, dict) or not all(isinstance(value, str) for value in read.values()):
-        raise InvalidInputError("must be a JSON object of strings", ".provenance")
-    return read
+        return decode(str(content.get("provenance", "{}")), dict[str, str])
+    except InvalidInputError as error:
+        message = f"must be a JSON object of strings ({error.message})"
+        raise InvalidInputError(message, f".provenance{error.path.removeprefix('$')}") from error
 
 
 def _place(path: str) -> str:

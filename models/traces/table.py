@@ -330,6 +330,8 @@ def _whole_numbers(values: ArrayLike) -> NDArray[np.int64]:
     column = np.asarray(values)
     if column.dtype.kind not in "iu" and column.size:
         raise InvalidInputError(f"holds {column.dtype}, not whole numbers", ".epoch")
+    if column.dtype.kind == "u" and column.size and column.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError("holds a number beyond 64 bits", ".epoch")
     return column.astype(np.int64)
 
 
@@ -337,7 +339,8 @@ def _numbers(values: ArrayLike, name: str) -> Numbers:
     column = np.asarray(values)
     if column.dtype.kind not in "fiu" and column.size:
         raise InvalidInputError(f"holds {column.dtype}, not numbers", f".{name}")
-    return column.astype(np.float64)
+    with np.errstate(over="ignore"):  # a wider number that double precision cannot hold is no finite one
+        return column.astype(np.float64)
 
 
 def _frozen(column: Array) -> Array:

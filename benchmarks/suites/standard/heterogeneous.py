@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from depl.benchmarks.suites.printed_steps import with_certified_stages
 from depl.benchmarks.suites.sizes import sized_instance
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 
@@ -22,5 +23,5 @@ SUITE = Suite(
     name="heterogeneous",
     summary="Heterogeneous instances with 10, 30 and 100 clusters, by DepL, its letter and general purpose.",
     draws=lambda: tuple(_draw(clusters, number) for clusters in _SIZES for number in range(_DRAWS)),
-    configurations=tuple(Configuration(method, time_limit=15.0) for method in _METHODS),
+    configurations=with_certified_stages(Configuration(method, time_limit=15.0) for method in _METHODS),
 )

@@ -1,11 +1,14 @@
 """The paper's instances, as printed and with a deadline, by every method (Figs. 5 to 9)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from depl.benchmarks.suites.measures import plan_measures
+from depl.benchmarks.suites.printed_steps import printed_steps, with_certified_stages
 from depl.benchmarks.suites.suite import Configuration, Draw, Label, Suite
 from depl.instances.library import describe, load
+from depl.models.problem import Instance
+from depl.models.result import Result
 
 _METHODS = (
     *("exact", "enumerate", "depl", "depl-paper", "expected-cost", "expected-greedy"),
@@ -26,10 +29,14 @@ def _draws() -> Iterator[Draw]:
                 yield Draw(f"{entry.name}-{target}", labels, partial(load, entry.name, target))
 
 
+def _measures(draw: Draw, instance: Instance, result: Result) -> Mapping[str, float | None]:
+    return {**plan_measures(draw, instance, result), **printed_steps(draw, instance, result)}
+
+
 SUITE = Suite(
     name="paper",
     summary="The paper's AlexNet and MobileNet instances at all their targets, by every method.",
     draws=paper_draws,
-    configurations=tuple(Configuration(method, time_limit=60.0) for method in _METHODS),
-    measure=plan_measures,
+    configurations=with_certified_stages(Configuration(method, time_limit=60.0) for method in _METHODS),
+    measure=_measures,
 )

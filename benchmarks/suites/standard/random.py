@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from depl.benchmarks.random_family import competitive_family
+from depl.benchmarks.suites.printed_steps import printed_steps, with_certified_stages
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.models.problem import Instance
 
@@ -35,5 +36,6 @@ SUITE = Suite(
         Draw(f"random-{number:04d}", {"family": "random"}, partial(_instance, number))
         for number in range(COUNT)
     ),
-    configurations=tuple(Configuration(method, time_limit=10.0) for method in _METHODS),
+    configurations=with_certified_stages(Configuration(method, time_limit=10.0) for method in _METHODS),
+    measure=printed_steps,
 )

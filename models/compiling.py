@@ -1,0 +1,148 @@
+"""Compiled kernels, kept on disk where that can be done, and usable where it cannot.
+
+Compiling takes half a minute, so numba keeps its results: beside the source, or in a cache folder of the
+user. In a container where neither can be written numba refuses, at import; and where the disk is full it
+fails in the middle of a solve. Here a folder of the user's own within that for temporary files comes next,
+then none: kernels are compiled anew by every process. What is not as usual is said once, on standard error,
+when the first kernel is needed.
+"""
+
+import contextlib
+import os
+import pickle
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.dispatcher import Dispatcher
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_njit: Any = numba.njit
+_config: Any = numba.config
+
+_SAID: set[str] = set()
+
+
+def kernel(**options: object) -> Callable[[_Function], _Function]:
+    """Compile a function with ``numba.njit`` and keep the result on disk; the function's type is kept, too.
+
+    Parameters
+    ----------
+    options
+        Those of ``numba.njit``, such as ``error_model``; none by default.
+    """
+
+    def compiled(function: _Function) -> _Function:
+        made = _njit(**options)(function)
+        if isinstance(made, Dispatcher):  # else NUMBA_DISABLE_JIT is set
+            cast(Any, made)._cache = _cache_of(function)
+        return cast(_Function, made)
+
+    return compiled
+
+
+def _cache_of(function: Callable[..., Any]) -> FunctionCache | NullCache:
+    """Where numba keeps its files, or in the folder for temporary files, or nowhere."""
+    try:
+        return _Kept(function)
+    except RuntimeError:  # numba's "no locator available"
+        folder = temporary_folder()
+    if folder is None:
+        return _NotKept()
+    usual = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
+    try:
+        return _Kept(function, f"compiled kernels are kept in {folder}, as no usual place is writable")
+    except RuntimeError:
+        return _NotKept()
+    finally:
+        _config.CACHE_DIR = usual
+
+
+def temporary_folder() -> Path | None:
+    """A folder for temporary files that is the user's alone; None if there is none.
+
+    What lies in it is executed, and its name is known to all: one that somebody else has made, or may write
+    to, is not used.
+    """
+    try:
+        number = os.getuid() if hasattr(os, "getuid") else None
+        folder = Path(tempfile.gettempdir(), "depl-kernels" if number is None else f"depl-kernels-{number}")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return None
+    if number is not None and (found.st_uid != number or found.st_mode & 0o077):
+        return None
+    return folder
+
+
+def _say(about: str, message: str) -> None:
+    """A line on standard error, once for what it is about."""
+    if about not in _SAID:
+        _SAID.add(about)
+        sys.stderr.write(f"depl: {message}\n")
+
+
+class _Kept(FunctionCache):
+    """numba's cache of one function; where it fails, the function is compiled all the same.
+
+    ``remark`` is said when it is first asked.
+    """
+
+    def __init__(self, function: Callable[..., Any], remark: str = "") -> None:
+        parent: Any = super()  # whose methods have no types
+        parent.__init__(function)
+        self._remark = remark
+
+    def load_overload(self, signature: object, context: object) -> Any:
+        """What was kept; None, so that it is compiled, where there is nothing or it cannot be read."""
+        if self._remark:
+            _say("place", self._remark)
+        parent: Any = super()
+        try:
+            return parent.load_overload(signature, context)
+        except Exception as error:  # noqa: BLE001 - a cut pickle, or machine code, may raise anything
+            _say(
+                "load", f"compiled anew, as what was kept in {self.cache_path} is unreadable ({_why(error)})"
+            )
+        with contextlib.suppress(OSError):  # saving will say why not
+            parent.flush()
+        return None
+
+    def save_overload(self, signature: object, made: object) -> None:
+        """Keep it, if there is room."""
+        parent: Any = super()
+        try:
+            parent.save_overload(signature, made)
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            _say(
+                "save",
+                f"compiled kernels cannot be kept in {self.cache_path} ({_why(error)}), so the next process "
+                "compiles them again; NUMBA_CACHE_DIR names another folder",
+            )
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+
+
+class _NotKept(NullCache):
+    """Nothing is kept."""
+
+    def load_overload(self, signature: object, context: object) -> None:
+        """Nothing, as numba expects it."""
+        del signature, context
+        _say(
+            "place",
+            "no folder is writable, so every process compiles its kernels anew, which takes half a minute; "
+            "NUMBA_CACHE_DIR names a folder to keep them in",
+        )

@@ -1,0 +1,103 @@
+"""How runs that went through a whole plan, or lend a stage of one, are counted.
+
+`depl.models.memory.prediction` says why: one run more everywhere, unlike all that were seen; the greatest of
+the last losses of a run, because a search favours chance dips; and, with a confidence, the upper ends of
+Clopper and Pearson instead of shares.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.laws import FloatArray
+from depl.models.memory.law import RunRecord
+from depl.models.risk.counts import upper_end
+from depl.models.structure import decimal
+
+LEAST_TOGETHER = 19
+"""Fewest runs of the whole schedule that make up its law alone, unless a law says otherwise: just enough for
+the level 0.95."""
+
+_SHARES = 10**6
+"""Probabilities with a confidence are multiples of 1 / _SHARES above the true ones, so that they are exact
+numbers."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How runs are counted where residuals are kept per run; see the module.
+
+    Attributes
+    ----------
+    unseen : float or None
+        The loss of one more run, unlike all that were seen, on the scale of the law; None takes the runs for
+        the law itself.
+    whole_runs : int
+        Fewest runs through a schedule that make up its law alone.
+    settled_epochs : int
+        A whole run counts with the greatest of its last so many losses.
+    confidence : float or None
+        None for a marginal promise.
+    least_deviation : float
+        The least that is added for plans as such; a run unlike all seen stays at its loss in spite of it.
+    """
+
+    unseen: float | None = None
+    whole_runs: int = LEAST_TOGETHER
+    settled_epochs: int = 1
+    confidence: float | None = None
+    least_deviation: float = 0.0
+
+
+PLAIN = Counting()
+
+
+def runs_to_carry(level: float, confidence: float | None = None) -> int:
+    """Fewest runs of one plan that can carry a promise of ``level``, if none of them misses the target.
+
+    Without a confidence n runs carry n / (n + 1): 9, 19 and 99 for 0.90, 0.95 and 0.99. With one they must
+    satisfy level**n <= 1 - confidence: 29, 59 and 299 at 0.95.
+    """
+    if confidence is None:
+        omega = Fraction(decimal(level))
+        return math.ceil(omega / (1 - omega))
+    needed = max(1, math.floor(math.log1p(-confidence) / math.log(level)) - 1)
+    while upper_end(0, needed, 1 - confidence) > float(1 - decimal(level)) * (1 + 1e-12):
+        needed += 1
+    return needed
+
+
+def settled_losses(run: RunRecord, epochs: int) -> FloatArray:
+    """After every epoch the greatest of the last ``epochs`` losses, those before training left out.
+
+    Returns
+    -------
+    float array (K + 1,)
+        The first is l(0) [loss].
+    """
+    found = run.losses.copy()
+    for back in range(1, min(epochs, len(found) - 1)):
+        np.maximum(found[1 + back :], run.losses[1:-back], out=found[1 + back :])
+    return found
+
+
+@lru_cache(maxsize=256)
+def confident_weights(runs: int, confidence: float) -> NDArray[np.int64]:
+    """Weights of n ascending losses and of one unseen: x above a limit weigh what may be with the confidence.
+
+    Returns
+    -------
+    int array (n + 1,)
+        Those of the last x + 1 add up to the upper end of the one-sided Clopper-Pearson interval of x of n,
+        rounded up and one millionth more, times their sum.
+    """
+    ends = [upper_end(above, runs, 1 - confidence) for above in range(runs)]
+    # where an end is such a multiple, rounding must not decide; the one more is greater than either
+    shares = np.array([min(_SHARES, math.ceil(end * _SHARES - 1e-3) + 1) for end in ends] + [_SHARES])
+    weights = np.diff(shares, prepend=0)[::-1]
+    weights.flags.writeable = False
+    return weights

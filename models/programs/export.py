@@ -1,0 +1,116 @@
+"""Programs as files: LP or MPS, named in ASCII, and called a relaxation in the first line where they are one.
+
+Names in such files are short and made of few characters, while those of an instance are any text. `symbols`
+gives every component a name of its own in ASCII letters, digits, parentheses and underscores; names that do
+not survive this as they are stand in the head of the file, so that a solution can be read back from it alone
+(`read_names`).
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+
+from depl.models.errors import InvalidInputError
+from depl.models.structure import write_bytes
+
+RELAXATION = (
+    "a RELAXATION, without the cuts that make it exact: its optimum is a lower bound of the cost, and its "
+    "plan may cost more than that"
+)
+"""What a program is called that has only the first of its cuts."""
+
+_MARK = "depl_relaxation"
+_LONGEST = 100  # characters of a symbol; LP files are read with 255, and writers add a few to rows
+_PLAIN = re.compile(r"[A-Za-z0-9_,+.\[\]]*")
+_KINDS = {".lp": "cpxlp", ".mps": "mps"}  # Pyomo's names; by "lp" it warns that the ending does not match
+_COMMENT = {".lp": "\\ ", ".mps": "* "}
+_NAMED = re.compile(r"(?:\\|\*) (\S+) stands for (\".*\")")
+
+
+def mark_as_relaxation(model: pyo.ConcreteModel) -> None:
+    """Note in a program that its optimum is only a bound; a copy by ``clone`` keeps the note."""
+    setattr(model, _MARK, True)
+
+
+def is_relaxation(model: pyo.ConcreteModel) -> bool:
+    """Whether a program is marked by `mark_as_relaxation`."""
+    return bool(getattr(model, _MARK, False))
+
+
+def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
+    """Write a program as LP or MPS, by the ending of ``path``, with the names of its components.
+
+    The first line says whether it is a relaxation. The file appears under its name only when it is complete.
+
+    Raises
+    ------
+    InvalidInputError
+        For another ending.
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in _KINDS:
+        raise InvalidInputError(f"the file must end in .lp or .mps, not {target.suffix!r}", "path")
+    names = symbols(model)
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / f"program{ending}"
+        model.write(str(draft), format=_KINDS[ending], io_options={"labeler": _labeler(names)})
+        head = "".join(f"{_COMMENT[ending]}{line}\n" for line in _head(model, names))
+        write_bytes(target, head.encode("ascii") + draft.read_bytes())
+    return target
+
+
+def symbols(model: pyo.ConcreteModel) -> pyo.ComponentMap:
+    """The symbol of every variable, constraint and objective in a file.
+
+    Two components never share a symbol; the same program has the same symbols in every file.
+    """
+    found, taken = pyo.ComponentMap(), set[str]()
+    for kind in (pyo.Var, pyo.Constraint, pyo.Objective):
+        for item in model.component_data_objects(kind):
+            symbol = plain = _translated(item.getname(True))
+            number = 1
+            while symbol.lower() in taken:  # some readers do not tell cases apart
+                number += 1
+                symbol = f"{plain}_{number}"
+            taken.add(symbol.lower())
+            found[item] = symbol
+    return found
+
+
+def read_names(path: str | Path) -> dict[str, str]:
+    """What the symbols of an exported file stand for, as far as they are not the names themselves."""
+    found: dict[str, str] = {}
+    with Path(path).open(encoding="ascii") as lines:
+        for line in lines:
+            if not line.startswith(tuple(_COMMENT.values())):
+                break
+            if row := _NAMED.fullmatch(line.rstrip("\n")):
+                found[row[1]] = json.loads(row[2])
+    return found
+
+
+def _head(model: pyo.ConcreteModel, names: pyo.ComponentMap) -> Iterator[str]:
+    """The lines before the program."""
+    if is_relaxation(model):
+        yield f"This program is {RELAXATION}."
+    for item, symbol in names.items():
+        name = item.getname(True)
+        if _PLAIN.fullmatch(name) is None or symbol != _translated(name):
+            yield f"{symbol} stands for {json.dumps(name)}"
+
+
+def _labeler(names: pyo.ComponentMap) -> Callable[[Any], str]:
+    """Symbols as Pyomo asks for them; what a writer makes up itself has a plain name."""
+    return lambda item: names[item] if item in names else _translated(item.getname(True))
+
+
+def _translated(name: str) -> str:
+    """A name in the characters of a file; different ones may become the same."""
+    legal = name.translate(str.maketrans("[]{}", "()()"))
+    return re.sub(r"[^A-Za-z0-9()_]", "_", legal)[:_LONGEST]

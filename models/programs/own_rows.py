@@ -1,0 +1,132 @@
+"""Rows that a caller adds to a program: what they may speak of, and which plans they forbid.
+
+Plans reach the loop of `depl.models.programs.cutting` in two ways: from the solver, which knows all rows, and
+from outside of it (the first plan, the plan that does not train), where nobody looks at rows. And a plan is
+more than the solver's solution: its resources come from the closed form, which knows no rows either. So rows
+of a caller may speak of the discrete variables and of variables of the caller's own, not of resources, and
+every plan is held against them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
+
+from depl.models.choices import Configuration
+from depl.models.errors import NotCoveredError
+from depl.models.programs.common import write_choices
+from depl.models.scenarios.sampled import SampledProblem
+
+ROWS = frozenset(
+    {
+        *("epochs_first", "epochs_prefix", "epochs_no_end", "switch_from", "switch_to", "no_goods"),
+        *("eq2_letter", "eq2_price_cuts", "eq2_sums", "eq3_quantile", "eq3_misses", "eq4_time", "eq5_most"),
+        *("eq5_least", "eq6_data", "eq6_one_subset", "eq6_letter", "round_deadline", "tangents"),
+    }
+)
+"""Constraints that the programs have themselves; any other is a caller's."""
+
+_DISCRETE = frozenset({"w", "q", "v", "stop", "z", "charged"})
+_RESOURCES = frozenset({"theta", "x", "t", "surcharge"})
+_VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
+_NAMED = 4
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """The constraints, fixed variables and bounds that a caller gave a program.
+
+    Attributes
+    ----------
+    model : pyomo.environ.ConcreteModel
+    rows : tuple of Pyomo constraints
+    held : tuple of (Pyomo variable, float, float)
+        Discrete variables with bounds other than 0 and 1, and these.
+    open : bool
+        Whether a row speaks of variables whose values only the solver knows.
+    """
+
+    model: pyo.ConcreteModel
+    rows: tuple[Any, ...]
+    held: tuple[tuple[Any, float, float], ...]
+    open: bool
+
+    @classmethod
+    def of(cls, model: pyo.ConcreteModel) -> "OwnRows":
+        """What a caller added to a program.
+
+        Raises
+        ------
+        NotCoveredError
+            If a row speaks of resources, or the objective is not that of the program.
+        """
+        objectives = [item.name for item in model.component_data_objects(pyo.Objective, active=True)]
+        if objectives != ["eq2_cost"]:
+            raise NotCoveredError(
+                f"the objectives are {', '.join(objectives) or 'none'}, but plans are compared by eq2_cost; "
+                "keep it, or hand the model to solve_program"
+            )
+        rows = tuple(
+            row
+            for row in model.component_data_objects(pyo.Constraint, active=True)
+            if row.parent_component().name not in ROWS
+        )
+        spoken_of = {(row.name, name) for row in rows for name in _variables(row)}
+        for row, name in sorted(spoken_of):
+            if name in _RESOURCES:
+                raise NotCoveredError(
+                    f"the row {row!r} speaks of {name!r}, but resources are chosen after the program, by the "
+                    "closed form; write it in w, q, v, stop, z or variables of your own"
+                )
+        unknown = any(name not in _DISCRETE for _, name in spoken_of)
+        return cls(model, rows, tuple(_held(model)), unknown)
+
+    @property
+    def any(self) -> bool:
+        """Whether there are some."""
+        return bool(self.rows or self.held)
+
+    @property
+    def names(self) -> str:
+        """Rows and held variables by name, the first few."""
+        found = [item.name for item in (*self.rows, *(item for item, _, _ in self.held))]
+        return ", ".join(found[:_NAMED]) + (" and others" if len(found) > _NAMED else "")
+
+    def permit(self, problem: SampledProblem, choices: Sequence[Configuration]) -> bool:
+        """Whether a plan from outside the solver keeps them all; False where only the solver could say.
+
+        The values of the discrete variables are overwritten, except those of fixed ones.
+        """
+        if not self.any:
+            return True
+        if self.open:
+            return False
+        fixed = [(item, item.value) for item, _, _ in self.held if item.fixed]
+        written = write_choices(self.model, problem, choices)
+        kept = written and all(low <= item.value <= high for item, low, high in self.held)
+        kept = kept and not any(_violated(row) for row in self.rows)
+        for item, value in fixed:
+            item.set_value(value)
+        return kept
+
+
+def _variables(row: Any) -> set[str]:
+    """Names of the indexed variables that a row speaks of."""
+    return {item.parent_component().name for item in identify_variables(row.body)}
+
+
+def _held(model: pyo.ConcreteModel) -> Iterator[tuple[Any, float, float]]:
+    for name in sorted(_DISCRETE):
+        component = model.find_component(name)
+        for item in () if component is None else component.values():
+            low, high = (item.value, item.value) if item.fixed else item.bounds
+            if (low, high) != (0, 1):
+                yield item, low, high
+
+
+def _violated(row: Any) -> bool:
+    body, low, high = pyo.value(row.body), pyo.value(row.lower), pyo.value(row.upper)
+    below = low is not None and body < low - _VIOLATED * max(1.0, abs(low))
+    return below or (high is not None and body > high + _VIOLATED * max(1.0, abs(high)))

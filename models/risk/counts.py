@@ -1,0 +1,23 @@
+"""What x of n independent trials say about a probability: the upper end of Clopper and Pearson."""
+
+from scipy import stats
+
+
+def upper_end(exceedances: int, runs: int, risk: float) -> float:
+    """The upper end of the one-sided Clopper-Pearson interval of a probability.
+
+    Parameters
+    ----------
+    exceedances, runs : int
+        x of n; 0 <= x <= n.
+    risk : float
+        How often the end may lie below the probability: 1 less the confidence.
+
+    Returns
+    -------
+    float
+        The (1 - risk)-quantile of Beta(x + 1, n - x), and 1 where all exceed.
+    """
+    if exceedances == runs:
+        return 1.0
+    return float(stats.beta.isf(risk, exceedances + 1, runs - exceedances))

@@ -1,0 +1,144 @@
+"""E exp(-z (X - E X)) of laws that are finite sums: atoms, and the truncated Student-t by quadrature.
+
+Many arguments on one line, as the nodes of a contour are, need few exponentials: they are products.
+"""
+
+import functools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expm1, log1p
+
+from depl.models.epochs import NoiseLaw
+from depl.models.errors import InvalidInputError
+from depl.models.laws import Empirical, FloatArray, StudentT
+
+ComplexArray = NDArray[np.complex128]
+
+_EPSILON = float(np.finfo(float).eps)
+_REMAINDER_BELOW = 1.0
+_CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
+_ORDER, _PANEL = 40, 16.0  # points of a panel, and its length times the greatest |z|
+_LONG, _BLOCK, _ATOMS_AT_ONCE = 16, 64, 4096  # blocks of arguments times atoms: a few megabytes
+
+
+def points_needed(law: NoiseLaw, largest: float) -> float:
+    """About how many points E exp(-z X) is summed over for complex |z| <= ``largest``; 0 where it is not."""
+    if isinstance(law, Empirical):
+        return float(len(law.values))
+    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
+        return 0.0
+    return _ORDER * (4 + (law.upper - law.lower) * largest / _PANEL)
+
+
+def finite_sum(law: NoiseLaw, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+    """log E exp(-z (X - E X)) and a bound of its absolute error, as in `transforms.centred_log_transform`."""
+    if isinstance(law, StudentT):
+        points, masses = _student_points(law, z)
+    elif isinstance(law, Empirical):
+        points, masses = law.atoms()
+    else:  # pragma: no cover - the type is closed
+        raise InvalidInputError(f"no transform is known for {type(law).__name__}")
+    offsets = points - float(masses @ points)
+    offsets -= float(masses @ offsets)  # the mean was rounded in its own size, not in that of the spread
+    present = masses > 0
+    if present.all():
+        return _weighed(z, offsets, masses)
+    value, error = _weighed(z, offsets[present], masses[present])
+    ends = np.maximum(
+        -z.real * offsets.min(), -z.real * offsets.max()
+    )  # masses that underflowed, below 1e-300
+    return value, error + np.exp(np.minimum(ends - value.real + math.log(1e-300), 700.0))
+
+
+def _weighed(z: ComplexArray, offsets: FloatArray, masses: FloatArray) -> tuple[ComplexArray, FloatArray]:
+    value, error = np.empty(z.shape, dtype=complex), np.empty(z.shape)
+    if z.ndim == 2 and z.shape[1] >= _LONG:
+        steps = z[:, 1].imag - z[:, 0].imag
+        if all(_is_progression(row, step) for row, step in zip(z, steps, strict=True)):
+            for index, step in enumerate(steps):
+                value[index], error[index] = _sums_on_a_line(z[index], float(step), offsets, masses)
+            return value, error
+    flat = z.ravel() if z.imag.any() else z.real.ravel()
+    values, errors = np.empty(flat.shape, dtype=complex), np.empty(flat.shape)
+    rows = max(1, _CHUNK // len(offsets))
+    for start in range(0, len(flat), rows):
+        part = slice(start, start + rows)
+        values[part], errors[part] = _sum_of_atoms(flat[part], offsets, masses)
+    return values.reshape(z.shape), errors.reshape(z.shape)
+
+
+def _sum_of_atoms(
+    z: ComplexArray | FloatArray, offsets: FloatArray, masses: FloatArray
+) -> tuple[ComplexArray | FloatArray, FloatArray]:
+    shifted = z[:, None] * offsets
+    sizes = np.abs(shifted)
+    reach = sizes.max(axis=1)
+    top = np.max(-shifted.real, axis=1)
+    heights = np.exp(-shifted - top[:, None])
+    total, modulus = heights @ masses, np.abs(heights) @ masses
+    small = reach < _REMAINDER_BELOW
+    excess = np.zeros_like(total)
+    excess[small] = (expm1(-shifted[small]) + shifted[small]) @ masses
+    with np.errstate(divide="ignore"):  # the transform of atoms may vanish; its bound is infinite there
+        value = np.where(small, log1p(excess), np.log(total) + top)
+        error = _EPSILON * np.where(small, 8 * (sizes @ masses), (16 + 4 * reach) * modulus / np.abs(total))
+    return value, error
+
+
+def _is_progression(z: ComplexArray, step: float) -> bool:
+    """Whether z is z_0 + i k step, rounded a few times."""
+    wanted = z[0] + 1j * step * np.arange(len(z))
+    return bool((np.abs(z - wanted) <= 4 * _EPSILON * np.abs(z)).all())
+
+
+def _sums_on_a_line(
+    z: ComplexArray, step: float, offsets: FloatArray, masses: FloatArray
+) -> tuple[ComplexArray, FloatArray]:
+    """`_sum_of_atoms` where z is an arithmetic progression with one real part.
+
+    exp(-(z + i k step) x) is the product of exp(-z x) and exp(-i k step x): a block of it is one matrix
+    product, and there are far fewer exponentials than numbers added.
+    """
+    exponent = -z[0].real * offsets
+    top = float(exponent.max())
+    weights = masses * np.exp(exponent - top)
+    modulus, spread = float(weights.sum()), float(np.abs(offsets).max())
+    width = min(_BLOCK, len(z))
+    starts = np.arange(0, len(z), width)
+    total: ComplexArray = np.zeros((len(starts), width), dtype=complex)
+    for begin in range(0, len(offsets), _ATOMS_AT_ONCE):
+        part = slice(begin, begin + _ATOMS_AT_ONCE)
+        turns = np.exp(-1j * step * offsets[part, None] * np.arange(width))
+        total += (weights[part] * np.exp(-1j * z[starts].imag[:, None] * offsets[part])) @ turns
+    flat = total.ravel()[: len(z)]
+    reach = np.abs(z) * spread
+    with np.errstate(divide="ignore"):
+        value = np.asarray(np.log(flat) + top, dtype=complex)
+        error = _EPSILON * (24 + 10 * reach) * modulus / np.abs(flat)
+    near = np.flatnonzero(reach < _REMAINDER_BELOW)
+    if len(near):
+        value[near], error[near] = _sum_of_atoms(z[near], offsets, masses)
+    return value, error
+
+
+def _student_points(law: StudentT, z: ComplexArray) -> tuple[FloatArray, FloatArray]:
+    """Gauss-Legendre points fine enough for exp(-z x) as well as for the density.
+
+    About the location, which may be so large that points near it would be rounded to few digits. Real
+    arguments of one sign need few points, however wide the interval is.
+    """
+    if law.lower is None or law.upper is None:  # pragma: no cover - refused before
+        raise InvalidInputError("an untruncated Student-t has no quadrature")
+    damped = 0 if z.imag.any() else -1 if (z.real >= 0).all() else 1 if (z.real <= 0).all() else 0
+    return _centred_points(law, float(np.abs(z).max(initial=0.0)), damped)
+
+
+@functools.lru_cache(maxsize=256)
+def _centred_points(law: StudentT, largest: float, damped: int) -> tuple[FloatArray, FloatArray]:
+    lower, upper = (end - law.location for end in law.support())
+    centred = StudentT(
+        degrees_of_freedom=law.degrees_of_freedom, location=0.0, scale=law.scale, lower=lower, upper=upper
+    )
+    return centred.quadrature(_ORDER, _PANEL / max(largest, 1e-300), damped)

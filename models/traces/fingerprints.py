@@ -1,0 +1,402 @@
+r"""Fingerprints of runs: whether a run is one that was seen before, under whatever name.
+
+A certificate is worth nothing where its runs had a part in the choice of the plan. Names do not tell: the
+same run is saved under another one, and fresh runs are called ``run0`` again. Losses do. Two trainings of one
+plan differ in every epoch, by far more than a file format takes off; so an instance keeps its runs' losses in
+short, and runs that claim to be fresh are compared with them, and with one another.
+
+*What is kept* (`RunFingerprints`). The loss after the epochs 1 to 16, every second to 32, every fourth to 64
+and so on (`recorded_epochs`), as the whole number of units in it modulo 4096, two characters each. The unit
+is a thousandth of the spread between runs of the same schedule, so that a code tells a run from others and
+not how low its loss is.
+
+*When two runs match.* Go through the epochs that both have, the first one first. An epoch counts 1 where the
+losses agree to within ``half_width`` units, -1 where they do not, and nothing where they agree but the loss
+has not moved since the epoch recorded before. The runs are the same where this sum ever reaches ``needed``.
+Epochs may be counted from 0 in one file and from 1 in the other: they are compared as they stand and with one
+epoch's difference either way. A run that was cut, saved with less precision, or altered in some epochs is
+thus found: each altered epoch takes off two.
+
+*Tolerance*. ``half_width`` is half a unit, for the code; half of the last decimal that either file has; and
+for noise 1, 4 and 16 units, one after the other (`NOISES`). The wider the tolerance, the more epochs are
+needed. Whether runs can be told at all is judged by the first. Losses altered by less than a unit always
+agree, losses altered by more than 17 and the rounding do not, up to multiples of 4096 units.
+
+*False matches*. If two different runs agree in an epoch with probability at most p < 1/2, whatever the epochs
+before were, the sum reaches n with probability at most (p / (1 - p))\ :sup:`n` (gambler's ruin: the powers of
+(1 - p) / p are a supermartingale). `needed` is the least n that makes this `FALSE_MATCH` at most, for each
+tolerance and each of the three ways to count epochs. For p it takes the greater of half_width /
+`WIDTHS_PER_AGREEMENT` and twice the share of epochs in which the runs of the file agree among each other,
+each with the others but the one most like it: recorded coarsely, or all at one plateau, runs agree often, and
+then more epochs are needed or none suffice. That p bounds real trainings cannot be proved. It is measured:
+docs/estimation.rst.
+
+*What is not found*: losses altered by more than the tolerance in nearly half of the epochs or more (noise,
+a constant added to all, averages of two runs), epochs in another order, left out, or renumbered by more than
+one, and runs too short or too flat to count ``needed`` epochs, which are refused as judges.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from depl.models.structure import Checked
+from depl.models.traces.table import Numbers, Traces
+
+FALSE_MATCH = 1e-9
+"""Most probability that two different runs match, where epochs agree by chance as seldom as supposed."""
+
+WIDTHS_PER_AGREEMENT = 100
+"""An epoch is taken to agree by chance with probability ``half_width`` over this, twenty times as often as in
+the recorded runs: where losses are smooth and agree once, they agree more often in the next epochs."""
+
+UNITS_PER_SPREAD = 1000
+"""So that four decimals, which most loggers keep, are about a unit where runs differ in the second one."""
+
+NOISES = (1, 4, 16)
+"""Units by which losses may be altered. The last takes a lead of 13 epochs, twice that would take 29."""
+
+_DENSE = 16
+_TELLING = 8
+"""Different losses that say to which decimal they are known; any eight lie on a grid once in 10**11 times."""
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_PERIOD = len(_ALPHABET) ** 2
+_MOST_DECIMALS = 12
+_SINGLE = 2.0**-23
+"""Relative precision of single precision; files keep at least that."""
+_OFF_GRID = 0.02
+"""Share of the last decimal by which rounded losses may miss it: a trace of noise does not hide rounding."""
+_SPREAD_OF_COPIES = 4
+"""Runs closer together than a quarter of their own movement may be copies, which do not tell the spread."""
+_QUIET = 0.1
+"""Share of the epochs that may have less spread than the unit is made for."""
+
+Truths = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+Codes = NDArray[np.float32]
+
+
+class RunFingerprint(Checked, frozen=True, kw_only=True):
+    """What is kept of one run: its name, for messages, and its losses in short."""
+
+    name: str
+    losses: Annotated[
+        str,
+        Meta(
+            pattern=r"^([A-Za-z0-9+/]{2})*(?![\s\S])",
+            description="units in the loss modulo 4096 after epochs 1 to 16, 18, ..., 32, 36, ...",
+        ),
+    ]
+
+
+class RunFingerprints(Checked, frozen=True, kw_only=True):
+    """What is kept of runs to know them again.
+
+    Attributes
+    ----------
+    unit : float
+        What losses are counted in [loss].
+    resolution : float
+        The last decimal that the losses were known to; 0 where they were not rounded [loss].
+    runs : tuple of RunFingerprint
+    """
+
+    unit: Annotated[float, Meta(gt=0, description="what losses are counted in [loss]")]
+    resolution: Annotated[float, Meta(ge=0, description="last decimal known [loss]")] = 0.0
+    runs: tuple[RunFingerprint, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the runs."""
+        return tuple(run.name for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A run that was seen before.
+
+    Attributes
+    ----------
+    run : int
+        Which of the runs that were to be fresh.
+    known : str
+        The run that it is.
+    among_fresh : bool
+        Whether that one is in the same file, not among those that were known.
+    agreeing, compared : int
+        Epochs that agree, of those that both have.
+    """
+
+    run: int
+    known: str
+    among_fresh: bool
+    agreeing: int
+    compared: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs that claim to be fresh, against known ones and each other.
+
+    Attributes
+    ----------
+    repeats : tuple of Repeat
+        At most one for each run, the most alike.
+    needed : int or None
+        How many epochs more must agree than differ; None where runs agree by chance as often as not.
+    countable : array of int (runs,)
+        How many epochs of each run would count for it if it were repeated.
+    untold : tuple of str
+        Known runs with fewer epochs that count than needed.
+    resolution : float
+        The last decimal that the fresh losses are known to; 0 where they are not rounded [loss].
+    """
+
+    repeats: tuple[Repeat, ...]
+    needed: int | None
+    countable: Counts
+    untold: tuple[str, ...]
+    resolution: float
+
+
+def recorded_epochs(last: int) -> list[int]:
+    """The epochs up to ``last`` that a fingerprint holds: 1 to 16, 18, ..., 32, 36, ..., 64, 72, ..."""
+    return [
+        epoch for epoch in range(1, last + 1) if not epoch % max(1, 2 ** (epoch - 1).bit_length() // _DENSE)
+    ]
+
+
+def fingerprints(traces: Traces, like: RunFingerprints | None = None) -> RunFingerprints:
+    """The fingerprints of all runs of a table, in its order.
+
+    Parameters
+    ----------
+    like : RunFingerprints, optional
+        Whose unit they share; by default it is made of the traces.
+    """
+    table = traces.matrix()
+    unit = _unit(traces, table) if like is None else like.unit
+    return RunFingerprints(
+        unit=unit,
+        resolution=resolution(traces),
+        runs=tuple(
+            RunFingerprint(name=name, losses=_written(row))
+            for name, row in zip(traces.runs, _codes(_at_recorded(table), unit), strict=True)
+        ),
+    )
+
+
+def resolution(traces: Traces) -> float:
+    """The last decimal that the losses are known to, such as .001; that of single precision at the finest.
+
+    Of the run that is known least, if some are rounded more than others; runs of few losses do not tell.
+    """
+    bounds = zip(traces.bounds[:-1].tolist(), traces.bounds[1:].tolist(), strict=True)
+    return max(_last_decimal(traces.loss[start:stop]) for start, stop in bounds)
+
+
+def _last_decimal(losses: Numbers) -> float:
+    """0 where none is: a run that hardly moves lies on a coarse grid by chance, and tells no decimal."""
+    for decimals in range(_MOST_DECIMALS):
+        rounded = np.round(losses, decimals)
+        on_grid = np.abs(losses - rounded) <= _OFF_GRID * 10.0**-decimals + _SINGLE * np.abs(losses)
+        if on_grid.all() and len(np.unique(rounded)) >= _TELLING:
+            return float(f"1e-{decimals}")
+    return 0.0
+
+
+def compare(fresh: Traces, known: RunFingerprints | None = None) -> Comparison:
+    """Which of the runs are known, or in the table twice.
+
+    Parameters
+    ----------
+    known : RunFingerprints, optional
+        By default the runs are compared with one another alone.
+    """
+    own = fingerprints(fresh, known)
+    used = RunFingerprints(unit=own.unit) if known is None else known
+    rounding = (own.resolution + used.resolution) / (2 * own.unit)
+    losses = list(_shifted(fresh.matrix() / own.unit, recorded_epochs(int(fresh.last_epochs.max()))))
+    tables = _table(own, losses[0].shape[1]), _table(used, losses[0].shape[1])
+    found = [_compared(losses, tables, (own, used), 0.5 + noise + rounding) for noise in NOISES]
+    repeats = {item.run: item for comparison in reversed(found) for item in comparison.repeats}
+    return replace(found[0], repeats=tuple(repeats[run] for run in sorted(repeats)))
+
+
+def _compared(
+    fresh: Sequence[Numbers],
+    tables: tuple[Codes, Codes],
+    prints: tuple[RunFingerprints, RunFingerprints],
+    half_width: float,
+) -> Comparison:
+    """The same at one tolerance, of the fresh runs with themselves and with the known ones.
+
+    Parameters
+    ----------
+    fresh : arrays (3, epochs), one per run
+        Losses in units, as they stand and an epoch off.
+    """
+    (own, known), moved = prints, tuple(_moved(codes, half_width) for codes in tables)
+    least = _needed(half_width, 0.0) or tables[0].shape[1] + 1
+    walks = [
+        tuple(_walk(losses, *side, half_width, least) for side in zip(tables, moved, strict=True))
+        for losses in fresh
+    ]
+    needed = _needed(half_width, _chance([mine for mine, _ in walks]))
+    enough = math.inf if needed is None else needed
+    countable = [np.sum(where & ~np.isnan(codes), axis=1) for codes, where in zip(tables, moved, strict=True)]
+    return Comparison(
+        repeats=tuple(
+            found
+            for run, (mine, others) in enumerate(walks)
+            if (
+                found := _repeat(run, others, known.names, False, enough)
+                or _repeat(run, mine, own.names[:run], True, enough)
+            )
+        ),
+        needed=needed,
+        countable=countable[0],
+        untold=tuple(np.array(known.names, dtype=object)[countable[1] < enough].tolist()),
+        resolution=own.resolution,
+    )
+
+
+def _table(prints: RunFingerprints, width: int) -> Codes:
+    """The codes (runs, epochs), the first ``width`` of each run; NaN after its end."""
+    table = np.full((len(prints.runs), width), np.nan, dtype=np.float32)
+    for row, run in enumerate(prints.runs):
+        found = _read(run.losses)[:width]
+        table[row, : len(found)] = found
+    return table
+
+
+def _moved(codes: Codes, half_width: float) -> Truths:
+    """Where losses are not what they were, to within the tolerance, at the epoch recorded before."""
+    moved = np.ones(codes.shape, dtype=np.bool_)
+    moved[:, 1:] = ~(_distance(codes[:, 1:], codes[:, :-1]) <= 2 * half_width)
+    return moved
+
+
+class _Walk(NamedTuple):
+    """One run against many: what those agree in, and how far the sum went for those that agree often enough.
+
+    Attributes
+    ----------
+    agreeing, counted : array of int (many,)
+        Epochs, as they stand, that agree and count, and all that count.
+    peaks : dict of int to (int, int, int)
+        Of the latter the greatest sum, and how many epochs agree of how many.
+    """
+
+    agreeing: Counts
+    counted: Counts
+    peaks: dict[int, tuple[int, int, int]]
+
+
+def _walk(losses: Numbers, codes: Codes, moved: Truths, half_width: float, least: int) -> _Walk:
+    distance = _distance((losses % _PERIOD).astype(np.float32)[:, None, :], codes)
+    near = distance <= half_width
+    counted = near & moved
+    agreeing = np.count_nonzero(counted, axis=2)
+    peaks: dict[int, tuple[int, int, int]] = {}
+    for way, run in zip(*np.nonzero(agreeing >= least), strict=True):
+        both = ~np.isnan(distance[way, run])
+        steps = np.where(near[way, run], moved[run], -1) * both
+        found = int(steps.cumsum().max()), int(near[way, run].sum()), int(both.sum())
+        peaks[int(run)] = max(found, peaks.get(int(run), found))
+    differing = np.count_nonzero(distance[0] > half_width, axis=1)
+    return _Walk(agreeing[0], agreeing[0] + differing, peaks)
+
+
+def _shifted(table: Numbers, epochs: Sequence[int]) -> Iterator[Numbers]:
+    """For every run its entries at these epochs, one earlier and one later; NaN where there is none."""
+    wide = np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan)
+    columns = np.array(epochs, dtype=np.int64)
+    for row in wide:
+        yield np.stack([row[columns], row[columns - 1], row[columns + 1]])
+
+
+def _repeat(run: int, walk: _Walk, names: Sequence[str], among_fresh: bool, enough: float) -> Repeat | None:
+    """The run of these names that it is, the most alike; None if it is none."""
+    matching = {known: peak for known, peak in walk.peaks.items() if known < len(names) and peak[0] >= enough}
+    if not matching:
+        return None
+    best = max(matching, key=matching.__getitem__)
+    _, agreeing, compared = matching[best]
+    return Repeat(run, names[best], among_fresh, agreeing, compared)
+
+
+def _chance(walks: Sequence[_Walk]) -> float:
+    """How often fresh runs agree with each other, each without itself and the one most like it."""
+    agreeing = counted = 0
+    for run, walk in enumerate(walks):
+        others = np.delete(np.arange(len(walks)), run)
+        kept = others[np.argsort(walk.agreeing[others], kind="stable")[:-1]]
+        agreeing += int(walk.agreeing[kept].sum())
+        counted += int(walk.counted[kept].sum())
+    return agreeing / counted if counted else 0.0
+
+
+def _needed(half_width: float, chance: float) -> int | None:
+    likely = max(half_width / WIDTHS_PER_AGREEMENT, 2 * chance)
+    if likely >= 1 / 2:
+        return None
+    return math.ceil(math.log(FALSE_MATCH) / math.log(likely / (1 - likely)))
+
+
+def _unit(traces: Traces, table: Numbers) -> float:
+    """A thousandth of the spread between runs of one schedule, to one digit; 1 where no loss ever moves."""
+    losses = _at_recorded(table)
+    moves = _quiet([np.abs(column) for column in np.diff(losses, axis=1).T])
+    spread = _quiet(list(_deviations(traces, losses))) or moves
+    finest = float(np.median(np.abs(traces.loss))) * _SINGLE
+    unit = max(max(spread, moves / _SPREAD_OF_COPIES) / UNITS_PER_SPREAD, finest)
+    return float(f"{unit:.0e}") if unit > 0 else 1.0
+
+
+def _deviations(traces: Traces, losses: Numbers) -> Iterator[Numbers]:
+    """For every epoch recorded, how far runs are from the median of those of the same schedule so far."""
+    for column, epoch in enumerate(recorded_epochs(int(traces.last_epochs.max()))):
+        groups: dict[object, list[int]] = {}
+        for run, schedule in enumerate(traces.schedules):
+            if len(schedule) >= epoch:
+                groups.setdefault(schedule[:epoch], []).append(run)
+        found = [losses[group, column] for group in groups.values() if len(group) > 1]
+        yield np.concatenate([np.abs(group - np.median(group)) for group in found] or [np.empty(0)])
+
+
+def _quiet(by_epoch: Sequence[Numbers]) -> float:
+    """What an epoch with little of something has of it, in most runs; epochs without any do not count."""
+    typical = [float(np.median(held)) for column in by_epoch if (held := column[~np.isnan(column)]).size]
+    found = [value for value in typical if value > 0]
+    return float(np.quantile(found, _QUIET, method="lower")) if found else 0.0
+
+
+def _at_recorded(table: Numbers) -> Numbers:
+    """The columns of the epochs that fingerprints hold."""
+    return np.asarray(table[:, recorded_epochs(table.shape[1] - 1)])
+
+
+def _codes(losses: Numbers, unit: float) -> Numbers:
+    return np.asarray(np.rint(losses / unit) % _PERIOD)
+
+
+def _distance(left: Codes, right: Codes) -> Codes:
+    """Between codes, along their circle."""
+    apart = np.abs(left - right)
+    return np.asarray(np.minimum(apart, _PERIOD - apart))
+
+
+def _written(codes: Numbers) -> str:
+    pairs = (divmod(int(code), len(_ALPHABET)) for code in codes[~np.isnan(codes)])
+    return "".join(_ALPHABET[high] + _ALPHABET[low] for high, low in pairs)
+
+
+def _read(text: str) -> list[int]:
+    digits = [_ALPHABET.index(character) for character in text]
+    return [high * len(_ALPHABET) + low for high, low in zip(digits[::2], digits[1::2], strict=True)]

@@ -1,0 +1,163 @@
+"""Compiled kernels start and answer wherever their results can or cannot be kept."""
+
+import importlib.util
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from depl.models import compiling
+from depl.models.compiling import temporary_folder
+
+KERNEL = """
+from depl.models.compiling import kernel
+
+@kernel(error_model="numpy")
+def double(x: int) -> int:
+    return 2 * x
+"""
+FULL = """
+import importlib.util, resource, sys
+import numba
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+spec = importlib.util.spec_from_file_location("compiling", sys.argv[1])
+compiling = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(compiling)
+import mine
+double = compiling.kernel()(mine.double)
+print(double(21), flush=True)
+"""
+"""Every write beyond 64 bytes fails, as on a full disk, for root, too."""
+Answer = tuple[int, int, str]
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module that has one kernel, and a home that is no folder, for root either."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "mine.py").write_text(KERNEL, encoding="utf-8")
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "no-home").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-home" / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path
+
+
+def unwritable(module: Path) -> None:
+    """A file where numba wants the folder beside the source."""
+    (module / "source" / "__pycache__").touch()
+
+
+@pytest.fixture
+def call(
+    module: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Import the module as a fresh process would: what its kernel returns, hits on disk, and what is said."""
+
+    def run() -> Answer:
+        monkeypatch.setattr(compiling, "_SAID", set())
+        spec = importlib.util.spec_from_file_location("mine", module / "source" / "mine.py")
+        assert spec is not None
+        assert spec.loader is not None
+        mine = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(mine)
+        found = mine.double(21)
+        return found, sum(mine.double.stats.cache_hits.values()), capsys.readouterr().err
+
+    return run
+
+
+def test_beside_the_source_results_are_kept_without_a_word(call):
+    assert call() == (42, 0, "")
+    assert call() == (42, 1, "")
+
+
+def test_where_nothing_usual_is_writable_they_are_kept_in_the_temporary_folder(call, module):
+    unwritable(module)
+    out, hits, said = call()
+    folder = module / "temporary" / f"depl-kernels-{os.getuid()}"
+    assert (out, hits) == (42, 0)
+    assert said == f"depl: compiled kernels are kept in {folder}, as no usual place is writable\n"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert call() == (42, 1, said)
+
+
+def test_where_nothing_at_all_is_writable_they_are_compiled_anew(call, module):
+    unwritable(module)
+    (module / "temporary" / f"depl-kernels-{os.getuid()}").touch()
+    for _ in range(2):
+        out, hits, said = call()
+        assert (out, hits) == (42, 0)
+        assert said.startswith("depl: no folder is writable, so every process compiles its kernels anew")
+        assert said.count("\n") == 1
+
+
+def test_a_full_disk_costs_no_answer(module):
+    (module / "source" / "mine.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, compiling.__file__],
+        cwd=module / "source",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "42\n")
+    assert "cannot be kept in" in ended.stderr
+    assert "File too large" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
+def test_a_file_that_was_cut_is_made_again(call, module, kind):
+    call()
+    (file,) = (module / "source" / "__pycache__").glob(kind)
+    file.write_bytes(file.read_bytes()[:-9])
+    out, hits, said = call()
+    assert (out, hits) == (42, 0)
+    assert said.startswith("depl: compiled anew, as what was kept in ")
+    assert call() == (42, 1, "")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / f"depl-kernels-{os.getuid()}"
+
+
+def test_the_temporary_folder_is_the_users_alone(folder):
+    assert temporary_folder() == folder
+    assert temporary_folder() == folder
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(folder):
+    folder.mkdir(mode=0o700)
+    folder.chmod(0o777)
+    assert temporary_folder() is None
+
+
+def test_a_link_that_somebody_has_put_there_is_not_followed(folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert temporary_folder() is None
+
+
+def test_a_folder_of_somebody_else_is_not_used(folder, monkeypatch):
+    folder.mkdir(mode=0o700)
+    mine = os.getuid()
+    folder.rename(folder.with_name(f"depl-kernels-{mine + 1}"))
+    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+    assert temporary_folder() is None
+
+
+def test_no_folder_for_temporary_files_is_no_folder(monkeypatch):
+    def none() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    assert temporary_folder() is None

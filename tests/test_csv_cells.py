@@ -1,0 +1,81 @@
+"""No cell that is written is a formula for a spreadsheet, and every text comes back as it was."""
+
+import csv
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.benchmarks.analysis.table import Table
+from depl.models.csv_cells import meant, shown
+from depl.models.traces.csv_files import read_csv, write_csv
+from depl.models.traces.table import Traces
+
+FORMULAS = (
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "=",
+    "-",
+    "--1",
+    "-1,5",
+    "+a",
+    "-1 ",
+)
+PLAIN = ("", "a", "a=b", "1", "-1", "+1.5e-3", "-.5", "-inf", "'quoted'", "'", "#", "run-3", "ü=")
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_is_written_as_text_and_read_as_it_was(text):
+    assert shown(text) == f"'{text}"
+    assert meant(shown(text)) == text
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_other_text_stays_as_it_is(text):
+    assert shown(text) == meant(text) == text
+
+
+@given(st.text(alphabet="'=+-@\t\r1.ea", max_size=6))
+def test_every_text_comes_back_and_none_is_a_formula(text):
+    written = shown(text)
+    assert meant(written) == text
+    if written.startswith(("=", "+", "-", "@", "\t", "\r")):
+        assert re.fullmatch(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", written), "a number alone"
+
+
+@pytest.mark.parametrize("value", [None, -1, -0.5, float("-inf"), True])
+def test_what_is_no_text_stays_as_it_is(value):
+    assert shown(value) is value
+
+
+def test_tables_hold_no_formula():
+    table = Table(("name", "=head"), (("=cmd|' /C calc'!A0", -1.5), ("-0.5", None)))
+    rows = list(csv.reader(io.StringIO(table.csv())))
+    assert rows == [["name", "'=head"], ["'=cmd|' /C calc'!A0", "-1.5"], ["-0.5", ""]]
+
+
+def test_names_in_traces_come_back(tmp_path):
+    names = ("=cmd", "-a", "'=b", "+1")
+    runs = [name for name in names for _ in range(2)]
+    traces = Traces(
+        run=runs,
+        epoch=[0, 1] * 4,
+        model=["@m"] * 8,
+        cluster=["-c"] * 8,
+        loss=[-1.0] * 8,
+        metrics={},
+        provenance={},
+    )
+    path = tmp_path / "traces.csv"
+    path.write_text(write_csv(traces), encoding="utf-8")
+    assert not any(cell[:1] in "=@" for line in path.read_text().splitlines() for cell in line.split(","))
+    found = read_csv(path)
+    assert found.run.tolist() == runs
+    assert (set(found.model), set(found.cluster)) == ({"@m"}, {"-c"})
+    assert found.loss.tolist() == [-1.0] * 8

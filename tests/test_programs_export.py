@@ -1,0 +1,180 @@
+"""Programs in files: read back, called a relaxation in the first line, names in ASCII that lead back."""
+
+import itertools
+import json
+
+import highspy
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import depl
+from depl.instances.generator import random_instance
+from depl.models.errors import InvalidInputError
+from depl.models.programs.cutting import solve_sampled
+from depl.models.programs.export import export, read_names, symbols
+from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
+from depl.models.programs.price_space import price_space
+from depl.models.programs.resource_space import resource_space
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.scenarios.sampled import SampledProblem
+
+BUILDERS = (price_space, resource_space)
+every_file = pytest.mark.parametrize(("build", "ending"), [*itertools.product(BUILDERS, ("lp", "mps"))])
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(8)
+    instance = random_instance(rng, models=(2, 2), clusters=(2, 2), datasets=(2, 2), maximum_epochs=(3, 3))
+    return SampledProblem(instance, draw_scenarios(instance, 15, seed=1))
+
+
+@pytest.fixture(scope="module")
+def documented(tiny):
+    """The problem of docs/programs.rst."""
+    return SampledProblem(tiny, draw_scenarios(tiny, 50, seed=0))
+
+
+def knapsack():
+    """Values 3 and 4, weights 2 and 3, room 4: the second is taken."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([1, 2], domain=pyo.Binary)
+    model.room = pyo.Constraint(expr=2 * model.x[1] + 3 * model.x[2] <= 4)
+    model.cost = pyo.Objective(expr=-3 * model.x[1] - 4 * model.x[2])
+    return model
+
+
+def read(path) -> highspy.Highs:
+    """The file as HiGHS reads and solves it; of coefficients below 1e-9 it warns."""
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    assert engine.readModel(str(path)) in (highspy.HighsStatus.kOk, highspy.HighsStatus.kWarning)
+    for name, value in OPTIONS.items():
+        engine.setOptionValue(name, value)
+    engine.run()
+    return engine
+
+
+@every_file
+def test_a_written_program_is_read_back_with_the_same_optimum(problem, build, ending, tmp_path, caplog):
+    model = build(problem)
+    path = export(model, tmp_path / f"program.{ending}")
+    assert caplog.messages == []  # Pyomo has nothing to warn of
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+    assert read(path).getInfo().objective_function_value == pytest.approx(
+        Session(model).solve().objective, rel=1e-7
+    )
+    assert "eq3_quantile" in path.read_text(encoding="ascii")
+
+
+# ---- what has the first of its cuts only is a relaxation, and says so ----
+
+
+@every_file
+def test_the_first_line_calls_the_program_a_relaxation(documented, build, ending, tmp_path):
+    """The optimum of the problem is 28, proved by the loop; the file's is 27.25 or so, and not a cost."""
+    assert solve_sampled(documented).cost == pytest.approx(28, rel=1e-9)
+    model = build(documented)
+    path = export(model, tmp_path / f"tiny.{ending}")
+    first = path.read_text(encoding="ascii").splitlines()[0]
+    assert first.startswith(("\\ This program is a RELAXATION", "* This program is a RELAXATION"))
+    assert "lower bound" in first
+    assert read(path).getInfo().objective_function_value < 28 * (1 - 1e-6)
+    assert "RELAXATION" in export(model.clone(), tmp_path / f"copy.{ending}").read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_no_solver_calls_a_relaxation_optimal_without_that_word(documented, build):
+    pytest.importorskip("pyscipopt")
+    model = build(documented)
+    answers = [Session(model).solve(), *(solve_program(model, solve_with=name) for name in ("highs", "scip"))]
+    for answer in answers:
+        assert answer.status is Status.RELAXATION_OPTIMAL
+        assert "relaxation" in answer.status.value
+        assert answer.proved
+        assert answer.objective < 28 * (1 - 1e-6)
+    assert "relaxation" in build.__doc__.splitlines()[0]
+
+
+def test_a_program_of_another_kind_is_not_called_a_relaxation(tmp_path):
+    assert solve_program(knapsack()).status is Status.OPTIMAL
+    assert "RELAXATION" not in export(knapsack(), tmp_path / "program.lp").read_text(encoding="ascii")
+
+
+# ---- names ----
+
+HARD_NAMES = {
+    "accents": ("Zürich", "Genève"),
+    "other scripts": ("東京", "москва"),
+    "blanks and underscores": ("a b", "a_b"),
+    "signs": ("a+b", "a,b"),
+    "brackets": ("x[1]", "x(1)"),
+    "cases": ("Site", "site"),
+    "quotes": ("it's", 'a "b"'),
+    "comment signs": ("\\ a", "* a"),
+    "long ones": ("n" * 200 + "1", "n" * 200 + "2"),
+    "like a keyword": ("end", "e10"),
+}
+
+
+@every_file
+@pytest.mark.parametrize("kind", HARD_NAMES)
+def test_any_names_are_written_in_ascii_without_collision_and_lead_back(tiny, kind, build, ending, tmp_path):
+    one, other = HARD_NAMES[kind]
+    instance = renamed(tiny, one, other)
+    problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
+    model = build(problem)
+    path = export(model, tmp_path / f"program.{ending}")
+    engine = read(path)
+    assert engine.getInfo().objective_function_value == pytest.approx(
+        Session(build(SampledProblem(tiny, draw_scenarios(tiny, 8, seed=1)))).solve().objective, rel=1e-7
+    )
+    lost = read_names(path)
+    by_symbol = {symbol: item.getname(True) for item, symbol in symbols(model).items()}
+    assert len(by_symbol) == len(symbols(model))
+    assert {symbol: by_symbol[symbol] for symbol in lost} == lost
+    columns = set(engine.getLp().col_names_)
+    chosen = [symbol for item, symbol in symbols(model).items() if item.parent_component() is model.w]
+    assert set(chosen) <= columns
+    assert all(len(symbol) <= 120 and symbol.isascii() for symbol in columns)
+
+
+def renamed(tiny, one, other):
+    """`tiny` with these names for its clusters, datasets and models."""
+    text = tiny.to_json()
+    for old, new in zip(
+        ("cloud", "edge", "archive", "sensors", "full", "pruned"), (one, other) * 3, strict=True
+    ):
+        text = text.replace(f'"{old}"', json.dumps(new))
+    return depl.Instance.from_json(text)
+
+
+def test_plain_names_stay_as_they_are(documented, tmp_path):
+    model = price_space(documented)
+    path = export(model, tmp_path / "tiny.lp")
+    assert read_names(path) == {}
+    assert "w(1_cloud_archive_sensors_full)" in path.read_text(encoding="ascii")
+
+
+# ---- files ----
+
+
+def test_a_failed_write_leaves_what_was_there(problem, tmp_path, monkeypatch):
+    path = tmp_path / "program.lp"
+    path.write_text("mine")
+    model = knapsack()
+
+    def fail(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pyo.ConcreteModel, "write", fail)
+    with pytest.raises(OSError, match="disk full"):
+        export(model, path)
+    assert [item.name for item in tmp_path.iterdir()] == ["program.lp"]
+    assert path.read_text() == "mine"
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"\.lp or \.mps"):
+        export(knapsack(), tmp_path / "program.txt")

@@ -1,0 +1,254 @@
+"""Untruncated and widely truncated Student-t switches, against integrals that share nothing with them."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+from depl.models.epochs import FinalLoss, Term
+from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk import contour, finite_sums, transforms
+from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
+from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.conditioning import conditioned_violation
+from depl.models.risk.grid import grid_violation
+from depl.models.risk.oracles import sample_final_loss
+from depl.models.risk.prepared import PreparedVerdicts
+
+BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
+EXTREME = [Fraction(1, 10**12), Fraction(1, 10**13), Fraction(1, 10**14)]
+
+
+def jump(freedom: float, scale: float = 0.3) -> Term:
+    return Term(1.0, StudentT(degrees_of_freedom=freedom, location=0.0, scale=scale))
+
+
+def violation(constant: float, bells: int, switch: Term) -> float:
+    """P(constant - G + T > 0) for a sum G of ``bells`` normals: the integral of f_T(s) P(G < constant + s).
+
+    The trapezoidal rule in x with s = scale sinh(x); the integrand is positive, so the digits are relative.
+    """
+    law, spread = switch.law, math.sqrt(0.2 * bells)
+    x = np.linspace(-12.0, 90.0 / law.degrees_of_freedom + 12.0, 60_001)
+    s = np.sinh(x)
+    half = (law.degrees_of_freedom + 1) / 2
+    logarithm = math.lgamma(half) - math.lgamma(half - 0.5) - math.log(math.pi * law.degrees_of_freedom) / 2
+    density = np.exp(logarithm - half * np.log1p(s**2 / law.degrees_of_freedom)) * np.cosh(x)
+    return float((density * special.ndtr((constant - bells + law.scale * s) / spread)).sum() * (x[1] - x[0]))
+
+
+def constant_of(probability: float, bells: int, switch: Term) -> float:
+    """The constant at which the loss exceeds 0 with this probability."""
+    target = math.log(probability)
+    return float(
+        optimize.brentq(lambda c: math.log(violation(c, bells, switch)) - target, -40, bells, xtol=1e-13)
+    )
+
+
+@pytest.mark.parametrize("freedom", [6.0, 50.0])
+def test_the_integral_of_this_file_agrees_with_multiple_precision(freedom):
+    constant, law = -9.0, jump(freedom).law
+    with mpmath.workdps(25):
+
+        def integrand(s):
+            density = (1 + (s / law.scale) ** 2 / law.degrees_of_freedom) ** (
+                -(law.degrees_of_freedom + 1) / 2
+            )
+            return density * mpmath.ncdf((constant - 3 + s) / mpmath.sqrt(0.6))
+
+        half = mpmath.mpf(law.degrees_of_freedom) / 2
+        norm = mpmath.gamma(half + 0.5) / mpmath.gamma(half) / mpmath.sqrt(law.degrees_of_freedom * mpmath.pi)
+        edges = [-mpmath.inf, -3, 0, 3, 6, 9, 10, 11, 12, 13, 14, 16, 30, mpmath.inf]
+        truth = float(norm / law.scale * mpmath.quad(integrand, edges))
+    assert violation(constant, 3, jump(freedom)) == pytest.approx(truth, rel=1e-11)
+
+
+@pytest.mark.parametrize("budget", EXTREME)
+@pytest.mark.parametrize("freedom", [20.0, 50.0])
+def test_no_evaluator_accepts_what_is_a_little_over_an_extreme_budget(budget, freedom):
+    """By .14 to .5 %, which is less than what lies beyond a core and less than rounding in 1 - omega."""
+    switch, constants, rng = jump(freedom), [], np.random.default_rng(3)
+    for _ in range(3):
+        constants.append(constant_of(float(budget) * (1 + rng.uniform(1e-4, 1e-2)), 3, switch))
+    losses = [FinalLoss(constant, ((BELL, 3), (switch, 1))) for constant in constants]
+    batch = quick_verdicts(LossClasses.of(losses * 2), 0.0, budget)
+    assert Verdict.MET not in batch
+    prepared = PreparedVerdicts(0.0, budget)
+    assert all(prepared.verdict(loss) is not Verdict.MET for loss in losses)
+
+
+@pytest.mark.parametrize("budget", EXTREME)
+def test_batch_prepared_and_single_verdicts_never_contradict_each_other_or_the_integral(budget):
+    rng, probability = np.random.default_rng(8), float(budget)
+    losses, truths = [], []
+    for freedom in (12.0, 50.0):
+        switch = jump(freedom)
+        for share in (0.5, 0.95, 1.05, 2.0):
+            bells = int(rng.integers(1, 9))
+            losses.append(
+                FinalLoss(constant_of(probability * share, bells, switch), ((BELL, bells), (switch, 1)))
+            )
+            truths.append(Verdict.MET if share < 1 else Verdict.VIOLATED)
+    prepared = PreparedVerdicts(0.0, budget)
+    decided = 0
+    for loss, truth, batch in zip(
+        losses, truths, quick_verdicts(LossClasses.of(losses), 0.0, budget), strict=True
+    ):
+        found = {Verdict(batch), prepared.verdict(loss), certified_verdict(loss, 0.0, budget)}
+        assert found <= {truth, Verdict.UNDECIDED}
+        decided += truth in found
+    assert decided == len(losses)
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """Exponentials of transforms and contours so far; products of matrices count for a sixteenth."""
+    counted = {"all": 0.0}
+
+    def count(module, name, size):
+        usual = getattr(module, name)
+
+        def counting(*arguments):
+            counted["all"] += size(*arguments)
+            return usual(*arguments)
+
+        monkeypatch.setattr(module, name, counting)
+
+    count(transforms, "_line_sums", lambda variable, z, angle, points, *_: len(z) * len(points))
+    count(finite_sums, "_sum_of_atoms", lambda z, offsets, masses: len(z) * len(offsets))
+    count(finite_sums, "_sums_on_a_line", lambda z, step, offsets, masses: len(z) * len(offsets) / 16)
+    count(contour, "error_terms", lambda found, labels, *_: found.count * len(labels))
+    return counted
+
+
+AFFORDABLE = 2e7
+"""Exponentials; about a second on one core."""
+
+
+def cut_violation(constant: float, bells: int, law: StudentT) -> float:
+    """P(constant - G + S > 0) for a truncated S: Gauss-Legendre in x with s = location + scale sinh(x)."""
+    ends = [math.asinh((end - law.location) / law.scale) for end in law.support()]
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    edges = np.linspace(*ends, 2001)
+    half = np.diff(edges)[:, None] / 2
+    x, mass = (edges[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    s = np.sinh(x)
+    density = (1 + s**2 / law.degrees_of_freedom) ** (-(law.degrees_of_freedom + 1) / 2) * np.cosh(x) * mass
+    reached = special.ndtr((constant - bells + law.location + law.scale * s) / math.sqrt(0.2 * bells))
+    return float(density @ reached / density.sum())
+
+
+@pytest.mark.parametrize("reach", [10.0, 100.0, 1e3, 1e4, 1e8])
+@pytest.mark.parametrize("freedom", [0.4, 2.0])
+def test_a_switch_cut_far_out_is_certified_at_the_cost_of_one_cut_near(reach, freedom, work):
+    law = StudentT(degrees_of_freedom=freedom, location=0.05, scale=0.1, lower=-reach, upper=reach)
+    loss = FinalLoss(0.5, ((BELL, 3), (Term(1.0, law), 1)))
+    truth = cut_violation(0.5, 3, law)
+    found = certified_violation(loss, 0.0)
+    assert found.lower <= truth * (1 + 1e-9)
+    assert truth * (1 - 1e-9) <= found.upper
+    assert found.width <= 2e-3 * found.upper
+    quantile = certified_quantile(loss, Fraction(1, 50))
+    assert cut_violation(0.5 - quantile.lower, 3, law) >= 0.02 * (1 - 1e-9)
+    assert cut_violation(0.5 - quantile.upper, 3, law) <= 0.02 * (1 + 1e-9)
+    assert quantile.width <= 0.01 * (abs(quantile.upper) + 1)
+    assert work["all"] <= AFFORDABLE
+
+
+@pytest.mark.parametrize("variance", [1e-12, 1e-9, 1e-6])
+def test_a_lognormal_of_hardly_any_spread_is_not_summed_over_a_million_points(variance, work):
+    loss = FinalLoss(8.0, ((Term(-1.0, Lognormal(mean=1.0, variance=variance)), 8),))
+    quantile = certified_quantile(loss, Fraction(1, 1000))
+    deviation = math.sqrt(8 * variance)
+    assert quantile.middle == pytest.approx(deviation * -special.ndtri(1e-3), abs=10 * variance + 1e-14)
+    assert certified_violation(loss, 5 * deviation).upper < 1e-6
+    assert work["all"] <= 1e6
+
+
+def test_a_wide_lognormal_with_a_student_t_has_an_affordable_quantile(work):
+    law = StudentT(degrees_of_freedom=2.5, location=0.0, scale=0.2)
+    loss = FinalLoss(4.0, ((Term(-0.5, Lognormal(mean=1.0, variance=40.0)), 4), (Term(1.0, law), 3)))
+    budget = Fraction(1, 100)
+    quantile = certified_quantile(loss, budget)
+    assert work["all"] <= AFFORDABLE
+    assert grid_violation(loss, quantile.upper + 1e-6).lower <= budget
+    assert grid_violation(loss, quantile.lower - 1e-6).upper >= budget
+    assert quantile.width <= 0.01
+
+
+def test_two_switches_that_leave_their_cores_together_are_counted():
+    """Far above the spread of the rest, P(loss > 0) is that of T_1 + T_2 > distance, up to a share of 1e-5.
+
+    Cores are as narrow as the rest makes them affordable, and both switches may be outside at once.
+    """
+    law, distance = StudentT(degrees_of_freedom=1.5, location=0.0, scale=1.5), 450.0
+    x = np.linspace(-25.0, 25.0, 200_001)
+    s = np.sinh(x)
+    density = stats.t.pdf(s, 1.5) * np.cosh(x) * (x[1] - x[0])
+    truth = float(density @ stats.t.sf(distance / 1.5 - s, 1.5))
+    found = conditioned_violation(FinalLoss(1.0 - distance, ((BELL, 1), (Term(1.0, law), 2))), 0.0)
+    assert found is not None
+    assert found.lower <= truth * (1 + 2e-5)
+    assert truth * (1 - 2e-5) <= found.upper
+    alone = 2 * float(stats.t.sf(distance / 1.5, 1.5))
+    assert truth > 1.0003 * alone
+    assert found.width <= 0.1 * found.upper
+
+
+def drawn_law(rng: np.random.Generator):
+    """A law within what depl accepts, with parameters over many powers of ten."""
+
+    def power(low: float, high: float) -> float:
+        return float(10 ** rng.uniform(low, high))
+
+    match int(rng.integers(0, 6)):
+        case 0:
+            return InverseGamma(shape=1 + power(-3, 9), scale=power(-2, 2))
+        case 1:
+            return Lognormal(log_mean=float(rng.uniform(-2, 2)), log_variance=power(-11, 1.5))
+        case 2:
+            return Normal(mean=float(rng.uniform(0, 2)), variance=power(-6, 1))
+        case 3:
+            return Empirical(values=tuple(rng.uniform(-1, 3, int(rng.integers(1, 30))).tolist()))
+        case 4:
+            freedom, location = 1 + power(-2, 3), float(rng.uniform(-1, 1))
+            return StudentT(degrees_of_freedom=freedom, location=location, scale=power(-4, 1))
+        case _:
+            location, scale = float(rng.uniform(-1, 1)), power(-4, 1)
+            return StudentT(
+                degrees_of_freedom=power(-1.3, 3),
+                location=location,
+                scale=scale,
+                lower=location - scale * power(-1, 6),
+                upper=location + scale * power(-1, 6),
+            )
+
+
+def drawn_loss(seed: int) -> tuple[FinalLoss, float]:
+    """A loss of a few such increments, and a target near one of its quantiles or far beyond."""
+    rng = np.random.default_rng(seed)
+    laws = [drawn_law(rng) for _ in range(int(rng.integers(1, 5)))]
+    weights = [1.0 if isinstance(law, StudentT) else -float(10 ** rng.uniform(-1, 1)) for law in laws]
+    pairs = [(Term(weight, law), int(rng.integers(1, 9))) for weight, law in zip(weights, laws, strict=True)]
+    loss = FinalLoss(float(rng.uniform(0, 20)), tuple(pairs))
+    draws = sample_final_loss(loss, np.random.default_rng(0), 2000)
+    level = rng.choice([0.5, 0.9, 0.99, 0.999, 1.0])
+    beyond = rng.uniform(0, 3) * (draws.max() - np.median(draws)) if level == 1 else 0.0
+    return loss, float(np.quantile(draws, level) + beyond)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [*range(8), 59, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 120) if seed != 59)],
+)
+def test_any_valid_law_has_an_affordable_certificate_that_agrees_with_the_grid(seed, work):
+    loss, value = drawn_loss(seed)
+    found, grid = certified_violation(loss, value), grid_violation(loss, value)
+    assert 0 <= found.lower <= found.upper <= 1
+    assert found.lower <= grid.upper
+    assert grid.lower <= found.upper
+    assert found.width <= max(2 * grid.width, 1e-3)
+    assert work["all"] <= AFFORDABLE
