@@ -23,8 +23,11 @@ def refuses(instance, limits):
     raise NotCoveredError("covers nothing")
 
 
-register("test-slow", slow_epochs)
-register("test-refuses", refuses)
+@pytest.fixture(autouse=True)
+def both_methods(own_methods):
+    """Registered for one test alone: what a file registers as it is imported meets every test of the worker."""
+    register("test-slow", slow_epochs)
+    register("test-refuses", refuses)
 
 
 def test_every_target_and_method_has_an_entry_in_order():
@@ -60,7 +63,7 @@ def test_an_optimum_is_the_cost_of_a_proof_and_of_nothing_else():
     assert optimum([proved("5", 16.0, Solution.FEASIBLE)], "5") is None
 
 
-def test_two_roads_agree_only_if_both_prove_the_same_optimum_at_every_target():
+def test_two_methods_agree_only_if_both_prove_the_same_optimum_at_every_target():
     one = [proved("5", 17.0), proved("7", 14.0)]
     assert agree(one, [proved("5", 17.0 * (1 + 1e-12)), proved("7", 14.0)])
     assert not agree(one, [proved("5", 17.0 * (1 + 1e-6)), proved("7", 14.0)])

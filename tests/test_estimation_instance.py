@@ -133,6 +133,7 @@ def test_every_fitted_value_is_measured_and_the_rest_is_the_setup_s(fitted: Inst
         "$.models[1].improvement",
         "$.switches[0]",
         "$.other_switches",
+        "$.run_fingerprints",
         "$.traced_law",
         "$.traced_law.runs",
     }
