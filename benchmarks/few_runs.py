@@ -1,8 +1,13 @@
-"""Promises from few runs, judged on runs that nobody had seen: 1200 real runs of 16 schedules.
+"""Promises from few runs, judged on runs that nobody had seen: two collections of 1200 real runs.
 
-``python -m depl.benchmarks.few_runs FILE`` trains them again (about a quarter of an hour on one core); the
-file that is shipped, `SHIPPED`, was made so. Every schedule has 75 runs of 45 epochs with seeds that no
-shipped trace has.
+``python -m depl.benchmarks.few_runs NAME FILE`` trains the runs of a collection again (`COLLECTIONS`; about
+half an hour on one core); the files that are shipped were made so. Every schedule has 75 runs of 45 epochs
+with seeds that no shipped trace has.
+
+*tuned* (AlexNet-like networks, 16 schedules chosen by hand) is the collection on which the rule
+``settled_epochs`` of `fit_instance` was chosen. It therefore cannot judge that rule. *drawn* can: another kind
+of network, and schedules that a generator drew; both, and the rule for the targets, were committed before
+the first of its runs was trained.
 
 A *draw* deals the runs: some are known, the others judge. The known runs go through `fit_instance`; for every
 target and omega the cheapest plan is chosen under the fitted law; the judges that went through the plan say
@@ -32,39 +37,84 @@ from depl.models.problem import Instance
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Schedule, Traces, joined
 
-FAMILY = "digits-alexnet"
-EPOCHS, RUNS = 45, 75
-SCHEDULES = (
-    (0.25, 0.5, 8),
-    (0.25, 0.5, 15),
-    (0.25, 0.5, 25),
-    (0.25, 0.75, 10),
-    (0.25, 0.75, 20),
-    (0.25, 0.9, 15),
-    (0.36, 0.5, 12),
-    (0.36, 0.75, 8),
-    (0.36, 0.75, 18),
-    (0.36, 0.9, 12),
-    (0.5, 0.5, 10),
-    (0.5, 0.5, 20),
-    (0.5, 0.75, 8),
-    (0.5, 0.75, 15),
-    (0.5, 0.75, 25),
-    (0.5, 0.9, 18),
-)
+EPOCHS, RUNS, SCHEDULES = 45, 75, 16
+FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
+"""Pruning factors of the models that the families offer."""
+
+_Stages = tuple[float, float, int]
 """Pruning factors on the edge and on the far edge, and epochs on the edge."""
 
+
+def drawn_schedules(seed: int) -> tuple[_Stages, ...]:
+    """`SCHEDULES` different schedules: two factors, the smaller first, and 5 to 30 epochs before the switch."""
+    rng = np.random.default_rng(seed)
+    found: dict[_Stages, None] = {}
+    while len(found) < SCHEDULES:
+        first, second = sorted(rng.choice(FACTORS, size=2, replace=False).tolist())
+        found[first, second, int(rng.integers(5, 31))] = None
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Runs that were made for this benchmark alone.
+
+    Attributes
+    ----------
+    family : str
+        What was trained.
+    schedules : tuple of (float, float, int)
+        Pruning factors on the edge and on the far edge, and epochs on the edge.
+    first_seed : int
+        Of the first run of the first schedule.
+    file : str
+        Where the runs are shipped.
+    """
+
+    family: str
+    schedules: tuple[_Stages, ...]
+    first_seed: int
+    file: str
+
+
+COLLECTIONS: Mapping[str, Collection] = {
+    "tuned": Collection(
+        "digits-alexnet",
+        (
+            (0.25, 0.5, 8),
+            (0.25, 0.5, 15),
+            (0.25, 0.5, 25),
+            (0.25, 0.75, 10),
+            (0.25, 0.75, 20),
+            (0.25, 0.9, 15),
+            (0.36, 0.5, 12),
+            (0.36, 0.75, 8),
+            (0.36, 0.75, 18),
+            (0.36, 0.9, 12),
+            (0.5, 0.5, 10),
+            (0.5, 0.5, 20),
+            (0.5, 0.75, 8),
+            (0.5, 0.75, 15),
+            (0.5, 0.75, 25),
+            (0.5, 0.9, 18),
+        ),
+        40_000,
+        "few-runs.npz",
+    ),
+    "drawn": Collection("digits-mobilenet", drawn_schedules(20261123), 80_000, "few-runs-drawn.npz"),
+}
+
 LEVELS = (0.8, 0.9, 0.95, 0.99)
-TARGETS = (0.3, 0.35, 0.4, 0.5, 0.6, 0.8)
-"""l_max. Chosen after trials by hand on these runs: at 0.25, left out, were nearly all refusals."""
+QUANTILES = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
+"""The targets l_max are these quantiles of the last losses of all runs of a collection: no target is left out
+because it is difficult, and the lowest are out of reach of most schedules."""
 
 CONFIDENCES = (0.8, 0.9, 0.95)
 FEW = (15, 12, 12, 12)
 """Known runs of four schedules: 51 in all."""
 
-_FIRST_SEED, _SEEDS_APART = 40_000, 1_000
-_COMMAND = "python -m depl.benchmarks.few_runs FILE"
-SHIPPED = "few-runs.npz"
+_SEEDS_APART = 1_000
+_COMMAND = "python -m depl.benchmarks.few_runs"
 
 
 @dataclass(frozen=True)
@@ -82,6 +132,11 @@ class Promise:
         Known runs that went through the plan; 0 where none was promised.
     judges, kept : int
         Runs held out that went through the plan, and those that ended at the target or below.
+    promised : bool
+        Whether there was a promise; one for a plan that nobody went through has no judges.
+    refused_before : bool
+        Whether the rule that came before refuses this problem, too: it asked for (x + 1)/(n + 1) <= 1 - omega,
+        x of the n known runs of a plan above the target, and looked at the last loss alone.
     """
 
     draw: int
@@ -91,36 +146,49 @@ class Promise:
     known: int = 0
     judges: int = 0
     kept: int = 0
+    promised: bool = False
+    refused_before: bool = False
 
     @property
-    def made(self) -> bool:
-        """Whether there was a promise."""
+    def judged(self) -> bool:
+        """Whether there was a promise that somebody can judge."""
         return self.judges > 0
 
     @property
     def refuted(self) -> bool:
         """Whether the judges refute it: one-sided exact test at 5 %."""
-        return self.made and refuting_p_value(self.judges - self.kept, self.judges, self.level) <= 0.05
+        return self.judged and refuting_p_value(self.judges - self.kept, self.judges, self.level) <= 0.05
 
 
-def train(path: Path, schedules: Sequence[tuple[float, float, int]] = SCHEDULES, runs: int = RUNS) -> None:
-    """Train all runs and write them to one file of traces."""
+def train(name: str, path: Path, schedules: int = SCHEDULES, runs: int = RUNS) -> None:
+    """Train the runs of a collection, or so many of its first schedules and runs, and write them to one file."""
+    collection = COLLECTIONS[name]
     with TemporaryDirectory() as folder:
         parts = []
-        for number, (first, second, switch) in enumerate(schedules):
+        for number, (first, second, switch) in enumerate(collection.schedules[:schedules]):
             schedule = [Epoch(first, "edge")] * switch + [Epoch(second, "far-edge")] * (EPOCHS - switch)
-            start = _FIRST_SEED + _SEEDS_APART * number
+            start = collection.first_seed + _SEEDS_APART * number
             part = Path(folder) / f"{number}.npz"
-            record(family(FAMILY), range(start, start + runs), part, schedule=schedule)
+            record(family(collection.family), range(start, start + runs), part, schedule=schedule)
             parts.append(read_traces(part))
-        told = {**parts[0].provenance, "schedule": f"{len(schedules)} of them", "command": _COMMAND}
+        told = {
+            **parts[0].provenance,
+            "schedule": f"{len(parts)} of them",
+            "command": f"{_COMMAND} {name} FILE",
+        }
         write_traces(path, replace(joined(parts), provenance=told))
 
 
-def shipped_runs() -> Traces:
-    """The 1200 runs."""
-    with resources.as_file(resources.files("depl.benchmarks") / "data" / SHIPPED) as path:
+def shipped_runs(name: str) -> Traces:
+    """The 1200 runs of a collection."""
+    with resources.as_file(resources.files("depl.benchmarks") / "data" / COLLECTIONS[name].file) as path:
         return read_traces(path)
+
+
+def targets_of(traces: Traces) -> tuple[float, ...]:
+    """The target losses that are asked for, by `QUANTILES`, with three decimals."""
+    last = traces.matrix()[:, -1]
+    return tuple(np.round(np.quantile(last, QUANTILES), 3).tolist())
 
 
 def halves(traces: Traces, draws: int) -> Iterator[NDArray[np.bool_]]:
@@ -146,25 +214,28 @@ def few(traces: Traces, draws: int) -> Iterator[NDArray[np.bool_]]:
 
 
 def judged(
+    collection: str,
     traces: Traces,
     known: NDArray[np.bool_],
     draw: int,
     levels: Sequence[float] = LEVELS,
     confidences: Sequence[float | None] = (None, *CONFIDENCES),
-    targets: Sequence[float] = TARGETS,
+    targets: Sequence[float] | None = None,
 ) -> list[Promise]:
-    """All promises of one draw."""
-    fitted = _fitted(traces.select(known))
-    judges = traces.select(~known)
+    """All promises of one draw; for the targets of `targets_of` unless others are given."""
+    seen, judges = traces.select(known), traces.select(~known)
+    fitted = _fitted(collection, seen)
     table, schedules = judges.matrix(), judges.schedules
     found = []
     for confidence in confidences:
         instance = _counted(fitted, confidence)
         for level in levels:
-            for target in targets:
+            for target in targets_of(traces) if targets is None else targets:
                 asked = instance.replace(quantile_level=level, maximum_loss=target)
                 schedule = _chosen(asked)
-                promise = Promise(draw, level, target, confidence)
+                promise = Promise(
+                    draw, level, target, confidence, refused_before=not _carried_before(seen, level, target)
+                )
                 if schedule is not None:
                     promise = _delivered(promise, asked, schedule, table, schedules)
                 found.append(promise)
@@ -173,23 +244,26 @@ def judged(
 
 def delivered(promises: Sequence[Promise]) -> Mapping[str, float | int | None]:
     """Mean share of promises kept by the draws, its standard error, and what was refuted and refused."""
-    made = [promise for promise in promises if promise.made]
+    judged = [promise for promise in promises if promise.judged]
     by_draw: dict[int, list[float]] = {}
-    for promise in made:
+    for promise in judged:
         by_draw.setdefault(promise.draw, []).append(promise.kept / promise.judges)
     means = np.array([np.mean(shares) for shares in by_draw.values()])
     return {
-        "promises": len(made),
-        "refused": 1 - len(made) / len(promises),
+        "promises": sum(promise.promised for promise in promises),
+        "judged": len(judged),
+        "refused": sum(not promise.promised for promise in promises) / len(promises),
+        "refused_before": sum(promise.refused_before for promise in promises) / len(promises),
         "delivered": float(means.mean()) if means.size else None,
         "standard_error": float(means.std(ddof=1) / np.sqrt(means.size)) if means.size > 1 else None,
-        "refuted": sum(promise.refuted for promise in made) / len(made) if made else None,
+        "refuted": sum(promise.refuted for promise in judged) / len(judged) if judged else None,
     }
 
 
-def _fitted(known: Traces) -> Instance:
+def _fitted(collection: str, known: Traces) -> Instance:
     """The instance of the models that were trained."""
-    setup, trained = load_setup(FAMILY), {model for plan in known.schedules for model, _ in plan}
+    setup = load_setup(COLLECTIONS[collection].family)
+    trained = {model for plan in known.schedules for model, _ in plan}
     models = tuple(model for model in setup.models if model.name in trained)
     return fit_instance(known, msgspec.structs.replace(setup, models=models, provenance=()))
 
@@ -205,6 +279,21 @@ def _chosen(instance: Instance) -> Schedule | None:
     return None if plan is None else plan.schedule
 
 
+def _carried_before(known: Traces, level: float, target: float) -> bool:
+    """Whether some plan that known runs went through passed the rule that came before."""
+    table, schedules = known.matrix(), np.array([hash(plan) for plan in known.schedules])
+    begun: dict[Schedule, NDArray[np.bool_]] = {}
+    for plan in set(known.schedules):
+        for length in range(1, len(plan) + 1):
+            begun.setdefault(plan[:length], np.zeros(len(schedules), dtype=bool))
+            begun[plan[:length]] |= schedules == hash(plan)
+    for plan, through in begun.items():
+        final = table[through, len(plan)]
+        if (np.sum(final > target) + 1) / (final.size + 1) <= 1 - level:
+            return True
+    return False
+
+
 def _delivered(
     promise: Promise,
     instance: Instance,
@@ -212,20 +301,18 @@ def _delivered(
     table: NDArray[np.float64],
     plans: Sequence[Schedule],
 ) -> Promise:
-    """With what the judges say; a plan that none of them went through is no promise that can be judged."""
+    """With what the judges say."""
     length = len(schedule)
     through = np.array([plan[:length] == schedule for plan in plans])
     law = instance.traced_law
     known = 0 if law is None else sum(run.trained[:length] == schedule for run in law.law.records)
     final = table[through, length]
-    return Promise(
-        promise.draw,
-        promise.level,
-        promise.target,
-        promise.confidence,
-        known,
-        int(through.sum()),
-        int((final <= promise.target).sum()),
+    return replace(
+        promise,
+        promised=True,
+        known=known,
+        judges=int(through.sum()),
+        kept=int((final <= promise.target).sum()),
     )
 
 
@@ -237,4 +324,4 @@ def _known(traces: Traces, sizes: Mapping[Schedule, int], rng: np.random.Generat
 
 
 if __name__ == "__main__":
-    train(Path(sys.argv[1]))
+    train(sys.argv[1], Path(sys.argv[2]))
