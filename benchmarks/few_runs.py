@@ -5,9 +5,9 @@ half an hour on one core); the files that are shipped were made so. Every schedu
 with seeds that no shipped trace has.
 
 *tuned* (AlexNet-like networks, 16 schedules chosen by hand) is the collection on which the rule
-``settled_epochs`` of `fit_instance` was chosen. It therefore cannot judge that rule. *drawn* can: another kind
-of network, and schedules that a generator drew; both, and the rule for the targets, were committed before
-the first of its runs was trained.
+``settled_epochs`` of `fit_instance` was chosen. It therefore cannot judge that rule. *drawn* can: another
+kind of network, and schedules that a generator drew; both, and the rule for the targets, were committed
+before the first of its runs was trained.
 
 A *draw* deals the runs: some are known, the others judge. The known runs go through `fit_instance`; for every
 target and omega the cheapest plan is chosen under the fitted law; the judges that went through the plan say
@@ -46,7 +46,7 @@ _Stages = tuple[float, float, int]
 
 
 def drawn_schedules(seed: int) -> tuple[_Stages, ...]:
-    """`SCHEDULES` different schedules: two factors, the smaller first, and 5 to 30 epochs before the switch."""
+    """`SCHEDULES` different ones: two factors, the smaller first, and 5 to 30 epochs before the switch."""
     rng = np.random.default_rng(seed)
     found: dict[_Stages, None] = {}
     while len(found) < SCHEDULES:
@@ -135,8 +135,7 @@ class Promise:
     promised : bool
         Whether there was a promise; one for a plan that nobody went through has no judges.
     refused_before : bool
-        Whether the rule that came before refuses this problem, too: it asked for (x + 1)/(n + 1) <= 1 - omega,
-        x of the n known runs of a plan above the target, and looked at the last loss alone.
+        Whether the rule that came before refuses this problem, too (`carried_before`).
     """
 
     draw: int
@@ -161,7 +160,7 @@ class Promise:
 
 
 def train(name: str, path: Path, schedules: int = SCHEDULES, runs: int = RUNS) -> None:
-    """Train the runs of a collection, or so many of its first schedules and runs, and write them to one file."""
+    """Train the runs of a collection, or of its first schedules alone, and write them to one file."""
     collection = COLLECTIONS[name]
     with TemporaryDirectory() as folder:
         parts = []
@@ -234,12 +233,31 @@ def judged(
                 asked = instance.replace(quantile_level=level, maximum_loss=target)
                 schedule = _chosen(asked)
                 promise = Promise(
-                    draw, level, target, confidence, refused_before=not _carried_before(seen, level, target)
+                    draw, level, target, confidence, refused_before=not carried_before(seen, level, target)
                 )
                 if schedule is not None:
                     promise = _delivered(promise, asked, schedule, table, schedules)
                 found.append(promise)
     return found
+
+
+def carried_before(known: Traces, level: float, target: float) -> bool:
+    """Whether some plan that known runs went through passed the rule that came before.
+
+    It asked for (x + 1)/(n + 1) <= 1 - omega, x of the n runs above the target after the last epoch of the
+    plan.
+    """
+    table, schedules = known.matrix(), np.array([hash(plan) for plan in known.schedules])
+    begun: dict[Schedule, NDArray[np.bool_]] = {}
+    for plan in set(known.schedules):
+        for length in range(1, len(plan) + 1):
+            begun.setdefault(plan[:length], np.zeros(len(schedules), dtype=bool))
+            begun[plan[:length]] |= schedules == hash(plan)
+    for plan, through in begun.items():
+        final = table[through, len(plan)]
+        if (np.sum(final > target) + 1) / (final.size + 1) <= 1 - level:
+            return True
+    return False
 
 
 def delivered(promises: Sequence[Promise]) -> Mapping[str, float | int | None]:
@@ -277,21 +295,6 @@ def _counted(fitted: Instance, confidence: float | None) -> Instance:
 def _chosen(instance: Instance) -> Schedule | None:
     plan = search_under_law(instance, Limits()).plan
     return None if plan is None else plan.schedule
-
-
-def _carried_before(known: Traces, level: float, target: float) -> bool:
-    """Whether some plan that known runs went through passed the rule that came before."""
-    table, schedules = known.matrix(), np.array([hash(plan) for plan in known.schedules])
-    begun: dict[Schedule, NDArray[np.bool_]] = {}
-    for plan in set(known.schedules):
-        for length in range(1, len(plan) + 1):
-            begun.setdefault(plan[:length], np.zeros(len(schedules), dtype=bool))
-            begun[plan[:length]] |= schedules == hash(plan)
-    for plan, through in begun.items():
-        final = table[through, len(plan)]
-        if (np.sum(final > target) + 1) / (final.size + 1) <= 1 - level:
-            return True
-    return False
 
 
 def _delivered(

@@ -1,10 +1,11 @@
 """What promises fitted to few runs deliver on runs that nobody had seen.
 
-Draws of `depl.benchmarks.few_runs`, seeds 0 to 19 and all of them reported: *few* knows 51 runs of four
-schedules (15, 12, 12, 12), *halves* 37 of every one of 16, *sixty* 60 of every one. Marginal promises are to
-deliver omega on average, or at most two standard errors (over draws) below it; of promises with confidence c
-at most the share 1 - c + 0.05 is to be refuted by a one-sided exact test at 5 % on the runs held out. What is
-refused stands beside both.
+Draws of `depl.benchmarks.few_runs`, seeds 0 to 19 and all of them reported, of two collections: *drawn*
+judges rules that were chosen before it was trained, *tuned* is the one on which they were chosen. *few* knows
+51 runs of four schedules (15, 12, 12, 12), *halves* 37 of every one of 16, *sixty* 60 of every one. Marginal
+promises are to deliver omega on average, or at most two standard errors (over draws) below it; of promises
+with confidence c at most the share 1 - c + 0.05 is to be refuted by a one-sided exact test at 5 % on the runs
+held out. What is refused stands beside both, and beside what the rule before refused.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.benchmarks.few_runs import (
+    COLLECTIONS,
     CONFIDENCES,
     LEVELS,
-    TARGETS,
     Promise,
     delivered,
     few,
@@ -23,6 +24,7 @@ from depl.benchmarks.few_runs import (
     judged,
     of_every_schedule,
     shipped_runs,
+    targets_of,
 )
 from depl.benchmarks.registry import Case, Goal
 from depl.models.traces.table import Traces
@@ -42,48 +44,70 @@ _DEALS: Mapping[str, _Deal] = {"few": few, "halves": halves, "sixty": _sixty}
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     del rng  # every draw has a seed of its own, so that each can be made again alone
-    traces = shipped_runs()
-    rows: list[dict[str, object]] = []
-    margins, excesses = [], []
-    deals = {"few": few} if smoke else _DEALS
-    for name, deal in deals.items():
-        found: list[Promise] = []
-        for draw, known in enumerate(deal(traces, 1 if smoke else _DRAWS)):
-            targets, confidences = (TARGETS[2:3], (None,)) if smoke else (TARGETS, (None, *CONFIDENCES))
-            found += judged(traces, known, draw, LEVELS[:2] if smoke else LEVELS, confidences, targets)
-        for confidence in (None, *CONFIDENCES):
-            for level in LEVELS:
-                chosen = [p for p in found if p.confidence == confidence and p.level == level]
-                if not chosen:
-                    continue
-                figures = delivered(chosen)
-                rows.append({"known": name, "confidence": confidence, "promised": level, **figures})
-                margins += _margin(level, figures) if confidence is None else []
-                excesses += [] if confidence is None else _excess(confidence, figures)
+    rows = _smoke_rows() if smoke else [row for name in COLLECTIONS for row in _rows(name)]
+    sixty = {"known": "sixty", "confidence": None, "promised": 0.9}
+    asked = [row for row in rows if all(row[name] == value for name, value in sixty.items())]
     return {
-        "least_margin": min(margins, default=float("nan")),
-        "greatest_excess": max(excesses, default=float("nan")),
-        "refused_sixty_at_90": _refused(rows),
+        "least_margin": min((x for row in rows for x in _margin(row)), default=float("nan")),
+        "greatest_excess": max((x for row in rows for x in _excess(row)), default=float("nan")),
+        "more_refused_sixty_at_90": max(
+            (_number(row["refused"]) - _number(row["refused_before"]) for row in asked), default=float("nan")
+        ),
+        "targets": {} if smoke else {name: targets_of(shipped_runs(name)) for name in COLLECTIONS},
         "rows": rows,
     }
 
 
-def _margin(level: float, figures: Mapping[str, float | int | None]) -> list[float]:
-    """How far the delivered share lies above omega less two standard errors."""
-    share, error = figures["delivered"], figures["standard_error"]
-    return [] if share is None else [share + 2 * (error or 0.0) - level]
+def _rows(collection: str) -> list[dict[str, object]]:
+    """What all draws of a collection deliver, by what is known, confidence and omega."""
+    traces, rows = shipped_runs(collection), []
+    for known, deal in _DEALS.items():
+        found: list[Promise] = []
+        for draw, dealt in enumerate(deal(traces, _DRAWS)):
+            found += judged(collection, traces, dealt, draw)
+        for confidence in (None, *CONFIDENCES):
+            for level in LEVELS:
+                rows.append(_row(collection, known, confidence, level, found))
+    return rows
 
 
-def _excess(confidence: float, figures: Mapping[str, float | int | None]) -> list[float]:
-    """The share of refuted promises less what is allowed."""
-    refuted = figures["refuted"]
-    return [] if refuted is None else [refuted - (1 - confidence + 0.05)]
+def _smoke_rows() -> list[dict[str, object]]:
+    """One draw of 51 runs of each collection, one target, marginal promises of 0.80 and 0.90."""
+    rows = []
+    for collection in COLLECTIONS:
+        traces = shipped_runs(collection)
+        (dealt,) = few(traces, 1)
+        middle = targets_of(traces)[3:4]
+        found = judged(collection, traces, dealt, 0, LEVELS[:2], (None,), middle)
+        rows += [_row(collection, "few", None, level, found) for level in LEVELS[:2]]
+    return rows
 
 
-def _refused(rows: list[dict[str, object]]) -> float:
-    asked = {"known": "sixty", "confidence": None, "promised": 0.9}
-    found = [row["refused"] for row in rows if all(row[name] == value for name, value in asked.items())]
-    return float(found[0]) if found and isinstance(found[0], float | int) else float("nan")
+def _row(
+    collection: str, known: str, confidence: float | None, level: float, found: list[Promise]
+) -> dict[str, object]:
+    chosen = [promise for promise in found if (promise.confidence, promise.level) == (confidence, level)]
+    told = {"collection": collection, "known": known, "confidence": confidence, "promised": level}
+    return {**told, **delivered(chosen)}
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def _margin(row: Mapping[str, object]) -> list[float]:
+    """How far the delivered share of marginal promises lies above omega less two standard errors."""
+    if row["confidence"] is not None or row["delivered"] is None:
+        return []
+    error = 0.0 if row["standard_error"] is None else _number(row["standard_error"])
+    return [_number(row["delivered"]) + 2 * error - _number(row["promised"])]
+
+
+def _excess(row: Mapping[str, object]) -> list[float]:
+    """The share of refuted promises with a confidence less what is allowed."""
+    if row["confidence"] is None or row["refuted"] is None:
+        return []
+    return [_number(row["refuted"]) - (1 - _number(row["confidence"]) + 0.05)]
 
 
 CASE = Case(
@@ -92,7 +116,12 @@ CASE = Case(
     goals=(
         Goal("least_margin", "marginal: delivered less omega plus two standard errors, worst", ">=", 0.0),
         Goal("greatest_excess", "with confidence c: refuted less 1 - c + 0.05, worst", "<=", 0.0),
-        Goal("refused_sixty_at_90", "problems refused with 60 runs per schedule at 0.90", "<=", 0.0),
+        Goal(
+            "more_refused_sixty_at_90",
+            "60 runs per schedule, 0.90: problems refused less those refused before, worst",
+            "<=",
+            0.0,
+        ),
     ),
     run=_run,
     seed=20261122,
