@@ -131,8 +131,10 @@ def _of_whole_runs(
     seen: Seen, runs: Sequence[SeenRun], schedule: Sequence[Pair], law: TracedLaw
 ) -> TracedLoss:
     last = len(schedule)
-    first = max(1, last + 1 - law.settled_epochs)
-    own = sorted(max(float(run.losses[k]) for k in range(first, last + 1)) for run in runs)
+    went_on = max(len(run.losses) for run in runs) - 1 > last
+    epochs = range(max(1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
+    ranked = [sorted(float(run.losses[k]) for run in runs) for k in epochs]
+    own = [max(losses) for losses in zip(*ranked, strict=True)]
     support, weights = f"{len(runs)} runs went through the whole plan", None
     if law.confidence is not None:
         support += f"; counted with confidence {law.confidence:g}"

@@ -240,10 +240,19 @@ class Oracle:
         return np.array(self.document.deviations or (0.0,))
 
     def settled(self, schedule: Schedule) -> Floats:
-        """What whole runs count with: the greatest loss of the last epochs, none of them before training."""
-        last = len(schedule)
+        """What whole runs count with: by rank the greatest loss of the last epochs, none before training."""
+        last, runs = len(schedule), self.whole(schedule)
         epochs = [k for k in range(1, last + 1) if k > last - self.document.settled_epochs]
-        return np.array([max(self.losses[run][k] for k in epochs) for run in self.whole(schedule)])
+        if all(len(self.schedules[run]) == last for run in runs):
+            epochs = [last]
+        values = {float(self.losses[run][k]) for run in runs for k in epochs}
+
+        def above(limit: float) -> int:
+            return max(sum(self.losses[run][k] > limit for run in runs) for k in epochs)
+
+        # the loss of rank j is the least one that at most n - j runs exceeded after each of the epochs
+        ranks = range(1, len(runs) + 1)
+        return np.array([min(v for v in values if above(v) <= len(runs) - rank) for rank in ranks])
 
     def combined(self, schedule: Schedule) -> list[Floats]:
         """l(0), ..., l(K) by the donors of every stage, one axis each; without deviations."""

@@ -49,11 +49,27 @@ def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer() -> Non
 # --- settled losses ---------------------------------------------------------------------------------------
 
 
-def test_a_run_counts_with_the_greatest_of_its_last_losses_and_never_with_that_before_training() -> None:
-    losses = np.array([9.0, 1.0, 4.0, 2.0, 3.0])
-    run = RunRecord((), losses, losses[1:], losses)
-    assert [settled_losses(run, epochs)[4] for epochs in (1, 2, 3, 4, 50)] == [3, 3, 4, 4, 4]
-    assert [settled_losses(run, epochs)[1] for epochs in (1, 2, 50)] == [1, 1, 1]
+def _run(*losses: float) -> RunRecord:
+    values = np.array(losses)
+    return RunRecord((), values, values[1:], values)
+
+
+def test_above_a_limit_count_as_many_runs_as_after_the_worst_of_the_last_epochs() -> None:
+    runs = [_run(9, 1, 4, 2, 3, 0), _run(9, 7, 2, 5, 1, 0)]
+    assert settled_losses(runs, 4, 1).tolist() == [1, 3]
+    assert settled_losses(runs, 4, 2).tolist() == [2, 5]
+    assert settled_losses(runs, 4, 3).tolist() == [2, 5]
+    assert settled_losses(runs, 4, 4).tolist() == settled_losses(runs, 4, 50).tolist() == [2, 7]
+    assert settled_losses(runs, 1, 50).tolist() == [1, 7]
+    # each run alone was above 2.5 after one of the epochs 2 and 3, but after none of them both were
+    assert np.sum(settled_losses(runs, 3, 2) > 2.5) == 1
+
+
+def test_the_epoch_with_which_all_runs_end_counts_alone() -> None:
+    runs = [_run(9, 1, 4, 2), _run(9, 7, 2, 1)]
+    assert settled_losses(runs, 3, 3).tolist() == [1, 2]
+    assert settled_losses(runs, 2, 3).tolist() == [2, 7]
+    assert settled_losses([*runs, _run(9, 0, 0, 0, 0)], 3, 3).tolist() == [0, 2, 7]
 
 
 # --- on average over sets of runs -------------------------------------------------------------------------

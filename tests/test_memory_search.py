@@ -112,7 +112,7 @@ def test_the_method_enumerate_is_this_search(cases: list[Case]) -> None:
 
 def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
     solved = 0
-    for case in [case for case in cases if case.oracle.document.scale == "loss"][::2]:
+    for case in (case for case in cases if case.oracle.document.scale == "loss"):
         result = solve(case.instance)
         met = case.met()
         assert (result.plan is None) == (not met)

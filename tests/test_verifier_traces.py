@@ -15,6 +15,7 @@ from depl.models.verifier_laws import Bracket, decimal
 from depl.models.verifier_traces import TracedLoss, traced_loss
 from tests.verifier_traces_cases import (
     CUT,
+    FIRST_STEPS,
     FULL,
     UNSEEN,
     Schedule,
@@ -82,14 +83,18 @@ def test_an_unseen_donor_of_any_stage_takes_the_loss_to_that_of_an_unseen_run(de
     assert exactly(found, above - 1e-6) == 1 - Fraction(6 * 12, 7 * 13)
 
 
-def test_a_whole_run_counts_with_the_greatest_of_its_settled_epochs():
-    """l(1) = 3 or 5, l(2) = 1.5 or 4.5: of the last two the first is greater; l(0) = 4 is none of them."""
+def test_above_a_loss_count_as_many_whole_runs_as_after_the_worst_of_the_settled_epochs():
+    """l(1) = 3 or 5, then l(2) = 4.5 or 1.5: after both half are above 3; l(0) = 4 does not count."""
+    runs = tuple(run([(FULL, 3)], losses) for losses in ((4, 3, 4.5, 1), (4, 5, 1.5, 1))) * 10
     for epochs in (2, 3, 50):
-        found = traced_loss(changed(paired(20), settled_epochs=epochs), schedule((FULL, 2)))
-        for bound, halves in ((2.9, 2), (3.1, 1), (4.9, 1), (5, 0)):
-            assert exactly(found, bound) == Fraction(halves, 2)
-    found = traced_loss(changed(paired(20), settled_epochs=9), schedule((FULL, 1)))
-    assert exactly(found, 3) == Fraction(1, 2)
+        steps = (*FIRST_STEPS, step(3, 0, 0.5))
+        law = TracedLaw(runs=runs, steps=steps, settled_epochs=epochs)
+        for plan, halves in ((2, (2, 1, 1, 0)), (1, (2, 1, 1, 0))):
+            found = traced_loss(law, schedule((FULL, plan)))
+            for bound, half in zip((2.9, 3.1, 4.9, 5), halves, strict=True):
+                assert exactly(found, bound) == Fraction(half, 2)
+        # after epoch 3 all runs end, and none of them is above 1
+        assert exactly(traced_loss(law, schedule((FULL, 3))), 1) == 0
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])

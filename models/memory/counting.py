@@ -1,11 +1,12 @@
 """How runs that went through a whole plan, or lend a stage of one, are counted.
 
-`depl.models.memory.prediction` says why: one run more everywhere, unlike all that were seen; the greatest of
-the last losses of a run, because a search favours chance dips; and, with a confidence, the upper ends of
+`depl.models.memory.prediction` says why: one run more everywhere, unlike all that were seen; losses that hold
+after each of the last epochs, because a search favours chance dips; and, with a confidence, the upper ends of
 Clopper and Pearson instead of shares.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -39,7 +40,8 @@ class Counting:
     whole_runs : int
         Fewest runs through a schedule that make up its law alone.
     settled_epochs : int
-        A whole run counts with the greatest of its last so many losses.
+        As many runs count as above a limit as were above it after any of the last so many epochs of a
+        schedule that runs went on from.
     confidence : float or None
         None for a marginal promise.
     least_deviation : float
@@ -71,17 +73,22 @@ def runs_to_carry(level: float, confidence: float | None = None) -> int:
     return needed
 
 
-def settled_losses(run: RunRecord, epochs: int) -> FloatArray:
-    """After every epoch the greatest of the last ``epochs`` losses, those before training left out.
+def settled_losses(runs: Sequence[RunRecord], last: int, epochs: int) -> FloatArray:
+    """What runs count with after epoch ``last``, all of them on the same schedule until then.
+
+    Above every limit lie as many of the losses returned as there were runs above it after that one of the
+    last ``epochs`` epochs after which they were most; l(0) is not among them. Where all runs end with this
+    epoch, no search has picked it out of those that they went through, and it counts alone.
 
     Returns
     -------
-    float array (K + 1,)
-        The first is l(0) [loss].
+    float array (n,)
+        Ascending [loss].
     """
-    found = run.losses.copy()
-    for back in range(1, min(epochs, len(found) - 1)):
-        np.maximum(found[1 + back :], run.losses[1:-back], out=found[1 + back :])
+    picked = any(len(run.losses) > last + 1 for run in runs)
+    first = max(1, last + 1 - epochs) if picked else last
+    table = np.array([run.losses[first : last + 1] for run in runs])
+    found: FloatArray = np.sort(table, axis=0).max(axis=1)
     return found
 
 

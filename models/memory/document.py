@@ -181,7 +181,8 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     whole_runs : int
         Fewest runs through a plan that make up its law alone.
     settled_epochs : int
-        Such a run counts with the greatest of its last so many losses, as a search favours chance dips.
+        Above a loss count as many of them as were above it after any of the last so many epochs, as a search
+        favours chance dips; after the epoch with which all of them end, that epoch counts alone.
     """
 
     runs: Annotated[tuple[RecordedRun, ...], Meta(min_length=1)]

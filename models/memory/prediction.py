@@ -26,7 +26,8 @@ the upper end of the one-sided interval of Clopper and Pearson, which is too low
 of sets of runs; only whole runs can be counted so.
 
 *Chosen plans.* A search takes the first epoch at which enough runs happen to be below the target, and favours
-dips. So a run counts with the greatest of its last `Counting.settled_epochs` losses.
+dips. So P(l(K) > limit) of whole runs is the greatest share after any of the last `Counting.settled_epochs`
+epochs. After the epoch with which all runs end there is nothing to pick from, and it counts alone.
 
 Where combined donors would have more than `MOST_ATOMS` atoms, groups of neighbours are replaced by their
 greatest, which can only raise a quantile.
@@ -230,9 +231,7 @@ def mixture_of(law: AffineLaw, ends: Sequence[Position], counting: Counting = PL
     if len(found) < counting.whole_runs:
         apart = None if counting.unseen is None else counting.unseen - min(0.0, counting.least_deviation)
         return staged(law, ends, unseen=apart)
-    last = ends[-1].start + ends[-1].age
-    settled = _settled(law, counting.settled_epochs)
-    own = np.array([settled[index][last] for index in found])
+    own = _settled(law, ends, found, counting.settled_epochs)
     if counting.unseen is None:
         return Mixed(0.0, (own,), len(found), together=True)
     atoms, weights = np.append(own, counting.unseen), None
@@ -242,14 +241,15 @@ def mixture_of(law: AffineLaw, ends: Sequence[Position], counting: Counting = PL
     return Mixed(0.0, (atoms,), len(found), together=True, weights=weights)
 
 
-def _settled(law: AffineLaw, epochs: int) -> list[FloatArray]:
-    """`settled_losses` of all runs, worked out once."""
-    key = ("settled", epochs)
+def _settled(law: AffineLaw, ends: Sequence[Position], found: Sequence[int], epochs: int) -> FloatArray:
+    """`settled_losses` of the runs that went through a schedule, worked out once."""
+    key = ("settled", epochs, *((end.trained, end.age) for end in ends))
     if key not in law.lent:
-        law.lent[key] = [settled_losses(run, epochs) for run in law.records]
-    found = law.lent[key]
-    assert isinstance(found, list)  # noqa: S101 - the cache holds nothing else
-    return found
+        last = ends[-1].start + ends[-1].age
+        law.lent[key] = settled_losses([law.records[index] for index in found], last, epochs)
+    losses = law.lent[key]
+    assert isinstance(losses, np.ndarray)  # noqa: S101 - the cache holds nothing else under such a key
+    return losses
 
 
 def staged(
