@@ -120,20 +120,20 @@ def cheapest_rows(
         waits = communication[:, m]
         for g in _in_order(groups, work[m, sites // 2], nodes, price, capacity, waits, multiplier):
             first = groups[g]
-            sent, full, dear = waits[first], capacity[first], 4 * multiplier * price[first]
+            sent, full, expensive = waits[first], capacity[first], 4 * multiplier * price[first]
             left, waited = deadline - sent, multiplier * sent
             slope = math.sqrt(multiplier / price[first]) if price[first] > 0 else math.inf
             for j in range(sites):
                 c = min(work[m, j] * lightest[g, j], full * left)
                 room = psi[m, j] - waited - cheapest[g, j]
-                if room <= multiplier * c / full or room * room < dear * c:
+                if room <= multiplier * c / full or room * room < expensive * c:
                     continue
                 if least_work[m, j] / (nodes[first] * full) + sent > deadline:
                     continue
                 for r in range(first, groups[g + 1]):
                     c = min(work[m, j] * excess[r, j] / nodes[first], full * left)
                     room = psi[m, j] - waited - charges[r, j]
-                    if room <= multiplier * c / full or room * room < dear * c:
+                    if room <= multiplier * c / full or room * room < expensive * c:
                         continue
                     value, taken = _priced_epoch(c, price[r], slope, full, left, sent, multiplier)
                     value += charges[r, j]

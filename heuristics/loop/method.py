@@ -205,7 +205,7 @@ class _Loop:
             self.start = self._calibrated_on(outlook, guess)
             sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
-        self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.dearest)
+        self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.highest_cost)
         self.polish = Polish(instance, self.learning, self.factors, self.judge, self.limits)
         self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
         if outlook is None:
@@ -253,7 +253,7 @@ class _Loop:
         requirement = self._requirement(self.reference) if hasattr(self, "reference") else guess
         for _ in range(_ROUNDS):
             listed = Sites.of(self.instance, sites, self.factors)
-            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.proof.dearest)
+            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.proof.highest_cost)
             part = Part(listed.transfers / max(1, self.instance.target.maximum_epochs))
             bound = dual.bound(part, requirement, self.start)
             if bound.cut is None:
