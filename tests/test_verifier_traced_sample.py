@@ -21,8 +21,8 @@ from depl.models.verifier_sample import DrawnSample, Ends, drawn_sample, given_s
 from depl.models.verifier_scenarios import counted
 from depl.models.verifier_traced_sample import traced_fault, traced_final_losses, traced_thresholds
 from tests.memory_cases import every_schedule, instance_of, random_law
-from tests.test_memory_traced import reading
 from tests.test_verifier_traced_plans import planned, planning, recorded_instance, the
+from tests.traced_law_cases import reading
 from tests.verifier_traces_cases import (
     CUT,
     FULL,
