@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_plan() -> None:
 @pytest.fixture(scope="module")
 def many_datasets() -> Instance:
     return heterogeneous_instance(
-        np.random.default_rng(11), clusters=30, datasets=12, models=4, maximum_epochs=60
+        np.random.default_rng(11), clusters=30, datasets=12, models=4, maximum_epochs=20
     )
 
 

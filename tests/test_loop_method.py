@@ -31,7 +31,7 @@ def drawn() -> tuple[Instance, ...]:
 
 @pytest.fixture(scope="module")
 def solved(drawn: tuple[Instance, ...]) -> list[tuple[Instance, Result]]:
-    return [(instance, depl.solve(instance, "depl")) for instance in drawn[:6]]
+    return [(instance, depl.solve(instance, "depl")) for instance in drawn[:4]]
 
 
 # --- against proven optima -----------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def test_small_instances_are_solved_to_the_proven_optimum(solved: list[tuple[Ins
 
 @pytest.mark.slow
 def test_the_other_small_instances_are_solved_to_the_proven_optimum(drawn: tuple[Instance, ...]) -> None:
-    check_optima([(instance, depl.solve(instance, "depl")) for instance in drawn[6:]])
+    check_optima([(instance, depl.solve(instance, "depl")) for instance in drawn[4:]])
 
 
 def check_optima(solved: list[tuple[Instance, Result]]) -> None:
@@ -59,7 +59,7 @@ def check_optima(solved: list[tuple[Instance, Result]]) -> None:
         assert result.lower_bound <= proven.cost * (1 + 1e-9)
         assert result.cost >= proven.cost * (1 - 1e-9)
         ratios.append(result.cost / proven.cost if proven.cost else 1.0)
-    assert len(ratios) > 4
+    assert len(ratios) > 0.8 * len(solved)
     assert max(ratios) <= 1.05
     assert np.mean(ratios) <= 1.005
 
@@ -88,7 +88,9 @@ def test_sixty_instances_of_the_competitive_family_keep_the_bars() -> None:
     check_family(0, 60)
 
 
-@pytest.mark.parametrize("position", [105, 227, pytest.param(996, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("position", [105, *(pytest.param(n, marks=pytest.mark.slow) for n in (227, 996))])
+    "position", [105, *(pytest.param(one, marks=pytest.mark.slow) for one in (227, 996))]
+)
 def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None:
     """An atom at first sight (105), data that a skewed law makes worthwhile (227), another skew (996).
 
