@@ -89,8 +89,6 @@ def test_sixty_instances_of_the_competitive_family_keep_the_bars() -> None:
 
 
 @pytest.mark.parametrize("position", [105, *(pytest.param(n, marks=pytest.mark.slow) for n in (227, 996))])
-    "position", [105, *(pytest.param(one, marks=pytest.mark.slow) for one in (227, 996))]
-)
 def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None:
     """An atom at first sight (105), data that a skewed law makes worthwhile (227), another skew (996).
 
