@@ -25,7 +25,7 @@ def refuses(instance, limits):
 
 @pytest.fixture(autouse=True)
 def both_methods(own_methods):
-    """Registered for one test alone: what a file registers on import stays for every test of the worker."""
+    """Registered for one test alone: what an import registers meets every test of the worker."""
     register("test-slow", slow_epochs)
     register("test-refuses", refuses)
 
