@@ -72,7 +72,7 @@ def attempt(road: str, item: SampledInstance, time_limit: float, gap: float = 0.
 
 
 def scip_is_installed() -> bool:
-    """Whether the road `SCIP` can be taken."""
+    """Whether SCIP is installed."""
     return importlib.util.find_spec("pyscipopt") is not None
 
 

@@ -1,4 +1,4 @@
-"""A small instance that every exact method under scenarios can prove, and whether their roads meet.
+"""A small instance that every exact method under scenarios can prove, and whether they agree.
 
 The mathematical programs solved by HiGHS and the dedicated search share tables of costs and gains, and no
 step of their proofs. The instance is the paper's AlexNet with a deadline, shortened: target 15 in 9 epochs.
@@ -12,7 +12,7 @@ from depl.instances.library import load
 from depl.models.problem import Instance
 from depl.models.result import Solution
 
-ROADS = ("milp", "milp-resource", "scenario-search")
+METHODS = ("milp", "milp-resource", "scenario-search")
 """The exact methods that count scenarios."""
 
 SCENARIOS = 100
@@ -24,16 +24,16 @@ def short_alexnet() -> Instance:
     return family.replace(name="paper-alexnet-deadline, short", maximum_loss=15.0, maximum_epochs=9)
 
 
-def take_roads(time_limit: float = 60.0, done: Callable[[Entry], None] = lambda entry: None) -> list[Entry]:
-    """The short instance by all roads, on the same sample."""
+def solve_by_all(time_limit: float = 60.0, done: Callable[[Entry], None] = lambda entry: None) -> list[Entry]:
+    """The short instance by all methods, on the same sample."""
     entries = []
-    for method in ROADS:
+    for method in METHODS:
         entries.append(entry_of("15", short_alexnet(), method, time_limit, SCENARIOS))
         done(entries[-1])
     return entries
 
 
-def roads_meet(entries: Sequence[Entry]) -> bool:
+def methods_agree(entries: Sequence[Entry]) -> bool:
     """Whether all entries are proved cheapest, at costs that are equal to 1e-9."""
     results = [entry.result for entry in entries]
     proved = [r.cost for r in results if r is not None and r.solution is Solution.PROVEN_OPTIMAL]

@@ -1,6 +1,6 @@
 """Families of random path problems, from easy to hard for exact methods.
 
-- *like-paper*: `depl.benchmarks.random_paths`: models from fast and dear to slow and cheap.
+- *like-paper*: `depl.benchmarks.random_paths`: models from fast and expensive to slow and cheap.
 - *stationary*: epochs differ by their gains alone, so that the order of epochs hardly matters.
 - *free*: weight, time and gain are independent, switches cost nothing.
 - *correlated*: who gains more weighs more and is quicker, as in hard knapsacks.

@@ -1,9 +1,9 @@
 """Random path problems of model selection with many epochs, drawn before anything is solved.
 
-Models run from fast and dear to slow and cheap, as in Table I: gains fall like 1 / sqrt(k + offset), later
-for slower models; gains and work vary by a tenth from epoch to epoch; switches cost up to half an epoch's
-gain. A path that mostly stays with its model for 80 to 100 % of the epochs sets the limits: l_max is its
-loss, T_max its time and up to a tenth more, and l(0) is chosen so that a half to nine tenths of it go.
+Models run from fast and expensive to slow and cheap, as in Table I: gains fall like 1 / sqrt(k + offset),
+later for slower models; gains and work vary by a tenth from epoch to epoch; switches cost up to half an
+epoch's gain. A path that mostly stays with its model for 80 to 100 % of the epochs sets the limits: l_max is
+its loss, T_max its time and up to a tenth more, and l(0) is chosen so that a half to nine tenths of it go.
 """
 
 import math

@@ -44,7 +44,7 @@ def random_selection(
 
 
 def submodular_selection(rng: np.random.Generator, size: int) -> SelectionFunction:
-    """K^ T^ where computing dominates (E4), and transfers about as dear as what a dataset gains."""
+    """K^ T^ where computing dominates (E4), and transfers about as expensive as what a dataset gains."""
     start, b = 2.0 * size, float(rng.uniform(1, 5))
     volumes = rng.uniform(0.5, 1.5, size)
     law = LogDataLaw(a=b * (0.6 + math.log(start)), b=b, base_volume=start)
@@ -67,7 +67,7 @@ def communicating_selection(rng: np.random.Generator, size: int) -> SelectionFun
 
 
 def interior_selection(rng: np.random.Generator, size: int, law: str) -> SelectionProblem:
-    """Communication about as dear as computing on all data, so that a part of many datasets is best.
+    """Communication about as expensive as computing on all data, so that a part of many datasets is best.
 
     Parameters
     ----------

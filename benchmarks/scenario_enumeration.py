@@ -1,6 +1,6 @@
 """Every plan of a tiny instance written out under scenarios: the judge of the exact methods.
 
-The road is as plain as it can be, and no solver's code lies on it. All sequences of (model, cluster) of
+The method is as plain as possible and uses no solver's code. All sequences of (model, cluster) of
 every length and all assignments of datasets to clusters are listed; the final loss of each of them in each
 scenario is added up from the fields of the instance, eq. (8) and the data law; scenarios that end above
 l_max by more than the atom tolerance are counted against floor((1 - omega) S + 1e-9) in exact fractions;
@@ -330,7 +330,7 @@ def _cheapest_resources(
 
 
 def _hurried(epochs: _Epochs, least: FloatArray, limit: float) -> FloatArray:
-    """X at the least multiplier that keeps the time limit, by bisection; it must be kept by full use."""
+    """Resources x at the least multiplier that keeps the time limit, by bisection; full use must keep it."""
 
     def keeps(root: FloatArray) -> NDArray[np.bool_]:
         return np.asarray(epochs.durations(epochs.chosen(root, least)).sum(axis=1) <= limit)

@@ -15,7 +15,7 @@ turns both signs. The target needs no rounding of its own: a whole number of lev
 most the floor of L.
 
 So eta = K / delta is enough for a graph that errs by at most the share delta of T and of l(0) in its
-*budgets*: 1 % needs eta = 100 K. How much *dearer* budgets tighter by 1 % are depends on the instance,
+*budgets*: 1 % needs eta = 100 K. How much *costlier* budgets tighter by 1 % are depends on the instance,
 without bound (`almost_one_level` of `depl.instances.counterexamples`); cost_up over cost_down bounds the
 ratio of this instance.
 """

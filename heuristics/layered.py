@@ -75,7 +75,7 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """What the search found: for falling levels of final loss the cheapest paths, dearer and dearer.
+    """What the search found: for falling levels of final loss the cheapest paths, more and more expensive.
 
     Attributes
     ----------

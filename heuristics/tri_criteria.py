@@ -11,7 +11,7 @@ in the bucket of the result has no greater loss, and weight and time differ by l
 
 So if LB <= OPT, a cheapest path within both budgets leaves a label with loss <= l_max *exactly*, time <=
 (1 + eps) T_max, and weight <= OPT + eps LB <= (1 + eps) OPT. (A label that meets l_max ends: should it stand
-for a longer prefix, it is itself an answer no dearer.) Rounding of sums aside, nothing is rounded: the values
+for a longer prefix, it is itself an answer that costs no more.) Only sums are rounded: the values
 are exact, only the choice among labels is coarse.
 
 LB comes from testing: with widths for B and labels above (1 + eps) B dropped, the scheme finds a path of
@@ -120,7 +120,7 @@ def least_cost_relaxed(problem: AdditiveProblem, eps: float) -> RelaxedPath | No
     def value(path: AdditivePath) -> float:
         return path.weight**2 / (longest - path.time) if path.time < longest else math.inf
 
-    # A dearer S than this costs more than what is known, even with all the time to itself.
+    # A more expensive S than this costs more than what is known, even with all the time to itself.
     cap = min(math.sqrt(value(known) * longest), float(problem.weights.max(axis=1).sum())) + share * lower
     ends = _bucketed(problem, share * lower, share, cap * (1 + 1e-9))
     best = min([known, *ends], key=value)

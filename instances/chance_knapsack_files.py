@@ -50,7 +50,7 @@ def read_chance_knapsack(path: str | Path) -> ChanceKnapsack:
 
 
 def _level(head: Line, kind: str, third: Fraction) -> float:
-    """Omega, from a probability or a factor of the standard deviation."""
+    """The level omega, from a probability or a factor of the standard deviation."""
     if kind == "omega" or (not kind and 0.5 <= third < 1):
         if 0.5 <= third < 1:
             return float(third)

@@ -2,8 +2,8 @@ r"""Instances that refute or limit what can be promised: families A and B, and P
 
 - `short_epochs` (A): one model; more epochs are needed than the expanded graph has room for, although they
   use half of T_max.
-- `almost_one_level` (B): a cheap model improves the loss by almost one level of the graph, a dear one by
-  exactly one level.
+- `almost_one_level` (B): a cheap model improves the loss by almost one level of the graph, an expensive one
+  by exactly one level.
 - `partition_by_epoch`, `partition_by_model`: an instance has a feasible plan iff given numbers can be split
   into two halves of equal sum. So no polynomial algorithm finds a feasible plan whenever there is one, and
   none has a finite cost ratio with both budgets kept, unless P = NP. In the first, epoch k decides on number
@@ -68,7 +68,7 @@ def short_epochs(levels: int = 200) -> Instance:
 
 
 def almost_one_level(price: float, levels: int = 200) -> Instance:
-    """Counterexample B: ``cheap`` gains .99 levels at cost 1, ``dear`` exactly one at cost ``price``.
+    """Counterexample B: ``cheap`` gains .99 levels at cost 1, ``expensive`` exactly one at cost ``price``.
 
     Ten levels are to be gained; only the round deadline limits time, so that an epoch costs what it computes.
     The optimum is 11 epochs of ``cheap`` and costs 11 if ``price`` >= 2. In the graph ``cheap`` never moves.
@@ -91,7 +91,7 @@ def almost_one_level(price: float, levels: int = 200) -> Instance:
         raise InvalidInputError(f"must be at least 10, not {levels}", "levels")
     return _instance(
         f"almost-one-level-{levels}-{price:g}",
-        (_model("cheap", _constant(0.99), work=1.0), _model("dear", _constant(1.0), work=price)),
+        (_model("cheap", _constant(0.99), work=1.0), _model("expensive", _constant(1.0), work=price)),
         Target(
             initial_loss=levels,
             maximum_loss=levels - 10,

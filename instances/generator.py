@@ -330,7 +330,7 @@ def _compute(
 
 
 def _clusters(rng: np.random.Generator, count: int, largest: Model, work: float) -> Iterator[Cluster]:
-    """Ever dearer clusters, each with more capacity (of all nodes), bandwidth or both than the one before."""
+    """Clusters, each costlier than the one before, with more capacity (of all nodes), bandwidth or both."""
     seconds = rng.uniform(0.5, 2)  # an epoch of the largest model on all data with full resources
     capacity = largest.demand * work / seconds
     bandwidth = largest.size / (seconds * rng.uniform(0.3, 1.2))

@@ -160,7 +160,7 @@ class _Market:
     size: float
 
     def weight(self, work: float, size: float) -> float:
-        """Psi of an epoch on its best cluster over psi of the middle model's; the same at every lam."""
+        """Price of an epoch on its best cluster over that of the middle model's; the same at every lam."""
         surface = self.surface
         return surface.best(self.multiplier, work, size).cost / (surface.unit_cost * surface.capacity)
 

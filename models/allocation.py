@@ -285,12 +285,12 @@ class _Curves:
     shortest: FloatArray
 
     def resources(self, pace: float | FloatArray) -> FloatArray:
-        """X at a pace (a number, or an array that broadcasts against (R,)); full exactly from ``end`` on."""
+        """Resources x at a pace (a number, or an array that broadcasts with (R,)); full from ``end`` on."""
         free = np.clip(pace * self.slope, self.least, self.capacity)
         return np.where(pace >= self.end, self.capacity, free)
 
     def durations(self, resources: FloatArray) -> FloatArray:
-        """C / x + s, infinite where work gets no resources."""
+        """The time c / x + s, infinite where work gets no resources."""
         busy = np.broadcast_to(self.work > 0, resources.shape)
         with np.errstate(divide="ignore"):
             computing = np.divide(self.work, resources, out=np.zeros(resources.shape), where=busy)

@@ -295,7 +295,7 @@ def _horizon_constraints(
         for row in plan.data:
             idle = sum(epoch.cluster != row.cluster for epoch in plan.epochs)
             name = f"epochs in which {row.cluster!r} has data but does not train"
-            found.append(Constraint(name, "(6) by the letter, E1", idle, 0, idle == 0))
+            found.append(Constraint(name, "(6) as printed, E1", idle, 0, idle == 0))
     return found
 
 

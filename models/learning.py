@@ -5,14 +5,19 @@ epochs); the data law K^ of eq. (7) says how many epochs a volume of data needs,
 improvement less data leave. Both are data of an `Instance`, read by `depl.models.epochs` alone.
 """
 
+import itertools
 import math
+from collections.abc import Iterable
 from typing import Annotated
 
 from msgspec import Meta
 
 from depl.models.errors import InvalidInputError
 from depl.models.laws import ImprovementLaw, NonNegative, Positive
-from depl.models.structure import Checked, Name, require_unique
+from depl.models.structure import Checked, Name, require_known, require_unique
+
+_MOST_TABLED_DATASETS = 12
+"""A table has 2**n - 1 rows: 4095 for twelve datasets."""
 
 
 class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="inverse_sqrt"):
@@ -126,8 +131,45 @@ class TableDataLaw(Checked, frozen=True, kw_only=True, tag="table"):
         """K^ of one subset."""
         return next(row.epochs for row in self.subsets if frozenset(row.datasets) == datasets)
 
+    def require_every_subset(self, datasets: frozenset[str]) -> None:
+        """Refuse a table that does not list every nonempty subset once, or K^ that grows with more data.
+
+        Raises
+        ------
+        InvalidInputError
+            With the path in an instance, below ``.data_law``.
+        """
+        if len(datasets) > _MOST_TABLED_DATASETS:
+            raise InvalidInputError(
+                f"a table lists every subset, which is meant for at most {_MOST_TABLED_DATASETS} datasets",
+                ".data_law",
+            )
+        for index, row in enumerate(self.subsets):
+            for position, name in enumerate(row.datasets):
+                require_known(name, sorted(datasets), f".data_law.subsets[{index}].datasets[{position}]")
+        known = {frozenset(row.datasets): row.epochs for row in self.subsets}
+        require_unique([frozenset(row.datasets) for row in self.subsets], ".data_law.subsets")
+        for subset in _nonempty_subsets(datasets):
+            if subset not in known:
+                raise InvalidInputError(
+                    f"does not list the subset {sorted(subset)}; add it", ".data_law.subsets"
+                )
+            for name in subset if len(subset) > 1 else ():
+                if known[subset] > known[subset - {name}]:
+                    raise InvalidInputError(
+                        f"K^ grows from {known[subset - {name}]} to {known[subset]} when {name!r} joins "
+                        f"{sorted(subset - {name})}; more data may not need more epochs",
+                        ".data_law.subsets",
+                    )
+
 
 DataLaw = LogDataLaw | InverseLogDataLaw | PowerDataLaw | TableDataLaw
+
+
+def _nonempty_subsets(names: frozenset[str]) -> Iterable[frozenset[str]]:
+    ordered = sorted(names)
+    sizes = range(1, len(ordered) + 1)
+    return (frozenset(chosen) for size in sizes for chosen in itertools.combinations(ordered, size))
 
 
 def _refuse_heavy_increase(scale: float, noise: ImprovementLaw) -> None:

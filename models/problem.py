@@ -8,9 +8,7 @@ of `depl.models.evaluation`.
 
 import functools
 import hashlib
-import itertools
 import math
-from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -32,14 +30,21 @@ from depl.models.learning import (
     TabledImprovement,
 )
 from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
-from depl.models.structure import Checked, Name, decode_document, encode_document, require_unique
+from depl.models.structure import (
+    Checked,
+    Name,
+    decode_document,
+    encode_document,
+    require_known,
+    require_unique,
+)
 from depl.models.traces.fingerprints import RunFingerprints
 
 SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
-SMALLEST_LOSS_SCALE = 1e-6  # a thousand times the tolerance of 1e-9 with which l_max is met
 """Least 1 - omega."""
 
-_LARGEST_TABLED_SUBSETS = 12
+SMALLEST_LOSS_SCALE = 1e-6
+"""Least max(|l(0)|, |l_max|): a thousand times the tolerance of 1e-9 with which l_max is met."""
 
 
 class Cluster(Checked, frozen=True, kw_only=True):
@@ -205,7 +210,7 @@ class Instance(Checked, frozen=True, kw_only=True):
         self._validate_models()
         self._validate_data_law()
         if self.target.initial_model is not None:
-            _require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
+            require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
         if self.traced_law is not None:
             self._validate_traced_law(self.traced_law)
         self._refuse_tiny_losses()
@@ -327,14 +332,14 @@ class Instance(Checked, frozen=True, kw_only=True):
 
     def _validate_transfers(self) -> None:
         for index, row in enumerate(self.transfers):
-            _require_known(row.dataset, self._datasets_by_name, f".transfers[{index}].dataset")
-            _require_known(row.cluster, self._clusters_by_name, f".transfers[{index}].cluster")
+            require_known(row.dataset, self._datasets_by_name, f".transfers[{index}].dataset")
+            require_known(row.cluster, self._clusters_by_name, f".transfers[{index}].cluster")
         require_unique([(row.dataset, row.cluster) for row in self.transfers], ".transfers")
 
     def _validate_switches(self) -> None:
         for index, row in enumerate(self.switches):
-            _require_known(row.previous, self._models_by_name, f".switches[{index}].from")
-            _require_known(row.following, self._models_by_name, f".switches[{index}].to")
+            require_known(row.previous, self._models_by_name, f".switches[{index}].from")
+            require_known(row.following, self._models_by_name, f".switches[{index}].to")
             if row.previous == row.following:
                 raise InvalidInputError(
                     "a model does not switch to itself; remove the row", f".switches[{index}]"
@@ -350,7 +355,7 @@ class Instance(Checked, frozen=True, kw_only=True):
                 _require_length(table.epochs, longest, f".models[{index}].compute[{row}].epochs")
                 if table.dataset is not None:
                     path = f".models[{index}].compute[{row}].dataset"
-                    _require_known(table.dataset, self._datasets_by_name, path)
+                    require_known(table.dataset, self._datasets_by_name, path)
             tabled = {table.dataset for table in model.compute or ()} - {None}
             if tabled and tabled != self._all_datasets:
                 missing = sorted(self._all_datasets - tabled)
@@ -360,7 +365,7 @@ class Instance(Checked, frozen=True, kw_only=True):
 
     def _validate_data_law(self) -> None:
         if isinstance(self.data_law, TableDataLaw):
-            self._validate_data_table(self.data_law)
+            self.data_law.require_every_subset(self._all_datasets)
         elif self.data_law is not None:
             self._validate_data_formula()
 
@@ -379,42 +384,17 @@ class Instance(Checked, frozen=True, kw_only=True):
                 what = "finite" if epochs > 0 else "positive"
                 raise InvalidInputError(f"K^ is not {what} when {used}", ".data_law")
 
-    def _validate_data_table(self, law: TableDataLaw) -> None:
-        if len(self.datasets) > _LARGEST_TABLED_SUBSETS:
-            raise InvalidInputError(
-                f"a table lists every subset, which is meant for at most {_LARGEST_TABLED_SUBSETS} datasets",
-                ".data_law",
-            )
-        for index, row in enumerate(law.subsets):
-            for position, name in enumerate(row.datasets):
-                path = f".data_law.subsets[{index}].datasets[{position}]"
-                _require_known(name, self._datasets_by_name, path)
-        known = {frozenset(row.datasets): row.epochs for row in law.subsets}
-        require_unique([frozenset(row.datasets) for row in law.subsets], ".data_law.subsets")
-        for subset in _nonempty_subsets(self._all_datasets):
-            if subset not in known:
-                raise InvalidInputError(
-                    f"does not list the subset {sorted(subset)}; add it", ".data_law.subsets"
-                )
-            for name in subset if len(subset) > 1 else ():
-                if known[subset] > known[subset - {name}]:
-                    raise InvalidInputError(
-                        f"K^ grows from {known[subset - {name}]} to {known[subset]} when {name!r} joins "
-                        f"{sorted(subset - {name})}; more data may not need more epochs",
-                        ".data_law.subsets",
-                    )
-
     def _validate_traced_law(self, law: TracedLaw) -> None:
         """Traces know models and clusters, not what other data or another start would have done."""
         rows: list[tuple[str, FittedStep | FittedJump]]
         rows = [(f".traced_law.steps[{index}]", row) for index, row in enumerate(law.steps)]
         rows += [(f".traced_law.jumps[{index}]", row) for index, row in enumerate(law.jumps)]
         for path, row in rows:
-            _require_known(row.model, self._models_by_name, f"{path}.model")
-            _require_known(row.cluster, self._clusters_by_name, f"{path}.cluster")
+            require_known(row.model, self._models_by_name, f"{path}.model")
+            require_known(row.cluster, self._clusters_by_name, f"{path}.cluster")
             if row.previous_model is not None and row.previous_cluster is not None:
-                _require_known(row.previous_model, self._models_by_name, f"{path}.previous_model")
-                _require_known(row.previous_cluster, self._clusters_by_name, f"{path}.previous_cluster")
+                require_known(row.previous_model, self._models_by_name, f"{path}.previous_model")
+                require_known(row.previous_cluster, self._clusters_by_name, f"{path}.previous_cluster")
         for path, given in (
             (".data_law", self.data_law is not None),
             (".target.initial_model", self.target.initial_model is not None),
@@ -465,22 +445,11 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _require_known(name: str, known: Mapping[str, object], path: str) -> None:
-    if name not in known:
-        raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, known))}", path)
-
-
 def _require_length(table: tuple[object, ...], longest: int, path: str) -> None:
     if len(table) < longest:
         raise InvalidInputError(
             f"has {len(table)} entries for maximum_epochs = {longest}; give one entry per epoch", path
         )
-
-
-def _nonempty_subsets(names: frozenset[str]) -> Iterable[frozenset[str]]:
-    ordered = sorted(names)
-    sizes = range(1, len(ordered) + 1)
-    return (frozenset(chosen) for size in sizes for chosen in itertools.combinations(ordered, size))
 
 
 __all__ = [

@@ -15,7 +15,7 @@ old one. The old rest itself may always be kept, certificate or not.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -152,27 +152,22 @@ def replan(
 
     Parameters
     ----------
-    instance : Instance
-        The whole problem.
-    plan : Plan
-        The plan that the run followed.
+    instance, plan : Instance, Plan
+        The whole problem, and the plan that the run followed.
     state : State
         Where it stands.
     method : str, optional
-        A registered method; it and all that follows as in `depl.models.solve.solve`.
+        A registered method; all other parameters are those of `depl.models.solve.solve`.
     keep_promise : bool
         Ask of the new rest what the old rest would deliver given the state, instead of omega: then the
         promise made at the start holds over all runs, however often it is planned again.
 
     Raises
     ------
-    InvalidInputError
-        If the plan does not speak of the instance, the state is impossible (`check_state`), or as
-        `depl.models.solve.solve`.
+    InvalidInputError, VerificationError
+        As `depl.models.solve.solve`; or if the plan does not fit the instance, or the state is impossible.
     NotCoveredError
         If the law of the loss has memory.
-    VerificationError
-        As `depl.models.solve.solve`.
     """
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
     _require_memoryless(instance)
@@ -180,11 +175,11 @@ def replan(
     method = find(default_method(instance) if method is None else method).name
     old = _old_rest(instance, plan, state)
     level = _level(instance, old) if keep_promise else instance.target.quantile_level
-    reason = time_is_up(instance, state)
-    remaining = None if reason else remaining_instance(instance, state).replace(quantile_level=level)
-    if remaining is None:
+    remaining = None
+    if reason := time_is_up(instance, state):
         result = _too_late(method, seed, reason)
     else:
+        remaining = remaining_instance(instance, state).replace(quantile_level=level)
         result = solve(
             remaining,
             method,
@@ -196,10 +191,8 @@ def replan(
             options=options,
         )
     met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + ATOM_TOLERANCE
-    allowed = [] if remaining is None else list(_allowed(remaining, old, result, met, keep_promise))
-    choice, chosen, cost = _cheapest(allowed)
-    sunk = sunk_cost(instance, plan, state)
-    return Replanning(state, remaining, met, old, result, sunk, level, choice, chosen, cost)
+    rest = _cheapest_rest(remaining, old, result, met, keep_promise)
+    return Replanning(state, remaining, met, old, result, sunk_cost(instance, plan, state), level, *rest)
 
 
 def not_above(new: Interval, old: Interval) -> bool:
@@ -298,12 +291,14 @@ def _violation(instance: Instance, plan: Plan) -> Interval:
     return certified_violation(final_loss(instance, plan), instance.target.maximum_loss)
 
 
-def _cheapest(
-    allowed: Sequence[tuple[Choice, Plan, float]],
+def _cheapest_rest(
+    remaining: Instance | None, old: OldRest, result: Result, met: bool, keep_promise: bool
 ) -> tuple[Choice, Plan | None, float | None]:
-    """The first of those that cost the same."""
+    """The cheapest rest that is allowed, the first of those that cost the same; nothing once time is up."""
     best: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
-    for choice, plan, cost in allowed:
+    if remaining is None:
+        return best
+    for choice, plan, cost in _allowed(remaining, old, result, met, keep_promise):
         if best[2] is None or cost < best[2] * (1 - _SAME_COST):
             best = choice, plan, cost
     return best

@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 import typing
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
@@ -242,6 +242,18 @@ def found_there(path: str | Path) -> os.stat_result | None:
 def reason_of(error: OSError | ValueError) -> str:
     """Why the operating system, or Python in front of it, would not have a name or a file."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def require_known(name: str, known: Collection[str], path: str) -> None:
+    """Refuse a name that is not among the known ones.
+
+    Raises
+    ------
+    InvalidInputError
+        At ``path``, with all known names.
+    """
+    if name not in known:
+        raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, known))}", path)
 
 
 def require_unique(keys: Iterable[object], path: str) -> None:

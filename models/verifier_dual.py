@@ -174,12 +174,12 @@ class _Priced:
     constant: float
 
     def gains(self, number: int, model: int) -> FloatArray:
-        """Mu times the gain of epoch ``number``, shape (subsets, S)."""
+        """The multiplier mu times the gain of epoch ``number``, shape (subsets, S)."""
         found = gains(self.instance, self.sample, number, model, self.shares)
         return self.gain_price * (found.upper if self.cautious else found.lower)
 
     def switch(self, number: int, before: int, after: int) -> FloatArray:
-        """Mu times the loss of an allowed switch, shape (S,)."""
+        """The multiplier mu times the loss of an allowed switch, shape (S,)."""
         found = switch_losses(self.instance, self.sample, number, before, after)
         return self.gain_price * (found.lower if self.cautious else found.upper)
 

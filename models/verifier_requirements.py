@@ -163,14 +163,7 @@ class TracedRequirement(_WithoutSums, LawRequirement):
 
     def verdict(self, plan: Plan) -> tuple[bool, bool] | None:
         """Compute the probability; nothing is met by a quantile below every loss that was seen."""
-        found = super().verdict(plan)
-        if (
-            found is not None
-            and found[0]
-            and below_all_seen(self._instance, loss_facts(self._instance, plan))
-        ):
-            return False, False
-        return found
+        return _within_support(self._instance, plan, super().verdict(plan))
 
 
 class TracedCountRequirement(_WithoutSums, CountRequirement):
@@ -187,14 +180,16 @@ class TracedCountRequirement(_WithoutSums, CountRequirement):
         if self._counts == MOST_PROBABILITIES:
             return None
         self._counts += 1
-        found = super().verdict(plan)
-        if (
-            found is not None
-            and found[0]
-            and below_all_seen(self._instance, loss_facts(self._instance, plan))
-        ):
-            return False, False
-        return found
+        return _within_support(self._instance, plan, super().verdict(plan))
+
+
+def _within_support(
+    instance: Instance, plan: Plan, verdict: tuple[bool, bool] | None
+) -> tuple[bool, bool] | None:
+    """A verdict under a traced law, turned into a refusal if the quantile is below every loss seen."""
+    if verdict is not None and verdict[0] and below_all_seen(instance, loss_facts(instance, plan)):
+        return False, False
+    return verdict
 
 
 def below_all_seen(instance: Instance, loss: LossFacts) -> bool:

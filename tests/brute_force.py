@@ -140,7 +140,7 @@ def cheapest_by_brute_force(instance: Instance, below: float = math.inf) -> tupl
 
 
 def cheapest_of_every_plan_under_scenarios(instance, improvements, switches, decimals=None):
-    """The slow road to `cheapest_under_scenarios`: plan by plan, scenario by scenario, in scalars."""
+    """The slow way to `cheapest_under_scenarios`: plan by plan, scenario by scenario, in scalars."""
     target, size = instance.target, len(improvements)
     allowed = math.floor((1 - Fraction(repr(target.quantile_level))) * size + Fraction(1, 10**9))
     best = 0.0 if size * (target.initial_loss > target.maximum_loss + 1e-9) <= allowed else math.inf

@@ -12,7 +12,7 @@ from tests.memory_cases import cheapest_cost, every_schedule, instance_of, rando
 from tests.memory_oracle import Oracle, Schedule, on_scale
 from tests.test_memory_candidates import LIMITS
 from tests.test_memory_sampling import by_statement, stream
-from tests.test_memory_traced import reading
+from tests.traced_law_cases import reading
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from depl.models.problem import Instance
 def random_problem(
     rng: np.random.Generator, epochs: int, models: int, clusters: int, *, stationary: bool = True
 ) -> RealCostProblem:
-    """Everything that may go wrong at once: dear transfers, free clusters, idle epochs, deadlines, peaks."""
+    """All that may go wrong at once: expensive transfers, free clusters, idle epochs, deadlines, peaks."""
     kinds = tuple((place, model) for place in range(clusters) for model in range(models))
     gains = rng.uniform(0.3, 1.5, len(kinds)) * rng.uniform(0.6, 1.1, (epochs, models + 1, len(kinds)))
     losses = -gains

@@ -73,8 +73,8 @@ def assert_equal_plan_by_plan(case: Case) -> None:
             continue
         # A rounding of T_max may move either answer, by the multiplier; at a corner a whole interval of
         # multipliers is optimal and the two may pick different ends, so compare what they prove.
-        dearest = max(single.multiplier, float(found.multipliers[index]))
-        worth = 40 * EPS * (single.cost + dearest * (maximum_time or 0.0))
+        most_expensive = max(single.multiplier, float(found.multipliers[index]))
+        worth = 40 * EPS * (single.cost + most_expensive * (maximum_time or 0.0))
         assert found.costs[index] == pytest.approx(single.cost, rel=0, abs=worth)
         assert found.times[index] == pytest.approx(single.time, rel=40 * EPS) or single.multiplier == 0
         if maximum_time is not None:

@@ -25,7 +25,7 @@ def cost_of(method, instance) -> float:
 
 
 @pytest.mark.parametrize(("family", "place"), list(itertools.product(GREEDY_EXCESS, range(5))))
-def test_greedy_is_as_much_dearer_than_the_optimum_as_known(family, place):
+def test_greedy_is_as_much_more_expensive_than_the_optimum_as_known(family, place):
     instance = load(family, TARGETS[place])
     excess = 100 * (cost_of(expected_greedy, instance) / cost_of(enumerate_plans, instance) - 1)
     assert excess == pytest.approx(GREEDY_EXCESS[family][place], abs=0.6)

@@ -65,7 +65,7 @@ def test_too_few_runs_and_a_broken_promise_have_the_exit_code_of_a_check_that_fa
     few = written("few.csv", 20, 0, "f")
     code, text, err = ask("certify", few, "--target", 1.5, "--omega", 0.95)
     assert code == 3
-    assert "no runs were named that chose the plan" in err
+    assert "the runs used to choose the plan were not named" in err
     assert text.startswith(f"{few}: NOT certified: 20 runs are too few to tell with confidence 0.95\n")
     assert "so few runs certify nothing" in text
     assert "no bound, which takes 59 runs" in text

@@ -50,7 +50,7 @@ def test_the_demo_prints_a_row_for_every_target_and_draws_the_figures(ask, tmp_p
     assert all(str(tmp_path / "figures" / name) in out for name in written if name.endswith(".png"))
     assert "epochs: fast-unsteady / intermediate / slow-steady; asked probability: 0.99" in out
     assert "enumerate agrees: it proves the same optimum at every target (to 1e-09)" in out
-    assert "All roads meet (proved cheapest on these scenarios, costs equal to 1e-09)" in out
+    assert "All methods agree (proved cheapest on these scenarios, costs equal to 1e-09)" in out
 
 
 def entries_of(*methods):
@@ -78,8 +78,8 @@ def test_where_no_optimum_is_proved_a_ratio_is_an_upper_bound_or_not_known():
     assert row[3:5] == ["no bound known", ""]
 
 
-def test_a_second_road_that_proves_less_does_not_agree():
-    first, second = entries_of("exact", demo.SECOND_ROAD)
+def test_a_second_method_that_proves_less_does_not_agree():
+    first, second = entries_of("exact", demo.SECOND_METHOD)
     assert demo.agreement([first, second]).startswith("enumerate agrees")
     assert "does NOT agree" in demo.agreement([first])
     assert "does NOT agree" in demo.agreement([first, replace(second, result=None)])

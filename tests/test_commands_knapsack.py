@@ -1,4 +1,4 @@
-"""``depl knapsack``: the best items by way of planning, checked without it, for every method and format."""
+"""``depl knapsack``: the best items found by planning, checked independently, for every method and format."""
 
 import json
 from fractions import Fraction

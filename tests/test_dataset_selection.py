@@ -286,7 +286,7 @@ def test_without_a_data_law_the_quickest_dataset_is_used() -> None:
     assert select_datasets(problem).datasets == ("2",)
 
 
-# --- two exact roads for larger problems --------------------------------------------------------------
+# --- two exact methods for larger problems --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -57,7 +57,7 @@ def test_the_split_placement_keeps_its_promise(seed: int, epsilon: float) -> Non
         assert least <= found.cost * (1 + 1e-9)
 
 
-def test_a_larger_epsilon_stops_earlier_and_dearer() -> None:
+def test_a_larger_epsilon_stops_earlier_and_more_expensive() -> None:
     costs = {
         epsilon: [fractional_placement(drawn(seed), epsilon).cost for seed in range(30)]
         for epsilon in (1.0, 0.1, 1e-6)

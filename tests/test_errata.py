@@ -331,7 +331,7 @@ def test_e13_mobilenet_costs_of_the_page() -> None:
     assert costs == pytest.approx([10.8, 9, 7.8, 6.6, 5.4])
 
 
-def test_e13_an_epoch_on_class_b_is_dearer_than_on_class_a_at_every_deadline() -> None:
+def test_e13_an_epoch_on_class_b_is_more_expensive_than_on_class_a_at_every_deadline() -> None:
     for deadline in (0.05, 0.5, 5.0):
         on_a = Load(work=1.0, price=1.0, capacity=100.0, communication=0.01)
         on_b = Load(work=1.0, price=1.2, capacity=50.0, communication=0.01)

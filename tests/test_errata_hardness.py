@@ -173,7 +173,7 @@ def test_e10_counterexample_a_has_time_but_no_levels() -> None:
 def test_e10_counterexample_b_has_a_ratio_that_grows_with_the_price(price: int, ratio: float) -> None:
     target = 10  # levels
     moves = [(Fraction(99, 100), 1), (Fraction(1), price)]
-    # Exact: c epochs of the cheap and d of the dear model. Graph: improvements rounded down to levels.
+    # Exact: c epochs of the cheap and d of the expensive model. Graph: improvements rounded down to levels.
     plans = [(c, d) for c in range(30) for d in range(11) if c * moves[0][0] + d >= target]
     optimum = min(c + d * price for c, d in plans)
     graph = {0: 0}

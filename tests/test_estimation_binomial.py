@@ -1,4 +1,4 @@
-"""Binomial certificates: closed forms, enumeration of what may happen, and two roads to every number."""
+"""Binomial certificates: closed forms, enumeration of what may happen, and two ways to every number."""
 
 from fractions import Fraction
 from itertools import product

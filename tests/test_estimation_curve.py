@@ -1,4 +1,4 @@
-"""A and B of eq. (8): exact recovery, scipy's least squares as a second road, what intervals cover."""
+"""A and B of eq. (8): exact recovery, scipy's least squares as a second method, what intervals cover."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Maximum likelihood of ratios and jumps: closed conditions, mpmath, and scipy's fits as a second road."""
+"""Maximum likelihood of ratios and jumps: closed conditions, mpmath, and scipy's fits as a second method."""
 
 import math
 

@@ -322,12 +322,8 @@ def test_the_letter_of_the_data_constraint_wants_every_cluster_with_data_in_ever
     """E1: with two clusters no plan can satisfy it, because one trains at a time."""
     letter = evaluate(tiny, tiny_optimum, Reading(data_requires_every_epoch=True))
     assert violated(letter) == [
-        Constraint(
-            "epochs in which 'cloud' has data but does not train", "(6) by the letter, E1", 1, 0, False
-        ),
-        Constraint(
-            "epochs in which 'edge' has data but does not train", "(6) by the letter, E1", 2, 0, False
-        ),
+        Constraint("epochs in which 'cloud' has data but does not train", "(6) as printed, E1", 1, 0, False),
+        Constraint("epochs in which 'edge' has data but does not train", "(6) as printed, E1", 2, 0, False),
     ]
     assert letter.cost == evaluate(tiny, tiny_optimum).cost
 

@@ -1,7 +1,7 @@
 """Oracles of the exact methods under scenarios: closed forms, near-ties, signs, edges of omega S.
 
-Nearly everything is played on one stage: ``dear`` (c = 8) and ``cheap`` (c = 4) on one cluster with price 3
-and s / b = 1/2 per epoch. K epochs cost (sum of sqrt(3 c))**2 / (T_max - K / 2).
+Nearly everything is played on one stage: ``expensive`` (c = 8) and ``cheap`` (c = 4) on one cluster with
+price 3 and s / b = 1/2 per epoch. K epochs cost (sum of sqrt(3 c))**2 / (T_max - K / 2).
 """
 
 import math
@@ -14,7 +14,7 @@ from depl.models.problem import ConstantImprovement, Model, Switch
 from depl.models.scenarios.draws import given_scenarios
 from tests.scenario_methods import every_method, proven
 
-WORK = {"dear": 8.0, "cheap": 4.0}
+WORK = {"expensive": 8.0, "cheap": 4.0}
 
 
 def closed_form(*models, time=5.0):
@@ -27,7 +27,7 @@ def stage(steady):
     """Needed are 4; switches cost nothing but what the scenarios say."""
     rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
     models = (
-        Model(name="dear", size=1, demand=2, improvement=rule),
+        Model(name="expensive", size=1, demand=2, improvement=rule),
         Model(name="cheap", size=1, demand=1, improvement=rule),
     )
     return steady.replace(models=models, other_switches=Normal(mean=0, variance=1), quantile_level=0.9)
@@ -38,11 +38,11 @@ def single(stage):
     return stage.replace(maximum_epochs=1)
 
 
-def sample(instance, dear, cheap, switches=None, decimals=None):
+def sample(instance, expensive, cheap, switches=None, decimals=None):
     """Scenarios in which a model gains the same in every epoch; S numbers each, or one for all."""
     epochs = instance.target.maximum_epochs
-    dear, cheap = np.broadcast_arrays(np.atleast_1d(dear), np.atleast_1d(cheap))
-    gains = np.repeat(np.stack([dear, cheap], axis=-1)[:, None, :].astype(float), epochs, axis=1)
+    expensive, cheap = np.broadcast_arrays(np.atleast_1d(expensive), np.atleast_1d(cheap))
+    gains = np.repeat(np.stack([expensive, cheap], axis=-1)[:, None, :].astype(float), epochs, axis=1)
     return given_scenarios(instance, gains, switches, decimals)
 
 
@@ -59,8 +59,8 @@ def switch_losses(instance, size):
 def test_a_cheap_plan_that_misses_the_quantile_by_little_is_not_returned(method, single, short_by):
     gains = [0, 4 - short_by, *[5] * 8]  # one miss is allowed, not two
     answer = proven(method, single, sample(single, 5, gains))
-    assert answer.models == ["dear"]
-    assert answer.cost == pytest.approx(closed_form("dear"), rel=1e-9)
+    assert answer.models == ["expensive"]
+    assert answer.cost == pytest.approx(closed_form("expensive"), rel=1e-9)
 
 
 @every_method
@@ -79,14 +79,14 @@ def test_a_near_tie_of_a_sum_with_a_switch_is_decided_alike(method, stage, short
     switches[:, :, 0, 1] = -0.3
     switches[:, :, 1, 0] = 1
     answer = proven(method, stage, sample(stage, [1.9 - short_by] * 10, 1.8, switches))
-    expected = ["cheap"] * 3 if short_by > 1e-9 else ["dear", "cheap"]
+    expected = ["cheap"] * 3 if short_by > 1e-9 else ["expensive", "cheap"]
     assert answer.models == expected
     assert answer.cost == pytest.approx(closed_form(*expected), rel=1e-9)
 
 
 @every_method
 @pytest.mark.parametrize(
-    ("short_by", "expected"), [(1e-6, "dear"), (1e-8, "dear"), (2e-9, "dear"), (0, "cheap")]
+    ("short_by", "expected"), [(1e-6, "expensive"), (1e-8, "expensive"), (2e-9, "expensive"), (0, "cheap")]
 )
 def test_near_ties_of_great_losses_are_decided_alike(method, single, short_by, expected):
     instance = single.replace(initial_loss=1000, maximum_loss=400)
@@ -99,29 +99,29 @@ def test_near_ties_of_great_losses_are_decided_alike(method, single, short_by, e
 
 @every_method
 def test_a_switch_that_lowers_the_loss_is_made(method, stage):
-    """Dear, then cheap: 2 + 1 + 1 by the switch; dear twice would do as well, at a higher cost."""
+    """Expensive, then cheap: 2 + 1 + 1 by the switch; expensive twice would do as well, at a higher cost."""
     switches = switch_losses(stage, 10)
     switches[:, 1, 0, 1] = -1
     answer = proven(method, stage, sample(stage, [2] * 10, 1, switches))
-    assert answer.models == ["dear", "cheap"]
-    assert answer.cost == pytest.approx(closed_form("dear", "cheap"), rel=1e-9)
+    assert answer.models == ["expensive", "cheap"]
+    assert answer.cost == pytest.approx(closed_form("expensive", "cheap"), rel=1e-9)
 
 
 @every_method
 def test_the_gain_of_a_switch_counts_only_where_the_switch_is_made(method, stage):
-    """The switch gains 100 in every epoch, but nobody can make it: dear keeps no deadline below 1.3."""
+    """The switch gains 100 in every epoch, but nobody can make it: expensive keeps no deadline below 1.3."""
     switches = switch_losses(stage, 10)
     switches[:, :, 0, 1] = -100
     scenarios = sample(stage, [2] * 10, 1, switches)
     assert proven(method, stage.replace(round_deadline=1.29), scenarios).cost == math.inf
     both = proven(method, stage.replace(round_deadline=1.3), scenarios)
-    assert both.models == ["dear", "cheap"]
+    assert both.models == ["expensive", "cheap"]
 
 
 @every_method
 def test_the_gain_of_a_switch_to_a_model_does_not_count_while_the_model_stays(method, stage):
-    """Cheap gains 1, dear nothing; going to and fro gains 1.5 each time: 1 + 1.5 + 0 + 1.5 + 1 is enough."""
-    for epochs, models in ((2, None), (3, ["cheap", "dear", "cheap"])):
+    """Cheap gains 1, expensive nothing, each switch 1.5: 1 + 1.5 + 0 + 1.5 + 1 is enough."""
+    for epochs, models in ((2, None), (3, ["cheap", "expensive", "cheap"])):
         instance = stage.replace(maximum_epochs=epochs)
         switches = switch_losses(instance, 10)
         switches[:, :, 0, 1] = switches[:, :, 1, 0] = -1.5
@@ -135,21 +135,21 @@ def test_switch_losses_of_both_signs_are_counted_scenario_by_scenario(method, st
     """The switch helps nine scenarios and ruins one, which may miss; with two ruined it is no use."""
     switches = switch_losses(stage, 10)
     switches[:, 1, 0, 1] = [50, *[-1] * 9]
-    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["dear", "cheap"]
+    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "cheap"]
     switches[1, 1, 0, 1] = 50
-    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["dear", "dear"]
+    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "expensive"]
 
 
 @every_method
 def test_the_switch_from_the_initial_model_counts(method, single):
     switches = switch_losses(single, 10)
     switches[:, 0, 0, 1] = -1
-    instance = single.replace(initial_model="dear")
+    instance = single.replace(initial_model="expensive")
     scenarios = sample(instance, [5] * 10, 3, switches)
     assert proven(method, instance, scenarios).models == ["cheap"]
-    assert proven(method, single, scenarios).models == ["dear"]
+    assert proven(method, single, scenarios).models == ["expensive"]
     switches[:, 0, 0, 1] = 1
-    assert proven(method, instance, sample(instance, [5] * 10, 4.5, switches)).models == ["dear"]
+    assert proven(method, instance, sample(instance, [5] * 10, 4.5, switches)).models == ["expensive"]
 
 
 @every_method
@@ -157,9 +157,9 @@ def test_a_forbidden_switch_is_not_made(method, stage):
     switches = switch_losses(stage, 10)
     switches[:, :, 0, 1] = -1
     instance = stage.replace(
-        switches=(Switch(previous="dear", following="cheap", law=Forbidden()),), other_switches=Zero()
+        switches=(Switch(previous="expensive", following="cheap", law=Forbidden()),), other_switches=Zero()
     )
-    assert proven(method, instance, sample(stage, [2] * 10, 1, switches)).models == ["dear", "dear"]
+    assert proven(method, instance, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "expensive"]
 
 
 @every_method
@@ -173,12 +173,12 @@ def test_epochs_that_raise_the_loss_are_left_out(method, stage):
 
 @every_method
 def test_an_epoch_that_raises_the_loss_may_be_the_way_to_a_switch(method, stage):
-    """Dear loses 1 and leads to cheap, which then gains 5; before it cheap gains 1 a time."""
+    """Expensive loses 1 and leads to cheap, which then gains 5; before it cheap gains 1 a time."""
     switches = switch_losses(stage, 10)
     switches[:, :, 0, 1] = -5
     scenarios = sample(stage, [-1] * 10, 1, switches)
     answer = proven(method, stage, scenarios)
-    assert answer.models == ["dear", "cheap"]  # -1 + 5 + 1
+    assert answer.models == ["expensive", "cheap"]  # -1 + 5 + 1
 
 
 # Infeasible instances: a proof, an infinite bound and a reason.
@@ -198,21 +198,21 @@ def test_an_epoch_that_raises_the_loss_may_be_the_way_to_a_switch(method, stage)
     ids=str,
 )
 def test_what_cannot_be_reached_is_proved_to_be_infeasible(method, stage, change):
-    """Two epochs of dear are needed; they take 2 (8 / 10 + 1 / 2) = 2.6 at least."""
+    """Two epochs of expensive are needed; they take 2 (8 / 10 + 1 / 2) = 2.6 at least."""
     gains = [0, *[2.5] * 9], 0.5
-    assert proven(method, stage, sample(stage, *gains)).models == ["dear", "dear"]
+    assert proven(method, stage, sample(stage, *gains)).models == ["expensive", "expensive"]
     instance = stage.replace(**change)
     assert proven(method, instance, sample(instance, *gains)).cost == math.inf
 
 
 @every_method
 def test_where_the_initial_model_cannot_stay_and_cannot_be_left_nothing_is_feasible(method, stage):
-    """Dear takes at least 1.3 an epoch, and cheap may not follow it."""
+    """Expensive takes at least 1.3 an epoch, and cheap may not follow it."""
     instance = stage.replace(
-        switches=(Switch(previous="dear", following="cheap", law=Forbidden()),), round_deadline=1.2
+        switches=(Switch(previous="expensive", following="cheap", law=Forbidden()),), round_deadline=1.2
     )
     scenarios = sample(instance, [2] * 10, 2)
-    assert proven(method, instance.replace(initial_model="dear"), scenarios).cost == math.inf
+    assert proven(method, instance.replace(initial_model="expensive"), scenarios).cost == math.inf
     assert proven(method, instance.replace(initial_model="cheap"), scenarios).models == ["cheap"] * 2
 
 
@@ -248,7 +248,7 @@ def test_exactly_as_many_scenarios_may_miss_as_omega_leaves(method, single, leve
         return proven(method, instance, sample(instance, 5, gains)).models
 
     assert chosen(allowed) == ["cheap"]
-    assert chosen(allowed + 1) == ["dear"]
+    assert chosen(allowed + 1) == ["expensive"]
 
 
 # The numbers that are counted: the user's own, or rounded to a grid.
@@ -258,7 +258,7 @@ def test_exactly_as_many_scenarios_may_miss_as_omega_leaves(method, single, leve
 def test_numbers_of_the_users_own_are_obeyed_however_unlikely_under_the_law(method, stage):
     """The law promises a mean of 2 with variance 1; the user has seen 40 at once, or nothing at all."""
     assert proven(method, stage, sample(stage, [0] * 5, 40)).models == ["cheap"]
-    assert proven(method, stage, sample(stage, [40] * 5, -40)).models == ["dear"]
+    assert proven(method, stage, sample(stage, [40] * 5, -40)).models == ["expensive"]
     assert proven(method, stage, sample(stage, [0] * 5, 0)).cost == math.inf
 
 
@@ -290,6 +290,6 @@ def test_on_a_decimal_grid_switch_losses_are_rounded_too(method, stage):
     switches[:, :, 0, 1] = 0.04
     switches[:, :, 1, 0] = 9
     scenarios = sample(stage, [2.5] * 10, 1.5, switches, decimals=1)
-    assert proven(method, stage, scenarios).models == ["dear", "cheap"]  # 2.5 + 1.5 - 0.0
+    assert proven(method, stage, scenarios).models == ["expensive", "cheap"]  # 2.5 + 1.5 - 0.0
     scenarios = sample(stage, [2.5] * 10, 1.5, switches, decimals=2)
-    assert proven(method, stage, scenarios).models == ["dear"] * 2  # 3.96 is not enough
+    assert proven(method, stage, scenarios).models == ["expensive"] * 2  # 3.96 is not enough

@@ -143,12 +143,12 @@ def test_every_sequence_is_the_best_of_all(instance: Instance, datasets: frozens
     assert found == [by_brute_force(instance, datasets, epochs) for epochs in range(1, 6)]
 
 
-def test_a_dear_switch_is_made_only_where_enough_epochs_are_left_to_repay_it() -> None:
+def test_an_expensive_switch_is_made_only_where_enough_epochs_are_left_to_repay_it() -> None:
     # b gains 0.3 more in each epoch, a switch to it costs 0.7: worth it from three epochs on.
     slow = Model(name="a", size=0.0, improvement=constant(0.2))
     fast = Model(name="b", size=0.0, improvement=constant(0.5))
-    dear = (switch("a", "b", Deterministic(value=0.7)),)
-    found = lowest_expected_sequences(instance_of(slow, fast, initial_model="a", switches=dear), ONE, 4)
+    expensive = (switch("a", "b", Deterministic(value=0.7)),)
+    found = lowest_expected_sequences(instance_of(slow, fast, initial_model="a", switches=expensive), ONE, 4)
     assert found == [("a",), ("a", "a"), ("b", "b", "b"), ("b", "b", "b", "b")]
 
 

@@ -9,7 +9,7 @@ SIZES = (10, 20, 40)
 
 
 def sweep(suite="scaling-epochs", label="epochs"):
-    """``exact`` proves sizes 10 and 20; ``fast`` is 20 % dearer, and finds nothing at 10."""
+    """``exact`` proves sizes 10 and 20; ``fast`` is 20 % more expensive, and finds nothing at 10."""
     found = []
     for size in SIZES:
         changes = {"suite": suite, "labels": {label: size, "family": "f"}}

@@ -92,12 +92,12 @@ def test_at_least_a_quarter_has_a_round_deadline_and_some_both_limits(sample):
     assert both >= 0.1
 
 
-def test_dearer_clusters_offer_more_capacity_or_more_bandwidth(sample):
+def test_more_expensive_clusters_offer_more_capacity_or_more_bandwidth(sample):
     for instance in sample:
-        for cheap, dear in itertools.pairwise(instance.clusters):
-            assert dear.unit_cost > cheap.unit_cost
-            more_capacity = dear.nodes * dear.capacity > 1.2 * cheap.nodes * cheap.capacity
-            assert more_capacity or dear.bandwidth > 1.2 * cheap.bandwidth
+        for cheap, expensive in itertools.pairwise(instance.clusters):
+            assert expensive.unit_cost > cheap.unit_cost
+            more_capacity = expensive.nodes * expensive.capacity > 1.2 * cheap.nodes * cheap.capacity
+            assert more_capacity or expensive.bandwidth > 1.2 * cheap.bandwidth
 
 
 def test_every_kind_of_law_and_shape_is_drawn_and_the_inverse_gamma_most(sample):

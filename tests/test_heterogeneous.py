@@ -94,10 +94,10 @@ def test_the_best_cluster_changes_with_the_price_of_time_towards_larger_and_fast
     for instance, _ in sample:
         found = best_clusters(instance, instance.models[len(instance.models) // 2].name)
         assert len(found) >= 4
-        cheapest, dearest = instance.cluster(found[0]), instance.cluster(found[-1])
-        assert dearest.nodes * dearest.capacity > 1.5 * cheapest.nodes * cheapest.capacity
-        assert dearest.bandwidth > 1.5 * cheapest.bandwidth
-        assert dearest.unit_cost > cheapest.unit_cost
+        cheapest, most_expensive = instance.cluster(found[0]), instance.cluster(found[-1])
+        assert most_expensive.nodes * most_expensive.capacity > 1.5 * cheapest.nodes * cheapest.capacity
+        assert most_expensive.bandwidth > 1.5 * cheapest.bandwidth
+        assert most_expensive.unit_cost > cheapest.unit_cost
 
 
 def test_different_models_prefer_different_clusters_at_one_price_of_time(sample):
@@ -198,7 +198,7 @@ def test_less_data_mean_cheaper_epochs_and_more_of_them(sample):
         assert 0.5 < factor < 0.97
 
 
-def test_transfers_are_few_free_at_home_and_dear_elsewhere(sample):
+def test_transfers_are_few_free_at_home_and_expensive_elsewhere(sample):
     for instance, _ in sample:
         charged = {row.dataset for row in instance.transfers}
         assert 0 < len(instance.transfers) < CHARGED_DATASETS * len(instance.clusters)

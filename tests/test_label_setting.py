@@ -93,12 +93,12 @@ def test_a_loss_above_the_first_one_may_come_back():
 
 
 def test_the_number_of_epochs_is_free():
-    # one dear epoch does what five cheap ones do
+    # one expensive epoch does what five cheap ones do
     weights, gains = [[1.0, 4.5]] * 5, [[1.0, 5.0]] * 5
     assert least_weight(problem_by_hand(weights, gains, target=5.0)).path.models == (1,)
-    dear = [[1.0, 5.5]] * 5
-    assert least_weight(problem_by_hand(dear, gains, target=5.0)).path.models == (0,) * 5
-    assert least_weight(problem_by_hand(dear, gains, target=5.0, latest=4.0)).path.models == (1,)
+    expensive = [[1.0, 5.5]] * 5
+    assert least_weight(problem_by_hand(expensive, gains, target=5.0)).path.models == (0,) * 5
+    assert least_weight(problem_by_hand(expensive, gains, target=5.0, latest=4.0)).path.models == (1,)
 
 
 def test_whole_numbers_are_met_with_equality():

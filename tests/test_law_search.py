@@ -306,11 +306,11 @@ def test_the_order_of_models_clusters_and_datasets_does_not_matter():
 def test_units_do_not_matter(factor):
     instance = two_of_everything()
     known = cost_of(instance)
-    dear = instance.replace(
+    expensive = instance.replace(
         clusters=tuple(replace(item, unit_cost=item.unit_cost * factor) for item in instance.clusters),
         transfers=tuple(replace(row, cost=row.cost * factor) for row in instance.transfers),
     )
-    assert cost_of(dear) == pytest.approx(factor * known, rel=1e-9)
+    assert cost_of(expensive) == pytest.approx(factor * known, rel=1e-9)
     slow = instance.replace(
         models=tuple(
             replace(item, size=item.size * factor, demand=item.demand * factor) for item in instance.models

@@ -158,11 +158,11 @@ def test_an_epoch_of_the_plain_families_costs_unit_cost_times_needed_resources(n
     assert instance.target.maximum_time is None
 
 
-@pytest.mark.parametrize(("network", "dearest_optimum"), [("alexnet", 17), ("mobilenet", 10.8)])
-def test_the_epoch_limit_of_the_plain_families_never_binds(network, dearest_optimum):
+@pytest.mark.parametrize(("network", "most_expensive_optimum"), [("alexnet", 17), ("mobilenet", 10.8)])
+def test_the_epoch_limit_of_the_plain_families_never_binds(network, most_expensive_optimum):
     instance = load(f"paper-{network}", 5)
     cheapest_epoch = min(needed for _, _, needed in TABLE[network].values())
-    assert cheapest_epoch * (instance.target.maximum_epochs + 1) > dearest_optimum
+    assert cheapest_epoch * (instance.target.maximum_epochs + 1) > most_expensive_optimum
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith("paper")])

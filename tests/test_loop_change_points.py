@@ -1,4 +1,4 @@
-"""Moves of change points and of data: never dearer, within the room, and the least of all by brute force."""
+"""Moves of change points and of data: never more expensive, within the room, and the least by brute force."""
 
 import itertools
 import math

@@ -25,8 +25,8 @@ Assignment = dict[int, int]
 def staged(instance: Instance, requirement: Requirement) -> DataStage:
     sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
     full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
-    dearest = instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
-    dual = Dual(Learning.of(instance), sites, instance.target.maximum_time, dearest)
+    highest_cost = instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
+    dual = Dual(Learning.of(instance), sites, instance.target.maximum_time, highest_cost)
     return DataStage(sites, dual, instance.target.maximum_epochs, requirement)
 
 

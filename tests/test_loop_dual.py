@@ -28,7 +28,7 @@ from tests.brute_force import cheapest_by_brute_force, every_plan
 from tests.loop_cases import crowded, every_sequence, moments, nonempty_sets, one_way, plain, psi
 
 
-def dearest(instance: Instance) -> float:
+def highest_cost(instance: Instance) -> float:
     full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
     return instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
 
@@ -36,7 +36,7 @@ def dearest(instance: Instance) -> float:
 def whole(instance: Instance) -> tuple[Dual, Part, Learning]:
     learning = Learning.of(instance)
     sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
-    dual = Dual(learning, sites, instance.target.maximum_time, dearest(instance))
+    dual = Dual(learning, sites, instance.target.maximum_time, highest_cost(instance))
     return dual, Part(sites.transfers / instance.target.maximum_epochs), learning
 
 
@@ -51,7 +51,7 @@ def drawn() -> tuple[Instance, ...]:
 
 
 def random_prices(rng: np.random.Generator, dual: Dual, spread: float) -> Prices:
-    unit = max(dual.dearest, 1e-6)
+    unit = max(dual.highest_cost, 1e-6)
     time = unit / dual.maximum_time if dual.maximum_time is not None else 0.0
     lam, gamma = 10 ** rng.uniform(-3, 2), unit * 10 ** rng.uniform(-2, 2)
     nu = unit / max(spread, 1e-6) * rng.uniform(-1, 1) * rng.integers(2)
@@ -124,13 +124,13 @@ def test_the_cheapest_sequence_is_that_of_all_sequences(drawn: tuple[Instance, .
             least, cut = dual.cheapest(part, prices)
             best = brute_cheapest(instance, learning, part, prices)
             assert least <= best
-            assert least == pytest.approx(best, rel=1e-9, abs=1e-9 * dual.dearest)
+            assert least == pytest.approx(best, rel=1e-9, abs=1e-9 * dual.highest_cost)
             assert cut is not None
             total = (
                 cut.cost + prices.time * cut.time - prices.gain * cut.gain + prices.variance * cut.variance
             )
             charged = total + float(cut.uses @ part.charges)
-            assert charged == pytest.approx(best, rel=1e-9, abs=1e-9 * dual.dearest)
+            assert charged == pytest.approx(best, rel=1e-9, abs=1e-9 * dual.highest_cost)
             assert cut.uses.sum() == len(cut.models) == len(cut.sites)
 
 
@@ -292,7 +292,7 @@ def test_a_bound_is_worth_what_its_own_prices_prove(drawn: tuple[Instance, ...])
             found = dual.bound(part, requirement, start_prices(dual, part, requirement))
             again = dual.value(part, requirement, found.prices)
             if math.isfinite(found.value):
-                assert again == pytest.approx(found.value, rel=1e-9, abs=1e-9 * dual.dearest)
+                assert again == pytest.approx(found.value, rel=1e-9, abs=1e-9 * dual.highest_cost)
                 seen += 1
     assert seen > 30
 
@@ -352,7 +352,7 @@ def test_bounds_on_a_frontier_are_below_those_on_its_sites() -> None:
         every = [Site(n, chosen) for n in range(2) for chosen in nonempty_sets(instance)]
         sites = Sites.of(instance, every, factors)
         frontier = Frontier.of(instance, factors, intervals)
-        limit, most = instance.target.maximum_time, dearest(instance)
+        limit, most = instance.target.maximum_time, highest_cost(instance)
         listed, relaxed = (Dual(learning, places, limit, most) for places in (sites, frontier))
         shares = [transfers_of(instance, site) / instance.target.maximum_epochs for site in every]
         part, none = Part(np.array(shares)), Part(np.zeros(len(frontier.factors)))

@@ -221,7 +221,7 @@ def test_the_guide_prices_fractional_sets_as_they_are() -> None:
         assert guide.at(1.3).time[0, m, -1] == pytest.approx(time, rel=1e-12)
 
 
-def test_a_frontier_of_free_and_dear_clusters_has_finite_prices(steady: Instance) -> None:
+def test_a_frontier_of_free_and_expensive_clusters_has_finite_prices(steady: Instance) -> None:
     crowd = crowded(np.random.default_rng(7))
     free = Cluster(name="c0", capacity=5, bandwidth=2, unit_cost=0)
     mixed = crowd.replace(clusters=(free, *crowd.clusters[1:]))
@@ -240,7 +240,7 @@ def test_transfers_come_in_the_order_of_clusters_and_datasets(crowd: Instance) -
             assert costs[n, d] == crowd.transfer_cost(item.name, place.name)
 
 
-def test_dear_dense_data_and_free_thin_data_are_told_apart() -> None:
+def test_expensive_dense_data_and_free_thin_data_are_told_apart() -> None:
     """Half of the data are dense and must be brought, half are at home: no set has both advantages.
 
     A volume of 5 needs the dense ones, work 5 and transfers 50, or the thin ones, work 25 / 3 and none. Their

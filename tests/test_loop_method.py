@@ -31,7 +31,7 @@ def drawn() -> tuple[Instance, ...]:
 
 @pytest.fixture(scope="module")
 def solved(drawn: tuple[Instance, ...]) -> list[tuple[Instance, Result]]:
-    return [(instance, depl.solve(instance, "depl")) for instance in drawn[:6]]
+    return [(instance, depl.solve(instance, "depl")) for instance in drawn[:4]]
 
 
 # --- against proven optima -----------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def test_small_instances_are_solved_to_the_proven_optimum(solved: list[tuple[Ins
 
 @pytest.mark.slow
 def test_the_other_small_instances_are_solved_to_the_proven_optimum(drawn: tuple[Instance, ...]) -> None:
-    check_optima([(instance, depl.solve(instance, "depl")) for instance in drawn[6:]])
+    check_optima([(instance, depl.solve(instance, "depl")) for instance in drawn[4:]])
 
 
 def check_optima(solved: list[tuple[Instance, Result]]) -> None:
@@ -59,7 +59,7 @@ def check_optima(solved: list[tuple[Instance, Result]]) -> None:
         assert result.lower_bound <= proven.cost * (1 + 1e-9)
         assert result.cost >= proven.cost * (1 - 1e-9)
         ratios.append(result.cost / proven.cost if proven.cost else 1.0)
-    assert len(ratios) > 4
+    assert len(ratios) > 0.8 * len(solved)
     assert max(ratios) <= 1.05
     assert np.mean(ratios) <= 1.005
 
@@ -88,11 +88,11 @@ def test_sixty_instances_of_the_competitive_family_keep_the_bars() -> None:
     check_family(0, 60)
 
 
-@pytest.mark.parametrize("position", [105, 227, pytest.param(996, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("position", [105, *(pytest.param(n, marks=pytest.mark.slow) for n in (227, 996))])
 def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None:
     """An atom at first sight (105), data that a skewed law makes worthwhile (227), another skew (996).
 
-    Plans of an earlier version were 10 to 30 per cent too dear.
+    Plans of an earlier version were 10 to 30 per cent too expensive.
     """
     instance = competitive_family(np.random.default_rng(240214346), position + 1)[position]
     proven = depl.solve(instance, "exact")
@@ -434,7 +434,7 @@ def test_units_and_orders_do_not_matter(solved: list[tuple[Instance, Result]], c
     assert compared >= 1
 
 
-def test_a_dominated_cluster_or_a_looser_limit_does_not_make_plans_dearer(
+def test_a_dominated_cluster_or_a_looser_limit_does_not_make_plans_more_expensive(
     solved: list[tuple[Instance, Result]],
 ) -> None:
     compared = 0
@@ -442,11 +442,13 @@ def test_a_dominated_cluster_or_a_looser_limit_does_not_make_plans_dearer(
         limit = instance.target.maximum_time
         if result.cost is None or limit is None:
             continue
-        dear = msgspec.structs.replace(
-            instance.clusters[0], name="dear", unit_cost=9 * instance.clusters[0].unit_cost
+        expensive = msgspec.structs.replace(
+            instance.clusters[0], name="expensive", unit_cost=9 * instance.clusters[0].unit_cost
         )
-        rows = tuple(Transfer(dataset=d.name, cluster="dear", cost=50.0) for d in instance.datasets)
-        more = instance.replace(clusters=(*instance.clusters, dear), transfers=(*instance.transfers, *rows))
+        rows = tuple(Transfer(dataset=d.name, cluster="expensive", cost=50.0) for d in instance.datasets)
+        more = instance.replace(
+            clusters=(*instance.clusters, expensive), transfers=(*instance.transfers, *rows)
+        )
         if len(more.clusters) <= 2:
             assert depl.solve(more, "depl").cost <= result.cost * (1 + 1e-7)
         looser = depl.solve(instance.replace(maximum_time=1.1 * limit), "depl")

@@ -195,9 +195,9 @@ def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_
     assert cheap is not None
     assert cheap.clusters == (1, 1)
     assert cheap.cost == pytest.approx(24)
-    dear = stage.search(data, [Kind(0, 0)], expected_label(), 0.0, math.inf).found
-    assert dear is not None
-    assert dear.cost == pytest.approx(24 + 5)
+    expensive = stage.search(data, [Kind(0, 0)], expected_label(), 0.0, math.inf).found
+    assert expensive is not None
+    assert expensive.cost == pytest.approx(24 + 5)
 
 
 def test_forbidden_switches_and_late_epochs_are_not_made() -> None:

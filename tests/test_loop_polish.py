@@ -1,4 +1,4 @@
-"""Polished plans: never dearer, always certified, and the optimum of tiny instances by brute force."""
+"""Polished plans: never more expensive, always certified, optimal on tiny instances by brute force."""
 
 import math
 
@@ -71,7 +71,7 @@ def verify_quantile(instance: Instance, plan: Plan) -> float:
 
 @pytest.mark.parametrize("count", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_tiny_instances_are_mostly_polished_to_the_optimum(count: int) -> None:
-    """From the dearest plan; what is found is certified and costs no less than the cheapest of all plans."""
+    """From the most expensive plan: what is found is certified, and no plan is cheaper than the cheapest."""
     exact = 0
     for seed in range(count):
         instance, plans = tiny(seed)

@@ -22,7 +22,7 @@ from depl.models.scenarios.draws import (
 )
 from tests.memory_cases import FAR, FULL, every_schedule, instance_of, random_law
 from tests.memory_oracle import Oracle, Place, Schedule, places, sections
-from tests.test_memory_traced import halves, plan_of, reading
+from tests.traced_law_cases import halves, plan_of, reading
 
 Floats = NDArray[np.float64]
 

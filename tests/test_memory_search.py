@@ -40,7 +40,7 @@ from tests.memory_cases import (
 from tests.memory_oracle import Oracle, Schedule
 from tests.memory_search_cases import Case, Patience, case_of, drawn, met_on
 from tests.test_memory_sampling import by_statement, stream
-from tests.test_memory_traced import halves
+from tests.traced_law_cases import halves
 
 Search = Callable[[Instance, Limits], Outcome]
 

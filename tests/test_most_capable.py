@@ -20,21 +20,21 @@ def test_of_equal_clusters_the_cheapest_counts_then_the_best_linked_then_the_fir
     def chosen(*clusters: Cluster) -> str:
         return most_capable_cluster(depl.load("tiny").replace(clusters=clusters, transfers=())).name
 
-    dear = Cluster(name="dear", capacity=4, bandwidth=9, unit_cost=2)
+    expensive = Cluster(name="expensive", capacity=4, bandwidth=9, unit_cost=2)
     far = Cluster(name="far", capacity=2, bandwidth=1, unit_cost=1, nodes=2)
     near = Cluster(name="near", capacity=4, bandwidth=3, unit_cost=1)
     twin = Cluster(name="twin", capacity=4, bandwidth=3, unit_cost=1)
-    assert chosen(dear, far) == "far"
-    assert chosen(dear, far, near) == "near"
+    assert chosen(expensive, far) == "far"
+    assert chosen(expensive, far, near) == "near"
     assert chosen(near, twin) == "near"
     assert chosen(twin, near) == "twin"
 
 
 def test_the_data_are_chosen_for_the_same_cluster_as_the_models():
     """Equal clusters: stage 1 counts the communication of the cheap one, like the graph of stage 2."""
-    dear = Cluster(name="dear", capacity=4, bandwidth=8, unit_cost=2)
+    expensive = Cluster(name="expensive", capacity=4, bandwidth=8, unit_cost=2)
     cheap = Cluster(name="cheap", capacity=4, bandwidth=2, unit_cost=1)
-    instance = depl.load("tiny").replace(clusters=(dear, cheap), transfers=())
+    instance = depl.load("tiny").replace(clusters=(expensive, cheap), transfers=())
     largest = max(model.size for model in instance.models)
     assert selection_problem(instance).fixed_duration == largest / 2
     place = most_capable_cluster(instance).name

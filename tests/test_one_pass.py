@@ -30,7 +30,7 @@ def solved(instance, order, **limits):
 
 
 def two_clusters(**changes):
-    """One model that lowers the loss by 2 per epoch of work 4; ``large`` is more capable and dearer.
+    """One model that lowers the loss by 2 per epoch of work 4; ``large`` is more capable and more expensive.
 
     With T_max = 4 and two epochs, x = 2 everywhere: 2 * 1 * 2 = 4 on ``small``, 2 * 3 * 2 = 12 on ``large``.
     """

@@ -133,7 +133,7 @@ def test_repair_makes_every_assignment_feasible(seed: int) -> None:
 
 
 @given(SEEDS, st.booleans())
-def test_moves_never_make_a_placement_dearer(seed: int, transfers: bool) -> None:
+def test_moves_never_make_a_placement_more_expensive(seed: int, transfers: bool) -> None:
     problem = drawn(seed, transfers, epochs=20)
     start = rounded(problem, best_price(problem))
     better, cost = improved(problem, start)
@@ -163,7 +163,7 @@ def test_pruning_is_within_two_and_delta_of_its_own_bound(seed: int) -> None:
         assert least * (1 - 1e-9) <= answer.cost <= (2 + accuracy) * answer.lower_bound * (1 + 1e-9)
 
 
-def test_pruning_sees_that_one_epoch_is_dear_where_the_plain_bound_does_not() -> None:
+def test_pruning_sees_that_one_epoch_is_expensive_where_the_plain_bound_does_not() -> None:
     # one epoch: a thousandth of it on quick lets the relaxation keep T_max almost for nothing
     problem = split_pair(1.001).replace(counts=np.array([1]), capacity=np.array([1e4, 1e4]))
     plain = best_price(problem).value

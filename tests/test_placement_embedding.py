@@ -66,7 +66,7 @@ def test_a_model_is_hosted_as_a_whole_where_its_largest_share_is() -> None:
 
 
 def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limits() -> None:
-    late = dearer = equal = 0
+    late = costlier = equal = 0
     for seed in range(40):
         problem = drawn(seed, transfers=seed % 2 == 1)
         placed = place_by_embedding(problem, 0.01)
@@ -78,10 +78,10 @@ def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limi
             late += 1
             assert placed.fastest_time > problem.maximum_time
         else:
-            dearer += placed.cost > best * (1 + 1e-6)
+            costlier += placed.cost > best * (1 + 1e-6)
             equal += placed.cost <= best * (1 + 1e-6)
     assert late > 0
-    assert dearer > 0
+    assert costlier > 0
     assert equal > 20
 
 

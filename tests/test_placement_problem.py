@@ -125,7 +125,7 @@ def test_wrong_names_and_assignments_are_refused(tiny: Instance) -> None:
 
 def test_no_peer_is_cheaper_than_the_placement() -> None:
     rng = np.random.default_rng(2)
-    dearer = 0
+    costlier = 0
     for i in range(30):
         problem = random_placement(rng, 3, 4, 8, transfers=i % 2 == 0)
         answer, dual = place(problem), best_price(problem)
@@ -135,8 +135,8 @@ def test_no_peer_is_cheaper_than_the_placement() -> None:
         assert answer.cost <= costs.min() * (1 + 1e-9)
         assert math.isfinite(costs[0])
         assert math.isfinite(costs[1])
-        dearer += costs[0] > 1.05 * answer.cost
-    assert dearer >= 15
+        costlier += costs[0] > 1.05 * answer.cost
+    assert costlier >= 15
 
 
 def test_rounding_without_repair_misses_the_time_limit_that_rounding_up_keeps() -> None:

@@ -48,7 +48,7 @@ def test_no_other_cluster_of_the_surface_weighs_less(multiplier, work, size, rho
 
 
 @given(multiplier=AMOUNTS, work=AMOUNTS, size=AMOUNTS, factor=st.floats(0.1, 10))
-def test_a_dearer_time_asks_for_more_of_both_by_one_power(multiplier, work, size, factor):
+def test_a_more_expensive_time_asks_for_more_of_both_by_one_power(multiplier, work, size, factor):
     before, after = SURFACE.best(multiplier, work, size), SURFACE.best(factor * multiplier, work, size)
     growth = factor ** (1 / SURFACE.total_exponent)
     assert after.capacity / before.capacity == pytest.approx(growth)

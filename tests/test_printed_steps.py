@@ -88,5 +88,5 @@ def test_the_table_counts_what_is_above_one() -> None:
     assert (row["suite"], row["configuration"]) == ("random", "depl-paper")
     assert (row["data_compared"], row["data_missed"], row["data_largest"]) == (2, 1, 1.2)
     assert math.isclose(row["data_mean"], 1.1)
-    assert (row["placements_compared"], row["placement_dearer"], row["placements_late"]) == (1, 1, 3)
+    assert (row["placements_compared"], row["placement_missed"], row["placements_late"]) == (1, 1, 3)
     assert printed_steps_table(rows[2:]).rows == ()

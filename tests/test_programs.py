@@ -1,4 +1,4 @@
-"""The programs: cuts valid and tight, plans as evaluation says, also by the letter of E1 and E2."""
+"""The programs: cuts valid and tight, plans as evaluation says, also as printed in the paper (E1 and E2)."""
 
 import dataclasses
 import math

@@ -57,10 +57,10 @@ def hard():
 
 @pytest.fixture(scope="module")
 def near_tie(steady):
-    """Needed are 600, one may miss: ``dear`` gains 700, ``cheap`` lacks 2e-9 in its second miss."""
+    """Needed are 600, one may miss: ``expensive`` gains 700, ``cheap`` lacks 2e-9 in its second miss."""
     rule = ConstantImprovement(noise=Normal(mean=600, variance=1))
     models = (
-        Model(name="dear", size=1, demand=2, improvement=rule),
+        Model(name="expensive", size=1, demand=2, improvement=rule),
         Model(name="cheap", size=1, demand=1, improvement=rule),
     )
     instance = steady.replace(
@@ -130,7 +130,7 @@ def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_l
 ):
     found = solve_sampled(near_tie, formulation)
     assert found.near_ties == 1
-    assert [near_tie.instance.models[g.model].name for g in found.choices] == ["dear"]
+    assert [near_tie.instance.models[g.model].name for g in found.choices] == ["expensive"]
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(cheapest(near_tie), rel=1e-9)
 

@@ -1,4 +1,4 @@
-"""The one place that calls solvers: two roads to HiGHS, SCIP, options, limits, Ctrl-C."""
+"""The one place that calls solvers: two interfaces to HiGHS, SCIP, options, limits, Ctrl-C."""
 
 import math
 import time
@@ -56,37 +56,37 @@ def test_all_roads_agree_on_a_program(problem, build):
         assert answer.bound == pytest.approx(answer.objective, rel=1e-7)
 
 
-@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
-def test_the_best_solution_is_put_into_the_model(road):
+@pytest.mark.parametrize("interface", [lambda model: Session(model).solve(), solve_program])
+def test_the_best_solution_is_put_into_the_model(interface):
     model = knapsack()
-    answer = road(model)
+    answer = interface(model)
     assert answer.status is Status.OPTIMAL
     assert answer.objective == pytest.approx(-7)
     assert [round(model.x[i].value) for i in model.x] == [1, 1, 0]
 
 
-@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
-def test_an_infeasible_program_is_an_answer(road):
+@pytest.mark.parametrize("interface", [lambda model: Session(model).solve(), solve_program])
+def test_an_infeasible_program_is_an_answer(interface):
     model = knapsack()
     model.more = pyo.Constraint(expr=model.x[0] + model.x[1] + model.x[2] >= 3)
-    answer = road(model)
+    answer = interface(model)
     assert (answer.status, answer.objective, answer.bound) == (Status.INFEASIBLE, None, math.inf)
 
 
-@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
-def test_a_row_without_variables_that_fails_is_an_answer_too(road):
+@pytest.mark.parametrize("interface", [lambda model: Session(model).solve(), solve_program])
+def test_a_row_without_variables_that_fails_is_an_answer_too(interface):
     model = knapsack()
     model.gone = pyo.Constraint(expr=0 * model.x[0] >= 1)
-    assert road(model).status is Status.INFEASIBLE
+    assert interface(model).status is Status.INFEASIBLE
 
 
-@pytest.mark.parametrize("road", [lambda model: Session(model).solve(), solve_program])
-def test_an_unbounded_program_is_an_answer(road):
+@pytest.mark.parametrize("interface", [lambda model: Session(model).solve(), solve_program])
+def test_an_unbounded_program_is_an_answer(interface):
     model = knapsack()
     model.free = pyo.Var()
     model.tied = pyo.Constraint(expr=model.free + model.x[0] <= 1)
     model.cost.set_value(model.cost.expr + model.free)
-    assert road(model).status is Status.UNBOUNDED
+    assert interface(model).status is Status.UNBOUNDED
 
 
 def test_rows_are_added_to_the_same_object():

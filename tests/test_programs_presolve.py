@@ -1,4 +1,4 @@
-"""A program on which HiGHS with presolve proves an optimum that is a third too dear (highspy 1.15.1)."""
+"""A program on which HiGHS with presolve proves an optimum that is a third too expensive (highspy 1.15.1)."""
 
 from pathlib import Path
 

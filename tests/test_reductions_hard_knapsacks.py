@@ -1,4 +1,4 @@
-"""Hard families of knapsacks: their recipe, and their optima by way of planning."""
+"""Hard families of knapsacks: their recipe, and their optima found by planning."""
 
 import itertools
 from fractions import Fraction

@@ -50,11 +50,11 @@ def test_a_target_met_at_the_start_costs_nothing(bell):
     assert cheapest_under_scenarios(instance, np.zeros((4, 3, 1)), NOTHING) == (0.0, Plan())
 
 
-def test_a_target_out_of_reach_is_infinitely_dear(bell):
+def test_a_target_out_of_reach_is_infinitely_expensive(bell):
     assert cheapest_under_scenarios(bell, np.full((4, 3, 1), 1.3), NOTHING) == (math.inf, None)
 
 
-def test_too_little_time_is_infinitely_dear_and_time_for_full_use_is_not(steady):
+def test_too_little_time_is_infinitely_expensive_and_time_for_full_use_is_not(steady):
     """Two epochs take 2 (8 / 10 + 1 / 2) = 2.6 with all resources."""
     draws = np.zeros((4, 3, 1))
     assert cheapest_under_scenarios(steady.replace(maximum_time=2.59), draws, NOTHING)[0] == math.inf
@@ -68,7 +68,7 @@ def test_a_deadline_sets_the_least_resources(steady):
     assert cheapest_under_scenarios(instance, np.zeros((4, 3, 1)), NOTHING)[0] == pytest.approx(48, rel=1e-14)
 
 
-def test_data_on_the_dear_side_is_paid_once(steady):
+def test_data_on_the_expensive_side_is_paid_once(steady):
     instance = steady.replace(transfers=(Transfer(dataset="data", cluster="site", cost=5),))
     assert cheapest_under_scenarios(instance, np.zeros((4, 3, 1)), NOTHING)[0] == pytest.approx(29, rel=1e-14)
 

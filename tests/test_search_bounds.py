@@ -282,7 +282,7 @@ def test_the_cheapest_clusters_are_cheapest_among_all_options():
     assert shared
 
 
-def test_exchanges_never_make_a_plan_dearer_or_infeasible():
+def test_exchanges_never_make_a_plan_more_expensive_or_infeasible():
     for problem in tiny_problems(50, 8):
         prices = Prices.of(problem)
         for assignment in assignments(problem):

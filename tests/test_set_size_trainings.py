@@ -99,9 +99,9 @@ def test_between_plans_the_dependable_rule_may_take_the_steadier_one():
 
 
 def test_the_cheapest_is_by_work_and_not_by_epochs():
-    dear = plan_of([9, 1.0], [9, 1.0], [0, 5])
+    expensive = plan_of([9, 1.0], [9, 1.0], [0, 5])
     cheap = plan_of([9, 3, 2, 1.0], [9, 3, 2, 1.0], [0, 1, 2, 3])
-    assert choose([dear, cheap], 1.0) == Choice(1.0, Training(1, 3), Training(1, 3))
+    assert choose([expensive, cheap], 1.0) == Choice(1.0, Training(1, 3), Training(1, 3))
 
 
 def test_a_target_that_one_rule_cannot_reach_has_no_choice():

@@ -159,11 +159,11 @@ def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_not
 
 @pytest.mark.parametrize("method", ["auto", *GENERAL])
 def test_the_empty_set_and_everything_are_found_at_the_ends(method: str) -> None:
-    dear = concave_of_weight([1, 2, 3], square_root(), 1.0)
+    expensive = concave_of_weight([1, 2, 3], square_root(), 1.0)
     cheap = concave_of_weight([1, 2, 3], square_root(), -5.0)
-    agrees(dear, method, 0.0)
+    agrees(expensive, method, 0.0)
     agrees(cheap, method, math.sqrt(6) - 15)
-    assert minimise(dear, method).subset == frozenset()
+    assert minimise(expensive, method).subset == frozenset()
     assert minimise(cheap, method).subset == frozenset(range(3))
 
 

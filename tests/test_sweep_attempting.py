@@ -64,7 +64,7 @@ def test_a_users_method_and_suite_enter_like_ours(attempts):
     [
         ("raises", "failed", "RuntimeError: as it was told to"),
         ("exits", "failed", "SystemExit: 3"),
-        ("interrupts", "interrupted", "interrupted"),
+        ("interrupts", "failed", "KeyboardInterrupt"),
         ("refuses", "refused", "covers nothing"),
         ("cheats", "rejected", "fails the independent verifier"),
         ("hangs", "hung", "killed after 2"),

@@ -80,20 +80,29 @@ def assert_complete(path: Path, kept: list, tasks: int, period: int) -> None:
     assert {attempt.cost for attempt in attempts if attempt.ending == "exhausted"} == {28.0}
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path, workers):
+@pytest.mark.parametrize(
+    ("workers", "everywhere"),
+    [("1", False), ("1", True), *(pytest.param("2", to, marks=pytest.mark.slow) for to in (False, True))],
+)
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path, workers, everywhere):
+    """A shell sends it to the command alone, a batch system to all processes of a job, in any order."""
     source, path = users_file(tmp_path, count=50, pause=0.2), tmp_path / "kept.sqlite"
     asked = ["users", "--methods", "answers", "--import", source, "--out", str(path), "--workers", workers]
     with running("run", *asked) as parent:
         while count(path) < 2:
             time.sleep(0.05)
         everything = descendants(parent.pid)
+        if everywhere:
+            interrupt_solving(everything)
+            time.sleep(0.5)  # long enough for an attempt that it ended to be recorded
         parent.send_signal(signal.SIGINT)
         _, complaints = parent.communicate(timeout=30)
     assert parent.returncode == 4
     assert f"go on with: depl bench resume {path}" in complaints
     assert "Traceback" not in complaints
-    assert 2 <= len(read_attempts(path)) < 50
+    kept = read_attempts(path)
+    assert 2 <= len(kept) < 50
+    assert {attempt.ending for attempt in kept} == {"exhausted"}
     assert_gone(everything)
     with Store(path) as store:
         assert len(store.requests()) == 1
@@ -132,6 +141,14 @@ def kill_a_worker(parent: subprocess.Popen[str], rng: np.random.Generator) -> in
     with contextlib.suppress(ProcessLookupError):
         os.kill(int(rng.choice(sorted(workers))), signal.SIGKILL)
     return 1
+
+
+def interrupt_solving(processes: dict[int, str]) -> None:
+    """Send SIGINT to the processes that solve."""
+    solving = [key for key, command in processes.items() if "depl.benchmarks.sweep.child" in command]
+    assert solving
+    for identifier in solving:
+        os.kill(identifier, signal.SIGINT)
 
 
 def count(path: Path) -> int:

@@ -415,12 +415,12 @@ def test_resources_that_cost_more_than_others_would_are_refused(tiny, tiny_optim
         )
 
     assert verify(tiny, shifted(0)).ok
-    assert verify(tiny, shifted(1e-5)).ok  # dearer by a relative 4e-11 only
+    assert verify(tiny, shifted(1e-5)).ok  # more expensive by a relative 4e-11 only
     failure = only_failure(verify(tiny, shifted(1e-2)))
     assert failure.equation == "claim: cheapest_resources"
     least = 27.0
-    dearer = 4 * (1 / (1 / 3 + 0.0025) + 1 / (1 / 3 - 0.0025)) + 3 - least
-    assert failure.amount == pytest.approx(dearer, rel=1e-6)
+    costlier = 4 * (1 / (1 / 3 + 0.0025) + 1 / (1 / 3 - 0.0025)) + 3 - least
+    assert failure.amount == pytest.approx(costlier, rel=1e-6)
 
 
 def test_resources_that_are_all_used_although_time_is_left_are_refused(steady, steady_plan):

@@ -1,6 +1,5 @@
 """Plans that claim scenarios: counts by hand, draws repeated, claims altered, bounds proved or repeated."""
 
-import json
 import math
 
 import msgspec
@@ -13,18 +12,14 @@ from depl.models import verifier_sample
 from depl.models.enumeration import enumerate_plans
 from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.methods import Limits, Meaning, Outcome, register
-from depl.models.plan import Claims, ClusterData, Plan, PlannedEpoch, ScenarioClaim
+from depl.models.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.problem import ConstantImprovement, Model
 from depl.models.result import Termination
 from depl.models.scenarios.draws import (
     Scenarios,
-    allowed_misses,
-    count_misses,
     draw_scenarios,
     given_scenarios,
-    scenario_losses,
 )
-from depl.models.scenarios.files import save_scenarios
 from depl.models.scenarios.sampled import SampledProblem
 from depl.models.solve import VerificationError, solve
 from depl.models.verifier import Finding, Kind, Report, verify
@@ -33,6 +28,7 @@ from depl.models.verifier_requirements import CountRequirement, LawRequirement
 from depl.models.verifier_sample import drawn_sample, given_sample
 from depl.models.verifier_scenarios import claimed_sample
 from tests.test_verifier_dual import cheapest, problems, sample_of
+from tests.verifier_scenarios_cases import claim_of, claiming, own
 
 
 def the(report: Report, equation: str) -> Finding:
@@ -49,35 +45,12 @@ def arrays(scenarios: Scenarios) -> tuple[np.ndarray, np.ndarray]:
     return scenarios.improvements, scenarios.switch_losses
 
 
-def claim_of(instance, scenarios: Scenarios, plan: Plan, **changes) -> ScenarioClaim:
-    fields = {
-        "size": len(scenarios),
-        "misses": count_misses(instance, scenario_losses(instance, scenarios, plan)),
-        "allowed": allowed_misses(instance, len(scenarios)),
-        "digest": scenarios.digest,
-        "seed": scenarios.seed,
-        "decimals": scenarios.decimals,
-    }
-    return ScenarioClaim(**(fields | changes))
-
-
-def claiming(instance, scenarios: Scenarios, plan: Plan, **changes) -> Plan:
-    return msgspec.structs.replace(
-        plan, claims=Claims(scenarios=claim_of(instance, scenarios, plan, **changes))
-    )
-
-
 def altered(plan: Plan, part: str | None, **changes) -> Plan:
     """A plan with other numbers in its claims, or in one part of them."""
     claims = plan.claims
     if part is not None:
         changes = {part: msgspec.structs.replace(getattr(claims, part), **changes)}
     return msgspec.structs.replace(plan, claims=msgspec.structs.replace(claims, **changes))
-
-
-def own(instance, gains: list[list[float]]) -> Scenarios:
-    """Scenarios of the user's own for one model: a row per scenario, an entry per epoch."""
-    return given_scenarios(instance, np.array(gains)[:, :, None])
 
 
 # ---- the count ----
@@ -388,7 +361,7 @@ def test_a_lower_bound_is_proved_by_the_dual_or_by_listing_and_else_repeated(sol
 
 
 def test_a_lower_bound_above_the_listed_optimum_is_refused_under_scenarios(solved):
-    """The plan is made dearer, so that its own cost does not give the bound away."""
+    """The plan is made more expensive, so that its own cost does not give the bound away."""
     instance, plan, result = solved
     epochs = tuple(
         msgspec.structs.replace(
@@ -397,13 +370,13 @@ def test_a_lower_bound_above_the_listed_optimum_is_refused_under_scenarios(solve
         )
         for epoch in plan.epochs
     )
-    dear = msgspec.structs.replace(plan, epochs=epochs)
-    cost = verify(instance, dear).cost
+    expensive = msgspec.structs.replace(plan, epochs=epochs)
+    cost = verify(instance, expensive).cost
     assert cost > result.cost * (1 + 1e-6)
-    dear = altered(dear, None, cost=None, training_time=None, cheapest_resources=None)
+    expensive = altered(expensive, None, cost=None, training_time=None, cheapest_resources=None)
     true, false = result.cost, result.cost * (1 + 3e-9)
-    assert bound_finding(instance, dear, true).kind is Kind.CHECKED
-    refused = bound_finding(instance, dear, false)
+    assert bound_finding(instance, expensive, true).kind is Kind.CHECKED
+    refused = bound_finding(instance, expensive, false)
     assert refused.kind is Kind.FAILED
     assert refused.amount == pytest.approx(false - true, rel=0.1)
     assert "of another plan" in refused.message
@@ -411,12 +384,12 @@ def test_a_lower_bound_above_the_listed_optimum_is_refused_under_scenarios(solve
 
 def test_a_lower_bound_above_the_listed_optimum_is_refused_under_the_law(tiny, tiny_optimum):
     epochs = tuple(msgspec.structs.replace(epoch, resources=3.5) for epoch in tiny_optimum.epochs)
-    dear = msgspec.structs.replace(tiny_optimum, epochs=epochs, claims=Claims())
-    assert bound_finding(tiny, dear, 28.0).kind is Kind.CHECKED
-    refused = bound_finding(tiny, dear, 28.1)
+    expensive = msgspec.structs.replace(tiny_optimum, epochs=epochs, claims=Claims())
+    assert bound_finding(tiny, expensive, 28.0).kind is Kind.CHECKED
+    refused = bound_finding(tiny, expensive, 28.1)
     assert refused.kind is Kind.FAILED
     assert refused.amount == pytest.approx(0.1, rel=1e-6)
-    assert verify(tiny, altered(dear, None, lower_bound=28.0)).proved_bound == 28.0
+    assert verify(tiny, altered(expensive, None, lower_bound=28.0)).proved_bound == 28.0
 
 
 @pytest.mark.parametrize("count", [6, pytest.param(16, marks=pytest.mark.slow)])
@@ -473,7 +446,7 @@ def test_not_training_is_one_of_the_plans(bell):
     assert listed(instance, LawRequirement(instance), 1.0, MOST_PLANS).refuting == 0
 
 
-# ---- in a solve, and on the command line ----
+# ---- in a solve ----
 
 
 def test_a_solver_with_a_wrong_quantile_function_is_objected_to(bell, monkeypatch):
@@ -489,58 +462,6 @@ def test_a_solver_with_a_wrong_quantile_function_is_objected_to(bell, monkeypatc
     monkeypatch.setattr(Normal, "inverse_cdf", lambda self, u: right(self, u) + 1e-6)
     with pytest.raises(VerificationError, match=r"claim: scenarios\.seed"):
         solve(instance, "first-plan", scenarios=50)
-
-
-def test_the_command_separates_what_is_checked_from_what_is_repeated(ask, tmp_path):
-    path = tmp_path / "plan.json"
-    assert ask("solve", "tiny", "--method", "scenario-search", "--scenarios", 40, "--out", path)[0] == 0
-    code, out, err = ask("check", "tiny", path)
-    assert (code, err) == (0, "")
-    verdicts = {
-        line.split("|")[0].strip(): line.split("|")[1].strip() for line in out.splitlines() if "|" in line
-    }
-    assert verdicts["claim: dual bound"] == "checked"
-    assert verdicts["claim: scenarios.misses"] == "checked"
-    assert verdicts["claim: scenarios.digest"] == "repeated"
-    assert verdicts["(3)"] == "holds"
-    assert out.splitlines()[1] == "Repeated from the plan, not checked: scenarios.digest"
-    report = json.loads(ask("check", "tiny", path, "--json")[1])
-    assert {"dual bound", "lower_bound", "cost", "scenarios.misses"} <= set(report["checked"])
-    assert report["repeated"] == ["scenarios.digest"]
-    assert report["lower_bound"] == pytest.approx(28, rel=1e-8)
-    assert 0 <= report["gap"] < 1e-8
-
-
-def test_the_command_lists_a_raised_bound_as_repeated_in_words_and_in_json(ask, tmp_path):
-    """Where the plans are too many to be listed and none is proved cheapest, nothing can tell it is wrong."""
-    path = tmp_path / "plan.json"
-    name = "paper-mobilenet-9"
-    assert ask("solve", name, "--method", "expected-greedy", "--out", path)[0] == 0
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document["claims"]["lower_bound"] = 0.999999 * document["claims"]["cost"]
-    path.write_text(json.dumps(document), encoding="utf-8")
-    code, out, _ = ask("check", name, path)
-    assert code == 0
-    assert out.splitlines()[1] == "Repeated from the plan, not checked: lower_bound"
-    report = json.loads(ask("check", name, path, "--json")[1])
-    assert report["repeated"] == ["lower_bound"]
-    assert "lower_bound" not in report["checked"]
-    assert report["lower_bound"] is None
-
-
-def test_the_command_takes_scenarios_from_a_file(ask, tmp_path, bell, steady_plan):
-    scenarios = own(bell, [[3, 3, 0], [2, 2.5, 0]])
-    instance, plan, file = (tmp_path / name for name in ("bell.json", "plan.json", "own.npz"))
-    instance.write_text(bell.to_json(), encoding="utf-8")
-    plan.write_text(claiming(bell, scenarios, steady_plan).to_json(), encoding="utf-8")
-    save_scenarios(scenarios, file)
-    assert ask("check", instance, plan)[0] == 3
-    code, out, _ = ask("check", instance, plan, "--scenarios", file)
-    assert code == 0
-    assert "0 of 2 scenarios end above l_max" in out
-    code, _, err = ask("check", instance, plan, "--scenarios", tmp_path / "missing.npz")
-    assert code == 2
-    assert "missing.npz: cannot be read" in err
 
 
 def test_the_public_check_takes_draws(bell, steady_plan):

@@ -239,8 +239,8 @@ def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support(steady)
         assert not report.failures
         assert the(report, "claim: lower_bound").message.endswith("none of all 32 plans costs less")
         assert report.proved_bound == claimed
-    dear = planned(schedule((FULL, 2)), resources=0.5, claims=Claims(lower_bound=2.0))
-    failure = the(verify(instance, dear), "claim: lower_bound")
+    expensive = planned(schedule((FULL, 2)), resources=0.5, claims=Claims(lower_bound=2.0))
+    failure = the(verify(instance, expensive), "claim: lower_bound")
     assert failure.kind is Kind.FAILED
     assert failure.amount == pytest.approx(2 - cost, rel=1e-6)
 

@@ -21,8 +21,8 @@ from depl.models.verifier_sample import DrawnSample, Ends, drawn_sample, given_s
 from depl.models.verifier_scenarios import counted
 from depl.models.verifier_traced_sample import traced_fault, traced_final_losses, traced_thresholds
 from tests.memory_cases import every_schedule, instance_of, random_law
-from tests.test_memory_traced import reading
 from tests.test_verifier_traced_plans import planned, planning, recorded_instance, the
+from tests.traced_law_cases import reading
 from tests.verifier_traces_cases import (
     CUT,
     FULL,
@@ -338,9 +338,10 @@ def test_lower_bounds_on_scenarios_are_proved_by_listing(steady):
     proved = verify(instance, changed(plan, claims=changed(plan.claims, cost=cost, lower_bound=cost)))
     assert not proved.failures
     assert proved.proved_bound == cost
-    dear = claiming(instance, planned(schedule((FULL, 2)), resources=0.5))
+    expensive = claiming(instance, planned(schedule((FULL, 2)), resources=0.5))
     failure = the(
-        verify(instance, changed(dear, claims=changed(dear.claims, lower_bound=2.0))), "claim: lower_bound"
+        verify(instance, changed(expensive, claims=changed(expensive.claims, lower_bound=2.0))),
+        "claim: lower_bound",
     )
     assert failure.kind is Kind.FAILED
     assert failure.amount == pytest.approx(2 - cost, rel=1e-6)

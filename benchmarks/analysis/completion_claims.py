@@ -1,6 +1,6 @@
 """Which of the paper's qualitative claims a completion of Table I shows, from the attempts on it (E13).
 
-A claim about two methods is asked under each documented reading of them: DepL by the letter (``depl-paper``)
+A claim about two methods is asked under each documented reading of them: DepL as printed (``depl-paper``)
 or with bounds (``depl``), best-exp greedy or cost-aware, a difference relative to best-exp or to DepL. What
 the attempts do not decide, because a plan or a proof is missing, is None and not a refusal.
 """

@@ -1,7 +1,7 @@
 """Whether enumeration, verifier and risk say the same on the random family.
 
 Every instance is solved by enumeration; `depl.solve` hands the plan to the independent verifier, which
-recomputes cost, time, resources and probability by roads of its own and refuses any claim that does not
+recomputes cost, time, resources and probability by methods of its own and refuses any claim that does not
 agree. What is counted here is how often they agree, how often optimality was proved, and how often the
 certificate had to leave a cheaper class of plans undecided.
 """

@@ -1,4 +1,4 @@
-"""Whether four roads to the optimum under scenarios say the same: all plans written out, F2, F1, the search.
+"""Whether four ways to the optimum under scenarios agree: all plans written out, F2, F1, the search.
 
 Every instance of `depl.benchmarks.tiny_sampled` is solved by every method. The cost of each plan is computed
 again, and its misses are counted again, by `depl.benchmarks.scenario_enumeration`, whose code no method uses;
@@ -29,7 +29,7 @@ _PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE)
 
 @dataclass
 class _Record:
-    """What one road said, over all instances."""
+    """What one method found, over all instances."""
 
     disagreements: list[str] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ def _judged(item: SampledInstance) -> tuple[float, Plan | None]:
 
 
 def _compare(road: str, item: SampledInstance, cost: float, record: _Record) -> None:
-    """Solve by one road and note what differs from the enumerated cost."""
+    """Solve by one method and note what differs from the enumerated cost."""
     name = item.instance.name
     try:
         result = uninterrupted(solve(item.instance, road, scenarios=item.scenarios))

@@ -2,10 +2,10 @@
 
 The instances are of `depl.benchmarks.paper_like` with |M| = 3, |N| = 1, S = 50 and growing K_max, in two
 families: switches that cost about half of an epoch's gain, as in the paper's variant, and cheap ones, with
-which every scenario would like a plan of its own. Every road climbs until the first size that it does not
-prove to be optimal within 60 s. Where several roads prove a size, their costs must agree to 1e-9. The second
-part compares the search with the better of the two programs at K_max = 8 over ten seeds of each family; a
-program that is stopped at 60 s counts with 60 s, so the ratio is then a bound.
+which the scenarios favour different plans. Every method takes growing sizes up to the first that it does not
+prove to be optimal within 60 s. Where several methods prove a size, their costs must agree to 1e-9. The
+second part compares the search with the better of the two programs at K_max = 8 over ten seeds of each
+family; a program that is stopped at 60 s counts with 60 s, so the ratio is then a bound.
 """
 
 import itertools
@@ -52,7 +52,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 
 
 def _item(family: str, seed: int, size: int, index: int = 0) -> SampledInstance:
-    """The same instance for every road, whatever else is run."""
+    """The same instance for every method, whatever else is run."""
     rng = np.random.default_rng([seed, size, index])
     return paper_like(rng, maximum_epochs=size, scenarios=_SCENARIOS, switch_share=FAMILIES[family])
 

@@ -7,9 +7,9 @@ optimal, while branch and bound solves K^ T^ exactly.
 How much faster the minimum-norm point is than the stabilised linear program depends on the family. The median
 over all families and sizes is judged by the bar that was set for the method, twice: for the searches alone,
 because the check of submodularity before them and the rational certificate after them are the same code for
-both roads (and most of the time where every value costs a logarithm or a root), and for the whole times.
+both methods (and most of the time where every value costs a logarithm or a root), and for the whole times.
 The program does not fix elements by their gains before it starts, so the ratios of Wolfe's algorithm without
-that step are recorded too. Every road solves a small function first, and the least of up to three short
+that step are recorded too. Every method solves a small function first, and the least of up to three short
 attempts counts, so that no row pays for compiling or for what a function computes once.
 The family of grids with small weights was added after that was seen, because it is where the two differ;
 its ratio is a lower bound where the program is stopped, and sizes beyond the first stop are not tried.

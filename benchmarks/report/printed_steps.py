@@ -9,7 +9,7 @@ from depl.benchmarks.sweep.attempt import Attempt
 
 _COLUMNS = (
     *("suite", "configuration", "data_compared", "data_mean", "data_largest", "data_missed"),
-    *("placements_compared", "placement_mean", "placement_largest", "placement_dearer", "placements_late"),
+    *("placements_compared", "placement_mean", "placement_largest", "placement_missed", "placements_late"),
 )
 _SAME = 1e-9
 """What is within this of the exact stage loses nothing."""
@@ -19,7 +19,7 @@ def printed_steps_table(attempts: Sequence[Attempt]) -> Table:
     """One row per suite and configuration with these measures (`depl.benchmarks.suites.printed_steps`).
 
     ``data_*`` is K^ T^ of the first set over the least, ``placement_*`` the cost of plans over that of the
-    cheapest placement of their models and data; ``missed`` and ``dearer`` count what is above 1, ``late`` the
+    cheapest placement of their models and data; ``*_missed`` counts what is above 1, ``placements_late`` the
     paths given up in stage 3.
     """
     groups: dict[tuple[str, str], list[Attempt]] = {}

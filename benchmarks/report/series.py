@@ -7,7 +7,7 @@ from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.sweep.attempt import Attempt
 
 DEPL = {"depl-paper": "DepL as printed", "depl": "DepL with bounds"}
-"""The two readings of DepL: the loop by the letter, and the default method of this toolkit."""
+"""The two readings of DepL: the loop as printed, and the default method of this toolkit."""
 BEST_EXP = {"expected-greedy": "greedy best-exp", "expected-cost": "cost-aware best-exp"}
 """The two readings of best-exp."""
 FAMILIES, COMPLETIONS = "the shipped instances", "the completions of Table I"

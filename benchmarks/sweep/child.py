@@ -4,7 +4,8 @@
 output, one JSON object a line, and calls one function after the other. What functions print goes to standard
 error. It ends when the process that started it does, however that ends: the other end of standard input
 closes then, and on Linux the kernel ends it at once, so that not even a function that never returns to Python
-stays behind.
+stays behind. Ctrl-C is for the process that started it, and is ignored here: else a function could turn it
+into an answer, which would be taken for a finished one.
 """
 
 import importlib
@@ -59,6 +60,7 @@ def end_with_parent(parent: int, line: Callable[[bytes], None] = lambda line: No
 
 
 def _main(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = _keep_standard_output()
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     end_with_parent(parent, orders.put)
@@ -75,7 +77,7 @@ def _answered(order: Order, answers: BinaryIO) -> Answer:
         content = function(
             bytes(order.content), lambda told: _write(answers, Answer("told", msgspec.Raw(told)))
         )
-    except BaseException:  # noqa: BLE001 - whatever it is, the caller decides; Ctrl-C does not come here
+    except BaseException:  # noqa: BLE001 - whatever it is, the caller decides
         return Answer("failed", msgspec.Raw(msgspec.json.encode(traceback.format_exc())))
     return Answer("done", msgspec.Raw(content))
 

@@ -24,6 +24,7 @@ from depl.benchmarks.sweep.origin import origin, with_origin
 from depl.benchmarks.sweep.request import Job, configuration_of
 from depl.instances.library import load
 from depl.models.errors import DeplError, NotCoveredError
+from depl.models.interrupts import uninterrupted
 from depl.models.methods import registered
 from depl.models.plan import Plan
 from depl.models.problem import Instance
@@ -111,6 +112,7 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
         scenarios=configuration.scenarios,
         options=configuration.options,
     )
+    uninterrupted(result)  # Ctrl-C does not come to this process: a method that raises it fails
     known |= _figures(instance, result)
     if suite.measure is not None:
         measures = suite.measure(draw, instance, result)

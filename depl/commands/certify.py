@@ -21,19 +21,20 @@ from depl.models.wording import counted, interval, number, rounded_down, rounded
 
 HELP = "prove from held-out runs, without any law, that a plan keeps its promise"
 EPILOG = """\
-Runs are told by their losses, not by their names. Those that chose the plan are refused under any name, saved
-with less precision, cut, or altered in some epochs; and so is a run that is in the file twice. Not found are
+Runs are recognised by their losses, not by their names. Those used to choose the plan are refused under any
+name, also if saved with less precision, truncated, or altered in some epochs; so is a run that the file
+contains twice. Not detected are
   runs altered in half of their epochs or more, by more than a hundredth or two of the spread between runs;
   epochs in another order, left out, or renumbered by more than one; a larger constant added to all;
   averages of runs;
-  runs that chose the plan but are not named, and runs that were made and are not shown.
-Refused as too short, or recorded too coarsely, are runs with fewer than about six different losses after
-training: with so few, a match cannot be told from chance.
+  runs used to choose the plan but not given by --chosen-by, and runs that were made but withheld.
+Runs with fewer than about six different losses after training are refused as too short or too coarsely
+recorded: with so few, a match cannot be distinguished from chance.
 """
 _DIGITS = 4
 _UNNAMED = (
-    "note: no runs were named that chose the plan (--chosen-by). If any of these did, this certificate is "
-    "worth nothing."
+    "note: the runs used to choose the plan were not named (--chosen-by). If any of these is among them, "
+    "this certificate is worth nothing."
 )
 
 

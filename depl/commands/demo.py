@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 
 from depl.benchmarks.comparison import AGREEMENT, Entry, agree, compare, lower_bound, optimum, targets_of
-from depl.benchmarks.ground_truth import ROADS, SCENARIOS, roads_meet, take_roads
+from depl.benchmarks.ground_truth import METHODS as SAMPLED_METHODS
+from depl.benchmarks.ground_truth import SCENARIOS, methods_agree, solve_by_all
 from depl.commands.answer import Answer
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
@@ -16,8 +17,8 @@ from depl.models.wording import counter_probability, number, rounded_down, round
 
 FAMILIES = ("paper-alexnet", "paper-alexnet-deadline")
 METHODS = ("exact", "depl", "depl-paper", "expected-cost", "expected-greedy")
-SECOND_ROAD = "enumerate"
-"""Proves every optimum again, by another way than ``exact``."""
+SECOND_METHOD = "enumerate"
+"""Proves every optimum again, by a method other than ``exact``."""
 _EXPECTED = "expected-greedy"
 _WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=False)
 
@@ -39,18 +40,18 @@ def run(options: argparse.Namespace) -> Answer:
 
     started = time.perf_counter()
     folder = make_folder(options.out)
-    methods = [*METHODS, SECOND_ROAD]
+    methods = [*METHODS, SECOND_METHOD]
     total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
-    total += len(ROADS)
+    total += len(SAMPLED_METHODS)
     texts, files = [], []
     with Bar("solving", total) as bar:
         for family in FAMILIES:
             entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
-            shown = [entry for entry in entries if entry.method != SECOND_ROAD]
+            shown = [entry for entry in entries if entry.method != SECOND_METHOD]
             texts.append(f"{family}\n{comparison_table(shown)}\n{agreement(entries)}")
             drawn = [Shown.of(entry) for entry in shown]
             files += Gallery(family, drawn, against=_EXPECTED).write(folder)
-        texts.append(_ground_truth(take_roads(done=lambda entry: bar.step(entry.method))))
+        texts.append(_ground_truth(solve_by_all(done=lambda entry: bar.step(entry.method))))
     names = [f"  {path}" for path in files if path.suffix == ".png"]
     texts.append("\n".join([_LEGEND, "", "Figures, each also as SVG:", *names]))
     texts.append(f"{time.perf_counter() - started:.0f} seconds in all")
@@ -85,12 +86,12 @@ def comparison_table(entries: Sequence[Entry]) -> str:
 
 
 def agreement(entries: Sequence[Entry]) -> str:
-    """Whether the second road proves the same optima as the methods of the table."""
-    shown = [entry for entry in entries if entry.method != SECOND_ROAD]
-    second = [entry for entry in entries if entry.method == SECOND_ROAD]
+    """Whether the second method proves the same optima as the methods of the table."""
+    shown = [entry for entry in entries if entry.method != SECOND_METHOD]
+    second = [entry for entry in entries if entry.method == SECOND_METHOD]
     if agree(shown, second):
-        return f"{SECOND_ROAD} agrees: it proves the same optimum at every target (to {AGREEMENT:g})"
-    return f"{SECOND_ROAD} does NOT agree: the optima are not all proved twice, or differ"
+        return f"{SECOND_METHOD} agrees: it proves the same optimum at every target (to {AGREEMENT:g})"
+    return f"{SECOND_METHOD} does NOT agree: the optima are not all proved twice, or differ"
 
 
 _LEGEND = """\
@@ -105,7 +106,7 @@ def _ground_truth(entries: Sequence[Entry]) -> str:
     for entry in entries:
         _, method, cost, standing, _, epochs, *rest = _row(entry, entries)
         rows.append((method, cost, standing, epochs, _missed(entry), *rest))
-    agreed = "All roads meet" if roads_meet(entries) else "The roads do NOT all meet"
+    agreed = "All methods agree" if methods_agree(entries) else "The methods do NOT all agree"
     return (
         f"Ground truth: {entries[0].instance.name}, target 15, {SCENARIOS} scenarios in place of the law\n"
         f"{table(header, rows, right=('cost', 'seconds'))}\n"

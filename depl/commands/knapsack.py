@@ -1,4 +1,4 @@
-"""``depl knapsack``: a knapsack from a public file, solved by way of planning and checked without it."""
+"""``depl knapsack``: a knapsack from a public file, solved as a planning problem, checked independently."""
 
 import argparse
 import os
@@ -29,7 +29,7 @@ from depl.models.result import Termination
 from depl.models.solve import VerificationError
 from depl.models.structure import write_text
 
-HELP = "solve a knapsack from a public file by way of planning, and check it"
+HELP = "solve a knapsack from a public file as a planning problem, and check it"
 
 _METHODS = ("scenario-search", "exact", "milp", "milp-resource", "enumerate", "depl")
 _UNDER_THE_LAW = ("exact", "enumerate", "depl")

@@ -132,7 +132,7 @@ _RATIO: dict[str, Judge] = {
                 "The ratio is the graph's cost over the optimum, not the inverse.",
             ),
         ],
-        "In the graph only the dear model moves: ten epochs at the price R. What does the optimum cost?",
+        "In the graph only the expensive model moves: ten epochs at the price R. What does the optimum cost?",
     ),
 }
 

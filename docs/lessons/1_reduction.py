@@ -182,7 +182,7 @@ least_cost = None
 check("1.3", least_cost)
 
 # %%
-# The same road back: from the cost of the plan to the weight of the items.
+# The way back: from the cost of the plan to the weight of the items.
 
 free = knapsack_free_resources.reduce(bag, wanted)
 plan = depl.solve(free, "exact")

@@ -141,8 +141,8 @@ assert kept.mean() < quantile.upper <= target.maximum_loss < evar
 
 # %%
 # EVaR is above 6.5: judged by the bound, the cheapest plan that keeps its promise
-# would be refused. The bound is safe, and it is dear. How dear, when many epochs add
-# up to a normal law?
+# would be refused. The bound is safe, and it is expensive. How expensive, when many
+# epochs add up to a normal law?
 #
 # **Exercise 2.3.** The quantile of a normal law lies :math:`z_\omega \sigma` above
 # its mean. By which factor is the margin of EVaR larger, at *ω* = .99? (Minimise your
@@ -185,7 +185,7 @@ assert miss.lower > 0.5
 # So the twin *misses* the target more often than not, although its expected loss,
 # 6.125, meets it, and although ``tiny`` itself, with the same mean and variance,
 # misses it with probability 1/4 only. Neither the mean nor the variance says enough.
-# So many digits are worth a check by another road: a million draws.
+# So many digits deserve a check by an independent method: a million draws.
 
 gains = smooth.sample(np.random.default_rng(7), 2_000_000).reshape(2, -1)
 draws = twin.constant - gains.sum(axis=0)

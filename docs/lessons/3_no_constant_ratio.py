@@ -127,12 +127,12 @@ assert found.feasible
 assert depl.solve(family_a, "graph", options={"eta": 200}).plan is None
 
 # %%
-# Family B: plans as dear as you like
-# -----------------------------------
+# Family B: plans as expensive as you like
+# ----------------------------------------
 #
-# The loss has to fall by ten levels. A cheap model gains .99 of a level at cost 1, a
-# dear one exactly one level at cost *R*. In the graph the cheap model never moves. In
-# truth eleven of its epochs gain 10.89.
+# The loss has to fall by ten levels. A cheap model gains .99 of a level at cost 1, an
+# expensive one exactly one level at cost *R*. In the graph the cheap model never moves.
+# In truth eleven of its epochs gain 10.89.
 #
 # **Exercise 3.3.** Write the ratio between the cost of the graph's plan and the
 # optimum as a function of *R*, for :math:`R \ge 2`.
@@ -153,7 +153,7 @@ for price in prices:
 figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
 axes.loglog(prices, measured, marker="o", color=COLOURS[0], label="graph / optimum")
 axes.axhline(1.01, color=COLOURS[1], linestyle="--", label="a promise of 1 %")
-axes.set(xlabel="price R of the dear model", ylabel="cost ratio")
+axes.set(xlabel="price R of the expensive model", ylabel="cost ratio")
 axes.legend()
 plt.show()
 

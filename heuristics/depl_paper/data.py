@@ -1,4 +1,4 @@
-"""Stage 1 by the letter: data in the order of eq. (7), the next best choice after each blacklisted one.
+"""Stage 1 as printed: data in the order of eq. (7), the next best choice after each blacklisted one.
 
 The chosen set D^ is the data of every cluster that trains. "The current dataset choice is blacklisted and
 the datasets selection is repeated, still considering the most complex model" (Sec. IV-B) is read as:

@@ -1,4 +1,4 @@
-r"""The method ``depl-paper``: the loop of Fig. 3 by the letter, in one stated reading of what it leaves open.
+r"""The method ``depl-paper``: the loop of Fig. 3 as printed, in one stated reading of what it leaves open.
 
 1. *Data* (`depl.heuristics.depl_paper.data`): the best set of eq. (7) that is not blacklisted. The loop so
    begins with the minimiser of (7), which is a reading of "we begin with no selected datasets".

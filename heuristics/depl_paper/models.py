@@ -1,4 +1,4 @@
-r"""Stage 2 by the letter: the graph of a data choice, its weight and what stands for the loss quantile.
+r"""Stage 2 as printed: the graph of a data choice, its weight and what stands for the loss quantile.
 
 The graph assumes the most capable cluster and all its resources (Sec. IV-B): an epoch takes c / r + s / b and
 weighs kappa r by default, "the cost associated with the switch" (E12: that counts epochs).

@@ -1,4 +1,4 @@
-r"""Stage 3 by the letter: a fractional placement within 1 + epsilon of its bound, rounded, without repair.
+r"""Stage 3 as printed: a fractional placement within 1 + epsilon of its bound, rounded, without repair.
 
 The paper takes [22] "as a reference", which splits flows over servers at a cost within 1 + epsilon. Nobody
 looks at the limits when this is rounded: where the rounded placement misses T_max, stage 3 has failed. For
@@ -237,7 +237,7 @@ def _mixed(problem: PlacementProblem, slow: Priced, fast: Priced, bound: float) 
 
 
 def _costs(problem: PlacementProblem, point: Priced) -> FloatArray:
-    """Kappa x of an epoch of every class at the choice of a price, shape (G,) [cost]."""
+    """The cost kappa x of an epoch of every class at the choice of a price, shape (G,) [cost]."""
     rows = np.arange(len(problem.counts))
     if math.isinf(point.multiplier):  # the fastest clusters with all their resources
         full = problem.price * problem.capacity

@@ -90,7 +90,7 @@ class _Annealer:
             if proposed is None:
                 continue
             temperature = first * _HOTTEST * (_COLDEST / _HOTTEST) ** gone
-            # Drawn beforehand, so that drafts which are too dear need no certificate.
+            # Drawn beforehand, so that drafts which are too expensive need no certificate.
             ceiling = energy - temperature * math.log(1 - self.rng.random())
             found = self._energy(proposed, ceiling)
             if found <= ceiling:

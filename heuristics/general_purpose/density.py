@@ -34,7 +34,7 @@ from depl.models.problem import Cluster, Dataset, Instance
 
 _TIME_PRICES = np.geomspace(1e-3, 1e3, 13)
 _FREE = 1e-12
-"""Of the dearest full resources: items that weigh less count as equally light."""
+"""Of the most expensive full resources: items that weigh less count as equally light."""
 _EPOCH_PRICES = (0.0, *np.geomspace(1e-2, 1e2, 9).tolist(), 1e6)
 _MOST_PREFIXES = 8
 _REDUCED = 10
@@ -73,18 +73,18 @@ def _drafts(appraiser: Appraiser) -> Iterator[Draft]:
     for data in _data_choices(appraiser.instance):
         places = [Site(n, datasets) for n, datasets in enumerate(data)]
         sites = Sites.of(appraiser.instance, places, appraiser.factors)
-        dearest = float((sites.price * sites.capacity).max())
+        most_expensive = float((sites.price * sites.capacity).max())
         whole = np.isfinite(sites.fastest)
         quickest = float(sites.fastest[whole].min(initial=math.inf))
         if not math.isfinite(quickest):
             continue
-        unit = dearest / quickest if quickest > 0 else dearest
+        unit = most_expensive / quickest if quickest > 0 else most_expensive
         timed = appraiser.target.maximum_time is not None
         free = appraiser.target.round_deadline is not None
         for price in (*((0.0,) if free else ()), *(_TIME_PRICES if timed else ())):
             psi = sites.at(unit * price).psi + sites.transfers / appraiser.target.maximum_epochs
             for epoch_price in _EPOCH_PRICES:
-                weights = np.maximum(psi + epoch_price * dearest, _FREE * dearest)
+                weights = np.maximum(psi + epoch_price * most_expensive, _FREE * most_expensive)
                 yield _by_density(appraiser, sites, data, weights)
 
 

@@ -128,7 +128,7 @@ class CuttingPlanes:
         self._rows(self._waiting)
 
     def _rows(self, cuts: Sequence[Cut]) -> None:
-        """Rows for every cut, one for each corner of the range; a time without end is dear at any price."""
+        """Rows for every cut, one per corner of the range; a time without end is expensive at any price."""
         cuts = [cut for cut in cuts if self._limit is None or math.isfinite(cut.time)]
         if self._units is None or not cuts:
             return

@@ -187,7 +187,7 @@ class DataAtPrices:
         return np.asarray(transfers + self._computing(epochs, where, work) + epochs.label(factors))
 
     def _computing(self, epochs: _Epochs, clusters: NDArray[np.int64], work: FloatArray) -> FloatArray:
-        """Psi of all epochs on some clusters with some work each, infinite where one is late."""
+        """The price psi of all epochs on some clusters with some work each, infinite where one is late."""
         total = np.zeros(len(clusters))
         for m in np.flatnonzero(epochs.counts).tolist():
             c = work * self._shares[m] / self._nodes[clusters]

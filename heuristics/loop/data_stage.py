@@ -89,7 +89,7 @@ class DataStage:
     def next(self, cutoff: Callable[[], float]) -> tuple[DataChoice, Bound] | None:
         """The next data choice and the bound of its part; None when the cutoff is reached.
 
-        The part is divided when the one after that is asked for: by then it may be too dear.
+        The part is divided when the one after that is asked for: by then it may be too expensive.
         """
         self.divide(cutoff())
         while self._heap and self._heap[0][0] < cutoff():

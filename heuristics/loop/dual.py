@@ -62,7 +62,7 @@ class Dual:
     places : Places
     maximum_time : float or None
         T_max [time].
-    dearest : float
+    highest_cost : float
         No plan costs more [cost].
 
     Attributes
@@ -74,7 +74,7 @@ class Dual:
     learning: Learning
     places: Places
     maximum_time: float | None
-    dearest: float
+    highest_cost: float
     cuts: list[Cut] = field(default_factory=list)
     same_time: bool = field(default=False, init=False)
 
@@ -124,7 +124,7 @@ class Dual:
             return [math.inf] * len(requirement.ranges), None
         rests = (_rest(requirement.fall, piece, self.limit, prices) for piece in requirement.ranges)
         values = (least + part.paid + rest for rest in rests)
-        return [math.inf if value > self.dearest * (1 + 1e-6) else value for value in values], cut
+        return [math.inf if value > self.highest_cost * (1 + 1e-6) else value for value in values], cut
 
     @property
     def limit(self) -> float | None:
@@ -235,7 +235,7 @@ class Dual:
             value = least + part.paid + _rest(fall, piece, self.limit, prices)
             if value > best.value:
                 best = Bound(value, prices, cut)
-            if best.value > self.dearest * (1 + 1e-6):
+            if best.value > self.highest_cost * (1 + 1e-6):
                 return Bound(math.inf, prices, cut)
             if best.value >= cutoff:
                 return best

@@ -1,4 +1,4 @@
-r"""All sites of an instance with many datasets, relaxed: what bounds them, and what good ones are like.
+r"""All sites of an instance with many datasets, relaxed: bounds, and the features of good sites.
 
 Sets of data are known by their volume Q. Between two volumes the least work and transfers of a set lie on
 corners that are linear in Q (`depl.heuristics.loop.data_lines`), and h~ is a line above h: the chord where h
@@ -249,7 +249,7 @@ class Frontier:
         return found[None]
 
     def rows_at(self, multiplier: float, weight: float = 1.0) -> tuple[FloatArray, FloatArray, Integers]:
-        """Psi with weighted charges, time, and the cheapest row of every (model, entry); each (M, O)."""
+        """Price psi with weighted charges, time, and cheapest row of every (model, entry); each (M, O)."""
         groups, lightest, cheapest = self._groups
         shape = self.work.shape
         psi, time, which = np.full(shape, math.inf), np.zeros(shape), np.full(shape, -1, dtype=np.int64)

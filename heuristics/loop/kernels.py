@@ -92,9 +92,9 @@ def cheapest_rows(
     """Least psi of every (model, entry) over rows of a frontier, at a price of time.
 
     Clusters come in order of psi in the middle, so that most are passed over because of what the least of
-    their work and charges costs at least: the time at full capacity, or 2 (multiplier price work)**(1/2) for
-    computing. An entry is left out where not even the least work keeps the deadline; work beyond what keeps
-    it counts as what just keeps it, so that psi stays concave over an interval of which a part is late.
+    their work and charges costs at least: time at full capacity, or 2 (multiplier price work)**(1/2). Entries
+    are left out where not even the least work keeps the deadline; work beyond what keeps it counts as what
+    just keeps it, so that psi stays concave over an interval of which a part is late.
 
     Parameters
     ----------
@@ -115,25 +115,24 @@ def cheapest_rows(
     excess, charges = rows
     nodes, price, capacity, communication = offers
     psi, time, which = found
-    models, sites = work.shape
-    for m in range(models):
+    for m in range(work.shape[0]):
         waits = communication[:, m]
-        for g in _in_order(groups, work[m, sites // 2], nodes, price, capacity, waits, multiplier):
+        for g in _in_order(groups, work[m, work.shape[1] // 2], nodes, price, capacity, waits, multiplier):
             first = groups[g]
-            sent, full, dear = waits[first], capacity[first], 4 * multiplier * price[first]
+            sent, full, expensive = waits[first], capacity[first], 4 * multiplier * price[first]
             left, waited = deadline - sent, multiplier * sent
             slope = math.sqrt(multiplier / price[first]) if price[first] > 0 else math.inf
-            for j in range(sites):
+            for j in range(work.shape[1]):
                 c = min(work[m, j] * lightest[g, j], full * left)
                 room = psi[m, j] - waited - cheapest[g, j]
-                if room <= multiplier * c / full or room * room < dear * c:
+                if room <= multiplier * c / full or room * room < expensive * c:
                     continue
                 if least_work[m, j] / (nodes[first] * full) + sent > deadline:
                     continue
                 for r in range(first, groups[g + 1]):
                     c = min(work[m, j] * excess[r, j] / nodes[first], full * left)
                     room = psi[m, j] - waited - charges[r, j]
-                    if room <= multiplier * c / full or room * room < dear * c:
+                    if room <= multiplier * c / full or room * room < expensive * c:
                         continue
                     value, taken = _priced_epoch(c, price[r], slope, full, left, sent, multiplier)
                     value += charges[r, j]

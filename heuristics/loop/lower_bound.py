@@ -75,7 +75,7 @@ class Proof:
 
     Attributes
     ----------
-    dearest : float
+    highest_cost : float
         No plan costs more [cost].
     """
 
@@ -86,12 +86,12 @@ class Proof:
 
     def __post_init__(self) -> None:
         """All sites, or what stands for them."""
-        instance, self.places, self.dearest = self.instance, self._places(), _dearest(self.instance)
+        instance, self.places, self.highest_cost = self.instance, self._places(), _highest_cost(self.instance)
         charges = np.zeros(len(self.places.factors))
         if isinstance(self.places, Sites):
             charges = self.places.transfers / instance.target.maximum_epochs
         self.part = Part(charges)
-        self.dual = Dual(self.learning, self.places, instance.target.maximum_time, self.dearest)
+        self.dual = Dual(self.learning, self.places, instance.target.maximum_time, self.highest_cost)
         largest = largest_variance(self.learning.variances, self.learning.switch_variances)
         self.requirement = certified_requirement(instance, self.learning.third_ratio, largest)
 
@@ -114,7 +114,7 @@ class Proof:
         if tilted:
             value = max(value, self._by_tilts(stop))
         if value == math.inf:  # the nearest reachable quantile is for a search to say
-            return LowerBound(self.dearest, infeasible=True)
+            return LowerBound(self.highest_cost, infeasible=True)
         return LowerBound(float(value))
 
     def _places(self) -> Places:
@@ -154,8 +154,8 @@ class Proof:
         dual = self.dual if self.outlook is None else self.outlook.guide
         latest = None if self.outlook is None else self.outlook.latest
         start = latest or start_prices(dual, part, plain)
-        dearest = self.dearest if self.outlook is None else math.inf
-        opened = Classes(tables, guide, part, limit, dearest, tilts).priced(start, stop)
+        highest_cost = self.highest_cost if self.outlook is None else math.inf
+        opened = Classes(tables, guide, part, limit, highest_cost, tilts).priced(start, stop)
         if self.outlook is None or not isinstance(self.places, Frontier):
             return min(item.value for item in opened)
         least = min(opened, key=lambda item: item.value)
@@ -173,7 +173,7 @@ class Proof:
     def _on(self, places: Frontier, tables: TiltedLearning, tilts: list[Tilt]) -> Classes:
         """All classes on a frontier."""
         part = Part(np.zeros(len(places.low)))
-        return Classes(tables, places, part, self.instance.target.maximum_time, self.dearest, tilts)
+        return Classes(tables, places, part, self.instance.target.maximum_time, self.highest_cost, tilts)
 
 
 def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requirement | None) -> str:
@@ -252,6 +252,6 @@ def _free_of(part: Part) -> Part:
     return Part(np.where(np.isinf(part.charges), math.inf, 0.0))
 
 
-def _dearest(instance: Instance) -> float:
+def _highest_cost(instance: Instance) -> float:
     full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
     return instance.target.maximum_epochs * full + math.fsum(row.cost for row in instance.transfers)

@@ -98,6 +98,14 @@ class _Loop:
     clock : StageClock
         Bounds and data choices count as data. Resources are chosen as sequences are ranked, and count as
         models but for the plan's own.
+    calibrated : Reference or None
+        The sequence that the margin follows; None as long as none was seen.
+    bound : LowerBound or None
+        None until `_prove` has computed it.
+    seen_choices : dict
+        The data choices searched since the last begin, each with its bound and what the margin followed then.
+    judge, learning, factors, stage, largest, proof, start, sites, dual, polish, data
+        What the searches share, made by `run` and `_build` before the first search.
     """
 
     instance: Instance
@@ -109,9 +117,20 @@ class _Loop:
     rooms: tuple[tuple[float, int], ...] = _ROOMS
     build_seconds: float = 0.0
     clock: StageClock = field(default_factory=StageClock)
-    reference: Reference = field(init=False)
-    start: Prices = field(init=False)
+    calibrated: Reference | None = field(default=None, init=False)
     bound: LowerBound | None = field(default=None, init=False)
+    seen_choices: dict[_Key, tuple[Reference, Bound]] = field(default_factory=dict, init=False)
+    judge: Judge = field(init=False)
+    learning: Learning = field(init=False)
+    factors: DataFactors = field(init=False)
+    stage: ModelStage = field(init=False)
+    largest: float = field(init=False)
+    proof: Proof = field(init=False)
+    start: Prices = field(init=False)
+    sites: Sites = field(init=False)
+    dual: Dual = field(init=False)
+    polish: Polish = field(init=False)
+    data: DataStage = field(init=False)
 
     def run(self) -> Outcome:
         """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
@@ -184,6 +203,12 @@ class _Loop:
         """Of the incumbent; infinite without one [cost]."""
         return math.inf if self.best is None else self.best.cost
 
+    @property
+    def reference(self) -> Reference:
+        """The sequence that the margin follows, or a guess of one from the largest variance."""
+        guess = self.judge.guess
+        return guess(math.sqrt(self.largest) / 2) if self.calibrated is None else self.calibrated
+
     def _build(self) -> str:
         """Everything that does not depend on a plan: tables and sites; or why there is no plan."""
         started = time.perf_counter()
@@ -205,7 +230,7 @@ class _Loop:
             self.start = self._calibrated_on(outlook, guess)
             sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
-        self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.dearest)
+        self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.highest_cost)
         self.polish = Polish(instance, self.learning, self.factors, self.judge, self.limits)
         self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
         if outlook is None:
@@ -241,8 +266,8 @@ class _Loop:
         for _ in range(2):
             if bound.cut is None:
                 return prices
-            self.reference = self._seen(bound.cut, outlook.guide)
-            requirement = self._requirement(self.reference)
+            self.calibrated = self._seen(bound.cut, outlook.guide)
+            requirement = self._requirement(self.calibrated)
             bound = outlook.bound(requirement, bound.prices)
         if bound.cut is None:
             return prices
@@ -250,10 +275,10 @@ class _Loop:
 
     def _with_better(self, outlook: Outlook, sites: list[Site], guess: Requirement) -> list[Site]:
         """Sites and those that the outlook would rather use at their prices, a few times over."""
-        requirement = self._requirement(self.reference) if hasattr(self, "reference") else guess
+        requirement = guess if self.calibrated is None else self._requirement(self.calibrated)
         for _ in range(_ROUNDS):
             listed = Sites.of(self.instance, sites, self.factors)
-            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.proof.dearest)
+            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.proof.highest_cost)
             part = Part(listed.transfers / max(1, self.instance.target.maximum_epochs))
             bound = dual.bound(part, requirement, self.start)
             if bound.cut is None:
@@ -268,23 +293,21 @@ class _Loop:
     def _search(self) -> None:
         """Data choices by increasing expected cost, each with its models and resources."""
         self.leeway = 0.0
-        if hasattr(self, "reference"):
-            self._calibrate(self.reference)
+        if self.calibrated is not None:
+            self._calibrate(self.calibrated)
         root = self.data.begin(self.start)
         for _ in range(2):  # calibrate on the sequence that the root suggests
             if root.cut is not None and self.best is None:
                 self._calibrate(self._seen(root.cut, self.dual))
                 root = self.data.begin(root.prices)
-        if not hasattr(self, "reference"):
-            self.reference = self.judge.guess(math.sqrt(self.largest) / 2)
-        self._seen_choices: dict[_Key, tuple[Reference, Bound]] = {}
+        self.seen_choices = {}
         self._choices()
         self._polish_best()
         self.leeway = _LEEWAY
         self._calibrate(self.reference)
         self.data.begin(root.prices)
         self._choices()
-        for key, (reference, bound) in list(self._seen_choices.items()):
+        for key, (reference, bound) in list(self.seen_choices.items()):
             if not self._finished() and self.reference.unlike(reference):
                 self._models(dict(key), bound)
         self._once_more()
@@ -296,9 +319,9 @@ class _Loop:
         while self.best is not None and self.cost < before and not self._finished():
             data = dict(sorted(self.best.data.items()))
             before, key = self.cost, tuple(data.items())
-            if key not in self._seen_choices or self._is_long(data):
+            if key not in self.seen_choices or self._is_long(data):
                 break
-            self._models(data, self._seen_choices[key][1])
+            self._models(data, self.seen_choices[key][1])
         self.rooms = _ROOMS
 
     def _choices(self) -> None:
@@ -359,9 +382,9 @@ class _Loop:
 
     def _try(self, choice: DataChoice, bound: Bound) -> None:
         key = tuple(choice.items())
-        if key not in self._seen_choices and bound.value < self.cost:
+        if key not in self.seen_choices and bound.value < self.cost:
             self._models(choice, bound)
-            self._seen_choices[key] = self.reference, bound
+            self.seen_choices[key] = self.reference, bound
 
     def _insist(self) -> None:
         """Without a plan: look for the one that is most certain to meet the target, and go on from there."""
@@ -430,7 +453,7 @@ class _Loop:
         self._prove()
 
     def _calibrate(self, reference: Reference) -> None:
-        self.reference = reference
+        self.calibrated = reference
         self.data.requirement = self._requirement(reference)
 
     def _requirement(self, reference: Reference) -> Requirement:

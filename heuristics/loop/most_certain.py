@@ -34,8 +34,8 @@ def most_certain(stage: ModelStage, dual: Dual, data: DataStage, reference: Refe
     """Certify the sequences of lowest quantile that keep the time limits."""
     part = data.everything()
     gain = stage.learning.gains
-    size = dual.dearest / max(float(np.abs(gain).max(initial=0.0)), 1e-300) * _FAR
-    unit = dual.dearest / max(dual.maximum_time or 1.0, 1e-300) * _FAR
+    size = dual.highest_cost / max(float(np.abs(gain).max(initial=0.0)), 1e-300) * _FAR
+    unit = dual.highest_cost / max(dual.maximum_time or 1.0, 1e-300) * _FAR
     slope = max(reference.margin, 0.0) / (2 * reference.deviation**2) if reference.deviation > 0 else 0.0
     best, lowest, prices = None, math.inf, Prices(unit, size, 0.0)
     tried: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()

@@ -1,4 +1,4 @@
-"""A choice of data and a sequence, improved at their own exact prices until nothing is left over.
+"""A choice of data and a sequence, improved at their own exact prices until no move helps.
 
 1. *Label.* Near the sequence as it is, the quantile is additive to first order
    (`depl.heuristics.loop.cumulants`).

@@ -180,7 +180,7 @@ class Restricted:
         return least, models
 
     def margins(self, labels: Labels, prices: Prices, chosen: Sequence[int]) -> FloatArray:
-        """How much dearer than the cheapest the cheapest sequence is that uses a site for a model once.
+        """How much costlier than the cheapest the cheapest sequence is that uses a site for a model once.
 
         Shape (len(chosen), M) [cost]. Transfers are shared by all epochs.
         """

@@ -207,21 +207,21 @@ class Sites:
 
     @property
     def low(self) -> FloatArray:
-        """H itself."""
+        """The least factor of every entry: of a listed site, the factor itself."""
         return self.factors
 
     @property
     def high(self) -> FloatArray:
-        """H itself."""
+        """The greatest factor of every entry: of a listed site, the factor itself."""
         return self.factors
 
     @property
     def below(self) -> FloatArray:
-        """H itself."""
+        """A line below the factor of every entry: of a listed site, the factor itself."""
         return self.factors
 
     def at(self, multiplier: float) -> Priced:
-        """Psi and time of every site."""
+        """The price psi and the time of every site."""
         free = np.where(self.price > 0, math.sqrt(multiplier) * self._slope, math.inf)
         x = np.where(self.work > 0, np.minimum(np.maximum(free, self._least), self.capacity), 0.0)
         busy = x > 0

@@ -52,7 +52,7 @@ class Classes:
     places : Places
     part : Part
     maximum_time : float or None
-    dearest : float
+    highest_cost : float
         No plan costs more [cost].
     tilts : list of Tilt
     """
@@ -61,7 +61,7 @@ class Classes:
     places: Places
     part: Part
     maximum_time: float | None
-    dearest: float
+    highest_cost: float
     tilts: list[Tilt]
     _psi: dict[float, Priced] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ class Classes:
         """One dual for every class; what psi is at a price of time is shared."""
         self.duals = []
         for tilt in self.tilts:
-            dual = TiltedDual(self.tables, tilt, self.places, self.maximum_time, self.dearest)
+            dual = TiltedDual(self.tables, tilt, self.places, self.maximum_time, self.highest_cost)
             dual.share(self._psi)
             self.duals.append(dual)
 

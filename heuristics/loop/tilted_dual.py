@@ -28,12 +28,17 @@ class TiltedDual(Dual):
     """The dual of one instance on some places under one tilt."""
 
     def __init__(
-        self, tables: TiltedLearning, tilt: Tilt, places: Places, maximum_time: float | None, dearest: float
+        self,
+        tables: TiltedLearning,
+        tilt: Tilt,
+        places: Places,
+        maximum_time: float | None,
+        highest_cost: float,
     ) -> None:
         learning = replace(
             tables.learning, switch_losses=tilt.switch_losses, switch_variances=tilt.switch_divergences
         )
-        super().__init__(learning, places, maximum_time, dearest)
+        super().__init__(learning, places, maximum_time, highest_cost)
         self.tables, self.tilt = tables, tilt
         self._switch_excesses = tilt.switch_excesses
         self._switch_roughness = tilt.switch_roughness

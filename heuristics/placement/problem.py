@@ -142,7 +142,7 @@ class PlacementProblem:
         return found
 
     def resources(self, multiplier: float) -> FloatArray:
-        """X at a price of time, shape (G, N): clip(sqrt(lam c / kappa), x_min, r), 0 without work.
+        """Resources x at a price of time, shape (G, N): clip(sqrt(lam c / kappa), x_min, r), 0 without work.
 
         Where computing is free that is r, at the price 0 too.
         """

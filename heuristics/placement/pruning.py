@@ -8,7 +8,7 @@ problem at ``upper`` costs at most LB(upper) and one epoch of it, which costs at
 
     cost <= 2 upper <= (2 + delta) lower < (2 + delta) OPT.
 
-The plain bound and one epoch is usually far better; this holds even if one epoch is dearer than all of OPT.
+The plain bound and one epoch is usually far better; this holds even if one epoch is costlier than all of OPT.
 """
 
 import math

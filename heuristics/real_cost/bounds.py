@@ -129,14 +129,15 @@ class Bounds:
             return Paces(0.0, 0.0)
         charged, free = self.network, without_charges(self.network)
 
-        def too_dear(pace: float) -> bool:
+        def too_expensive(pace: float) -> bool:
             return self._bound(charged, self.curves.spending(pace)) >= upper * (1 + _MARGIN)
 
         def too_slow(pace: float) -> bool:
             return self._bound(free, self.curves.times(pace)) > self.latest * (1 + _MARGIN)
 
         floor = last * _WIDEST
-        quickest = _first(too_dear, floor, last) if math.isfinite(upper) and too_dear(last) else last
+        searched = math.isfinite(upper) and too_expensive(last)
+        quickest = _first(too_expensive, floor, last) if searched else last
         if not too_slow(floor):
             return Paces(0.0, quickest)
         # Everything is too slow at a pace just below the first at which something need not be.

@@ -65,31 +65,31 @@ class PriceCurves:
         return float(ends.max(initial=0.0))
 
     def resources(self, pace: float) -> FloatArray:
-        """X at a pace [resource]."""
+        """Resources x at a pace [resource]."""
         free = np.clip(pace * self._slope, self.least, self.capacity)
         full = np.where(self.price > 0, free, self.capacity)
         return np.where(self.work > 0, full, 0.0)
 
     def spending(self, pace: float) -> FloatArray:
-        """Kappa x at a pace [cost]."""
+        """The cost kappa x at a pace [cost]."""
         return self.price * self.resources(pace)
 
     def times(self, pace: float) -> FloatArray:
-        """C / x + s / b at a pace; infinite where work gets no resources [time]."""
+        """The time c / x + s / b at a pace; infinite where work gets no resources [time]."""
         chosen = self.resources(pace)
         with np.errstate(divide="ignore"):
             computing = np.divide(self.work, chosen, out=np.zeros_like(chosen), where=self.work > 0)
         return np.asarray(computing + self.communication)
 
     def prices(self, pace: float) -> FloatArray:
-        """Psi at a pace [cost]."""
+        """The price psi at a pace [cost]."""
         if pace == 0:
             return self.spending(0.0)
         return self.spending(pace) + pace * pace * self.times(pace)
 
     @property
     def fastest(self) -> FloatArray:
-        """C / r + s / b [time]."""
+        """The time c / r + s / b [time]."""
         return np.where(self.work > 0, self.work / self.capacity, 0.0) + self.communication
 
     def pieces(self, slowest: float, quickest: float) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""A knapsack solved by way of planning: written as an instance, solved by a method, read back and checked.
+"""A knapsack solved as a planning problem: written as an instance, solved by a method, read back and checked.
 
 A reduction whose plans cost what is left behind takes one solve. One that only asks whether a value can be
 reached takes several, because the largest value that can be reached is found by bisection: every answer "yes"

@@ -87,56 +87,65 @@ def fit_instance(
         Runs with their loss before training, at epoch 0.
     setup : Setup
         Its models are those of the traces; under the affine law its clusters, too, are where they trained.
-    law : "affine" or "independent"
-        Whether to add the affine law.
-    residuals : "per_run" or "independent"
-        How the affine law keeps them; see `depl.models.memory.document.TracedLaw`.
-    scale : "loss" or "log"
-        Whether the affine law is one of the metric or of its logarithm; of the latter unless given, where
-        all losses are positive.
+    law, residuals : str
+        Whether to add the affine law ("affine" or "independent"), and how that keeps its residuals ("per_run"
+        or "independent", see `depl.models.memory.document.TracedLaw`).
+    scale : "loss" or "log", optional
+        The scale of the affine law; the logarithm by default where all losses are positive.
     metric : str
         ``loss``, or ``error_rate`` in its place: what the target of the setup bounds.
     care : float, optional
-        Plans that too few runs went through are planned with the margin that this share of plans did not
-        exceed when they were held out (`depl.models.estimation.deviations`); where too few plans were run to
-        tell, such plans are refused. None for no margin.
+        Plans that too few runs went through get the margin that this share of held-out plans did not exceed
+        (`depl.models.estimation.deviations`), and are refused where too few plans tell; None for no margin.
     confidence : float, optional
-        At least 0.5: promises are made only for plans that enough runs went through, and count so many misses
-        as the runs leave possible with this confidence; None for promises that are right on average.
+        At least 0.5: promise only for plans that enough runs went through, counting so many misses as the
+        runs leave possible with this confidence; None for promises that are right on average.
     name : str, optional
-        Of the instance; that of the setup unless given.
+        Of the instance; that of the setup by default.
     rng : numpy.random.Generator, optional
-        Of the p-values that say whether a law is honest; one with seed 0 unless given.
+        Of the p-values that say whether a law is honest; one with seed 0 by default.
 
     Returns
     -------
     Instance
-        Which carries the fingerprints of the runs that it was fitted to, so that
-        `depl.models.estimation.held_out.held_out` refuses them as judges of its plans.
+        With the fingerprints of its runs, which `depl.models.estimation.held_out.held_out` refuses as judges.
 
     Raises
     ------
     InvalidInputError
-        If models or clusters of traces and setup do not match; if a run has no loss before training or no
-        epoch, the traces do not hold the metric, or a model's improvements are too few or do not move.
+        If models or clusters of traces and setup do not match, a run lacks the metric before training or an
+        epoch, or a model's improvements are too few or do not move.
     """
-    first_losses = _first_losses(traces, metric)
+    initial_losses = _first_losses(traces, metric)
     _require_match(traces, setup, law)
+    _require_countable(law, residuals, confidence)
     rng = np.random.default_rng(0) if rng is None else rng
     fit = fit_traces(traces, rng, metric=metric, resamples=_RESAMPLES)
     improvements = _improvements(traces, setup, metric, fit)
+    affine = None
+    if law == "affine":
+        affine = _affine(traces, metric, residuals, scale, care, confidence, setup.target.quantile_level)
+    return _assembled(traces, setup, fit, improvements, initial_losses, affine, metric, name)
+
+
+def _assembled(
+    traces: Traces,
+    setup: Setup,
+    fit: TracesFit,
+    improvements: dict[str, Improvement],
+    initial_losses: FloatArray,
+    affine: TracedLaw | None,
+    metric: str,
+    name: str | None,
+) -> Instance:
+    """The setup with all that was fitted, and where it comes from."""
     switches = tuple(
         Switch(previous=pair[0], following=pair[1], law=switch_law(found))
         for pair, found in fit.jumps.items()
     )
-    _require_countable(law, residuals, confidence)
-    level = setup.target.quantile_level
-    affine = None
-    if law == "affine":
-        affine = _affine(traces, metric, residuals, scale, care, confidence, level)
     return setup.with_improvements(
         improvements,
-        significant(float(first_losses.mean()), CLOSED_FORM_DIGITS),
+        significant(float(initial_losses.mean()), CLOSED_FORM_DIGITS),
         name=setup.name if name is None else name,
         switches=switches,
         other_switches=Forbidden(),

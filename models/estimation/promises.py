@@ -166,20 +166,9 @@ def promised_delivered(
     options = _Options(levels, metric, rng, draws, scale)
     everywhere = [setting for setting in settings if setting is not Setting.PLAN]
     if everywhere:
-        fold = _dealt(schedules.values(), folds, rng, len(traces.runs))
-        for number in range(folds):
-            laws = _Laws(traces.select(fold != number), options)
-            for plan, members in schedules.items():
-                judged = members[fold[members] == number]
-                if len(members) >= LEAST_RUNS and len(judged):
-                    for setting in everywhere:
-                        count.judge(laws, plan, judged, setting, schedule_label(plan))
+        _judge_held_out_runs(count, traces, folds, options, everywhere)
     if Setting.PLAN in settings:
-        for label, plans in _held_out_plans(schedules, folds, rng):
-            away = np.isin(np.arange(len(traces.runs)), np.concatenate([schedules[plan] for plan in plans]))
-            laws = _Laws(traces.select(~away), options)
-            for plan in plans:
-                count.judge(laws, plan, schedules[plan], Setting.PLAN, label)
+        _judge_held_out_plans(count, traces, folds, options)
     return count.rows()
 
 
@@ -329,6 +318,31 @@ class _Count:
             return laws.unscaled(method, np.asarray(base + moved))
         except NotCoveredError:
             return nothing
+
+
+def _judge_held_out_runs(
+    count: _Count, traces: Traces, folds: int, options: _Options, settings: Sequence[Setting]
+) -> None:
+    """Deal the runs of every schedule into folds, and judge each fold by the laws of all others."""
+    schedules = traces.by_schedule()
+    fold = _dealt(schedules.values(), folds, options.rng, len(traces.runs))
+    for number in range(folds):
+        laws = _Laws(traces.select(fold != number), options)
+        for plan, members in schedules.items():
+            judged = members[fold[members] == number]
+            if len(members) >= LEAST_RUNS and len(judged):
+                for setting in settings:
+                    count.judge(laws, plan, judged, setting, schedule_label(plan))
+
+
+def _judge_held_out_plans(count: _Count, traces: Traces, folds: int, options: _Options) -> None:
+    """Judge all runs of a plan by laws that saw none of them."""
+    schedules = traces.by_schedule()
+    for label, plans in _held_out_plans(schedules, folds, options.rng):
+        away = np.isin(np.arange(len(traces.runs)), np.concatenate([schedules[plan] for plan in plans]))
+        laws = _Laws(traces.select(~away), options)
+        for plan in plans:
+            count.judge(laws, plan, schedules[plan], Setting.PLAN, label)
 
 
 def _dealt(

@@ -2,7 +2,7 @@
 
 A plan is solved on an estimated instance and evaluated on the true one: its probability of missing the
 target is certified there, and its cost is compared with the true optimum. Costs do not depend on laws, so
-a plan on wrong laws is dearer than needed, or breaks its promise, or both; laws that are too pessimistic may
+a plan on wrong laws costs more than needed, breaks its promise, or both; laws that are too pessimistic may
 find no plan at all. All three are told.
 
 For a plan that does not depend on the runs there is a formula. With n runs of it the mean of the final loss

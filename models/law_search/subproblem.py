@@ -2,7 +2,7 @@
 
 Beside what it may spend (`depl.models.search.charged`), a path of kinds is cut off where every completion
 misses the target with more than 1 - omega, by the lower bound of `completions`. A finer grid makes that bound
-better and every node dearer.
+better and every node more expensive.
 """
 
 import math

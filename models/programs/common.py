@@ -12,12 +12,12 @@ component              meaning
 ``v``, ``stop``        step from model to model at epoch k; last model before the end (continuous)
 ``z``                  scenario s may end above l_max (binary)
 ``eq2_cost``           (2): transfers, once, and resources; in units of ``cost_unit``
-``eq2_letter``         (2) by the letter, E2: the transfer is charged in every epoch
+``eq2_letter``         (2) as printed, E2: the transfer is charged in every epoch
 ``eq3_quantile``       (3): the gain of scenario s reaches l(0) - l_max unless z_s
 ``eq3_misses``         (3): at most floor((1 - omega) S + 1e-9) misses
 ``eq6_data``           (6): an epoch uses the subset that its cluster holds
 ``eq6_one_subset``     a cluster holds one subset
-``eq6_letter``         (6) by the letter, E1: a cluster with data trains in every epoch
+``eq6_letter``         (6) as printed, E1: a cluster with data trains in every epoch
 ``epochs_first``       the first epochs, without which no plan meets the target, are trained
 ``epochs_prefix``      no epoch after the end
 ``epochs_no_end``      lengths that cannot meet the target or the time limits

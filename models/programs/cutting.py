@@ -7,10 +7,10 @@ bound of the problem, because all cuts are valid; when it meets the cost of a pl
 Every sequence enters once, so the loop ends.
 
 Settled sequences. With the cuts of all its sequences in place a program may still end below the cost: where
-time is dear the cuts have large coefficients, and the solver's tolerance counts that many times. Then the
-sequences found, whose costs are known exactly, are excluded by rows without large coefficients, and the loop
-goes on. From there on a bound speaks of all other sequences only, so the least cost is at least the smaller
-one of that bound and the best cost; that the program has become infeasible proves the best plan optimal.
+time is expensive the cuts have large coefficients, and the solver's tolerance counts that many times. Then
+the sequences found, whose costs are known exactly, are excluded by rows without large coefficients, and the
+loop goes on. From there on a bound speaks of all other sequences only, so the least cost is at least the
+smaller one of that bound and the best cost; an infeasible program proves the best plan optimal.
 
 Guards. Sequences are judged by `SampledProblem` and not by the solver's variables: if one misses too many
 scenarios or a time limit, by less than the solver's tolerance, it is excluded by a row (`add_no_good`), and

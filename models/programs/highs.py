@@ -1,12 +1,12 @@
 """The one place where a solver is called: HiGHS, and SCIP as a second opinion.
 
-Two roads to HiGHS lead to the same answers (a test says so):
+There are two interfaces to HiGHS, with the same answers (a test compares them):
 
 - `Session` holds one HiGHS object, translated once from the Pyomo model by Pyomo's standard-form compiler.
   Cuts are added to it row by row, a known plan starts it, incumbents and bounds are seen while it runs. It
   runs in a thread of its own: when the time limit has passed by more than `GRACE` seconds or Ctrl-C is
   pressed, it is told to stop, and left alone if it does not listen, so both always hold. The methods use it.
-- `solve_program` is the road for any Pyomo model, by ``pyomo.contrib.solver``, chosen by class. That
+- `solve_program` solves any Pyomo model, by ``pyomo.contrib.solver``, chosen by class. That
   interface, and not ``appsi_highs``, because it is the one Pyomo develops, it tells termination from solution
   and it has a sibling for SCIP; what it lacks, a start and incumbents on the way, `Session` has.
 
@@ -15,8 +15,8 @@ Neither raises for a model without a solution: look at `Answer.status` first.
 Tolerances (`OPTIONS`). HiGHS accepts an integer solution whose rows are off by
 ``mip_feasibility_tolerance``; its default of 1e-6 let a plan pass as optimal that missed the quantile by 1e-7
 and was a third too cheap. Gaps are 0, also the absolute one, whose default of 1e-6 means nothing in unknown
-units. Presolve is off: with it HiGHS 1.15.1 proved an "optimum" that was a third too dear, on a program (F1)
-whose cheaper solution violates no row by more than 1e-9. HiGHS refuses unknown option names only by a
+units. Presolve is off: with it HiGHS 1.15.1 proved an "optimum" that was a third too expensive, on a program
+(F1) whose cheaper solution violates no row by more than 1e-9. HiGHS refuses unknown option names only by a
 return code that is easily lost: names are checked first.
 """
 

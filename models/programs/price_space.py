@@ -131,7 +131,7 @@ class EpochCurves:
         return np.asarray(np.where(self.work > 0, np.clip(free, self.least, self.capacity), 0.0))
 
     def durations(self, resources: FloatArray) -> FloatArray:
-        """C / x + s / b; infinite where work gets nothing [time]."""
+        """The time c / x + s / b; infinite where work gets nothing [time]."""
         with np.errstate(divide="ignore"):
             computing = np.divide(self.work, resources, out=np.zeros_like(self.work), where=self.work > 0)
         return np.asarray(computing + self.communication)

@@ -169,7 +169,7 @@ def _whole(table: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fract
 
 
 def _by_runs(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> tuple[FloatArray, FloatArray]:
-    """Bounds from P(l(k) > l_max) of single epochs; [0, 1] where those would be dear or useless."""
+    """Bounds from P(l(k) > l_max) of single epochs; [0, 1] where those would be expensive or useless."""
     size = len(steps) + 1
     starts = [k for k, step in enumerate(steps) if _may_rise(step)]
     trivial = np.zeros(size), np.ones(size)

@@ -118,7 +118,7 @@ def _alternate(
         if bound > lower:
             lower, reference = bound, multiplier
         plan = costed(problem, positions)
-        if plan is None:  # too slow: time has to be dearer
+        if plan is None:  # too slow: time has to be more expensive
             multiplier = 2 * multiplier if multiplier > 0 else best.multiplier if best is not None else 0.0
             continue
         if best is None or plan.cost < best.cost:

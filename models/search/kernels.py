@@ -134,8 +134,7 @@ def descend(
 ) -> int:
     """Depth-first search over the kinds of K epochs, from where it stopped, for at most ``nodes`` children.
 
-    A child is kept if every charge can still stay within its limit and if all scenarios but ``allowed`` can
-    still reach ``needed``.
+    A child stays if all charges can keep their limits and all scenarios but ``allowed`` can reach ``needed``.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class ScenarioSearch(TreeSearch):
                 plan = None if kinds is None else near.costed(kinds, multiplier, math.inf)
                 if kinds is None:
                     break
-                if plan is None:  # too slow: time has to be dearer
+                if plan is None:  # too slow: time has to be more expensive
                     multiplier *= 4
                     continue
                 if plan.cost < self.cost:

@@ -149,8 +149,8 @@ class Comparison:
         At most one for each run, the most alike.
     needed : int or None
         How many epochs more must agree than differ; None where runs agree by chance as often as not.
-    countable : array of int (runs,)
-        How many epochs of each run would count for it if it were repeated.
+    countable : ndarray of int
+        How many epochs of each run would count for it if it were repeated, one entry per run.
     untold : tuple of str
         Known runs with fewer epochs that count than needed.
     resolution : float

@@ -87,8 +87,7 @@ def read_long(
         What to do with epochs that occur twice with different losses.
     order : str, optional
         A column of numbers or of times (ISO 8601) that says which of two such lines is the later one. Without
-        it they are refused if they differ in any column that is not read, as then they may be of different
-        metrics or have come in another order.
+        it they are refused if they differ in any column that is not read: these may be different metrics.
 
     Raises
     ------
@@ -96,28 +95,19 @@ def read_long(
         With the row and the column.
     """
     sheet = read_sheet(path)
-    columns = dict(columns or {})
-    named = _named(sheet, columns, model, cluster)
+    named = _named(sheet, columns or {}, model, cluster)
     runs: Runs = {}
     unread = [name for name in sheet.header if name not in named.values() and name not in (where or {})]
-    if order is not None and order not in unread:
-        there = f"; there are {', '.join(unread)}" if unread else ", of which there is none"
-        raise sheet.error(f"order must be a column that is not read otherwise{there}", sheet.header_row)
+    _require_unread(sheet, unread, order)
     chosen = _chosen(sheet, where or {})
     for row in chosen:
         cells = {name: row.cells[sheet.header.index(column)] for name, column in named.items()}
         rest = {name: row.cells[sheet.header.index(name)] for name in unread}
-        line = replace(_line(sheet, row.number, named, cells, first, percent), unread=rest)
-        names = [
-            cells[name] if name in cells else _name(sheet, given, line.epoch, row.number, name)
-            for name, given in (("model", model), ("cluster", cluster))
-        ]
-        line = replace(line, model=names[0], cluster=names[1])
+        line = _line(sheet, row.number, named, cells, first, percent)
+        trained = _trained(sheet, row.number, line.epoch, model, cluster, cells)
+        line = replace(line, unread=rest, model=trained[0], cluster=trained[1])
         runs.setdefault(cells.get("run", Path(path).stem), []).append(line)
-    notes = [Note(What.PASSED_OVER, f"column {name!r} is passed over") for name in unread]
-    if len(chosen) < len(sheet.rows):
-        others = f"{len(sheet.rows) - len(chosen)} lines are passed over: {_listed(where or {})} is elsewhere"
-        notes.append(Note(What.PASSED_OVER, others))
+    notes = [*_passed_over("column", unread), *_lines_passed_over(sheet, chosen, where or {})]
     return settled(sheet, runs, notes, on_missing, on_repeated, order)
 
 
@@ -166,7 +156,7 @@ def read_wide(
         _require_one_metric(sheet, there)
     named = list(dict.fromkeys(_names(sheet, runs_in, at)))
     unread = [name for name in named if name not in (there if runs is None else runs)]
-    notes = [Note(What.PASSED_OVER, f"{runs_in[:-1]} {run!r} is passed over") for run in unread]
+    notes = _passed_over(runs_in[:-1], unread)
     found: Runs = {}
     for row in sheet.rows:
         for index, cell in enumerate(row.cells):
@@ -174,11 +164,8 @@ def read_wide(
             if index != at and run not in unread:
                 called = _called(sheet, runs_in, row, at, index) - first + 1
                 loss, empty = _loss(sheet, row.number, sheet.header[index], cell)
-                names = [
-                    _name(sheet, given, called, row.number, what)
-                    for what, given in (("model", model), ("cluster", cluster))
-                ]
-                line = Line(called, row.number, sheet.header[index], loss, empty, names[0], names[1])
+                trained = _trained(sheet, row.number, called, model, cluster, {})
+                line = Line(called, row.number, sheet.header[index], loss, empty, *trained)
                 found.setdefault(run, []).append(line)
     kept = {run: _without_end(lines) for run, lines in found.items()}
     return settled(sheet, kept, notes, on_missing, "refuse")
@@ -213,6 +200,17 @@ def _chosen(sheet: Sheet, where: Mapping[str, str]) -> list[Row]:
     if not rows:
         raise sheet.error(f"no line has {_listed(where)}")
     return rows
+
+
+def _passed_over(kind: str, names: Iterable[str]) -> list[Note]:
+    return [Note(What.PASSED_OVER, f"{kind} {name!r} is passed over") for name in names]
+
+
+def _lines_passed_over(sheet: Sheet, chosen: Sequence[Row], where: Mapping[str, str]) -> list[Note]:
+    """A note of the lines that hold other values, if there are any."""
+    others = len(sheet.rows) - len(chosen)
+    text = f"{others} lines are passed over: {_listed(where)} is elsewhere"
+    return [Note(What.PASSED_OVER, text)] if others else []
 
 
 def _listed(where: Mapping[str, str]) -> str:
@@ -289,6 +287,23 @@ def _line(
             scaled, optional = percent and name != "start_loss", empty or name not in RATES
             metrics[name] = _share(sheet, row, named[name], cells[name], scaled, optional)
     return Line(epoch, row, named["loss"], loss, empty, metrics=metrics)
+
+
+def _trained(
+    sheet: Sheet, row: int, epoch: int, model: Names, cluster: Names, cells: Mapping[str, str]
+) -> tuple[str, str]:
+    """Model and cluster of an epoch: of its line where the file has such columns, otherwise as given."""
+    return (
+        cells["model"] if "model" in cells else _name(sheet, model, epoch, row, "model"),
+        cells["cluster"] if "cluster" in cells else _name(sheet, cluster, epoch, row, "cluster"),
+    )
+
+
+def _require_unread(sheet: Sheet, unread: Sequence[str], order: str | None) -> None:
+    """Refuse to order the lines by a column that the file lacks or that is read otherwise."""
+    if order is not None and order not in unread:
+        there = f"; there are {', '.join(unread)}" if unread else ", of which there is none"
+        raise sheet.error(f"order must be a column that is not read otherwise{there}", sheet.header_row)
 
 
 def _name(sheet: Sheet, given: Names, epoch: int, row: int, what: str) -> str:

@@ -120,7 +120,7 @@ def best_exp_has_wider_bands(evidence: Evidence) -> Findings:
 
 
 def best_exp_pays_for_the_fast_model(evidence: Evidence) -> Findings:
-    """Whether best-exp is dearest, and more than half of its cost goes to "fast-unsteady"."""
+    """Whether best-exp is the most expensive, and more than half of its cost goes to "fast-unsteady"."""
     readings = list(_best_exp_exceeds(evidence, _cost_ratio, "costs more than", "ratio of costs").readings)
     for where, series in sources(evidence):
         for best, title in BEST_EXP.items():

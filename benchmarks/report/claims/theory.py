@@ -69,11 +69,11 @@ def general_purpose_heuristics(evidence: Evidence) -> Findings:
             readings.append(Reading(statement, int(poor and instances > 0), int(instances > 0), figures))
             for depl, depl_title in DEPL.items():
                 both = _both(evidence.suite(suite), name, depl)
-                dearer = sum(one > other * (1 + 1e-6) for one, other in both)
+                costlier = sum(one > other * (1 + 1e-6) for one, other in both)
                 cheaper = sum(other > one * (1 + 1e-6) for one, other in both)
                 statement = f"{title} loses to {depl_title} more often than it wins, suite {suite}"
-                figures = f"dearer on {dearer}, cheaper on {cheaper} of {len(both)} that both solve"
-                readings.append(Reading(statement, int(dearer > cheaper), int(bool(both)), figures))
+                figures = f"more expensive on {costlier}, cheaper on {cheaper} of {len(both)} that both solve"
+                readings.append(Reading(statement, int(costlier > cheaper), int(bool(both)), figures))
     columns = ("suite", "method", "instances", "compared", "mean cost / optimum", "share without plan")
     return Findings(
         readings, [Captioned("General-purpose heuristics beside DepL", Table(columns, tuple(rows)))]
@@ -158,7 +158,7 @@ def more_levels_come_closer(evidence: Evidence) -> Findings:
 
 
 def levels_trade_time_for_cost(evidence: Evidence) -> Findings:
-    """Whether fewer levels are quicker and dearer."""
+    """Whether fewer levels are quicker and more expensive."""
     curves = _level_curves(evidence)
     readings = []
     for configuration in sorted({name for name, _ in curves}):
@@ -167,7 +167,7 @@ def levels_trade_time_for_cost(evidence: Evidence) -> Findings:
         times = [(few[1], many[1]) for few, many in pairs if few[1] is not None and many[1] is not None]
         quicker = sum(few < many for few, many in times)
         costs = [(few[0], many[0]) for few, many in pairs if many[0] is not None]
-        dearer = sum(few is None or few > many * (1 + 1e-9) for few, many in costs)
+        costlier = sum(few is None or few > many * (1 + 1e-9) for few, many in costs)
         ratio = (
             f"median ratio of seconds {np.median([many / few for few, many in times if few]):.3g}"
             if times
@@ -178,10 +178,13 @@ def levels_trade_time_for_cost(evidence: Evidence) -> Findings:
                 f"{configuration}: the fewest levels are quicker than the most", quicker, len(times), ratio
             )
         )
-        figures = f"{dearer} of {len(costs)} instances"
+        figures = f"{costlier} of {len(costs)} instances"
         readings.append(
             Reading(
-                f"{configuration}: the fewest levels cost more, or find nothing", dearer, len(costs), figures
+                f"{configuration}: the fewest levels cost more, or find nothing",
+                costlier,
+                len(costs),
+                figures,
             )
         )
     return Findings(readings)
