@@ -225,23 +225,34 @@ def promised_delivered(values: Values) -> Iterator[str]:
 
 def few_runs(values: Values) -> Iterator[str]:
     known = {"few": "51 runs", "halves": "half", "sixty": "60 of each"}
-    for item in values["rows"]:
-        marginal = item["confidence"] is None
-        if not item["promises"] or not (
-            marginal or (item["known"] == "sixty" and item["confidence"] == 0.95)
-        ):
+    for drawn in values["rows"]:
+        marginal = drawn["confidence"] is None
+        shown = marginal or (drawn["known"], drawn["confidence"]) == ("sixty", 0.95)
+        if drawn["collection"] != "drawn" or drawn["promised"] == 0.99 or not shown:
             continue
-        if not marginal and item["promised"] == 0.8:
-            continue
-        how = "marginal" if marginal else "confidence .95"
-        yield row(
-            f"{known[item['known']]}, {how}",
-            cell(item["promised"]),
-            f"{cell(item['delivered'])} ({cell(item['standard_error'])})",
-            percent(item["refuted"]),
-            percent(item["refused"]),
+        same = ("known", "confidence", "promised")
+        (tuned,) = (
+            item
+            for item in values["rows"]
+            if item["collection"] == "tuned" and all(item[name] == drawn[name] for name in same)
         )
-    most = max(item["refuted"] for item in values["rows"] if item["confidence"] and item["promises"])
+        told = []
+        for item in (drawn, tuned):
+            made = item["delivered"] is not None
+            told.append(f"{cell(item['delivered'])} ({cell(item['standard_error'])})" if made else "none")
+            told.append(f"{percent(item['refused'])} ({percent(item['refused_before'])})")
+        how = "marginal" if marginal else "confidence .95"
+        yield row(f"{known[drawn['known']]}, {how}", cell(drawn["promised"]), *told)
+    assert all(item["refused"] == 1 for item in values["rows"] if item["promised"] == 0.99)
+    yield "Promises of .99 are all refused: no plan has the 99 runs that they take"
+    marginal = [item for item in values["rows"] if item["confidence"] is None and item["judged"]]
+    most = max(item["refuted"] for item in marginal if item["known"] != "few")
+    fewest = max(item["refuted"] for item in marginal if item["known"] == "few" and item["judged"] >= 20)
+    yield (
+        f"Of single marginal promises from 37 runs or more of a plan at most {100 * most:.0f} % are refuted "
+        f"by an exact test at 5 %, of those from 12 or 15 runs at most {100 * fewest:.0f} %"
+    )
+    most = max(item["refuted"] for item in values["rows"] if item["confidence"] and item["judged"])
     yield f"Of promises with confidence at most {100 * most:.1f} % are refuted"
 
 
@@ -282,8 +293,9 @@ def promises_kept(values: Values) -> Iterator[str]:
 
 
 def few_runs_in_the_readme(values: Values) -> Iterator[str]:
-    rows = [row for row in values["rows"] if row["known"] == "halves" and row["confidence"] is None]
-    shares = [f"{row['delivered']:.3f}" for row in rows if row["promises"]]
+    asked = {"collection": "drawn", "known": "halves", "confidence": None}
+    rows = [row for row in values["rows"] if all(row[name] == value for name, value in asked.items())]
+    shares = [f"{row['delivered']:.3f}" for row in rows if row["judged"]]
     yield f"from half of the runs delivered {', '.join(shares[:-1])} and {shares[-1]}"
 
 

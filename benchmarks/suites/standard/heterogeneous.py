@@ -21,7 +21,7 @@ def _draw(clusters: int, number: int) -> Draw:
 
 SUITE = Suite(
     name="heterogeneous",
-    summary="Heterogeneous instances with 10, 30 and 100 clusters, by DepL, its letter and general purpose.",
+    summary="Heterogeneous instances with 10, 30 and 100 clusters, by DepL, the paper's loop and others.",
     draws=lambda: tuple(_draw(clusters, number) for clusters in _SIZES for number in range(_DRAWS)),
     configurations=with_certified_stages(Configuration(method, time_limit=15.0) for method in _METHODS),
 )
