@@ -139,9 +139,7 @@ def _alternate(
             multiplier = plan.multiplier
         elif dear < math.inf:
             multiplier = 0.5 * (cheap + dear)
-        elif (
-            best is not None and limit
-        ):  # at the price cost / limit all time together costs as much as the plan
+        elif best is not None and limit:  # cost / limit: all time costs as much as the plan
             multiplier = max(2 * cheap, best.multiplier) or best.cost / limit
         if not cheap < multiplier < dear:
             break

@@ -20,7 +20,7 @@ from depl.models.search.prices import Prices
 _ROUNDS = 40
 _MARGIN = 1e-9
 _CHOICES = 200
-"""Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough here."""
+"""Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
 
 
 @dataclass
