@@ -69,8 +69,8 @@ _LEEWAY = 0.3
 _FEW_CLASSES = 20_000
 """Classes of plans that are listed, some seconds' work, where every other step ended without a plan."""
 _FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
-"""Shares of the time left that the bound may take before there is a plan, and once there is one, where all sites
-are listed: without a plan nothing was gained, and what is left of the bound is proved when the search is over."""
+"""Shares of the time left that the bound may take before there is a plan, and once there is one, where all
+sites are listed: a bound without a plan is of little use. What is left of it comes after the search."""
 _LOOKS = 40_000
 """Steps that choices of data past the expected cost may take in all, at kinds x K for each."""
 
