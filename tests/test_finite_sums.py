@@ -60,7 +60,7 @@ def far(rng: np.random.Generator) -> StudentT:
 
 
 def line(rng: np.random.Generator, spread: float) -> tuple[np.ndarray, float]:
-    """Nodes that reach from less than one turn over the whole spread to some hundreds; either sign of Re z."""
+    """Nodes over less than one turn of the whole spread up to some hundreds; either sign of Re z."""
     count = int(rng.choice([16, 65, 200, 700]))
     step = 10 ** float(rng.uniform(-3, 0.5)) / spread
     real = float(rng.choice([-1, 1])) * 10 ** float(rng.uniform(-2, 1)) / spread
