@@ -13,7 +13,7 @@ import numpy as np
 
 from depl.models.epochs import FinalLoss, Term
 from depl.models.laws import StudentT
-from depl.models.risk.batch import Verdict, certified_verdict
+from depl.models.risk.batch import CLEARLY, Verdict, certified_verdict
 from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import (
     MOST_WORK,
@@ -87,8 +87,8 @@ class PreparedVerdicts:
         for prepared in self._prepared:
             if prepared.is_too_much(loss):
                 continue
-            found = self._decided(prepared, loss, kept)
-            if found is not Verdict.UNDECIDED:
+            found, near = self._decided(prepared, loss, kept)
+            if near or found is not Verdict.UNDECIDED:
                 return found
         if len(self._prepared) == _MOST_CONTOURS:
             return Verdict.UNDECIDED
@@ -96,16 +96,18 @@ class PreparedVerdicts:
         if contour is None:
             return Verdict.UNDECIDED
         prepared = _Prepared(contour)
-        found = self._decided(prepared, loss, kept)
-        if found is not Verdict.UNDECIDED:
+        found, near = self._decided(prepared, loss, kept)
+        if near or found is not Verdict.UNDECIDED:
             self._prepared.insert(0, prepared)
         return found
 
-    def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> Verdict:
+    def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> tuple[Verdict, bool]:
+        """What a contour says, and whether it keeps the budget but so nearly that another has the word."""
         least, most = self._bounds(prepared, loss, kept)
-        if Fraction(most) <= self.budget:
-            return Verdict.MET
-        return Verdict.VIOLATED if Fraction(least) > self.budget else Verdict.UNDECIDED
+        if Fraction(most) <= self.budget * Fraction(CLEARLY):
+            return Verdict.MET, False
+        violated = Fraction(least) > self.budget
+        return Verdict.VIOLATED if violated else Verdict.UNDECIDED, Fraction(most) <= self.budget
 
     def _bounds(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> tuple[float, float]:
         size = abs(loss.constant) + abs(loss.constant - self.maximum_loss)
