@@ -1,4 +1,4 @@
-"""Tiny instances whose laws are atoms, with targets at atoms of a plan's own loss, where labels lead astray."""
+"""Tiny instances whose laws are atoms, with targets at atoms of a plan's own loss."""
 
 from fractions import Fraction
 

@@ -1,18 +1,18 @@
-"""`depl` and `exact` on tiny instances whose laws are atoms: both find a plan, or both prove that there is none."""
+"""`depl` and `exact` on tiny instances of atoms: both find a plan, or both prove that there is none."""
 
 import pytest
 
 import depl
-
 from depl.models.result import Termination
 from tests.atom_cases import atomic
 
-QUICK = (2, 6, 30, 125, 219)
-"""The first three have no plan, labels miss that of the fourth, and P(miss) of the last is about the budget."""
+QUICK = (6, 12, 30, 125, 219)
+"""Three have no plan; labels miss that of the fourth; P(miss) of the last is its budget, to rounding."""
 
 
 @pytest.mark.parametrize(
-    "seed", [*QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(60))]
+    "seed",
+    [*QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(60) if seed not in QUICK)],
 )
 def test_depl_finds_a_plan_where_exact_does_and_proves_infeasible_what_exact_does(seed: int) -> None:
     instance = atomic(seed)

@@ -156,7 +156,7 @@ class _Fitted:
         """Those classes none of whose increments reaches so far that its label is much work."""
         terms = self.classes.terms
         costly = [column for column, term in enumerate(terms) if work_of(contour, [term]) > MOST_WORK]
-        return rows[(self.classes.counts[rows][:, costly] == 0).all(axis=1)]
+        return np.asarray(rows[(self.classes.counts[rows][:, costly] == 0).all(axis=1)])
 
     def bounds(
         self, rows: NDArray[np.intp], contour: Contour, maximum_loss: float

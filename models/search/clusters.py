@@ -162,9 +162,10 @@ def _near(
         groups.setdefault((row, prices.loads[:, k, at].tobytes()), []).append(k)
     members: list[tuple[list[int], list[int], list[float]]] = []
     for epochs in groups.values():
-        row = _undominated(prices.loads[:, epochs[0]], options[epochs[0]])
-        row.sort(key=lambda g, k=epochs[0]: -values[k, g])  # the least one completes every choice
-        members.append((epochs, row, [float(values[epochs[0], g] - values[epochs[0], row[-1]]) for g in row]))
+        k = epochs[0]
+        chosen = _undominated(prices.loads[:, k], options[k])
+        chosen.sort(key=lambda g, k=k: -float(values[k, g]))  # type: ignore[misc]  # the least completes all
+        members.append((epochs, chosen, [float(values[k, g] - values[k, chosen[-1]]) for g in chosen]))
     # The last one changes fastest: the one where another option costs least.
     members.sort(key=lambda member: -min(member[2][:-1], default=math.inf))
     positions = [row[0] for row in options]
