@@ -4,7 +4,7 @@ import math
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol, TypeVar
 
@@ -72,6 +72,13 @@ class Limits:
     def expired(self) -> bool:
         """Whether the time limit has been reached."""
         return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
+
+    def part(self, share: float) -> "Limits":
+        """The same, but they expire once a share of the time that is left now has gone by."""
+        if self.time_limit is None:
+            return self
+        gone = time.perf_counter() - self.started
+        return replace(self, time_limit=gone + share * max(self.time_limit - gone, 0.0))
 
     def report(self, incumbent: float, bound: float) -> None:
         """Pass one row of progress on."""

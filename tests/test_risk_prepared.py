@@ -11,8 +11,8 @@ from scipy import integrate, optimize, special, stats
 import depl.models.risk.prepared as module
 from depl.models.epochs import FinalLoss, Term
 from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.batch import Verdict, certified_verdict
-from depl.models.risk.certify import certified_violation
+from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
+from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour
 from depl.models.risk.interval import Interval
 from depl.models.risk.prepared import PreparedVerdicts
@@ -180,3 +180,29 @@ def test_the_violation_by_the_kept_contour_agrees_with_the_evaluator_for_one_los
         assert lower <= known.upper
         assert known.lower <= upper
         assert (Fraction(upper) <= BUDGET) == (exact is Verdict.MET)
+
+
+@pytest.mark.parametrize(
+    ("heavy", "seeds"), [(False, 25), (True, 1), pytest.param(True, 10, marks=pytest.mark.slow)]
+)
+def test_no_plan_is_accepted_that_its_own_certificate_leaves_open(heavy: bool, seeds: int) -> None:
+    """With l_max at the quantile of a loss, where one evaluator may say so and another one not."""
+    switch = (
+        StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.1) if heavy else Normal(mean=0.5, variance=0.1)
+    )
+    for seed in range(seeds):
+        rng = np.random.default_rng([seed, heavy])
+        budget = Fraction(int(rng.integers(1, 60)), 100)
+        values = tuple(float(value) for value in rng.integers(0, 7, 4) / 2)
+        bell = Normal(mean=1.0, variance=0.3)
+        parts = [(Term(-1.0, Empirical(values=values)), 1), (Term(1.0, switch), 1), (Term(-1.0, bell), 1)]
+        losses = [FinalLoss(constant, tuple(parts)) for constant in (9.0, 8.0, 9.5)]
+        limit = certified_quantile(losses[0], budget).upper
+        for above in (0.0, 1e-15, 1e-12, 1e-6):
+            maximum = limit + above * abs(limit)
+            prepared = PreparedVerdicts(maximum, budget)
+            batch = quick_verdicts(LossClasses.of([*losses, *losses]), maximum, budget)
+            for loss, quick in zip(losses, batch[: len(losses)], strict=True):
+                own = certified_verdict(loss, maximum, budget)
+                assert prepared.verdict(loss) in (own, Verdict.VIOLATED)
+                assert own is Verdict.MET or quick != Verdict.MET

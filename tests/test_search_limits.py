@@ -20,7 +20,7 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Clusters of a sequence can be chosen in ways without number, each as good as the one before."""
     tried: list[object] = []
 
-    def near(_: object, __: object, options: list[tuple[int, ...]], ___: float) -> Iterator[Sequence[int]]:
+    def near(_: object, __: object, options: list[tuple[int, ...]], ___: object) -> Iterator[Sequence[int]]:
         for _ in range(ENOUGH):
             tried.append(options)
             yield [row[0] for row in options]

@@ -9,6 +9,7 @@ finds the prices and an evaluation on the full frontier, over all clusters, prov
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,8 +35,10 @@ from depl.heuristics.loop.sites import (
 from depl.heuristics.loop.tilted_classes import Classes
 from depl.heuristics.loop.tilted_learning import COARSE, FEW_EPOCHS, FINE, Tilt, TiltedLearning
 from depl.models.allocation import TIME_TOLERANCE
-from depl.models.epochs import compute
+from depl.models.epochs import Term, compute
+from depl.models.methods import OutOfTimeError
 from depl.models.problem import Instance
+from depl.models.risk.tilted_switches import TiltedSwitch
 from depl.models.wording import number
 
 _FREE = Prices(0.0, 1.0, 0.0)
@@ -87,6 +90,7 @@ class Proof:
     def __post_init__(self) -> None:
         """All sites, or what stands for them."""
         instance, self.places, self.highest_cost = self.instance, self._places(), _highest_cost(self.instance)
+        self._tilted: dict[tuple[Term, float, bool], TiltedSwitch] = {}
         charges = np.zeros(len(self.places.factors))
         if isinstance(self.places, Sites):
             charges = self.places.transfers / instance.target.maximum_epochs
@@ -112,7 +116,8 @@ class Proof:
         if self.requirement is not None and (self.outlook is None or not tilted):
             value = max(value, self._by_moments(self.requirement, stop))
         if tilted:
-            value = max(value, self._by_tilts(stop))
+            with suppress(OutOfTimeError):
+                value = max(value, self._by_tilts(stop))
         if value == math.inf:  # the nearest reachable quantile is for a search to say
             return LowerBound(self.highest_cost, infeasible=True)
         return LowerBound(float(value))
@@ -146,7 +151,9 @@ class Proof:
         known = np.concatenate([places.low[places.low > 0] for places in (self.places, guide)])
         high = max(float(places.high.max()) for places in (self.places, guide))
         fineness = COARSE if self.instance.target.maximum_epochs <= FEW_EPOCHS else FINE
-        tables = TiltedLearning(self.instance, self.learning, float(known.min()), high, fineness)
+        tables = TiltedLearning(
+            self.instance, self.learning, float(known.min()), high, fineness, stop, self._tilted
+        )
         tilts = tables.tilts()
         if stop() or not all(tilt.says_something for tilt in tilts):
             return 0.0

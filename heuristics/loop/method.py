@@ -68,6 +68,9 @@ _LEEWAY = 0.3
 """Share of the calibrated margin that plans on other data may do without, once the likely ones were seen."""
 _FEW_CLASSES = 20_000
 """Classes of plans that are listed, some seconds' work, where every other step ended without a plan."""
+_FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
+"""Shares of the time left that the bound may take before there is a plan, and once there is one, where all
+sites are listed: a bound without a plan is of little use. What is left of it comes after the search."""
 _LOOKS = 40_000
 """Steps that choices of data past the expected cost may take in all, at kinds x K for each."""
 
@@ -224,7 +227,7 @@ class _Loop:
             return obstacle
         guess, outlook = self._first_guess(), self.proof.outlook
         if outlook is None:
-            self._prove()
+            self._prove(_FIRST_SHARE)
             sites = listed_sites(instance)
         else:
             self.start = self._calibrated_on(outlook, guess)
@@ -242,12 +245,18 @@ class _Loop:
     def _proceed(self) -> bool:
         return not self.limits.expired()
 
-    def _prove(self) -> None:
-        """The lower bound: at once where all sites are listed, or else when a plan is held."""
+    def _prove(self, share: float = 1.0) -> None:
+        """The lower bound: at once where all sites are listed, or else when a plan is held.
+
+        It takes at most so much of the time that is left; what it had to leave is tried again later.
+        """
         if self.bound is None and not self.limits.expired():
+            limits = self.limits.part(share)
             with self.clock.during(Stage.DATA):
-                self.bound = self.proof.bound(self.limits.expired)
-            self.lower = self.bound.value
+                found = self.proof.bound(limits.expired)
+            self.lower = max(self.lower, found.value)
+            if share == 1 or found.infeasible or not limits.expired():
+                self.bound = found
             if self.best is not None:
                 self.limits.report(self.cost, self.lower)
 
@@ -450,7 +459,7 @@ class _Loop:
         self.best = found
         self.limits.report(found.cost, self.lower)
         self.record.accepted(found, self.judge.target)
-        self._prove()
+        self._prove(_NEXT_SHARE if self.proof.outlook is None else 1.0)
 
     def _calibrate(self, reference: Reference) -> None:
         self.calibrated = reference

@@ -16,6 +16,7 @@ from depl.heuristics.loop.sites import Places, Priced
 from depl.heuristics.loop.tilted_dual import TiltedDual
 from depl.heuristics.loop.tilted_learning import Tilt, TiltedLearning
 from depl.models.laws import FloatArray
+from depl.models.methods import in_time
 
 _CLOSE = 1.001
 _ENOUGH = 1.01
@@ -74,8 +75,15 @@ class Classes:
             self.duals.append(dual)
 
     def priced(self, start: Prices, stop: Callable[[], bool] = lambda: False) -> list[Opened]:
-        """All ranges with prices that prove the least bound over them, or nearly as much, or so far."""
-        found = [item for index in range(len(self.duals)) for item in self._opened(index, start)]
+        """All ranges with prices that prove the least bound over them, or nearly as much, or so far.
+
+        Raises
+        ------
+        OutOfTimeError
+            If ``stop`` says so before all ranges have prices.
+        """
+        indices = in_time(range(len(self.duals)), lambda: not stop())
+        found = [item for index in indices for item in self._opened(index, start)]
         self._settle(found, stop)
         for _ in range(_DIVISIONS):
             item = min(found, key=lambda item: item.value)

@@ -19,7 +19,7 @@ every range has a plane below what its plans need (`depl.models.risk.tilted_boun
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +30,7 @@ from depl.heuristics.loop.learning import Learning
 from depl.heuristics.loop.requirement import Requirement, VarianceRange, fall_of
 from depl.models.epochs import NoiseLaw, Term
 from depl.models.laws import FloatArray, Normal, StudentT
+from depl.models.methods import OutOfTimeError
 from depl.models.problem import Instance
 from depl.models.risk.tilted_bound import plane, tilted_margins
 from depl.models.risk.tilted_laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
@@ -149,6 +150,10 @@ class TiltedLearning:
     least_factor, greatest_factor : float
         Least positive and greatest h that occur.
     fineness : Fineness
+    stop : callable
+        Asked before every piece of work: once it says yes, `OutOfTimeError` ends what was begun.
+    tilted : dict
+        Switches under tilts that are known: the most of the work, which a later attempt need not repeat.
 
     Attributes
     ----------
@@ -167,6 +172,8 @@ class TiltedLearning:
     least_factor: float
     greatest_factor: float
     fineness: Fineness
+    stop: Callable[[], bool] = lambda: False
+    tilted: dict[tuple[Term, float, bool], TiltedSwitch] = field(default_factory=dict)
     goal: float = field(init=False)
     rates: list[float] = field(init=False)
     rows: NDArray[np.int64] = field(init=False)
@@ -201,7 +208,6 @@ class TiltedLearning:
         self._most_growth = min(self.fineness.growth, room / self.goal)
         changes = [step for row in self.learning.switches for step in row if step is not None]
         self._changes = list(dict.fromkeys(itertools.chain.from_iterable(step.terms for step in changes)))
-        self._tilted: dict[tuple[Term, float, bool], TiltedSwitch] = {}
         self._known: dict[object, FloatArray] = {}
         self._spreads: dict[tuple[float, float, float], Spread] = {}
         laws = self._read_runs()
@@ -298,6 +304,7 @@ class TiltedLearning:
     def _range(
         self, rate: float, ends: FloatArray, excesses: FloatArray, roughs: tuple[float, float]
     ) -> VarianceRange:
+        self._require_time()
         margins = self._margins(ends, excesses, self._spread(rate, float(ends[-1]), roughs[1]))
         corner, slope, other = plane(ends, excesses, margins)
         low, high = float(ends[0]), float(ends[-1])
@@ -414,12 +421,17 @@ class TiltedLearning:
         return max([(rate / before) ** 2, *ratios])
 
     def _switch(self, term: Term, rate: float, with_fourth: bool = True) -> TiltedSwitch:
-        if (term, rate, True) in self._tilted:
-            return self._tilted[term, rate, True]
+        if (term, rate, True) in self.tilted:
+            return self.tilted[term, rate, True]
         key = term, rate, with_fourth
-        if key not in self._tilted:
-            self._tilted[key] = TiltedSwitch.of(*key)
-        return self._tilted[key]
+        if key not in self.tilted:
+            self._require_time()
+            self.tilted[key] = TiltedSwitch.of(*key)
+        return self.tilted[key]
+
+    def _require_time(self) -> None:
+        if self.stop():
+            raise OutOfTimeError
 
     def _switches(self, rate: float) -> list[TiltedSwitch]:
         return [self._switch(term, rate) for term in self._changes]

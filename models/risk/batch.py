@@ -4,8 +4,8 @@ The label of a plan is the sum of the labels of its increments, so one matrix pr
 at the nodes of one contour, chosen for a plan near the boundary. Increments that do not fit a contour
 are replaced by ones that do, at a certified price:
 
-- an untruncated Student-t by its core between loc - U and loc + U: with q the probability that no
-  switch leaves its core, P = q P(cores only) + something between 0 and 1 - q;
+- a Student-t that is not truncated, or far out, by its core between loc - U and loc + U: with q the
+  probability that no switch leaves its core, P = q P(cores only) + something between 0 and 1 - q;
 - where no increment decays, an independent normal N is added: for any delta > 0,
   P(L + N > l + delta) - P(N > delta) <= P(L > l) <= P(L + N > l - delta) / P(N > -delta).
 
@@ -25,17 +25,28 @@ from numpy.typing import NDArray
 from scipy import special
 
 from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import FloatArray, Normal
+from depl.models.laws import FloatArray, Normal, StudentT
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.contour import Contour, choose_contour, label_table, violation
+from depl.models.risk.contour import (
+    MOST_WORK,
+    Contour,
+    choose_contour,
+    label_table,
+    violation,
+    work_of,
+)
 from depl.models.risk.heavy import Kept, core_term, outside
-from depl.models.risk.transforms import decays, has_transform
+from depl.models.risk.transforms import decays
 
 _FEW = 4
 _ROUNDS = 12
 _CORE_SHARE = 0.01
 _SMOOTHING = 0.02
 _REACH = 4.0
+
+CLEARLY = 1 - 2e-4
+"""Share of the budget up to which a contour may say that it is kept. Nearer to it the evaluator made for the
+loss, which answers for the plan in the end, has the word: it may be wider, by 1e-4 where it conditions."""
 
 Counts = NDArray[np.integer[Any]]
 
@@ -141,6 +152,12 @@ class _Fitted:
     smoothed: NDArray[np.bool_]
     deviation: float
 
+    def affordable(self, rows: NDArray[np.intp], contour: Contour) -> NDArray[np.intp]:
+        """Those classes none of whose increments reaches so far that its label is much work."""
+        terms = self.classes.terms
+        costly = [column for column, term in enumerate(terms) if work_of(contour, [term]) > MOST_WORK]
+        return np.asarray(rows[(self.classes.counts[rows][:, costly] == 0).all(axis=1)])
+
     def bounds(
         self, rows: NDArray[np.intp], contour: Contour, maximum_loss: float
     ) -> tuple[FloatArray, FloatArray]:
@@ -178,9 +195,10 @@ def _by_contours(
         contour = choose_contour(fitted.classes.loss(reference).terms, probability)
         if contour is None:
             return
-        lower, upper = fitted.bounds(undecided, contour, maximum_loss)
-        found[undecided[upper <= probability]] = Verdict.MET
-        found[undecided[lower > probability]] = Verdict.VIOLATED
+        rows = fitted.affordable(undecided, contour)
+        lower, upper = fitted.bounds(rows, contour, maximum_loss)
+        found[rows[upper <= probability * CLEARLY]] = Verdict.MET
+        found[rows[lower > probability]] = Verdict.VIOLATED
         remaining = undecided[found[undecided] == Verdict.UNDECIDED]
         if len(remaining) == len(undecided):
             return
@@ -188,7 +206,7 @@ def _by_contours(
 
 
 def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _Fitted:
-    heavy = np.array([not has_transform(term.law) for term in classes.terms], dtype=bool)
+    heavy = np.array([isinstance(term.law, StudentT) for term in classes.terms], dtype=bool)
     most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
     terms = [core_term(term, _CORE_SHARE * probability / most) for term in classes.terms]
     outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]

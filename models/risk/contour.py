@@ -257,9 +257,14 @@ def choose_contour(
     if count is None:
         return None
     contour = Contour(abscissa, spacing, count, tilt)
-    farthest = math.hypot(abscissa, spacing * contour.count)
-    points = math.fsum(points_needed(term.law, abs(term.coefficient) * farthest) for term, _ in pairs)
-    return contour if points * contour.count <= MOST_WORK else None
+    return contour if work_of(contour, [term for term, _ in pairs]) <= MOST_WORK else None
+
+
+def work_of(contour: Contour, terms: Iterable[Term]) -> float:
+    """About how many products of a node and a point of a law the labels of some terms are."""
+    farthest = math.hypot(contour.abscissa, contour.spacing * contour.count)
+    points = (points_needed(term.law, abs(term.coefficient) * farthest) for term in terms)
+    return math.fsum(points) * contour.count
 
 
 def _least_count(

@@ -20,7 +20,10 @@ _EPSILON = float(np.finfo(float).eps)
 _REMAINDER_BELOW = 1.0
 _CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
 _ORDER, _PANEL = 40, 16.0  # points of a panel, and its length times the greatest |z|
-_LONG, _BLOCK, _ATOMS_AT_ONCE = 16, 64, 4096  # blocks of arguments times atoms: a few megabytes
+_LONG, _BLOCK, _ATOMS_AT_ONCE = 16, 64, 4096  # arguments in a block, and atoms of a partial sum
+_UNTHREADED = 32_768
+"""Products up to so many terms are formed by one thread: on busy cores waiting for others takes 4 to 25 times
+as long as the product."""
 
 
 def points_needed(law: NoiseLaw, largest: float) -> float:
@@ -108,10 +111,14 @@ def _sums_on_a_line(
     width = min(_BLOCK, len(z))
     starts = np.arange(0, len(z), width)
     total: ComplexArray = np.zeros((len(starts), width), dtype=complex)
+    few = max(1, _UNTHREADED // total.size)
     for begin in range(0, len(offsets), _ATOMS_AT_ONCE):
-        part = slice(begin, begin + _ATOMS_AT_ONCE)
-        turns = np.exp(-1j * step * offsets[part, None] * np.arange(width))
-        total += (weights[part] * np.exp(-1j * z[starts].imag[:, None] * offsets[part])) @ turns
+        partial = np.zeros_like(total)
+        for first in range(begin, min(begin + _ATOMS_AT_ONCE, len(offsets)), few):
+            part = slice(first, min(first + few, begin + _ATOMS_AT_ONCE))
+            turns = np.exp(-1j * step * offsets[part, None] * np.arange(width))
+            partial += (weights[part] * np.exp(-1j * z[starts].imag[:, None] * offsets[part])) @ turns
+        total += partial
     flat = total.ravel()[: len(z)]
     reach = np.abs(z) * spread
     with np.errstate(divide="ignore"):

@@ -23,6 +23,8 @@ SURVIVAL_SLACK = 1e-11
 """Relative error granted to scipy's Student-t distribution function."""
 
 _NARROWEST = 0.01
+_MUCH_NARROWER = 0.5
+"""A truncated law is cut where its core is at most so wide in comparison: less would not save work."""
 
 
 def untruncated(term: Term) -> bool:
@@ -74,8 +76,16 @@ def core_of(law: StudentT, tails: float, widest: float = math.inf) -> StudentT:
 
 
 def core_term(term: Term, tails: float) -> Term:
-    """An untruncated Student-t cut to its core, which leaves out the probability ``tails``; others as is."""
-    return Term(1.0, core_of(scaled(term), tails)) if untruncated(term) else term
+    """A Student-t cut to its core, which leaves out the probability ``tails``; others as they are.
+
+    So is a truncated one that is cut much farther out: a transform is a sum over points all over its support.
+    """
+    if not isinstance(term.law, StudentT):
+        return term
+    law = scaled(term)
+    core = core_of(law, tails)
+    (lower, upper), (first, last) = law.support(), core.support()
+    return Term(1.0, core) if last - first <= _MUCH_NARROWER * (upper - lower) else term
 
 
 def beyond(law: StudentT, core: StudentT) -> tuple[float, float]:
@@ -87,8 +97,8 @@ def beyond(law: StudentT, core: StudentT) -> tuple[float, float]:
 
 
 def outside(term: Term, core: Term) -> tuple[float, float]:
-    """Bounds of the probability that an untruncated Student-t is outside of its core; 0 for other terms."""
-    if not untruncated(term):
+    """Bounds of the probability that a Student-t is outside of its core; 0 for terms that were not cut."""
+    if core == term:
         return 0.0, 0.0
     return beyond(scaled(term), scaled(core))
 

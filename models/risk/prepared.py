@@ -1,8 +1,8 @@
 """Verdicts on many final losses one after another, of the same few increments: labels are kept.
 
-A contour is chosen for the first loss, and for later ones that no contour decides so far, a few in all. An
-untruncated Student-t is replaced by its core, at a certified price as in `batch`. What contours do not decide
-or cover is decided by the evaluator made for that loss.
+A contour is chosen for the first loss, and for later ones that no contour decides so far, a few in all. A
+Student-t that reaches far is replaced by its core, at a certified price as in `batch`. What contours do not
+decide or cover, or not without much work, is decided by the evaluator made for that loss.
 """
 
 import math
@@ -12,11 +12,19 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.epochs import FinalLoss, Term
-from depl.models.risk.batch import Verdict, certified_verdict
+from depl.models.laws import StudentT
+from depl.models.risk.batch import CLEARLY, Verdict, certified_verdict
 from depl.models.risk.certify import has_contour
-from depl.models.risk.contour import Contour, Labels, choose_contour, label_table, violation
+from depl.models.risk.contour import (
+    MOST_WORK,
+    Contour,
+    Labels,
+    choose_contour,
+    label_table,
+    violation,
+    work_of,
+)
 from depl.models.risk.heavy import Kept, core_term, outside
-from depl.models.risk.transforms import has_transform
 
 _CORE_SHARE = 0.01
 _MOST_CONTOURS = 6
@@ -53,12 +61,12 @@ class PreparedVerdicts:
     def violation(self, loss: FinalLoss) -> tuple[float, float] | None:
         """Bounds of P(l(K) > l_max) by the contour used last; None where there is none yet."""
         core, kept = self._core(loss)
-        if not self._prepared or not has_contour(core):
+        if not self._prepared or not has_contour(core) or self._prepared[0].is_too_much(core):
             return None
         return self._bounds(self._prepared[0], core, kept)
 
     def _core(self, loss: FinalLoss) -> tuple[FinalLoss, Kept]:
-        """The loss with untruncated Student-t laws cut, and what that leaves out."""
+        """The loss with far Student-t laws cut, and what that leaves out."""
         tails = _CORE_SHARE * float(self.budget) / max(1, sum(count for _, count in loss.terms))
         tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
         pairs = [(*self._cut(term, tails), count) for term, count in loss.terms]
@@ -68,7 +76,7 @@ class PreparedVerdicts:
 
     def _cut(self, term: Term, tails: float) -> tuple[Term, tuple[float, float]]:
         """The core of a term, and bounds of the probability beyond it."""
-        if has_transform(term.law):
+        if not isinstance(term.law, StudentT):
             return term, (0.0, 0.0)
         if (term, tails) not in self._cores:
             core = core_term(term, tails)
@@ -77,8 +85,10 @@ class PreparedVerdicts:
 
     def _quick(self, loss: FinalLoss, kept: Kept) -> Verdict:
         for prepared in self._prepared:
-            found = self._decided(prepared, loss, kept)
-            if found is not Verdict.UNDECIDED:
+            if prepared.is_too_much(loss):
+                continue
+            found, near = self._decided(prepared, loss, kept)
+            if near or found is not Verdict.UNDECIDED:
                 return found
         if len(self._prepared) == _MOST_CONTOURS:
             return Verdict.UNDECIDED
@@ -86,16 +96,18 @@ class PreparedVerdicts:
         if contour is None:
             return Verdict.UNDECIDED
         prepared = _Prepared(contour)
-        found = self._decided(prepared, loss, kept)
-        if found is not Verdict.UNDECIDED:
+        found, near = self._decided(prepared, loss, kept)
+        if near or found is not Verdict.UNDECIDED:
             self._prepared.insert(0, prepared)
         return found
 
-    def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> Verdict:
+    def _decided(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> tuple[Verdict, bool]:
+        """What a contour says, and whether it keeps the budget but so nearly that another has the word."""
         least, most = self._bounds(prepared, loss, kept)
-        if Fraction(most) <= self.budget:
-            return Verdict.MET
-        return Verdict.VIOLATED if Fraction(least) > self.budget else Verdict.UNDECIDED
+        if Fraction(most) <= self.budget * Fraction(CLEARLY):
+            return Verdict.MET, False
+        violated = Fraction(least) > self.budget
+        return Verdict.VIOLATED if violated else Verdict.UNDECIDED, Fraction(most) <= self.budget
 
     def _bounds(self, prepared: "_Prepared", loss: FinalLoss, kept: Kept) -> tuple[float, float]:
         size = abs(loss.constant) + abs(loss.constant - self.maximum_loss)
@@ -113,9 +125,17 @@ class _Prepared:
     _table: Labels | None = None
     _rows: dict[Term, int] = field(default_factory=dict)
 
+    def is_too_much(self, loss: FinalLoss) -> bool:
+        """Whether the labels of a loss would be much work: its laws may reach farther than those before."""
+        return work_of(self.contour, self._missing(loss)) > MOST_WORK
+
+    def _missing(self, loss: FinalLoss) -> list[Term]:
+        """Increments that have no label yet."""
+        return list(dict.fromkeys(term for term, _ in loss.terms if term not in self._rows))
+
     def labels(self, loss: FinalLoss) -> Labels:
         """Those of a loss."""
-        missing = list(dict.fromkeys(term for term, _ in loss.terms if term not in self._rows))
+        missing = self._missing(loss)
         if missing or self._table is None:
             self._rows |= {term: len(self._rows) + index for index, term in enumerate(missing)}
             rows = label_table(missing, self.contour)

@@ -3,7 +3,8 @@
 Kinds fix the gains; which option (cluster) trains each epoch only changes the cost. At a price lam of time
 the cheapest option of every epoch gives a lower bound, tight if the same options are cheapest at the
 multiplier of their own allocation. Otherwise every choice whose extra price stays within (upper - lower
-bound) is tried; epochs with equal loads are interchangeable, so only how many take which option counts.
+bound) is tried; epochs with equal loads are interchangeable, so only how many take which option counts, and
+an option that asks for no less of anything than another one is left out.
 """
 
 import itertools
@@ -19,7 +20,9 @@ from depl.models.laws import FloatArray
 from depl.models.search.assignments import Assignment
 from depl.models.search.prices import Prices
 
-_ROUNDS = 6
+_ROUNDS = 40
+"""Prices of time tried at most: twenty halvings leave a millionth of a bracket; the others are plans' own."""
+
 _ROUNDING = 1e-12
 
 
@@ -60,6 +63,7 @@ def cheapest_clusters(
     multiplier: float,
     cutoff: float,
     proceed: Callable[[], bool] = lambda: True,
+    most: int | None = None,
 ) -> Clustered | None:
     """Cheapest options of a sequence of kinds, or None if no choice is feasible and below ``cutoff``.
 
@@ -74,6 +78,8 @@ def cheapest_clusters(
     proceed : callable
         Asked before every choice, as there may be exponentially many; once it says no, the best of those
         that were tried is returned, and nothing is proved of the others.
+    most : int or None
+        Choices that are tried at most, for callers who need a good plan and no proof; None for all.
     """
     options = [assignment.options[kind] for kind in kinds]
     if all(len(row) == 1 for row in options):
@@ -84,7 +90,8 @@ def cheapest_clusters(
         return None
     cutoff = min(cutoff, best.cost)
     if lower < cutoff - _ROUNDING * abs(cutoff):
-        for positions in _near(problem, prices.at(reference), options, cutoff - lower):
+        near = _near(prices, reference, options, lambda: cutoff - lower)
+        for positions in itertools.islice(near, most):
             if not proceed():
                 break
             plan = costed(problem, positions)
@@ -107,10 +114,11 @@ def _alternate(
 ) -> tuple[Clustered | None, float, float]:
     """A good plan, a lower bound of all with these kinds, and the price of time that gave it."""
     limit = prices.maximum_time
-    positions = smallest(prices.fastest, options)
-    best = costed(problem, positions)
+    best = costed(problem, smallest(prices.fastest, options))
+    multiplier = 0.0 if limit is None else multiplier
     lower, reference = -math.inf, multiplier
-    for _ in range(_ROUNDS if best is not None else 0):
+    low, high = 0.0, math.inf  # prices of time at which the cheapest options are too slow, and fast enough
+    for turn in range(_ROUNDS if best is not None else 0):
         values = prices.at(multiplier)
         positions = smallest(values, options)
         charge = 0.0 if limit is None else multiplier * limit
@@ -118,57 +126,83 @@ def _alternate(
         if bound > lower:
             lower, reference = bound, multiplier
         plan = costed(problem, positions)
-        if plan is None:  # too slow: time has to be more expensive
-            multiplier = 2 * multiplier if multiplier > 0 else best.multiplier if best is not None else 0.0
-            continue
-        if best is None or plan.cost < best.cost:
+        if plan is not None and (best is None or plan.cost < best.cost):
             best = plan
-        if plan.multiplier == multiplier:
+        if plan is not None and plan.multiplier == multiplier:
             break
-        multiplier = plan.multiplier
+        # The plan's own bound touches the one of all plans here and is greatest at its multiplier.
+        if plan is None or plan.multiplier > multiplier:
+            low = max(low, multiplier)
+        else:
+            high = min(high, multiplier)
+        if plan is not None and turn % 2 == 0 and low < plan.multiplier < high:
+            multiplier = plan.multiplier
+        elif high < math.inf:
+            multiplier = 0.5 * (low + high)
+        elif best is not None and limit:  # cost / limit: all time costs as much as the plan
+            multiplier = max(2 * low, best.multiplier) or best.cost / limit
+        if not low < multiplier < high:
+            break
     return best, lower, reference
 
 
 def _near(
-    problem: Choices, values: FloatArray, options: list[tuple[int, ...]], slack: float
+    prices: Prices, multiplier: float, options: list[tuple[int, ...]], slack: Callable[[], float]
 ) -> Iterator[list[int]]:
-    """Every choice, up to exchanges among equal epochs, whose extra price is within ``slack``."""
+    """Every choice, up to exchanges among equal epochs, whose extra price is within ``slack``.
+
+    Nothing is listed in vain: what is chosen so far can always be completed without any further extra, so
+    the time between two choices grows with the number of epochs and options only. ``slack`` may fall
+    on the way.
+    """
+    values = prices.at(multiplier)
     groups: dict[object, list[int]] = {}
     for k, row in enumerate(options):
-        groups.setdefault((row, tuple(problem.loads[k][g] for g in row)), []).append(k)
-    members = list(groups.values())
-    extras = []
-    for epochs in members:
-        row = options[epochs[0]]
-        least = min(float(values[epochs[0], g]) for g in row)
-        extras.append([float(values[epochs[0], g]) - least for g in row])
+        at = list(row)
+        groups.setdefault((row, prices.loads[:, k, at].tobytes()), []).append(k)
+    members: list[tuple[list[int], list[int], list[float]]] = []
+    for epochs in groups.values():
+        k = epochs[0]
+        chosen = _undominated(prices.loads[:, k], options[k])
+        chosen.sort(key=lambda g, k=k: -float(values[k, g]))  # type: ignore[misc]  # the least completes all
+        members.append((epochs, chosen, [float(values[k, g] - values[k, chosen[-1]]) for g in chosen]))
+    # The last one changes fastest: the one where another option costs least.
+    members.sort(key=lambda member: -min(member[2][:-1], default=math.inf))
     positions = [row[0] for row in options]
 
-    def fill(group: int, left: float) -> Iterator[list[int]]:
+    def fill(group: int, used: float) -> Iterator[list[int]]:
         if group == len(members):
             yield list(positions)
             return
-        epochs = members[group]
-        row = options[epochs[0]]
-        for chosen in _compositions(len(epochs), extras[group], left):
+        epochs, row, extras = members[group]
+        for chosen, spent in _compositions(len(epochs), extras, used, slack):
             spread = itertools.chain.from_iterable([g] * n for g, n in zip(row, chosen, strict=True))
             for k, g in zip(epochs, spread, strict=True):
                 positions[k] = g
-            used = math.fsum(n * extra for n, extra in zip(chosen, extras[group], strict=True) if n)
-            yield from fill(group + 1, left - used)
+            yield from fill(group + 1, spent)
 
-    return fill(0, slack)
+    return fill(0, 0.0)
 
 
-def _compositions(count: int, extras: list[float], slack: float) -> Iterator[list[int]]:
-    """Ways to split ``count`` epochs over options whose extras stay within ``slack``."""
+def _undominated(loads: FloatArray, row: tuple[int, ...]) -> list[int]:
+    """Those options that ask for less of something than each other one; the first of equal ones."""
+    kept: list[int] = []
+    for g in sorted(row, key=lambda g: (*loads[:, g], g)):
+        if not any(bool(np.all(loads[:, other] <= loads[:, g])) for other in kept):
+            kept.append(g)
+    return kept
+
+
+def _compositions(
+    count: int, extras: list[float], used: float, slack: Callable[[], float]
+) -> Iterator[tuple[list[int], float]]:
+    """Ways to split ``count`` epochs over options, each with all extras used so far; the last extra is 0."""
     if len(extras) == 1:
-        if not count or count * extras[0] <= slack:
-            yield [count]
+        yield [count], used
         return
     for first in range(count + 1):
-        used = first * extras[0] if first else 0.0
-        if used > slack:
+        spent = used + (first * extras[0] if first else 0.0)
+        if spent > slack():
             break
-        for others in _compositions(count - first, extras[1:], slack - used):
-            yield [first, *others]
+        for others, total in _compositions(count - first, extras[1:], spent, slack):
+            yield [first, *others], total

@@ -19,6 +19,8 @@ from depl.models.search.prices import Prices
 
 _ROUNDS = 40
 _MARGIN = 1e-9
+_CHOICES = 200
+"""Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
 
 
 @dataclass
@@ -116,7 +118,7 @@ class Neighbourhood:
     def costed(self, kinds: Sequence[int], multiplier: float, cutoff: float) -> Clustered | None:
         """The plan with its cheapest clusters, if it is feasible and costs less than ``cutoff``."""
         plan = cheapest_clusters(
-            self.problem, self.prices, self.assignment, kinds, multiplier, cutoff, self.proceed
+            self.problem, self.prices, self.assignment, kinds, multiplier, cutoff, self.proceed, _CHOICES
         )
         if plan is None or self.problem.misses(plan.choices) > self.problem.allowed:
             return None

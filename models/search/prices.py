@@ -73,6 +73,11 @@ class Prices:
         return np.where(np.isinf(self.least), math.inf, self.work / self.capacity + self.communication)
 
     @functools.cached_property
+    def loads(self) -> FloatArray:
+        """Work, price, communication and minus capacity, shape (4, K_max, G): less of any never costs more."""
+        return np.stack([self.work, self.price, self.communication, -self.capacity])
+
+    @functools.cached_property
     def _slope(self) -> FloatArray:
         divisor = np.where(self.price > 0, np.sqrt(self.price), 1.0)
         return np.asarray(np.sqrt(self.work) / divisor)

@@ -1,0 +1,179 @@
+"""Lognormal improvements of wide spread with Student-t switches: every law is much work."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.heuristics.loop.learning import Learning
+from depl.heuristics.loop.lower_bound import Proof
+from depl.heuristics.loop.sites import DataFactors
+from depl.models import methods
+from depl.models.epochs import FinalLoss, Term
+from depl.models.laws import Lognormal, Normal, StudentT
+from depl.models.methods import Limits
+from depl.models.problem import (
+    Cluster,
+    ConstantImprovement,
+    Dataset,
+    Instance,
+    Model,
+    Switch,
+    Target,
+)
+from depl.models.result import Termination
+from depl.models.risk import contour, finite_sums
+from depl.models.risk.batch import LossClasses, Verdict, quick_verdicts
+from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.tilted_switches import TiltedSwitch
+
+NAMES = ("m0", "m1", "m2")
+FAR = StudentT(degrees_of_freedom=2.0, location=0.05, scale=0.1, lower=-1e4, upper=1e4)
+WILD = StudentT(degrees_of_freedom=0.4, location=0.05, scale=0.1, lower=-1e4, upper=1e4)
+NEAR = StudentT(degrees_of_freedom=2.0, location=0.05, scale=0.1, lower=-1.0, upper=1.0)
+
+
+def heavy(seed: int) -> Instance:
+    """Three models with a switch law of its own between any two, some cut far out."""
+    rng = np.random.default_rng(seed)
+    models = []
+    for name in NAMES:
+        mean = 0.5 * float(np.exp(rng.uniform(-0.5, 0.5)))
+        law = Lognormal(mean=mean, variance=mean**2)
+        models.append(
+            Model(name=name, size=1, demand=2, improvement=ConstantImprovement(noise=law)),
+        )
+    switches = []
+    for index, (before, after) in enumerate(itertools.permutations(NAMES, 2)):
+        reach = 10 ** float(rng.uniform(1, 4)) if index % 2 else None
+        law = StudentT(
+            degrees_of_freedom=float(rng.uniform(1.5, 4)),
+            location=0.05,
+            scale=0.1,
+            lower=None if reach is None else -reach,
+            upper=reach,
+        )
+        switches.append(Switch(previous=before, following=after, law=law))
+    return Instance(
+        name="heavy",
+        clusters=(Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3),),
+        datasets=(Dataset(name="data", volume=4),),
+        models=tuple(models),
+        switches=tuple(switches),
+        target=Target(
+            initial_loss=10, maximum_loss=8, quantile_level=0.95, maximum_epochs=12, maximum_time=200
+        ),
+    )
+
+
+@pytest.fixture
+def switches(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the fake clock says; each switch that is tilted takes a second, and nothing else takes time."""
+    now = [0.0]
+    tilted = TiltedSwitch.of
+
+    def of(*arguments: object) -> TiltedSwitch:
+        now[0] += 1
+        return tilted(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TiltedSwitch, "of", of)
+    monkeypatch.setattr(methods.time, "perf_counter", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("limit", [5, 50])
+def test_the_bound_of_heavy_laws_leaves_time_for_a_plan(switches: list[float], limit: float) -> None:
+    limits = Limits(time_limit=limit, started=0.0)
+    outcome = methods.find("depl").run(heavy(0), limits)
+    assert switches[0] <= limit + 1
+    assert outcome.plan is not None
+    assert outcome.termination is Termination.TIME_LIMIT
+
+
+def test_a_later_attempt_at_the_bound_goes_on_where_the_one_before_was_stopped(switches: list[float]) -> None:
+    """What is known of switches under tilts is not found out again."""
+    instance = heavy(0)
+    normal = ConstantImprovement(noise=Normal(mean=1, variance=0.2))
+    models = tuple(Model(name=name, size=1, demand=2, improvement=normal) for name in NAMES[:2])
+    laws = (Switch(previous="m0", following="m1", law=NEAR), Switch(previous="m1", following="m0", law=NEAR))
+    instance = instance.replace(models=models, switches=laws, maximum_epochs=6)
+
+    def proof() -> Proof:
+        return Proof.of(instance, Learning.of(instance), DataFactors(instance))
+
+    whole = proof().bound()
+    needed, switches[0] = switches[0], 0.0
+    assert whole.value > 0
+    twice = proof()
+    assert twice.bound(lambda: switches[0] >= needed / 2).value <= whole.value
+    assert switches[0] == math.ceil(needed / 2)
+    assert twice.bound() == whole
+    assert switches[0] == needed
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_a_part_of_limits_ends_after_a_share_of_the_time_left(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [4.0]
+    monkeypatch.setattr(methods.time, "perf_counter", lambda: now[0])
+    part = Limits(time_limit=10, started=0.0).part(share)
+    now[0] += 6 * share - 1e-6
+    assert not part.expired()
+    now[0] += 2e-6
+    assert part.expired()
+    assert Limits().part(share).time_limit is None
+
+
+@pytest.fixture
+def points(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Products of nodes and points of laws so far."""
+    counted = [0.0]
+    line = finite_sums._sums_on_a_line
+
+    def counting(z: np.ndarray, step: float, offsets: np.ndarray, masses: np.ndarray) -> object:
+        counted[0] += len(z) * len(offsets)
+        assert counted[0] <= 4 * contour.MOST_WORK
+        return line(z, step, offsets, masses)
+
+    monkeypatch.setattr(finite_sums, "_sums_on_a_line", counting)
+    return counted
+
+
+def losses(law: StudentT) -> list[FinalLoss]:
+    """Some that meet the target of 0 with .95, and some that do not."""
+    bell = Term(-1.0, Normal(mean=1.0, variance=0.04))
+    return [
+        FinalLoss(constant, ((bell, count), (Term(1.0, law), 1)))
+        for constant in (1.0, 1.7, 2.4, 3.0)
+        for count in (2, 3)
+    ]
+
+
+@pytest.mark.parametrize("law", [FAR, WILD])
+def test_a_contour_is_not_used_for_laws_that_reach_much_farther_than_those_it_was_made_for(
+    law: StudentT, points: list[float]
+) -> None:
+    budget = Fraction(1, 20)
+    prepared, certain = PreparedVerdicts(0.0, budget), []
+    for loss in (*losses(NEAR), *losses(law)):
+        certain.append(prepared.verdict(loss))
+        found = prepared.violation(loss)
+        assert found is None or found[0] <= found[1]
+    assert set(certain) == {Verdict.MET, Verdict.VIOLATED}
+    assert points[0] > 0
+    fresh = [PreparedVerdicts(0.0, budget).verdict(loss) for loss in losses(law)]
+    assert certain[len(losses(NEAR)) :] == fresh
+
+
+@pytest.mark.parametrize("law", [FAR, WILD])
+def test_nor_are_many_losses_at_once_labelled_by_such_a_contour(law: StudentT, points: list[float]) -> None:
+    budget = Fraction(1, 20)
+    mixed = [*losses(NEAR), *losses(law)]
+    batch = quick_verdicts(LossClasses.of(mixed), 0.0, budget)
+    for loss, verdict in zip(mixed, batch, strict=True):
+        assert verdict in (Verdict.UNDECIDED, PreparedVerdicts(0.0, budget).verdict(loss))
+    assert np.count_nonzero(batch) >= len(losses(NEAR)) - 1
+    assert points[0] > 0

@@ -1,0 +1,156 @@
+"""Ten clusters that differ a little, a hundred epochs: few of the many ways to choose are tried."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import depl
+from depl.models.choices import Choices
+from depl.models.methods import Limits
+from depl.models.problem import Cluster, ComputeTable, Instance, Model
+from depl.models.result import Termination
+from depl.models.search import clusters
+from depl.models.search.assignments import Assignment, make_assignment
+from depl.models.search.clusters import cheapest_clusters
+from depl.models.search.prices import Prices
+
+STEPS = 2_000
+"""Splits of a count that may be begun between two looks at the clock: 100 epochs over 10 clusters, twice."""
+
+CHOICES = 2_000
+"""Choices that are enough for ten clusters; without bounds there are 10**12."""
+
+
+class NoLookError(Exception):
+    """Work goes on, and nobody asks whether it may."""
+
+
+def similar(bell: Instance, seed: int, sites: int = 10, epochs: int = 100, vary: bool = False) -> Instance:
+    """Clusters of which the faster ones cost more; every plan meets the target, so only the time counts."""
+    rng = np.random.default_rng(seed)
+    bandwidths = 2 * np.exp(rng.uniform(-1, 1, sites))
+    chosen = tuple(
+        Cluster(
+            name=f"site{index}",
+            capacity=10 * float(np.exp(rng.uniform(-0.3, 0.3))),
+            bandwidth=float(bandwidth),
+            unit_cost=3 * float((bandwidth / 2) ** rng.uniform(0.5, 2)),
+        )
+        for index, bandwidth in enumerate(bandwidths)
+    )
+    work = tuple(float(x) for x in 8 * np.exp(rng.uniform(-0.1, 0.1, epochs)))
+    model = Model(
+        name="net",
+        size=1,
+        demand=2,
+        improvement=bell.models[0].improvement,
+        compute=(ComputeTable(epochs=work),) if vary else None,
+    )
+    return bell.replace(
+        clusters=chosen,
+        models=(model,),
+        initial_loss=10,
+        maximum_loss=10 - 1.7 * epochs,
+        maximum_epochs=epochs,
+        maximum_time=1.3 * epochs,
+    )
+
+
+def parts(instance: Instance) -> tuple[Choices, Prices, Assignment]:
+    """What is asked of the clusters of one sequence, all of them with all data."""
+    problem = Choices(instance)
+    pairs = [(cluster, len(problem.subsets) - 1) for cluster in range(len(instance.clusters))]
+    return problem, Prices.of(problem), make_assignment(problem, pairs)
+
+
+@pytest.mark.parametrize(("seed", "time"), [(0, 110), (0, 160), (4, 160), (6, 160)])
+@pytest.mark.parametrize("vary", [False, True])
+def test_the_clock_is_looked_at_while_clusters_are_listed_and_ends_it_at_once(
+    bell: Instance, seed: int, time: float, vary: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, prices, assignment = parts(similar(bell, seed, vary=vary).replace(maximum_time=time))
+    looks, begun = [0], [0]  # how often the clock was looked at, and splits begun since then
+    split = clusters._compositions
+
+    def counted(*arguments: object) -> object:
+        begun[0] += 1
+        if begun[0] > STEPS:
+            raise NoLookError
+        return split(*arguments)  # type: ignore[arg-type]
+
+    def proceed() -> bool:
+        looks[0] += 1
+        begun[0] = 0
+        return looks[0] <= allowed
+
+    monkeypatch.setattr(clusters, "_compositions", counted)
+    for allowed in (0, 3):
+        looks[0] = begun[0] = 0
+        assert cheapest_clusters(problem, prices, assignment, [0] * 100, 1.0, math.inf, proceed) is not None
+        assert looks[0] <= allowed + 1
+
+
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_few_choices_of_similar_clusters_are_tried(bell: Instance, seed: int) -> None:
+    problem, prices, assignment = parts(similar(bell, seed))
+    tried = itertools.count()
+    plan = cheapest_clusters(
+        problem, prices, assignment, [0] * 100, 1.0, math.inf, lambda: next(tried) < CHOICES
+    )
+    assert plan is not None
+    assert next(tried) < CHOICES
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("vary", [False, True])
+def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(
+    bell: Instance, seed: int, vary: bool
+) -> None:
+    epochs = 4
+    problem, prices, assignment = parts(similar(bell, seed, sites=5, epochs=epochs, vary=vary))
+    rows = itertools.product(assignment.options[0], repeat=epochs)
+    every = (clusters.costed(problem, row) for row in rows)
+    least = min((plan.cost for plan in every if plan is not None), default=math.inf)
+    for guess in (0.0, 1.0, 1e3):
+        plan = cheapest_clusters(problem, prices, assignment, [0] * epochs, guess, math.inf)
+        assert plan is not None
+        assert plan.cost == pytest.approx(least, rel=1e-12)
+
+
+def test_equal_clusters_are_tried_once(bell: Instance) -> None:
+    """Five times two clusters: as many choices as of the two alone."""
+    two = similar(bell, 1, sites=2)
+    five = tuple(
+        Cluster(
+            name=f"{item.name}-{copy}",
+            capacity=item.capacity,
+            bandwidth=item.bandwidth,
+            unit_cost=item.unit_cost,
+        )
+        for copy in range(5)
+        for item in two.clusters
+    )
+    counts = []
+    for instance in (two, two.replace(clusters=five)):
+        problem, prices, assignment = parts(instance)
+        tried: list[None] = []
+
+        def proceed(tried: list[None] = tried) -> bool:
+            tried.append(None)
+            return len(tried) < CHOICES
+
+        assert cheapest_clusters(problem, prices, assignment, [0] * 100, 1.0, math.inf, proceed) is not None
+        counts.append(len(tried))
+    assert counts[0] == counts[1] > 1
+
+
+def test_exact_proves_its_plan_cheapest_on_ten_similar_clusters(
+    bell: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks at the clock some thousand times; when it listed every choice, a million were not enough."""
+    looks = itertools.count(1)
+    monkeypatch.setattr(Limits, "expired", lambda _: next(looks) > 10 * CHOICES)
+    result = depl.solve(similar(bell, 0), "exact", time_limit=10)
+    assert result.termination is Termination.OPTIMAL
