@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint unit slow fuzz browser docs bench lock build clean
+.PHONY: help demo picture test lint unit slow fuzz mutation browser docs bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ slow: $(DEV) ## the tests that take minutes
 
 fuzz: $(DEV) ## spoilt files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
 	@$(BIN) -m tests.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
+
+mutation: $(DEV) ## small faults in a room, and whether its tests notice: hours (ROOM=... SEED=... MUTANTS=...)
+	@$(BIN) -m tests.mutation --room $(or $(ROOM),risk) $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
 
 browser: $(DEV) ## the report in headless Chromium (CHROMIUM=program if it is not on the path)
 	@$(BIN) -m pytest -m browser

@@ -41,6 +41,24 @@ DEFAULT_SCENARIOS = 100
 """S of a method that counts scenarios, unless the caller says more."""
 
 
+@dataclass
+class Looks:
+    """A number of looks at the clock that a solve may take, so that it ends alike on every machine.
+
+    Attributes
+    ----------
+    left : int
+        Looks that still find time left; counted down, and shared by all `Limits` made from one another.
+    """
+
+    left: int
+
+    def spent(self) -> bool:
+        """Take one look: whether the number was used up before it."""
+        self.left -= 1
+        return self.left < 0
+
+
 @dataclass(frozen=True)
 class Limits:
     """When a method may stop.
@@ -59,6 +77,8 @@ class Limits:
         Receives rows of progress.
     options : mapping
         What the method takes besides, by name; see `Registered.options`.
+    looks : Looks or None
+        Counted looks at the clock, after which the time counts as over whatever the clock says.
     """
 
     gap: float = 0.0
@@ -68,9 +88,12 @@ class Limits:
     progress: Progress | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
+    looks: Looks | None = None
 
     def expired(self) -> bool:
-        """Whether the time limit has been reached."""
+        """Whether the time limit has been reached; counts as one look at the clock."""
+        if self.looks is not None and self.looks.spent():
+            return True
         return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
 
     def part(self, share: float) -> "Limits":

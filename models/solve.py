@@ -19,6 +19,7 @@ from depl.models.memory.traced import basis
 from depl.models.methods import (
     DEFAULT_SCENARIOS,
     Limits,
+    Looks,
     Meaning,
     Outcome,
     OutOfTimeError,
@@ -56,6 +57,7 @@ def solve(
     scenarios: int | Scenarios | None = None,
     progress: Progress | None = None,
     options: Mapping[str, object] | None = None,
+    looks: int | None = None,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
 
@@ -76,6 +78,10 @@ def solve(
         Receives (seconds, incumbent, bound).
     options : mapping, optional
         What the method takes besides, by name: the ``options`` of `depl.models.methods.Registered`.
+    looks : int, optional
+        How often the method may look at the clock before its time counts as over: a limit under which it
+        ends alike on every machine, for comparing versions. Solvers that keep the time themselves (HiGHS)
+        are not stopped by it.
 
     Raises
     ------
@@ -93,8 +99,10 @@ def solve(
     chosen = find(method)
     _require_covered(instance, chosen)
     further = _options(chosen, options)
+    counted = None if looks is None else Looks(_whole(looks, "looks"))
     sample = _sample(instance, chosen, scenarios, seed)
-    returned = _run(chosen, instance, Limits(gap, time_limit, seed, sample, progress, further))
+    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted)
+    returned = _run(chosen, instance, limits)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
@@ -140,6 +148,19 @@ def _options(method: Registered, options: Mapping[str, object] | None) -> Mappin
             f"method {method.name!r} takes no option {unknown[0]!r}; its options are: {takes}"
         )
     return given
+
+
+def _whole(number: object, name: str) -> int:
+    """A limit that counts.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no whole number from 0 on.
+    """
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+        raise InvalidInputError(f"must be a whole number, at least 0, not {number!r:.80}", name)
+    return int(number)
 
 
 def _sample(
