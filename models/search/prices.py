@@ -74,7 +74,7 @@ class Prices:
 
     @functools.cached_property
     def loads(self) -> FloatArray:
-        """Work, price, communication and minus capacity, shape (4, K_max, G): less of any never costs more."""
+        """Work, price, communication, minus capacity, shape (4, K_max, G): less of any never costs more."""
         return np.stack([self.work, self.price, self.communication, -self.capacity])
 
     @functools.cached_property
