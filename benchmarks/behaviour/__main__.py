@@ -14,7 +14,7 @@ import msgspec
 
 from depl.benchmarks.behaviour.comparing import differences
 from depl.benchmarks.behaviour.problems import problems
-from depl.benchmarks.behaviour.record import Record, read, write
+from depl.benchmarks.behaviour.record import Answer, Record, read, write
 from depl.benchmarks.behaviour.recording import recorded
 from depl.models.errors import DeplError, InvalidInputError
 
@@ -77,7 +77,7 @@ def _compare(options: argparse.Namespace) -> int:
 def _restricted(record: Record, problem_pattern: str, setting_pattern: str) -> Record:
     """The part of a record that both patterns match."""
 
-    def rows() -> Iterator[tuple[str, dict[str, object]]]:
+    def rows() -> Iterator[tuple[str, dict[str, Answer]]]:
         for problem, answers in record.answers.items():
             kept = {name: item for name, item in answers.items() if fnmatchcase(name, setting_pattern)}
             if kept and fnmatchcase(problem, problem_pattern):
