@@ -45,7 +45,7 @@ ROOMS = {
 MOST_SECONDS = 60.0
 """Of the processor, for the tests of a mutant that survives: a room has a hundred of them."""
 
-SLOWER = 3.0
+SLOWER = 2.0
 LEAST_SECONDS = 60.0
 """Of the processor, before a run counts as hung: compiling the kernels of a file takes half of that."""
 

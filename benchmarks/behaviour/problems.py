@@ -26,7 +26,7 @@ from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenari
 SEED = 20
 """Of all random problems, with the numbers of the family and of the problem behind it."""
 
-SMALL, RANDOM, HETEROGENEOUS, SAMPLED = 74, 6, 10, 20
+SMALL, RANDOM, HETEROGENEOUS, SAMPLED = 78, 4, 8, 20
 """How many random problems of each family; 110 in all."""
 
 _SMALL: dict[str, Range] = {
@@ -37,7 +37,7 @@ _SMALL: dict[str, Range] = {
 }
 """Sizes at which every method ends in a second or so; those of the competitive family take up to a minute."""
 
-_LEADING = 5
+_LEADING = 3
 """How many problems of a random family are leading ones."""
 
 _TRACED = ("digits-alexnet", "digits-mobilenet")
@@ -147,8 +147,8 @@ def _drawing(draw: Callable[[np.random.Generator, int], Made], family: int, inde
 
 
 def _heterogeneous(rng: np.random.Generator, index: int) -> Instance:
-    """Two to four clusters, two or three datasets, K_max of 6 to 15."""
-    size = {"clusters": 2 + index % 3, "datasets": 2 + index % 2, "maximum_epochs": 6 + index}
+    """Two or three clusters, one or two datasets, K_max of 4 to 7."""
+    size = {"clusters": 2 + index // 4, "datasets": 1 + index % 2, "maximum_epochs": 4 + index % 4}
     return heterogeneous_instance(rng, models=2, **size)
 
 

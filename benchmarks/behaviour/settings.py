@@ -12,9 +12,8 @@ from depl.models.methods import registered
 SCENARIOS = 20
 """S of methods that count, where the problem has no scenarios of its own: few, so that programs are small."""
 
-LOOKS = 25_000
-"""Looks at the clock after which a method's time is over: some seconds. Annealing, the method that takes most
-in proportion, ends by itself after 20,030."""
+LOOKS = 10_000
+"""Looks at the clock after which a method's time is over: some seconds, and enough for nearly all solves."""
 
 _SLOW = {"annealing": {"evaluations": 2000}, "random": {"draws": 200}}
 """Methods that spend all of a given effort take less of it, and the default only on leading problems."""
