@@ -167,7 +167,7 @@ def test_what_the_printed_steps_lose_is_what_was_measured(recorded):
     assert f"on {row['placement_missed']} of {row['placements_compared']} plans hosting models" in text
     assert f"costs more (up to {100 * (row['placement_largest'] - 1):.1f} %)" in text
     own = [item for item in recorded.suite("random") if item.task.configuration == "depl-paper"]
-    assert sum(item.ending == "time_limit" for item in own) == 1
+    assert not any(item.ending == "time_limit" for item in own)
 
 
 def test_what_is_said_of_the_claims_is_what_the_report_measures(recorded):
@@ -196,7 +196,7 @@ def test_what_is_said_of_the_claims_is_what_the_report_measures(recorded):
     assert measured("as printed: a plan", shipped)[0] == "mean cost over the optimum from 2.909 to 7.113"
     assert measured("as printed: a plan", table)[1] == "10 of 400"
     assert (
-        "more expensive on 3, cheaper on 96 of"
+        "more expensive on 3, cheaper on 97 of"
         in measured("annealing loses to DepL as printed", "suite random")[0]
     )
     assert ", cheaper on 0 of" in measured("annealing loses to DepL with bounds", "suite random")[0]
