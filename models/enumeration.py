@@ -287,11 +287,13 @@ class _Search:
 
 
 def loss_classes(classes: Classes, rows: list[tuple[float, int, int]], initial_loss: float) -> LossClasses:
-    """The final losses of some classes given as (cost, epochs, row)."""
+    """The final losses of some classes, which may be none, given as (cost, epochs, row)."""
     terms = [classes.levels[epochs].terms[row] for _, epochs, row in rows]
     shifts = [classes.levels[epochs].shifts[row] for _, epochs, row in rows]
-    constants = initial_loss + np.array(shifts).reshape(len(rows), -1) @ np.array(classes.shifts)
-    return LossClasses(classes.terms, np.array(terms, dtype=np.int64).reshape(len(rows), -1), constants)
+    shifted = np.array(shifts).reshape(len(rows), len(classes.shifts))
+    constants = initial_loss + shifted @ np.array(classes.shifts)
+    counts = np.array(terms, dtype=np.int64).reshape(len(rows), len(classes.terms))
+    return LossClasses(classes.terms, counts, constants)
 
 
 def _growing(rows: list[tuple[float, int, int]]) -> Iterator[list[tuple[float, int, int]]]:

@@ -126,6 +126,14 @@ def test_an_unreachable_target_fails_in_the_stage_that_sees_it():
     assert solved(instance, "resources-data-models").reason.startswith("resources: ")
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_where_no_epoch_is_in_time_a_stage_says_so(order):
+    # the fastest epoch takes 4 / 8 = 0.5
+    result = solved(two_clusters(maximum_time=0.4), order)
+    assert result.plan is None
+    assert "in time" in result.reason or "time limits" in result.reason
+
+
 def test_an_order_that_is_none_is_refused():
     with pytest.raises(depl.InvalidInputError, match=r"\.order: must be one of data-models-resources"):
         solved(two_clusters(), "models-data")

@@ -74,7 +74,10 @@ class Prices:
 
     @functools.cached_property
     def loads(self) -> FloatArray:
-        """Work, price, communication, minus capacity, shape (4, K_max, G): less of any never costs more."""
+        """What every option asks for, shape (4, K_max, G); less of any never costs more.
+
+        The rows are work, price, communication and minus the capacity.
+        """
         return np.stack([self.work, self.price, self.communication, -self.capacity])
 
     @functools.cached_property
