@@ -18,10 +18,10 @@ from depl.models.estimation.deviations import CARE
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.instance import fit_instance, runs_of_setup
 from depl.models.estimation.setup import Setup
-from depl.models.memory.counting import runs_to_carry
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import AffineLaw
 from depl.models.memory.traced import only_whole_runs
+from depl.models.memory.traced_counting import runs_to_carry
 from depl.models.problem import Instance
 from depl.models.structure import write_text
 from depl.models.traces.table import TARGETS, Traces

@@ -32,9 +32,9 @@ from depl.models.estimation.observations import observe
 from depl.models.estimation.setup import Setup
 from depl.models.laws import Deterministic, Empirical, FloatArray, Forbidden, SwitchLaw
 from depl.models.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
-from depl.models.memory.counting import runs_to_carry
 from depl.models.memory.document import Residuals, TracedLaw, traced_law
 from depl.models.memory.law import Scale
+from depl.models.memory.traced_counting import runs_to_carry
 from depl.models.problem import Instance, Provenance, Switch
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces

@@ -46,10 +46,11 @@ from numpy.typing import NDArray
 from depl.models.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.errors import InvalidInputError
 from depl.models.laws import Empirical, FloatArray
-from depl.models.memory.counting import LEAST_TOGETHER, PLAIN, Counting, confident_weights, settled_losses
+from depl.models.memory.counting import LEAST_TOGETHER, PLAIN, Counting
 from depl.models.memory.law import AffineLaw, Position, RunRecord, maturity, positions
 from depl.models.memory.lending import first_losses, lent, suffix_weights
 from depl.models.memory.support import Known, epochs_ahead, require_support, stages_ahead
+from depl.models.memory.traced_counting import confident_weights, settled_losses
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
 from depl.models.structure import Checked
 from depl.models.traces.table import Schedule

@@ -21,12 +21,12 @@ from depl.models.epochs import FinalLoss, load
 from depl.models.errors import InvalidInputError
 from depl.models.laws import FloatArray
 from depl.models.memory.candidates import Candidates, all_candidates
-from depl.models.memory.counting import runs_to_carry
 from depl.models.memory.directed import LossGrid, propagated
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.prediction import Mixed, mixture_of, runs_through
 from depl.models.memory.sampling import TracedSample
 from depl.models.memory.traced import below_all_seen, end_law, only_whole_runs, whole
+from depl.models.memory.traced_counting import runs_to_carry
 from depl.models.methods import Limits, Outcome
 from depl.models.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem import Instance, Target

@@ -14,12 +14,12 @@ from depl.models.epochs import FinalLoss, LossStep, Term
 from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.laws import Empirical, FloatArray
 from depl.models.memory import prediction
-from depl.models.memory.counting import confident_weights
 from depl.models.memory.document import TracedLaw
 from depl.models.memory.law import Scale, positions
 from depl.models.memory.lending import lent
 from depl.models.memory.prediction import independent_step, mixed_loss, mixture_of, runs_through
 from depl.models.memory.support import outside_support, stages_ahead
+from depl.models.memory.traced_counting import confident_weights
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
 from depl.models.risk.interval import Interval
