@@ -8,9 +8,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from depl.benchmarks.registry import Case, all_cases, select
-from depl.benchmarks.results import RESULTS, Record, measure, number, read_all, table, write, write_table
-from depl.models.errors import DeplError
+from depl.benchmarks.runner.registry import Case, all_cases, select
+from depl.benchmarks.runner.results import (
+    RESULTS,
+    Record,
+    measure,
+    number,
+    read_all,
+    table,
+    write,
+    write_table,
+)
+from depl.models.foundation.errors import DeplError
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> int:

@@ -23,9 +23,9 @@ import flint
 import numpy as np
 from flint import acb, arb
 
-from depl.models.epochs import NoiseLaw, Term
-from depl.models.errors import NotCoveredError
-from depl.models.laws import NO_LAW, Empirical, InverseGamma, Lognormal, Normal, StudentT, Undeclared
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import NoiseLaw, Term
+from depl.models.problem.laws import NO_LAW, Empirical, InverseGamma, Lognormal, Normal, StudentT, Undeclared
 from depl.models.risk.contour import cumulant
 from depl.models.risk.transforms import centred_log_transform as double_transform
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.epochs import Term
-from depl.models.laws import Empirical, FloatArray, StudentT
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Empirical, FloatArray, StudentT
 from depl.models.risk.densities import density
 
 _RELATIVE_DOUBT = 1e-11

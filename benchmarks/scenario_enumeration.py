@@ -17,17 +17,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Deterministic, FloatArray, Forbidden, Zero
-from depl.models.learning import (
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, Instance, Model
+from depl.models.problem.laws import Deterministic, FloatArray, Forbidden, Zero
+from depl.models.problem.learning import (
     InverseLogDataLaw,
     InverseSqrtImprovement,
     LogDataLaw,
     PowerDataLaw,
     TabledImprovement,
 )
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Cluster, Instance, Model
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 MAXIMUM_PLANS = 3_000_000
 """Sequences times assignments above which nothing is written out."""

@@ -21,35 +21,35 @@ from depl import starting  # noqa: F401 - before all else: from here on Ctrl-C i
 from depl import linked  # noqa: F401 - and this says what to do where the folders are not found
 
 # isort: on
-from depl.heuristics.best_expected import expected_cost, expected_greedy
-from depl.heuristics.depl_paper.method import OPTIONS as PAPER_OPTIONS
-from depl.heuristics.depl_paper.method import depl_paper
-from depl.heuristics.general_purpose.annealing import OPTIONS as ANNEALING_OPTIONS
-from depl.heuristics.general_purpose.annealing import annealing
-from depl.heuristics.general_purpose.density import density_greedy
-from depl.heuristics.general_purpose.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
-from depl.heuristics.graph_method import OPTIONS, graph
-from depl.heuristics.loop.method import depl
-from depl.heuristics.one_pass import OPTIONS as ONE_PASS_OPTIONS
-from depl.heuristics.one_pass import one_pass
+from depl.heuristics.baselines.annealing import OPTIONS as ANNEALING_OPTIONS
+from depl.heuristics.baselines.annealing import annealing
+from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
+from depl.heuristics.baselines.density import density_greedy
+from depl.heuristics.baselines.graph_method import OPTIONS, graph
+from depl.heuristics.baselines.one_pass import OPTIONS as ONE_PASS_OPTIONS
+from depl.heuristics.baselines.one_pass import one_pass
+from depl.heuristics.baselines.paper_method import OPTIONS as PAPER_OPTIONS
+from depl.heuristics.baselines.paper_method import depl_paper
+from depl.heuristics.baselines.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
+from depl.heuristics.depl.method import depl
 from depl.instances.library import load
-from depl.models.enumeration import enumerate_plans
-from depl.models.errors import DeplError, InvalidInputError, NotCoveredError
-from depl.models.evaluation import Evaluation, evaluate
-from depl.models.explain import explain
-from depl.models.law_search.exact import exact
-from depl.models.methods import Limits, Meaning, Outcome, register
-from depl.models.methods import registered as methods
-from depl.models.observed_state import State
-from depl.models.plan import Plan
-from depl.models.problem import Instance
+from depl.models.evaluation.evaluate import Evaluation, evaluate
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.law_search import exact
+from depl.models.exact.scenario_search import scenario_search
+from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.programs.methods import milp, milp_resource
-from depl.models.replanning import Replanning, replan
-from depl.models.result import Result, Solution, Termination
-from depl.models.search.scenario_search import scenario_search
-from depl.models.solve import VerificationError, solve
-from depl.models.verifier import Report
-from depl.models.verifier import verify as check
+from depl.models.solving.explain import explain
+from depl.models.solving.methods import Limits, Meaning, Outcome, register
+from depl.models.solving.methods import registered as methods
+from depl.models.solving.observed_state import State
+from depl.models.solving.replanning import Replanning, replan
+from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.solve import VerificationError, solve
+from depl.models.verifier.verify import Report
+from depl.models.verifier.verify import verify as check
 
 try:
     __version__ = version("depl")

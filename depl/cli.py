@@ -30,8 +30,8 @@ from depl.commands import (
 )
 from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
 from depl.commands.printable import printable, printable_json
-from depl.models.errors import DeplError, shortened
-from depl.models.interrupts import first_interrupt_ignored
+from depl.models.foundation.errors import DeplError, shortened
+from depl.models.solving.interrupts import first_interrupt_ignored
 from depl.starting import Ending, arm, disarm
 
 _COMMANDS = {

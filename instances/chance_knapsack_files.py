@@ -21,7 +21,7 @@ from scipy import special
 
 from depl.instances.knapsack_files import Line, count_of, decimal_text, lines_of, numbers_of
 from depl.instances.reductions.knapsack import ChanceKnapsack
-from depl.models.structure import write_text
+from depl.models.foundation.documents import write_text
 
 LARGEST_SAFETY = 7.0
 """Phi of more leaves less than 1e-12 of probability."""

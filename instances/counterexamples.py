@@ -23,11 +23,11 @@ a_i of those taken sum to B. The order of the epochs does not matter.
 import math
 from collections.abc import Sequence
 
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Deterministic, Zero
-from depl.models.learning import ConstantImprovement, Improvement, TabledImprovement
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Cluster, ComputeTable, Dataset, Instance, Model, Target
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic, Zero
+from depl.models.problem.learning import ConstantImprovement, Improvement, TabledImprovement
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 TAKE, SKIP = "take", "skip"
 

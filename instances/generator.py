@@ -21,23 +21,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from depl.models.allocation import minimum_resources
-from depl.models.epochs import Load, compose, load, loss_step
-from depl.models.errors import InvalidInputError
-from depl.models.laws import (
-    Deterministic,
-    Empirical,
-    Forbidden,
-    ImprovementLaw,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
-    SwitchLaw,
-    Zero,
-)
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import (
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import minimum_resources
+from depl.models.problem.epochs import Load, compose, load, loss_step
+from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
     ConstantImprovement,
@@ -57,6 +44,19 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
+from depl.models.problem.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    ImprovementLaw,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+    SwitchLaw,
+    Zero,
+)
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 Range = tuple[int, int]
 """Least and greatest value of a number that is drawn evenly."""

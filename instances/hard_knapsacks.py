@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.instances.reductions.knapsack import Knapsack
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Values and weights."""

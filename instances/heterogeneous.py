@@ -38,12 +38,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.instances.price_surface import PriceSurface
-from depl.models.epochs import Load, compose, load
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import plan_steps
-from depl.models.laws import ImprovementLaw, InverseGamma, Lognormal, StudentT
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import (
+from depl.models.evaluation.evaluate import plan_steps
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import Load, compose, load
+from depl.models.problem.instance import (
     Cluster,
     DataLaw,
     Dataset,
@@ -56,6 +54,8 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
+from depl.models.problem.laws import ImprovementLaw, InverseGamma, Lognormal, StudentT
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_quantile
 
 CHARGED_DATASETS = 16

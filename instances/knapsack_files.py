@@ -20,8 +20,8 @@ from importlib import resources
 from pathlib import Path
 
 from depl.instances.reductions.knapsack import Knapsack
-from depl.models.errors import InvalidInputError
-from depl.models.structure import read_text, write_text
+from depl.models.foundation.documents import read_text, write_text
+from depl.models.foundation.errors import InvalidInputError
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?")
 _LONGEST_NUMBER = 40

@@ -19,10 +19,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Positive
-from depl.models.problem import Instance, Provenance
-from depl.models.structure import Checked, decode_document, peek, read_text
+from depl.models.foundation.documents import Checked, decode_document, peek, read_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance, Provenance
+from depl.models.problem.laws import Positive
 
 _COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
 _CHANGEABLE = ("maximum_loss", "quantile_level", "maximum_epochs", "maximum_time", "round_deadline")

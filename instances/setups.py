@@ -10,9 +10,9 @@ from importlib import resources
 from pathlib import Path
 
 from depl.instances.library import strip_comments
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.setup import Setup
-from depl.models.structure import read_text
+from depl.models.foundation.documents import read_text
+from depl.models.foundation.errors import InvalidInputError
 
 _FOLDER = resources.files("depl.instances") / "data" / "setups"
 

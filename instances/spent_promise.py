@@ -13,10 +13,18 @@ reaches omega. Who then gives up delivers (1 - u)(1 - p); who goes on with the o
 
 from fractions import Fraction
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, Forbidden, Zero
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Switch, Target
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import (
+    Cluster,
+    ConstantImprovement,
+    Dataset,
+    Instance,
+    Model,
+    Switch,
+    Target,
+)
+from depl.models.problem.laws import Empirical, Forbidden, Zero
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 VIOLATION = Fraction(1, 20)
 """p = 1 - omega."""

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.models.errors import InvalidInputError
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.models.foundation.errors import InvalidInputError
 
 
 def random_problem(

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 
 from depl.instances.generator import random_instance, random_plan
-from depl.models.evaluation import final_loss
-from depl.models.laws import Deterministic, Empirical, Normal
-from depl.models.problem import ConstantImprovement, Instance, Model, Switch
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.problem.instance import ConstantImprovement, Instance, Model, Switch
+from depl.models.problem.laws import Deterministic, Empirical, Normal
 from depl.models.risk.certify import certified_quantile
 
 LEVELS = (0.5, 0.7, 0.75, 0.9, 0.95)

@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
-from depl.models.verifier import verify
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.verifier.verify import verify
 
 
 def cheapest_resources(kinds, total_time, deadline):

@@ -12,10 +12,10 @@ from hypothesis import settings
 
 from depl.cli import main
 from depl.instances import library
-from depl.models import methods
-from depl.models.laws import Deterministic, Normal
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic, Normal
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving import methods
 
 # A test passes or fails alike on every machine, however busy; `--hypothesis-profile=explore` draws afresh.
 settings.register_profile("repeat", deadline=None, derandomize=True)

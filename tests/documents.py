@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
 
 Document = dict[str, Any]
 

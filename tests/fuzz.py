@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.fuzz_loaders import loaders
 
 FAILED = Path(__file__).with_name("fuzz_failed.txt")
@@ -33,7 +33,7 @@ SECONDS = 10.0
 """Of the processor for one mutant; good files of the same size take milliseconds."""
 MEMORY = 2 * 2**30
 """Bytes of addresses beyond those that the process has before the first mutant: twice
-`depl.models.structure.LARGEST_FILE`."""
+`depl.models.foundation.documents.LARGEST_FILE`."""
 
 
 class Mutant(NamedTuple):

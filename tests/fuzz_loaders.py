@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from depl.benchmarks import results
-from depl.benchmarks.machine import Commit, Machine
+from depl.benchmarks.runner import results
+from depl.benchmarks.runner.machine import Commit, Machine
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.compact import encode_attempts
 from depl.benchmarks.sweep.read import read_attempts
@@ -26,13 +26,13 @@ from depl.instances.knapsack_files import read_knapsacks
 from depl.instances.library import load, strip_comments
 from depl.instances.setups import load_setup, setup_template
 from depl.instances.training.cifar import cifar10
-from depl.models.errors import InvalidInputError
-from depl.models.observed_state import State, check_state
-from depl.models.plan import Plan
-from depl.models.problem import Instance
+from depl.models.foundation.documents import read_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.scenarios.files import load_scenarios, save_scenarios
-from depl.models.structure import read_text
+from depl.models.solving.observed_state import State, check_state
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.logs import read_long, read_wide
 from depl.models.traces.table import Traces

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.arc_flow import arc_flow_optimum
-from depl.benchmarks.path_families import FAMILIES, family_problem
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.labels.setting import PathOutcome
-from depl.models.result import Termination
+from depl.benchmarks.cases.paths.arc_flow import arc_flow_optimum
+from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.setting import PathOutcome
+from depl.models.solving.result import Termination
 from tests.additive_cases import brute_force, random_problem
 
 

@@ -14,12 +14,15 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances
-from depl.models.choices import Choices
-from depl.models.epochs import FinalLoss, compose, loss_step
-from depl.models.law_search.grid_steps import Grid, GridSteps, make_grid
-from depl.models.law_search.kernels import Paths, _change, _least_violation
-from depl.models.law_search.subproblem import LawSubproblem
-from depl.models.laws import (
+from depl.models.exact.assignments import Assignment, assignments
+from depl.models.exact.choices import Choices
+from depl.models.exact.law_grid import Grid, GridSteps, make_grid
+from depl.models.exact.law_kernels import Paths, _change, _least_violation
+from depl.models.exact.law_subproblem import LawSubproblem
+from depl.models.exact.prices import Prices
+from depl.models.problem.epochs import FinalLoss, compose, loss_step
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.problem.laws import (
     Deterministic,
     Empirical,
     FloatArray,
@@ -31,13 +34,10 @@ from depl.models.laws import (
     SwitchLaw,
     Zero,
 )
-from depl.models.learning import ConstantImprovement, Improvement, TabledImprovement
-from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target
-from depl.models.result import Termination
+from depl.models.problem.learning import ConstantImprovement, Improvement, TabledImprovement
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.interval import Interval
-from depl.models.search.assignments import Assignment, assignments
-from depl.models.search.prices import Prices
+from depl.models.solving.result import Termination
 
 ZERO = Zero()
 SHAPE = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2)}

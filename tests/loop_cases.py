@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from depl.models.epochs import Load
-from depl.models.laws import Deterministic, Forbidden, Normal
-from depl.models.learning import (
+from depl.models.problem.epochs import Load
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
+from depl.models.problem.laws import Deterministic, Forbidden, Normal
+from depl.models.problem.learning import (
     ConstantImprovement,
     DataLaw,
     InverseLogDataLaw,
@@ -16,8 +17,7 @@ from depl.models.learning import (
     LogDataLaw,
     PowerDataLaw,
 )
-from depl.models.plan import Plan
-from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
+from depl.models.problem.plan import Plan
 
 DATA_LAWS: tuple[DataLaw | None, ...] = (
     None,

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from depl.models.allocation import allocate
-from depl.models.epochs import Load
-from depl.models.laws import Deterministic
-from depl.models.learning import ConstantImprovement
-from depl.models.memory.document import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw
-from depl.models.problem import Cluster, ComputeTable, Dataset, Instance, Model, Target, Transfer
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import Load
+from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Target, Transfer
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import ConstantImprovement
+from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw
 from tests.memory_oracle import Floats, Schedule, Trained, places, regressor
 
 FULL, CUT, FAR = ("full", "edge"), ("cut", "edge"), ("cut", "far")

@@ -1,7 +1,7 @@
 """What a traced law says, worked out from its statement; used by tests only.
 
-Nothing here calls `depl.models.memory`: coefficients are looked up in the rows of the document, residuals are
-what they leave of the losses of the runs, and losses are followed epoch by epoch.
+Nothing here calls `depl.models.problem.affine_law`: coefficients are looked up in the rows of the document,
+residuals are what they leave of the losses of the runs, and losses are followed epoch by epoch.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.memory.document import TracedLaw
+from depl.models.problem.traced_law import TracedLaw
 
 Trained = tuple[str, str]
 Schedule = tuple[Trained, ...]

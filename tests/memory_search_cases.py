@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.models.methods import Limits
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits
 from tests.memory_cases import cheapest_cost, every_schedule, instance_of, random_law, with_tables
 from tests.memory_oracle import Oracle, Schedule, on_scale
 from tests.test_memory_candidates import LIMITS

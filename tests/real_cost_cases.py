@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from depl.heuristics.real_cost.problem import RealCostProblem
+from depl.heuristics.paths.real_cost_problem import RealCostProblem
 from depl.instances.generator import random_instance
-from depl.models.epochs import Load
-from depl.models.problem import Instance
+from depl.models.problem.epochs import Load
+from depl.models.problem.instance import Instance
 
 
 def random_problem(

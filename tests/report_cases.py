@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from depl.benchmarks.report.evidence import Evidence, evidence_of
-from depl.benchmarks.results import Record
+from depl.benchmarks.runner.results import Record
 from depl.benchmarks.sweep.attempt import Attempt
 from tests.attempts_factory import MACHINE, attempt_of
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from depl.instances.generator import random_instance
-from depl.models.choices import Configuration
-from depl.models.evaluation import INTENT, Reading
+from depl.models.evaluation.evaluate import INTENT, Reading
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
 
 HARD_OPTIMUM = 28.968559573246672
 """Of `hard_problem`, proved by both programs in a longer run."""

@@ -13,12 +13,12 @@ import pytest
 
 import depl
 from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
-from depl.benchmarks.tiny_sampled import tiny_sampled
-from depl.models.methods import Meaning
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Solution, Termination
+from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios, allowed_misses
+from depl.models.solving.methods import Meaning
+from depl.models.solving.result import Solution, Termination
 
 JUDGE = "written-out"
 REGISTERED = [method.name for method in depl.methods() if method.meaning is Meaning.SCENARIOS]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from depl.instances.generator import random_instances
-from depl.models.choices import Configuration
-from depl.models.problem import Instance
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
 
 
 def tiny_problems(seed: int, count: int, **changes: object) -> list[SampledProblem]:

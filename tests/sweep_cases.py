@@ -11,7 +11,7 @@ import pytest
 from depl.benchmarks.sweep.request import Job, Request, jobs_of
 from depl.benchmarks.sweep.run import OneWorker, Swept, sweep
 from depl.benchmarks.sweep.store import Store
-from depl.models import methods
+from depl.models.solving import methods
 
 USERS_FILE = '''
 """A user's methods and suite."""

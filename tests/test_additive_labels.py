@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.heuristics.additive_labels import best_rate, entropic_label, expected_label, normal_label
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.heuristics.paths.additive_labels import best_rate, entropic_label, expected_label, normal_label
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.oracles import chernoff_quantile, evar_quantile, normal_quantile
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from depl.models.allocation import (
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import (
     TIME_TOLERANCE,
     Allocation,
     allocate,
     dual_bound,
     minimum_resources,
 )
-from depl.models.epochs import Load
-from depl.models.errors import InvalidInputError
+from depl.models.problem.epochs import Load
 
 EPS = float(np.finfo(float).eps)
 QUICK = settings(deadline=None, max_examples=60)

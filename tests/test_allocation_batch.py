@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.models import allocation
-from depl.models.allocation import allocate, allocate_counts, dual_bound, minimum_resources
-from depl.models.epochs import Load
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem import allocation
+from depl.models.problem.allocation import allocate, allocate_counts, dual_bound, minimum_resources
+from depl.models.problem.epochs import Load
 
 EPS = float(np.finfo(float).eps)
 

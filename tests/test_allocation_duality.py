@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from depl.models.allocation import TIME_TOLERANCE, allocate, dual_bound, minimum_resources, price
-from depl.models.epochs import Load
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import TIME_TOLERANCE, allocate, dual_bound, minimum_resources, price
+from depl.models.problem.epochs import Load
 
 EPS = float(np.finfo(float).eps)
 QUICK = settings(deadline=None, max_examples=200)

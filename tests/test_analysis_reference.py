@@ -6,7 +6,7 @@ import pytest
 
 from depl.benchmarks.analysis.reference import below, question_of, reference_of, references
 from depl.benchmarks.analysis.reference import claim_of as claim
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.attempts_factory import attempt_of
 
 

@@ -8,9 +8,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from depl.models import archives
-from depl.models.archives import inflated, read_npz_arrays
-from depl.models.errors import InvalidInputError
+from depl.models.foundation import archives
+from depl.models.foundation.archives import inflated, read_npz_arrays
+from depl.models.foundation.errors import InvalidInputError
 
 ARRAYS = {
     "whole": np.arange(6).reshape(2, 3),

@@ -6,9 +6,9 @@ import pytest
 from flint import acb, arb, ctx
 
 from depl.benchmarks.ball_arithmetic import BallSum, convolved, distribution_function, mean, transform
-from depl.models.epochs import Term
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 
 
 @pytest.fixture(autouse=True)

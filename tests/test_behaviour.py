@@ -10,18 +10,18 @@ import msgspec
 import pytest
 
 import depl
-from depl.benchmarks import results
 from depl.benchmarks.behaviour.__main__ import main
 from depl.benchmarks.behaviour.comparing import TOLERANCE, differences, equal
 from depl.benchmarks.behaviour.problems import Problem, problems
 from depl.benchmarks.behaviour.record import Answer, Record, read, write
 from depl.benchmarks.behaviour.recording import plan_digest, recorded
 from depl.benchmarks.behaviour.settings import LEFT_OUT, LOOKS, SCENARIOS, questions, settings, why_left_out
+from depl.benchmarks.runner import results
 from depl.instances.library import names
-from depl.models import methods
-from depl.models.methods import Limits, Looks
-from depl.models.plan import Plan
-from depl.models.result import Termination
+from depl.models.problem.plan import Plan
+from depl.models.solving import methods
+from depl.models.solving.methods import Limits, Looks
+from depl.models.solving.result import Termination
 
 COMMITTED = results.RESULTS / "behaviour" / "record.json"
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from depl.benchmarks import __main__ as command_line
-from depl.benchmarks import machine, registry, results
-from depl.benchmarks.registry import Case, Goal, all_cases, select
-from depl.models.errors import InvalidInputError
+from depl.benchmarks.runner import machine, registry, results
+from depl.benchmarks.runner.registry import Case, Goal, all_cases, select
+from depl.models.foundation.errors import InvalidInputError
 
 CASES = all_cases()
 
@@ -58,7 +58,7 @@ def case_package(tmp_path, monkeypatch):
 
 
 CASE_FILE = """
-from depl.benchmarks.registry import Case
+from depl.benchmarks.runner.registry import Case
 goals = (("a", "a is one", "==", 1),)
 CASE = Case(name={name!r}, summary="s", goals=goals, run=lambda rng, smoke: {{"a": 1}})
 """

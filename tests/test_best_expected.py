@@ -5,13 +5,13 @@ import math
 
 import pytest
 
-from depl.heuristics.best_expected import expected_cost, expected_greedy
+from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
 from depl.instances.library import load
-from depl.models.enumeration import enumerate_plans
-from depl.models.errors import NotCoveredError
-from depl.models.evaluation import evaluate
-from depl.models.methods import Limits
-from depl.models.result import Termination
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 TARGETS = (5, 7, 9, 11, 13)
 GREEDY_EXCESS = {

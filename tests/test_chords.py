@@ -10,14 +10,14 @@ from scipy import special
 from depl.instances.reductions import chance_knapsack
 from depl.instances.reductions.chance_program import best_by_value_and_variance
 from depl.instances.reductions.knapsack import ChanceKnapsack
-from depl.models.choices import Choices
-from depl.models.evaluation import final_loss
-from depl.models.law_search.chords import ChordedProblem, all_normal
-from depl.models.laws import Deterministic, Normal, Zero
-from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
-from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target
-from depl.models.result import Solution, Termination
-from depl.models.solve import solve
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.exact.choices import Choices
+from depl.models.exact.normal_search import ChordedProblem, all_normal
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.problem.laws import Deterministic, Normal, Zero
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.solving.result import Solution, Termination
+from depl.models.solving.solve import solve
 
 
 def normal_instance(rng: np.random.Generator, level: float, switching: bool) -> Instance:

@@ -12,10 +12,10 @@ import pytest
 
 from depl.cli import main
 from depl.instances.spent_promise import spent_promise
-from depl.models.methods import Limits, Outcome, register
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits, Outcome, register
+from depl.models.solving.result import Termination
 from tests.documents import RICH, put
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from depl.models.methods import Limits, Outcome, register
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits, Outcome, register
 from tests.bad_instances import BAD
 from tests.documents import ABSENT, RICH, put
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.planned import PLAN, plan_text

@@ -6,10 +6,10 @@ from dataclasses import replace
 import depl
 from depl.commands import demo
 from depl.instances.library import load
-from depl.models.methods import Limits, Outcome, register
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits, Outcome, register
+from depl.models.solving.result import Termination
 
 
 def slow_epochs(instance: Instance, limits: Limits) -> Outcome:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from depl.models.estimation.synthetic import draw_traces
-from depl.models.laws import InverseGamma, Normal
-from depl.models.problem import Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.traces.files import write_traces
 from depl.models.traces.table import Traces
 

@@ -11,8 +11,8 @@ import pytest
 
 import depl
 from depl.instances.setups import setup_template
-from depl.models.methods import Limits, Outcome, register
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits, Outcome, register
 
 ROOT = Path(__file__).resolve().parents[1]
 ITEMS = "3 10\n5 4\n4 3\n3 7\n"

@@ -6,9 +6,9 @@ import json
 import pytest
 
 import depl
-from depl.models.enumeration import build_plan
-from depl.models.evaluation import evaluate, final_loss
-from depl.models.plan_classes import Configuration
+from depl.models.evaluation.evaluate import evaluate, final_loss
+from depl.models.exact.enumeration import build_plan
+from depl.models.exact.plan_classes import Configuration
 
 
 def test_the_front_of_the_paper_counts_the_slowest_model_s_epochs(ask):

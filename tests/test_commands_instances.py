@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from depl.instances.library import load, names
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
 from tests.documents import RICH, put
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import depl
 from depl.commands.printable import printable, printable_json
-from depl.models.errors import LONGEST_MESSAGE, InvalidInputError
+from depl.models.foundation.errors import LONGEST_MESSAGE, InvalidInputError
 from tests.documents import RICH, put
 
 NAME = "a\x1b[31m\x07\x9b\u202eb"

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from depl.instances.spent_promise import promised_plan, spent_promise
-from depl.models.methods import Outcome, register
-from depl.models.observed_state import State, planned_state
-from depl.models.result import Termination
+from depl.models.solving.methods import Outcome, register
+from depl.models.solving.observed_state import State, planned_state
+from depl.models.solving.result import Termination
 from tests.test_cli import KEYS
 
 

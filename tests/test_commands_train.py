@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from depl.instances.training import families
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces import read_traces
 from depl.models.traces.planned import planned
 from tests.training_cases import small_family

@@ -2,12 +2,12 @@
 
 import pytest
 
-from depl.benchmarks.comparison import Entry, agree, compare, lower_bound, optimum, targets_of
+from depl.benchmarks.figures.comparison import Entry, agree, compare, lower_bound, optimum, targets_of
 from depl.instances.library import load
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.methods import Outcome, register
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.result import Result, Solution, Termination
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving.methods import Outcome, register
+from depl.models.solving.result import Result, Solution, Termination
 
 
 def slow_epochs(instance, limits):

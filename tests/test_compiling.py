@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from depl.models import compiling
-from depl.models.compiling import temporary_folder
+from depl.models.foundation import compiling
+from depl.models.foundation.compiling import temporary_folder
 
 KERNEL = """
-from depl.models.compiling import kernel
+from depl.models.foundation.compiling import kernel
 
 @kernel(error_model="numpy")
 def double(x: int) -> int:

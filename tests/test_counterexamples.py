@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import depl
-from depl.heuristics.additive_problem import Weight, additive_problem
-from depl.heuristics.layered import cost_down, cost_up
+from depl.heuristics.paths.additive_problem import Weight, additive_problem
+from depl.heuristics.paths.layered import cost_down, cost_up
 from depl.instances.counterexamples import (
     almost_one_level,
     partition_by_epoch,
@@ -17,8 +17,8 @@ from depl.instances.counterexamples import (
     partition_plan,
     short_epochs,
 )
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import evaluate
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 
 DATA = frozenset({"data"})
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.benchmarks.analysis.table import Table
-from depl.models.csv_cells import meant, shown
+from depl.models.foundation.csv_cells import meant, shown
 from depl.models.traces.csv_files import read_csv, write_csv
 from depl.models.traces.table import Traces
 

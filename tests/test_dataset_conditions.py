@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_selections import LAWS, random_selection, submodular_selection
-from depl.heuristics.datasets.conditions import (
+from depl.benchmarks.cases.set_functions.random_selections import LAWS, random_selection, submodular_selection
+from depl.heuristics.data.conditions import (
     SelectionFunction,
     product_is_concave,
     single_density,
     submodular_by_condition,
 )
-from depl.heuristics.datasets.epochs_needed import NeededEpochs, TabledEpochs
-from depl.heuristics.datasets.problem import selection_of_numbers
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.heuristics.submodular.status import exhaustive
-from depl.heuristics.submodular.verdicts import UNKNOWN, Verdict
-from depl.models.errors import InvalidInputError
-from depl.models.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
+from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
+from depl.heuristics.data.problem import selection_of_numbers
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.status import exhaustive
+from depl.heuristics.set_functions.verdicts import UNKNOWN, Verdict
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
 
 
 def law_of(kind: str, base: float, power: float = 0.4):

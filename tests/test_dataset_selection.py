@@ -8,26 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_selections import (
+from depl.benchmarks.cases.set_functions.random_selections import (
     LAWS,
     communicating_selection,
     interior_selection,
     random_selection,
 )
-from depl.heuristics.datasets.branching import branch_and_bound
-from depl.heuristics.datasets.epochs_needed import NeededEpochs, TabledEpochs
-from depl.heuristics.datasets.hardness import partition_selection
-from depl.heuristics.datasets.prefix import best_prefix, density_order, rule_holds
-from depl.heuristics.datasets.problem import SelectionProblem, selection_of_numbers, selection_problem
-from depl.heuristics.datasets.relaxation import flip_bounds, relaxed
-from depl.heuristics.datasets.select import Rule, ranked_selections, select_datasets
-from depl.heuristics.datasets.subset_sum import subset_sum
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.heuristics.submodular.status import exhaustive
-from depl.heuristics.submodular.verdicts import Verdict
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Deterministic
-from depl.models.learning import (
+from depl.heuristics.data.branching import branch_and_bound
+from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
+from depl.heuristics.data.hardness import partition_selection
+from depl.heuristics.data.prefix import best_prefix, density_order, rule_holds
+from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers, selection_problem
+from depl.heuristics.data.relaxation import flip_bounds, relaxed
+from depl.heuristics.data.select import Rule, ranked_selections, select_datasets
+from depl.heuristics.data.subset_sum import subset_sum
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.status import exhaustive
+from depl.heuristics.set_functions.verdicts import Verdict
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Model, Transfer
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import (
     ConstantImprovement,
     InverseLogDataLaw,
     LogDataLaw,
@@ -35,7 +36,6 @@ from depl.models.learning import (
     SubsetEpochs,
     TableDataLaw,
 )
-from depl.models.problem import Cluster, ComputeTable, Dataset, Model, Transfer
 
 
 def all_sets(problem: SelectionProblem, nonempty: bool = True) -> list[tuple[float, frozenset[int]]]:

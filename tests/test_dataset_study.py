@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.dataset_study import RANGE, main, regions_of, share_of
+from depl.benchmarks.cases.set_functions.dataset_study import RANGE, main, regions_of, share_of
+from depl.benchmarks.cases.set_functions.random_selections import LAWS
 from depl.benchmarks.figures.selection_regions import REGIONS, Share, selection_regions, selection_shares
-from depl.benchmarks.random_selections import LAWS
-from depl.heuristics.datasets.branching import branch_and_bound
-from depl.heuristics.datasets.continuous import Best, best_end, best_volume
-from depl.heuristics.datasets.epochs_needed import NeededEpochs
-from depl.heuristics.datasets.problem import selection_of_numbers
-from depl.models.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
+from depl.heuristics.data.branching import branch_and_bound
+from depl.heuristics.data.continuous import Best, best_end, best_volume
+from depl.heuristics.data.epochs_needed import NeededEpochs
+from depl.heuristics.data.problem import selection_of_numbers
+from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
 
 
 def needed_of(kind: str, base: float, shape: float) -> NeededEpochs:

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_selections import LAWS, interior_selection, random_selection
-from depl.heuristics.datasets.branching import branch_and_bound
-from depl.heuristics.datasets.epochs_needed import NeededEpochs
-from depl.heuristics.datasets.problem import SelectionProblem, selection_of_numbers
-from depl.heuristics.datasets.subset_sum import subset_sum
-from depl.heuristics.datasets.sums import (
+from depl.benchmarks.cases.set_functions.random_selections import LAWS, interior_selection, random_selection
+from depl.heuristics.data.branching import branch_and_bound
+from depl.heuristics.data.epochs_needed import NeededEpochs
+from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
+from depl.heuristics.data.subset_sum import subset_sum
+from depl.heuristics.data.sums import (
     by_halves,
     by_reachable_sums,
     candidates,
     inner_minimum,
     one_density,
 )
-from depl.models.learning import LogDataLaw, PowerDataLaw
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 
 
 def neighbours(volumes: list[float], target: float) -> tuple[float, float]:

@@ -5,9 +5,9 @@ import math
 
 import depl
 from depl.commands.answer import ExitCode
-from depl.models.decisions import Decision, Stage, told
-from depl.models.methods import Limits, Outcome
-from depl.models.result import Termination
+from depl.models.solving.decisions import Decision, Stage, told
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
 
 WENT_BACK = Decision(Stage.DATA, "d1 on far", "no models reach the target", False, lower_bound=math.inf)
 KEPT = Decision(Stage.RESOURCES, "2 epochs on near", "kept", cost=3.5, lower_bound=3.25)

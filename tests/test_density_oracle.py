@@ -7,8 +7,8 @@ from scipy import stats
 
 from depl.benchmarks.ball_arithmetic import BallSum, distribution_function
 from depl.benchmarks.density_oracle import DensityOracle
-from depl.models.epochs import Term
-from depl.models.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.contour import choose_contour
 
 

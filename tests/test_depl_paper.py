@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.depl_paper import method as module
-from depl.heuristics.depl_paper import record
-from depl.heuristics.depl_paper.graph import StoppedError
-from depl.heuristics.depl_paper.method import OPTIONS, depl_paper
-from depl.heuristics.depl_paper.resources import STRATEGIES, Placement
+from depl.heuristics.baselines import paper_method as module
+from depl.heuristics.baselines import paper_record as record
+from depl.heuristics.baselines.paper_graph import StoppedError
+from depl.heuristics.baselines.paper_method import OPTIONS, depl_paper
+from depl.heuristics.baselines.paper_resources import STRATEGIES, Placement
 from depl.instances.generator import random_instances
-from depl.models.decisions import Decision, Stage
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Deterministic, Forbidden, InverseGamma, StudentT
-from depl.models.learning import ConstantImprovement, SubsetEpochs, TableDataLaw
-from depl.models.methods import Limits, find
-from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
-from depl.models.result import Result, Solution, Termination
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
+from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma, StudentT
+from depl.models.problem.learning import ConstantImprovement, SubsetEpochs, TableDataLaw
+from depl.models.solving.decisions import Decision, Stage
+from depl.models.solving.methods import Limits, find
+from depl.models.solving.result import Result, Solution, Termination
 
 Ask = Callable[..., tuple[int, str, str]]
 

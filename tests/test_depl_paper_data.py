@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.suites.sizes import growing
-from depl.heuristics.datasets.problem import selection_problem
-from depl.heuristics.depl_paper.data import DataSelection, data_choices
+from depl.heuristics.baselines.paper_data import DataSelection, data_choices
+from depl.heuristics.data.problem import selection_problem
 from depl.instances.generator import random_instances
-from depl.models.learning import PowerDataLaw
-from depl.models.problem import Dataset, Instance
+from depl.models.problem.instance import Dataset, Instance
+from depl.models.problem.learning import PowerDataLaw
 
 DRAWN = random_instances(np.random.default_rng([7, 3]), 40, datasets=(1, 4), maximum_epochs=(1, 2))
 

@@ -5,20 +5,20 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.heuristics.datasets.problem import selection_problem
-from depl.heuristics.depl_paper.data import data_choices
-from depl.heuristics.depl_paper.extension import (
+from depl.heuristics.baselines.paper_data import data_choices
+from depl.heuristics.baselines.paper_extension import (
     LARGEST_DATASETS,
     part_answer,
     part_function,
     ranked_by_extension,
 )
-from depl.heuristics.submodular.answers import Proof
-from depl.heuristics.submodular.functions import subset_of_index
-from depl.heuristics.submodular.verdicts import Verdict
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.learning import PowerDataLaw, SubsetEpochs, TableDataLaw
-from depl.models.problem import Dataset, Instance
+from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.set_functions.answers import Proof
+from depl.heuristics.set_functions.functions import subset_of_index
+from depl.heuristics.set_functions.verdicts import Verdict
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Dataset, Instance
+from depl.models.problem.learning import PowerDataLaw, SubsetEpochs, TableDataLaw
 
 
 def with_sets(tiny: Instance, count: int, law: object) -> Instance:

@@ -8,12 +8,12 @@ import networkx
 import numpy as np
 import pytest
 
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.depl_paper import graph as module
-from depl.heuristics.depl_paper.graph import ModelGraph, StoppedError
-from depl.heuristics.expanded_graph import OMEGA, START, expanded_graph
-from depl.heuristics.layered import cost_up
-from depl.models.errors import NotCoveredError
+from depl.heuristics.baselines import paper_graph as module
+from depl.heuristics.baselines.paper_graph import ModelGraph, StoppedError
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.expanded_graph import OMEGA, START, expanded_graph
+from depl.heuristics.paths.layered import cost_up
+from depl.models.foundation.errors import NotCoveredError
 from tests.additive_cases import all_paths, random_problem
 
 

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.additive_problem import Weight
-from depl.heuristics.depl_paper.graph import StoppedError
-from depl.heuristics.depl_paper.models import PaperLabel, Selector
+from depl.heuristics.baselines.paper_graph import StoppedError
+from depl.heuristics.baselines.paper_models import PaperLabel, Selector
+from depl.heuristics.paths.additive_problem import Weight
 from depl.instances.generator import random_instances
-from depl.models.enumeration import build_plan
-from depl.models.evaluation import final_loss
-from depl.models.plan_classes import Configuration
-from depl.models.problem import Instance
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.exact.enumeration import build_plan
+from depl.models.exact.plan_classes import Configuration
+from depl.models.problem.instance import Instance
 from depl.models.risk.certify import certified_violation
 
 DATA = frozenset({"data"})

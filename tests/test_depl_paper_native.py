@@ -4,9 +4,9 @@ import cvxpy
 import pytest
 
 import depl
-from depl.heuristics.depl_paper.data import data_choices
-from depl.heuristics.depl_paper.native import data_programs, embedding
-from depl.models.problem import Instance
+from depl.heuristics.baselines.paper_data import data_choices
+from depl.heuristics.baselines.paper_native import data_programs, embedding
+from depl.models.problem.instance import Instance
 
 
 def test_the_programs_of_stage_one_hold_the_set_that_the_method_begins_with(tiny: Instance) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_placements import random_placement
-from depl.heuristics.depl_paper.resources import (
+from depl.benchmarks.suites.random_placements import random_placement
+from depl.heuristics.baselines.paper_resources import (
     Fractional,
     fractional_placement,
     nearest_whole,
@@ -18,7 +18,7 @@ from depl.heuristics.placement.dual import best_price, prices
 from depl.heuristics.placement.peers import rounded_to_nearest
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.relaxation import relaxation
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.placement_cases import least_cost, split_pair
 
 

@@ -13,9 +13,9 @@ from depl.instances.training.layers import Shape
 from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.runs import Task, pruning_factor
-from depl.models.evaluation import evaluate
-from depl.models.plan import Plan
-from depl.models.solve import solve
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.problem.plan import Plan
+from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 
 DATA = Path(__file__).resolve().parent.parent / "instances" / "data"

@@ -8,14 +8,14 @@ import pytest
 from scipy import stats
 
 from depl.instances.generator import random_instances, random_plan
-from depl.models.early_stopping import early_stopping
-from depl.models.epochs import LossStep
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import epoch_loads, evaluate, plan_steps
-from depl.models.explain import explain
-from depl.models.laws import Deterministic, Empirical, Normal, StudentT
-from depl.models.plan import Plan
-from depl.models.problem import ConstantImprovement, Model
+from depl.models.evaluation.evaluate import epoch_loads, evaluate, plan_steps
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import LossStep
+from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
+from depl.models.problem.plan import Plan
+from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.explain import explain
 
 
 def test_the_tiny_optimum_saves_its_third_epoch_in_a_quarter_of_the_runs(tiny, tiny_optimum):
@@ -168,7 +168,7 @@ def test_the_explanation_shows_it(tiny, tiny_optimum, bell, steady_plan):
 def test_a_loss_that_forgets_is_said_not_to_be_covered(steady, steady_plan, monkeypatch):
     """No law of an instance forgets yet; the explanation of one that will must not break."""
     steps = [LossStep(0.5, 0.0, ())] * 2
-    monkeypatch.setattr("depl.models.early_stopping.plan_steps", lambda instance, plan: steps)
+    monkeypatch.setattr("depl.models.solving.early_stopping.plan_steps", lambda instance, plan: steps)
     assert "  not computed: early stopping is computed for steps that keep" in explain(steady, steady_plan)
 
 

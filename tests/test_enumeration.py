@@ -9,15 +9,15 @@ import pytest
 
 from depl.instances.generator import random_instances
 from depl.instances.library import load
-from depl.models.enumeration import assignment_count, data_assignments, enumerate_plans
-from depl.models.errors import NotCoveredError
-from depl.models.evaluation import evaluate
-from depl.models.laws import Forbidden, Normal, Zero
-from depl.models.methods import Limits
-from depl.models.plan_classes import plan_classes
-from depl.models.problem import Cluster, Dataset, Switch
-from depl.models.result import Solution, Termination
-from depl.models.solve import solve
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact.enumeration import assignment_count, data_assignments, enumerate_plans
+from depl.models.exact.plan_classes import plan_classes
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, Dataset, Switch
+from depl.models.problem.laws import Forbidden, Normal, Zero
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Solution, Termination
+from depl.models.solving.solve import solve
 from tests.brute_force import cheapest_by_brute_force, every_plan
 
 SMALL = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
@@ -168,7 +168,7 @@ def test_an_interrupt_returns_what_is_held(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("depl.models.enumeration.plan_classes", interrupted)
+    monkeypatch.setattr("depl.models.exact.enumeration.plan_classes", interrupted)
     outcome = enumerate_plans(load("tiny"), Limits())
     assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
 

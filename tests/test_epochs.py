@@ -15,20 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.models import learning
-from depl.models.epochs import FinalLoss, Load, LossStep, Term, compose, compute, load, loss_step
-from depl.models.errors import InvalidInputError
-from depl.models.laws import (
-    Deterministic,
-    Empirical,
-    Forbidden,
-    InverseGamma,
-    Normal,
-    StudentT,
-    SwitchLaw,
-    Zero,
-)
-from depl.models.problem import (
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem import learning
+from depl.models.problem.epochs import FinalLoss, Load, LossStep, Term, compose, compute, load, loss_step
+from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
     ConstantImprovement,
@@ -40,6 +30,16 @@ from depl.models.problem import (
     PowerDataLaw,
     Switch,
     TabledImprovement,
+)
+from depl.models.problem.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Normal,
+    StudentT,
+    SwitchLaw,
+    Zero,
 )
 
 NOTHING = Zero()
@@ -284,14 +284,14 @@ KINDS = {name for name in vars(learning) if name.endswith(("Improvement", "DataL
 EVERYTHING = FIELDS | KINDS
 DATA_LAWS = {"LogDataLaw", "InverseLogDataLaw", "PowerDataLaw", "TableDataLaw"}
 READERS = {
-    "models/learning.py": EVERYTHING,  # defines the laws
-    "models/problem.py": EVERYTHING,  # defines and validates the instance
-    "models/epochs.py": {"improvement", "switch_law", "learning_factor", "demand", "workload"},
-    "models/verifier_reading.py": EVERYTHING,  # reads them a second time, on purpose
+    "models/problem/learning.py": EVERYTHING,  # defines the laws
+    "models/problem/instance.py": EVERYTHING,  # defines and validates the instance
+    "models/problem/epochs.py": {"improvement", "switch_law", "learning_factor", "demand", "workload"},
+    "models/verifier/reading.py": EVERYTHING,  # reads them a second time, on purpose
     # stage 1 weighs K^ itself, over all volumes, and not what an epoch of a plan gains
-    "heuristics/datasets/epochs_needed.py": {"data_law", "epochs_needed"} | DATA_LAWS,
+    "heuristics/data/epochs_needed.py": {"data_law", "epochs_needed"} | DATA_LAWS,
     # the rest of a run is an instance again, so its laws have to be written, not only read
-    "models/observed_state.py": {"improvement", "InverseSqrtImprovement", "ConstantImprovement"}
+    "models/solving/observed_state.py": {"improvement", "InverseSqrtImprovement", "ConstantImprovement"}
     | {"Improvement", "TabledImprovement"},
     # turns fitted curves into improvements
     "models/estimation/fit.py": {"InverseSqrtImprovement", "ConstantImprovement"},
@@ -302,13 +302,13 @@ READERS = {
     # writes other laws into an instance, on purpose not quite right
     "models/estimation/estimated.py": {"improvement", "demand", "switches", "other_switches", "Switch"}
     | {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"},
-    "models/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
-    # `Learning.switches` are loss steps of `depl.models.epochs`, not the laws of an instance
-    "heuristics/loop/dual.py": {"switches"},
-    "heuristics/loop/learning.py": {"switches"},
-    "heuristics/loop/model_stage.py": {"switches"},
-    "heuristics/loop/restricted.py": {"switches"},
-    "heuristics/loop/tilted_learning.py": {"switches"},
+    "models/solving/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
+    # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance
+    "heuristics/bounds/dual.py": {"switches"},
+    "heuristics/bounds/learning.py": {"switches"},
+    "heuristics/depl/model_stage.py": {"switches"},
+    "heuristics/depl/improve_sites.py": {"switches"},
+    "heuristics/bounds/tilted_learning.py": {"switches"},
 }
 
 
@@ -343,7 +343,7 @@ def test_laws_of_learning_are_read_by_the_listed_modules_alone() -> None:
         for path in consumers()
         for entry in strangers(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
     ]
-    assert not found, f"consume LossStep and Load of depl.models.epochs instead: {found}"
+    assert not found, f"consume LossStep and Load of depl.models.problem.epochs instead: {found}"
 
 
 def test_every_listed_reader_reads_what_it_is_listed_for() -> None:
@@ -351,7 +351,9 @@ def test_every_listed_reader_reads_what_it_is_listed_for() -> None:
         read = {name for _, name in names_read((ROOT / path).read_text(encoding="utf-8"))}
         stale = set() if allowed is EVERYTHING else allowed - read
         assert not stale, f"{path} no longer reads {stale}; take it off the list"
-        assert read & EVERYTHING or path == "models/learning.py", f"{path} reads none; take it off the list"
+        assert read & EVERYTHING or path == "models/problem/learning.py", (
+            f"{path} reads none; take it off the list"
+        )
 
 
 @pytest.mark.parametrize(
@@ -364,20 +366,21 @@ def test_every_listed_reader_reads_what_it_is_listed_for() -> None:
         "[row.law for row in instance.switches]",
         "instance.data_law.p",
         "getattr(model, 'improvement')",
-        "from depl.models.problem import Instance, InverseSqrtImprovement",
-        "from depl.models.learning import PowerDataLaw",
+        "from depl.models.problem.instance import Instance, InverseSqrtImprovement",
+        "from depl.models.problem.learning import PowerDataLaw",
         "match model:\n    case Model(improvement=shape):\n        pass",
     ],
 )
 def test_the_guard_sees_every_way_of_reading_a_law(line: str) -> None:
-    assert strangers("models/allocation.py", line)
+    assert strangers("models/problem/allocation.py", line)
     assert strangers("heuristics/anything.py", line)
-    assert not strangers("models/problem.py", line)
+    assert not strangers("models/problem/instance.py", line)
 
 
 def test_the_guard_lets_steps_and_loads_pass() -> None:
     source = (
-        "from depl.models.epochs import LossStep, Term\nstep.terms[0].law.moments()\nterm.coefficient * x"
+        "from depl.models.problem.epochs import LossStep, Term\n"
+        "step.terms[0].law.moments()\nterm.coefficient * x"
     )
-    assert not strangers("models/allocation.py", source)
+    assert not strangers("models/problem/allocation.py", source)
     assert {"LogDataLaw", "TableDataLaw", "InverseSqrtImprovement", "TabledImprovement"} <= KINDS

@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from depl.instances.library import load as load_instance
-from depl.models.allocation import allocate
-from depl.models.epochs import FinalLoss, Load, Term, load
-from depl.models.evaluation import Reading, evaluate
-from depl.models.laws import Deterministic, InverseGamma
-from depl.models.learning import ConstantImprovement, PowerDataLaw
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import (
+from depl.models.evaluation.evaluate import Reading, evaluate
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import FinalLoss, Load, Term, load
+from depl.models.problem.instance import (
     Cluster,
     Dataset,
     Instance,
@@ -28,6 +25,9 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
+from depl.models.problem.laws import Deterministic, InverseGamma
+from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_margin, certified_quantile
 from depl.models.risk.oracles import evar_quantile
 

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.models.allocation import allocate
-from depl.models.epochs import Load, load
-from depl.models.laws import Deterministic, Zero
-from depl.models.learning import ConstantImprovement, TabledImprovement
-from depl.models.problem import (
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import Load, load
+from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
     Dataset,
@@ -20,6 +18,8 @@ from depl.models.problem import (
     Model,
     Target,
 )
+from depl.models.problem.laws import Deterministic, Zero
+from depl.models.problem.learning import ConstantImprovement, TabledImprovement
 
 ETA = 200
 

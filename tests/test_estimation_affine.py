@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from depl.instances.training.recorded import recorded_traces
-from depl.models.epochs import compose
-from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.affine import FEWEST, STRAY, constrained_step, fit_affine
-from depl.models.memory.law import LARGEST_RETENTION, Position, Scale, maturity, positions
-from depl.models.memory.prediction import independent_step
-from depl.models.memory.support import extreme_predictions
+from depl.models.evaluation.traced_prediction import independent_step
+from depl.models.evaluation.traced_support import extreme_predictions
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import LARGEST_RETENTION, Position, Scale, maturity, positions
+from depl.models.problem.epochs import compose
 from depl.models.traces.table import Schedule, Traces
 
 FULL, CUT = ("full", "edge"), ("cut", "far")

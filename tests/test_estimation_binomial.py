@@ -7,7 +7,6 @@ from math import comb
 import pytest
 from scipy import special, stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.binomial import (
     allowed_exceedances,
     binomial_tail,
@@ -20,6 +19,7 @@ from depl.models.estimation.binomial import (
     refutes,
     refuting_p_value,
 )
+from depl.models.foundation.errors import InvalidInputError
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 

@@ -7,7 +7,6 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.certificate import (
     Verdict,
     certificate,
@@ -16,6 +15,7 @@ from depl.models.estimation.certificate import (
     conformal_runs,
     quantile_bound,
 )
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
 # A law with atoms, the greatest of which is "no final loss": P(l <= 0) = .3, P(l <= 1) = .6, P(l <= 2) = .9.

@@ -11,8 +11,15 @@ from depl.models.estimation.combinations import (
     schedule_label,
 )
 from depl.models.estimation.synthetic import draw_traces
-from depl.models.laws import InverseGamma, Normal
-from depl.models.problem import Cluster, ConstantImprovement, Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.problem.instance import (
+    Cluster,
+    ConstantImprovement,
+    Instance,
+    InverseSqrtImprovement,
+    Model,
+    Switch,
+)
+from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.traces.table import Traces, joined
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares as by_scipy
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.curve import (
     LEAST_RUNS_TO_RESAMPLE,
     ConfidenceInterval,
@@ -18,7 +17,8 @@ from depl.models.estimation.curve import (
     mean_ratio,
     resampling_weights,
 )
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 
 A, B, SHAPE = 2.0, 3.0, 35.6
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.dependence import (
     Dependence,
     dependent_violation,
@@ -16,10 +15,11 @@ from depl.models.estimation.dependence import (
     normal_violation,
     variance_ratio,
 )
-from depl.models.evaluation import final_loss
-from depl.models.laws import Deterministic, InverseGamma, Normal
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import ConstantImprovement, Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import ConstantImprovement, Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.problem.laws import Deterministic, InverseGamma, Normal
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_quantile
 
 AR1, SHARED = Dependence.AUTOREGRESSIVE, Dependence.SHARED

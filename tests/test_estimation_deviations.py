@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from depl.instances.training.recorded import recorded_traces
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.deviations import Deviations, careful_deviations, plan_deviations, plans_needed
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 from tests.test_estimation_affine import drawn
 

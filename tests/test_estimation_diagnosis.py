@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.diagnosis import NOMINAL, diagnose
 from depl.models.estimation.synthetic import draw_traces
-from depl.models.laws import FloatArray, InverseGamma, Normal
-from depl.models.problem import Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.problem.laws import FloatArray, InverseGamma, Normal
 from depl.models.traces.table import Traces, joined
 
 MODELS = ["full"] * 6 + ["cut"] * 8

@@ -5,9 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.estimated import Parameter, careful_share, perturbed, refitted, scaled
-from depl.models.laws import (
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import (
+    ConstantImprovement,
+    Improvement,
+    Instance,
+    InverseSqrtImprovement,
+    Model,
+    Switch,
+    TabledImprovement,
+)
+from depl.models.problem.laws import (
     Deterministic,
     Empirical,
     Forbidden,
@@ -17,15 +26,6 @@ from depl.models.laws import (
     StudentT,
     SwitchLaw,
     Zero,
-)
-from depl.models.problem import (
-    ConstantImprovement,
-    Improvement,
-    Instance,
-    InverseSqrtImprovement,
-    Model,
-    Switch,
-    TabledImprovement,
 )
 
 GAMMA = InverseGamma(mean=1, variance=0.04)

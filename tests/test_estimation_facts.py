@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.facts import opposite_share, three_facts
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces, joined
 
 

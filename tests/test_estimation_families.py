@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.families import (
     IMPROVEMENT_FAMILIES,
     INVERSE_GAMMA,
@@ -23,7 +22,8 @@ from depl.models.estimation.families import (
     law_of_improvement,
     law_of_switch,
 )
-from depl.models.laws import InverseGamma, Normal, StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import InverseGamma, Normal, StudentT
 
 ALL = (*IMPROVEMENT_FAMILIES, STUDENT_T)
 TRUTH = {

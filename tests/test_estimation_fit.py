@@ -5,12 +5,20 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.epochs import loss_step
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.fit import SwitchFit, fit_improvement, fit_switch
-from depl.models.laws import Deterministic, Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
-from depl.models.problem import Instance, Model, Switch
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import loss_step
+from depl.models.problem.instance import Instance, Model, Switch
+from depl.models.problem.laws import (
+    Deterministic,
+    Empirical,
+    FloatArray,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+)
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
 
 KS = np.arange(1, 31, dtype=float)
 CURVE = 2 / np.sqrt(KS + 3)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.families import INVERSE_GAMMA, NORMAL, STUDENT_T
 from depl.models.estimation.goodness import (
     block_sizes,
@@ -14,6 +13,7 @@ from depl.models.estimation.goodness import (
     goodness_of_fit,
     paper_p_value,
 )
+from depl.models.foundation.errors import InvalidInputError
 
 
 def test_the_distance_of_three_numbers_by_hand() -> None:

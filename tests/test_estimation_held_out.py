@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.held_out import held_out
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.planned import PLAN, plan_text
 from depl.models.traces.table import COLUMNS, Traces

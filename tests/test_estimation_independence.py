@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.independence import LAGS, USABLE, independence
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 
 
 def losses_of(increments: FloatArray, start: FloatArray | float = 10.0) -> FloatArray:

@@ -8,7 +8,6 @@ import pytest
 
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.combinations import Combination, fit_traces
 from depl.models.estimation.deviations import careful_deviations, plan_deviations
@@ -27,12 +26,13 @@ from depl.models.estimation.instance import (
 )
 from depl.models.estimation.observations import observe
 from depl.models.estimation.synthetic import draw_traces
-from depl.models.evaluation import evaluate
-from depl.models.laws import Empirical, Forbidden, InverseGamma, Normal, StudentT
-from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
-from depl.models.memory.traced import only_whole_runs
-from depl.models.problem import Instance
-from depl.models.solve import solve
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.traced_loss import only_whole_runs
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Empirical, Forbidden, InverseGamma, Normal, StudentT
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces, joined
 from tests.fit_cases import SETUP, drawn, setup, without_first_epoch

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.observations import observe, pooled
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
 #   run  epoch  model  cluster  start  loss

@@ -6,13 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.prediction_sets import (
     Score,
     class_scores,
     mean_prediction_sets,
     prediction_sets,
 )
+from depl.models.foundation.errors import InvalidInputError
 
 FIGURES = ("coverage", "size", "empty", "single")
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from depl.instances.training.recorded import recorded_traces
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.promises import Method, PromiseRow, Setting, promised_delivered
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 from tests.test_estimation_affine import EPOCHS, drawn
 

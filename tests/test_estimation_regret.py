@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.estimated import Parameter, refitted, scaled
 from depl.models.estimation.regret import (
     RegretRow,
@@ -18,7 +17,8 @@ from depl.models.estimation.regret import (
     trial,
     true_optimum,
 )
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import jsonschema
 import msgspec
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.setup import Setup, setup_schema
-from depl.models.laws import Deterministic
-from depl.models.learning import ConstantImprovement
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import ConstantImprovement
 from tests.documents import put
 from tests.fit_cases import SETUP, setup
 

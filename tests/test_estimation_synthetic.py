@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.observations import observe
 from depl.models.estimation.synthetic import draw_traces
-from depl.models.evaluation import final_loss
-from depl.models.laws import Deterministic, Forbidden, Normal
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import ConstantImprovement, Instance, Model, Switch
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import ConstantImprovement, Instance, Model, Switch
+from depl.models.problem.laws import Deterministic, Forbidden, Normal
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 
 def two_models(steady: Instance) -> Instance:

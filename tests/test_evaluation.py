@@ -9,10 +9,8 @@ import msgspec
 import pytest
 from scipy import stats
 
-from depl.models import evaluation as module
-from depl.models.epochs import FinalLoss, Load, LossStep, Term
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import (
+from depl.models.evaluation import evaluate as module
+from depl.models.evaluation.evaluate import (
     INTENT,
     Constraint,
     Evaluation,
@@ -22,9 +20,9 @@ from depl.models.evaluation import (
     final_loss,
     plan_steps,
 )
-from depl.models.laws import Deterministic, Empirical, Normal, Zero
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import (
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss, Load, LossStep, Term
+from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
     ConstantImprovement,
@@ -34,6 +32,8 @@ from depl.models.problem import (
     TabledImprovement,
     Transfer,
 )
+from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 
 def training(*epochs: tuple[str, str, float], data: dict[str, tuple[str, ...]] | None = None) -> Plan:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.paper_like import paper_like
-from depl.benchmarks.tiny_sampled import tiny_sampled
-from depl.models.result import Solution, Termination
+from depl.benchmarks.suites.paper_like import paper_like
+from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.models.solving.result import Solution, Termination
 from tests.scenario_methods import every_registered_method, judged, proven
 
 ENDINGS = (Termination.TIME_LIMIT, Termination.OPTIMAL, Termination.INFEASIBLE)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from depl.models.laws import Deterministic, Forbidden
-from depl.models.learning import TabledImprovement
-from depl.models.problem import Switch
+from depl.models.problem.instance import Switch
+from depl.models.problem.laws import Deterministic, Forbidden
+from depl.models.problem.learning import TabledImprovement
 from depl.models.scenarios.draws import Scenarios
 from tests.scenario_methods import every_method, four_instances, proven, solved
 

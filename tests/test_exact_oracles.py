@@ -9,8 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.laws import Forbidden, Normal, Zero
-from depl.models.problem import ConstantImprovement, Model, Switch
+from depl.models.problem.instance import ConstantImprovement, Model, Switch
+from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.scenarios.draws import given_scenarios
 from tests.scenario_methods import every_method, proven
 

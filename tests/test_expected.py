@@ -7,20 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.heuristics.expected import lowest_expected_sequences
-from depl.models.epochs import LossStep, compute, loss_step
-from depl.models.errors import InvalidInputError
-from depl.models.laws import (
-    Deterministic,
-    Empirical,
-    Forbidden,
-    InverseGamma,
-    Normal,
-    StudentT,
-    SwitchLaw,
-    Zero,
-)
-from depl.models.problem import (
+from depl.heuristics.baselines.expected import lowest_expected_sequences
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import LossStep, compute, loss_step
+from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
     Dataset,
@@ -31,6 +21,16 @@ from depl.models.problem import (
     Switch,
     TabledImprovement,
     Target,
+)
+from depl.models.problem.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Normal,
+    StudentT,
+    SwitchLaw,
+    Zero,
 )
 
 ONE = frozenset({"d"})

@@ -8,11 +8,11 @@ import pytest
 
 from depl.instances.generator import random_instances, random_plan
 from depl.instances.library import load
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import evaluate
-from depl.models.explain import explain
-from depl.models.laws import Deterministic
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving.explain import explain
 
 TINY = load("tiny")
 TINY_OPTIMUM = Plan(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.benchmarks.few_runs import (
+from depl.benchmarks.cases.promises.few_runs import (
     COLLECTIONS,
     EPOCHS,
     FEW,

@@ -11,7 +11,7 @@ from depl.benchmarks.figures.canvas import COLOURS, DASHES, MODEL_COLOURS, panel
 from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
 from depl.benchmarks.figures.epochs_per_model import epochs_per_model
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 COSTS = [
     CostCurve("enumerate", (5, 7, 9), (17, 14, 12), style=0),

@@ -9,7 +9,7 @@ import pytest
 from flint import acb, arb
 
 from depl.benchmarks import ball_arithmetic
-from depl.models.laws import Empirical, StudentT
+from depl.models.problem.laws import Empirical, StudentT
 from depl.models.risk import finite_sums
 from depl.models.risk.finite_sums import finite_sum
 

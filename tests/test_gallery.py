@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from depl.benchmarks.comparison import Entry
-from depl.benchmarks.gallery import family as gallery
-from depl.benchmarks.gallery.family import Gallery, Shown
+from depl.benchmarks.figures import of_family as gallery
+from depl.benchmarks.figures.comparison import Entry
+from depl.benchmarks.figures.of_family import Gallery, Shown
 from depl.instances.library import load
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.result import Result, Solution, Termination
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving.result import Result, Solution, Termination
 
 TARGETS = {"7": 14, "9": 12, "11": 10}
 

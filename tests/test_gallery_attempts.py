@@ -8,12 +8,12 @@ import pytest
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import panels
-from depl.benchmarks.gallery.attempts import figures_of, left_out
-from depl.benchmarks.gallery.drawing import Drawing, add_footer, assumptions, footer_of
-from depl.benchmarks.gallery.instances import Instances, plan_of
+from depl.benchmarks.figures.of_attempts import figures_of, left_out
+from depl.benchmarks.figures.of_drawing import Drawing, add_footer, assumptions, footer_of
+from depl.benchmarks.figures.of_instances import Instances, plan_of
 from depl.instances.library import load
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.structure import document
+from depl.models.foundation.documents import document
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.attempts_factory import attempt_of
 
 OPTIMA = {7: 14, 9: 12, 11: 10}

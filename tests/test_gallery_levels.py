@@ -2,15 +2,15 @@
 
 import pytest
 
-from depl.benchmarks.gallery.instances import Instances
-from depl.benchmarks.gallery.levels import guaranteed_ratio, level_drawing, level_points, levels_of
-from depl.heuristics.additive_labels import best_rate, entropic_label
-from depl.heuristics.additive_problem import additive_problem
-from depl.heuristics.layered import cost_up
+from depl.benchmarks.figures.of_instances import Instances
+from depl.benchmarks.figures.of_levels import guaranteed_ratio, level_drawing, level_points, levels_of
+from depl.heuristics.paths.additive_labels import best_rate, entropic_label
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.layered import cost_up
 from depl.instances.library import load
-from depl.models.evaluation import final_loss
-from depl.models.laws import StudentT
-from depl.models.problem import Switch
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.problem.instance import Switch
+from depl.models.problem.laws import StudentT
 from tests.attempts_factory import attempt_of
 from tests.test_gallery_attempts import OPTIMA, plan_with, planned, without
 

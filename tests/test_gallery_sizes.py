@@ -2,7 +2,7 @@
 
 import pytest
 
-from depl.benchmarks.gallery.sizes import size_drawings, size_labels
+from depl.benchmarks.figures.of_sizes import size_drawings, size_labels
 from tests.attempts_factory import attempt_of
 
 SIZES = (10, 20, 40)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks.gallery.training import training_drawings
+from depl.benchmarks.figures.of_training import training_drawings
 from depl.models.estimation.synthetic import draw_traces
-from depl.models.laws import InverseGamma, Normal
-from depl.models.problem import InverseSqrtImprovement, Model, Switch
+from depl.models.problem.instance import InverseSqrtImprovement, Model, Switch
+from depl.models.problem.laws import InverseGamma, Normal
 
 
 @pytest.fixture(scope="module")

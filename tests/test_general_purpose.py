@@ -8,16 +8,24 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.general_purpose.annealing import annealing
-from depl.heuristics.general_purpose.density import density_greedy
-from depl.heuristics.general_purpose.drafts import Appraiser, Draft
-from depl.heuristics.general_purpose.peers import fastest_cluster, random_draft, random_drafts
+from depl.heuristics.baselines.annealing import annealing
+from depl.heuristics.baselines.density import density_greedy
+from depl.heuristics.baselines.drafts import Appraiser, Draft
+from depl.heuristics.baselines.peers import fastest_cluster, random_draft, random_drafts
 from depl.instances.generator import random_instances
-from depl.models.evaluation import evaluate, final_loss
-from depl.models.laws import Deterministic, Forbidden
-from depl.models.methods import Limits
-from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Switch, Target
-from depl.models.result import Termination
+from depl.models.evaluation.evaluate import evaluate, final_loss
+from depl.models.problem.instance import (
+    Cluster,
+    ConstantImprovement,
+    Dataset,
+    Instance,
+    Model,
+    Switch,
+    Target,
+)
+from depl.models.problem.laws import Deterministic, Forbidden
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 NAMES = ("density-greedy", "annealing", "fastest-cluster", "random")
 SMALL = random_instances(np.random.default_rng(81), 5, maximum_epochs=(3, 5))

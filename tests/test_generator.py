@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.instances.generator import random_instance, random_instances, random_plan
-from depl.models.allocation import allocate, minimum_resources
-from depl.models.epochs import compose, compute, load, loss_step
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Forbidden, Zero
-from depl.models.problem import Instance, TabledImprovement
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import allocate, minimum_resources
+from depl.models.problem.epochs import compose, compute, load, loss_step
+from depl.models.problem.instance import Instance, TabledImprovement
+from depl.models.problem.laws import Forbidden, Zero
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -6,10 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.graph_guarantees import CostInterval, certified_cost, levels_for_gap, relaxed, tightened
-from depl.heuristics.layered import cost_down, cost_up, layered_search
-from depl.models.errors import InvalidInputError
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.graph_guarantees import (
+    CostInterval,
+    certified_cost,
+    levels_for_gap,
+    relaxed,
+    tightened,
+)
+from depl.heuristics.paths.layered import cost_down, cost_up, layered_search
+from depl.models.foundation.errors import InvalidInputError
 from tests.additive_cases import brute_force, random_problem
 
 

@@ -6,14 +6,14 @@ import json
 import pytest
 
 import depl
-from depl.heuristics.additive_problem import Weight, additive_problem
-from depl.heuristics.graph_method import LabelKind, graph
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Deterministic, Forbidden, InverseGamma, StudentT
-from depl.models.learning import ConstantImprovement
-from depl.models.methods import Limits, find
-from depl.models.problem import Cluster, Dataset, Instance, Model, Switch, Target
-from depl.models.result import Termination
+from depl.heuristics.baselines.graph_method import LabelKind, graph
+from depl.heuristics.paths.additive_problem import Weight, additive_problem
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma, StudentT
+from depl.models.problem.learning import ConstantImprovement
+from depl.models.solving.methods import Limits, find
+from depl.models.solving.result import Termination
 
 SMALL = ["paper-alexnet-13", "paper-mobilenet-9", "paper-alexnet-switching-9"]
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from depl.benchmarks.ground_truth import METHODS, methods_agree, solve_by_all
+from depl.benchmarks.figures.ground_truth import METHODS, methods_agree, solve_by_all
 
 
 def test_the_exact_methods_prove_the_same_cost_on_the_short_instance():

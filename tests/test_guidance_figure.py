@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
-from depl.benchmarks.guidance_figure import (
+from depl.benchmarks.cases.helpers.guidance_figure import (
     READINGS,
     Guidance,
     as_table,
@@ -16,6 +15,7 @@ from depl.benchmarks.guidance_figure import (
     main,
     without_margin,
 )
+from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
 from tests.memory_cases import instance_of, random_law
 
 MIXES = (

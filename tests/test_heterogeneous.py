@@ -11,13 +11,13 @@ from depl.instances.heterogeneous import (
     heterogeneous_instance,
     heterogeneous_instance_with_plan,
 )
-from depl.models.allocation import allocate, price
-from depl.models.epochs import load, loss_step
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import epoch_loads, evaluate
-from depl.models.laws import StudentT
-from depl.models.problem import Instance
-from depl.models.verifier import verify
+from depl.models.evaluation.evaluate import epoch_loads, evaluate
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import allocate, price
+from depl.models.problem.epochs import load, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import StudentT
+from depl.models.verifier.verify import verify
 
 SIZES = {"clusters": 60, "datasets": 40, "models": 8, "maximum_epochs": 60}
 

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from depl.models.interrupts import first_interrupt_ignored
+from depl.models.solving.interrupts import first_interrupt_ignored
 
 
 def test_the_first_interrupt_is_ignored_and_the_second_is_not():

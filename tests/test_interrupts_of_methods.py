@@ -10,17 +10,15 @@ import pytest
 import depl
 from depl.commands.answer import ExitCode
 from depl.commands.solve import exit_code
-from depl.heuristics.labels import kernels as label_kernels
-from depl.heuristics.labels import setting
-from depl.heuristics.loop import polish
-from depl.heuristics.loop.model_stage import ModelStage
-from depl.heuristics.real_cost import ranking as real_cost_ranking
-from depl.heuristics.real_cost import search as real_cost_search
-from depl.models import solve as solving
-from depl.models.interrupts import uninterrupted
-from depl.models.methods import Limits, find
-from depl.models.problem import Instance
-from depl.models.result import Result, Solution, Termination
+from depl.heuristics.depl import improve as polish
+from depl.heuristics.depl.model_stage import ModelStage
+from depl.heuristics.paths import kernels as label_kernels
+from depl.heuristics.paths import real_cost_ranking, real_cost_search, setting
+from depl.models.problem.instance import Instance
+from depl.models.solving import solve as solving
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.methods import Limits, find
+from depl.models.solving.result import Result, Solution, Termination
 from tests.memory_cases import instance_of, random_law
 
 LOOKS_AFTERWARDS = 2

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.models.errors import InvalidInputError
-from depl.models.json_keys import require_single_keys
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.json_keys import require_single_keys
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -17,7 +17,7 @@ from depl.instances.knapsack_files import (
 )
 from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.knapsack_cases import random_chance_knapsack
 
 SACK = Knapsack.of([3, 4, Fraction(1, 2)], [2, Fraction(7, 4), 3], 6)

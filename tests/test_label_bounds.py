@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.labels import kernels
-from depl.heuristics.labels.bounds import completion_bounds, data_of, lagrangian_dual, least_loss, least_time
-from depl.heuristics.labels.setting import Prepared, prepare
-from depl.heuristics.labels.whole_numbers import in_whole_numbers
+from depl.heuristics.paths import kernels
+from depl.heuristics.paths.bounds import completion_bounds, data_of, lagrangian_dual, least_loss, least_time
+from depl.heuristics.paths.setting import Prepared, prepare
+from depl.heuristics.paths.whole_numbers import in_whole_numbers
 from tests.additive_cases import all_paths, brute_force
 from tests.label_cases import small_problem
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from depl.benchmarks.cases.paths.path_families import family_problem
 from depl.benchmarks.figures.front import front_figure
-from depl.benchmarks.path_families import family_problem
-from depl.heuristics.labels.fronts import Against, front, spread_budgets, whole_front
-from depl.models.errors import InvalidInputError
-from depl.models.methods import Limits
-from depl.models.result import Termination
+from depl.heuristics.paths.fronts import Against, front, spread_budgets, whole_front
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.additive_cases import all_paths, brute_force
 from tests.label_cases import small_problem
 

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.path_families import family_problem
-from depl.heuristics.labels.ranking import RankedPaths, lightest_paths
-from depl.heuristics.labels.setting import least_weight
-from depl.models.methods import Limits
-from depl.models.result import Termination
+from depl.benchmarks.cases.paths.path_families import family_problem
+from depl.heuristics.paths.ranking import RankedPaths, lightest_paths
+from depl.heuristics.paths.setting import least_weight
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.additive_cases import all_paths
 from tests.label_cases import small_problem
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks.path_families import FAMILIES, family_problem
-from depl.heuristics.labels import kernels
-from depl.heuristics.labels.kernels import Budgets, Labels, Rows, Steps
-from depl.heuristics.labels.search import LabelSearch, Prefix, Stops
-from depl.heuristics.labels.setting import Prepared, prepare
-from depl.models.result import Termination
+from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem
+from depl.heuristics.paths import kernels
+from depl.heuristics.paths.kernels import Budgets, Labels, Rows, Steps
+from depl.heuristics.paths.search import LabelSearch, Prefix, Stops
+from depl.heuristics.paths.setting import Prepared, prepare
+from depl.models.solving.result import Termination
 from tests.additive_cases import all_paths, brute_force
 from tests.label_cases import small_problem
 

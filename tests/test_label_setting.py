@@ -9,14 +9,14 @@ import threading
 import numpy as np
 import pytest
 
-from depl.benchmarks.arc_flow import arc_flow_optimum
-from depl.benchmarks.path_families import FAMILIES, family_problem
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.labels.setting import least_weight, least_weight_so_far
-from depl.heuristics.layered import cost_down, cost_up
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.methods import Limits
-from depl.models.result import Termination
+from depl.benchmarks.cases.paths.arc_flow import arc_flow_optimum
+from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.layered import cost_down, cost_up
+from depl.heuristics.paths.setting import least_weight, least_weight_so_far
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.additive_cases import random_problem
 from tests.label_cases import best_of_all, require_agreement, small_problem
 from tests.uncompiled import compiled_and_plain
@@ -234,8 +234,8 @@ def test_an_interrupt_ends_in_an_interval_that_holds_the_optimum():
 
 def test_compiled_and_plain_code_find_the_same():
     compiled, plain = compiled_and_plain(
-        "import numpy as np; from depl.benchmarks.path_families import FAMILIES, family_problem;"
-        "from depl.heuristics.labels.setting import least_weight\n"
+        "import numpy as np; from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem;"
+        "from depl.heuristics.paths.setting import least_weight\n"
         "for family in FAMILIES:\n"
         "    print(repr(least_weight(family_problem(np.random.default_rng(5), family, 9, 3))))\n"
     )

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.labels.whole_numbers import RESOLUTION, WholeProblem, in_whole_numbers
-from depl.models.errors import NotCoveredError
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.whole_numbers import RESOLUTION, WholeProblem, in_whole_numbers
+from depl.models.foundation.errors import NotCoveredError
 from tests.additive_cases import all_paths
 from tests.label_cases import small_problem
 

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from scipy import stats
 
 import depl
-from depl.models.choices import Choices
-from depl.models.errors import NotCoveredError
-from depl.models.law_search import exact as module
-from depl.models.law_search.exact import LawSearch, exact
-from depl.models.laws import Deterministic, Empirical, Forbidden, Normal
-from depl.models.methods import Limits
-from depl.models.problem import Cluster, Dataset, Instance, Switch, Transfer
-from depl.models.result import Result, Solution, Termination
+from depl.models.exact import law_search as module
+from depl.models.exact.choices import Choices
+from depl.models.exact.law_search import LawSearch, exact
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, Dataset, Instance, Switch, Transfer
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal
 from depl.models.risk.batch import Verdict
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Result, Solution, Termination
 from tests.law_search_cases import BELL, SKEW, constant, drawn, make, require_agreement, tabled
 from tests.uncompiled import require_same_outcomes
 
@@ -351,8 +351,8 @@ def test_a_finished_search_counts_the_leaves_it_judged():
 PROGRAM = """
 from tests.law_search_cases import AWKWARD
 from tests.uncompiled import record
-from depl.models.methods import Limits
-from depl.models.law_search.exact import exact
+from depl.models.solving.methods import Limits
+from depl.models.exact.law_search import exact
 for name in ("an initial model", "switches that gain"):
     print(record(exact(AWKWARD[name].replace(maximum_epochs=3), Limits())))
 """

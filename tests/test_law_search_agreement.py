@@ -5,7 +5,7 @@ import math
 import pytest
 
 import depl
-from depl.models.result import Termination
+from depl.models.solving.result import Termination
 from tests.brute_force import cheapest_by_brute_force
 from tests.law_search_cases import AWKWARD, drawn, require_agreement
 

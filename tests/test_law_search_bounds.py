@@ -9,14 +9,14 @@ from scipy import fft
 
 import depl
 from depl.instances.generator import random_instances
-from depl.models.choices import Choices
-from depl.models.epochs import loss_step
-from depl.models.law_search.grid_steps import Grid, GridLaw, GridSteps, make_grid
-from depl.models.law_search.mean_bounds import Moments, mean_bounds
-from depl.models.laws import Deterministic, Empirical, Normal, Zero
+from depl.models.exact.assignments import assignments
+from depl.models.exact.choices import Choices
+from depl.models.exact.law_bounds import Moments, mean_bounds
+from depl.models.exact.law_grid import Grid, GridLaw, GridSteps, make_grid
+from depl.models.exact.prices import Prices
+from depl.models.problem.epochs import loss_step
+from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
 from depl.models.risk.certify import certified_violation
-from depl.models.search.assignments import assignments
-from depl.models.search.prices import Prices
 from tests.law_search_cases import (
     AWKWARD,
     best_completion,

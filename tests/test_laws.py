@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import (
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import (
     Deterministic,
     Empirical,
     InverseGamma,

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics import layered
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.expanded_graph import OMEGA, START, expanded_graph, shortest_path
-from depl.heuristics.layered import cost_down, cost_up, layered_search, steps_in_levels
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.heuristics.paths import layered
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.expanded_graph import OMEGA, START, expanded_graph, shortest_path
+from depl.heuristics.paths.layered import cost_down, cost_up, layered_search, steps_in_levels
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.risk.rounded import Rounding
 from tests.additive_cases import brute_force, is_refused, random_problem
 
@@ -235,6 +235,6 @@ def test_the_graph_object_refuses_endless_heads_and_too_many_vertices(monkeypatc
     for more in ({"every_head": True}, {"every_vertex": True}):
         with pytest.raises(InvalidInputError, match="infinitely many"):
             expanded_graph(problem, 4, **more)
-    monkeypatch.setattr("depl.heuristics.expanded_graph.LARGEST_VERTICES", 3)
+    monkeypatch.setattr("depl.heuristics.paths.expanded_graph.LARGEST_VERTICES", 3)
     with pytest.raises(NotCoveredError, match=r"depl\.heuristics\.layered"):
         expanded_graph(problem, 40)

@@ -130,7 +130,7 @@ def test_imports_run_downward_only_and_are_absolute():
         ("models", "from depl.instances.named import load"),
         ("heuristics", "from depl.benchmarks import registry"),
         ("heuristics", "from depl.instances import named"),
-        ("instances", "def late():\n    import depl.benchmarks.results"),
+        ("instances", "def late():\n    import depl.benchmarks.runner.results"),
         ("benchmarks", "from . import registry"),
         ("benchmarks", "from models.laws import Law"),
     ],
@@ -142,10 +142,10 @@ def test_an_import_that_breaks_the_rule_is_found(layer, line):
 @pytest.mark.parametrize(
     ("layer", "line"),
     [
-        ("models", "from depl.models.errors import DeplError\nimport numpy as np"),
-        ("heuristics", "import depl.models.laws"),
+        ("models", "from depl.models.foundation.errors import DeplError\nimport numpy as np"),
+        ("heuristics", "import depl.models.problem.laws"),
         ("benchmarks", "import depl\nfrom depl.instances import named"),
-        ("depl", "from depl.benchmarks.results import table"),
+        ("depl", "from depl.benchmarks.runner.results import table"),
     ],
 )
 def test_an_import_that_keeps_the_rule_is_let_through(layer, line):

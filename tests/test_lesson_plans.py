@@ -5,7 +5,7 @@ import pytest
 import depl
 from depl.lessons import plans
 from depl.lessons.plans import all_plans
-from depl.models.errors import NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 
 
 def test_the_cheapest_feasible_plan_of_the_list_is_the_optimum(tiny: depl.Instance) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from depl.lessons.slider import Frame, Polyline, Slider
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.test_report_browser import chromium
 
 

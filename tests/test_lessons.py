@@ -14,24 +14,24 @@ from typing import cast
 import pytest
 
 import depl
-from depl.heuristics.additive_problem import additive_problem
-from depl.heuristics.datasets.conditions import SelectionFunction
-from depl.heuristics.datasets.epochs_needed import NeededEpochs
-from depl.heuristics.datasets.problem import selection_problem
-from depl.heuristics.layered import steps_in_levels
-from depl.heuristics.submodular.status import exhaustive
+from depl.heuristics.data.conditions import SelectionFunction
+from depl.heuristics.data.epochs_needed import NeededEpochs
+from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.layered import steps_in_levels
+from depl.heuristics.set_functions.status import exhaustive
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions import knapsack_by_cost, knapsack_free_resources
 from depl.instances.reductions.knapsack import Knapsack
 from depl.lessons.check import check
 from depl.lessons.exercises import EXERCISES
 from depl.lessons.plans import all_plans
-from depl.models.allocation import allocate
-from depl.models.epochs import FinalLoss, Load, Term
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.binomial import binomial_tail, least_runs
-from depl.models.laws import Normal
-from depl.models.learning import LogDataLaw, PowerDataLaw
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import FinalLoss, Load, Term
+from depl.models.problem.laws import Normal
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.oracles import chernoff_quantile, evar_quantile
 from depl.models.risk.rounded import Rounding

@@ -12,9 +12,9 @@ from scipy import stats
 
 from depl.instances import library
 from depl.instances.library import Family, describe, load, names, parse, strip_comments
-from depl.models.epochs import load as epoch_load
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Forbidden, InverseGamma, StudentT, Zero
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import load as epoch_load
+from depl.models.problem.laws import Forbidden, InverseGamma, StudentT, Zero
 
 TARGETS = ("5", "7", "9", "11", "13")
 TABLE = {  # Table I: expected loss improvement, its variance, normalised needed resources

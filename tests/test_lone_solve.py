@@ -4,10 +4,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.benchmarks.lone_solve import LoneSolveError, Task, lone_solve, measure
+from depl.benchmarks.cases.helpers.lone_solve import LoneSolveError, Task, lone_solve, measure
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
-from depl.models.evaluation import evaluate
-from depl.models.solve import solve
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.solving.solve import solve
 
 SIZES = {"clusters": 2, "datasets": 2, "models": 2, "maximum_epochs": 4}
 TASK = Task(**SIZES, seed=(3, 1), method="exact", time_limit=20.0, gap=0.0)

@@ -3,7 +3,7 @@
 import pytest
 
 import depl
-from depl.models.result import Termination
+from depl.models.solving.result import Termination
 from tests.atom_cases import atomic
 
 QUICK = (6, 12, 30, 125, 219)

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.change_points import ChangePoints, _Prefixes
-from depl.heuristics.loop.cumulants import Cumulants
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.restricted import Restricted
-from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites
-from depl.models.allocation import allocate
-from depl.models.learning import PowerDataLaw
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.depl.improve_epochs import ChangePoints, _Prefixes
+from depl.heuristics.depl.improve_sites import Restricted
+from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.models.problem.allocation import allocate
+from depl.models.problem.learning import PowerDataLaw
 from tests.loop_cases import crowded
 
 

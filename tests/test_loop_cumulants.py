@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.heuristics.loop.cumulants import Cumulants, Saddle
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.heuristics.depl.saddle_labels import Cumulants, Saddle
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.heavy import core_term
 from depl.models.risk.transforms import centred_log_transform

@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.cumulants import Cumulants
-from depl.heuristics.loop.cutting_planes import Cut, Prices
-from depl.heuristics.loop.data_at_prices import DataAtPrices
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.restricted import Labels, Restricted
-from depl.heuristics.loop.sites import DataFactors, Site, Sites
-from depl.models.learning import LogDataLaw, PowerDataLaw
-from depl.models.problem import Instance
+from depl.heuristics.bounds.cutting_planes import Cut, Prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Site, Sites
+from depl.heuristics.depl.improve_data import DataAtPrices
+from depl.heuristics.depl.improve_sites import Labels, Restricted
+from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.models.problem.instance import Instance
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from tests.loop_cases import crowded, nonempty_sets
 
 LAWS = (PowerDataLaw(p=0.4), PowerDataLaw(p=1.6), LogDataLaw(a=40, b=2, base_volume=1))

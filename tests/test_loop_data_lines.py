@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.data_lines import (
+from depl.heuristics.data.data_lines import (
     RATES,
     corner_lines,
     exchange_rates,

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.data_stage import DataChoice, DataPart, DataStage
-from depl.heuristics.loop.dual import Dual, Prices, start_prices
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.requirement import Requirement, VarianceRange, largest_variance
-from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.bounds.dual import Dual, Prices, start_prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import Requirement, VarianceRange, largest_variance
+from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.depl.data_stage import DataChoice, DataPart, DataStage
 from depl.instances.generator import random_instances
-from depl.models.plan import Plan
-from depl.models.problem import Dataset, Instance, Transfer
+from depl.models.problem.instance import Dataset, Instance, Transfer
+from depl.models.problem.plan import Plan
 from tests.brute_force import every_plan
 from tests.loop_cases import moments, plain
 

@@ -7,23 +7,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.cutting_planes import Cut, CuttingPlanes
-from depl.heuristics.loop.dual import Dual, Part, Prices, _rest, start_prices
-from depl.heuristics.loop.frontier import Frontier
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.requirement import (
+from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes
+from depl.heuristics.bounds.dual import Dual, Part, Prices, _rest, start_prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import (
     Requirement,
     VarianceRange,
     certified_requirement,
     largest_variance,
 )
-from depl.heuristics.loop.sites import DataFactors, Site, Sites, listed_sites, transfers_of
+from depl.heuristics.bounds.volume_bound import Frontier
+from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites, transfers_of
 from depl.instances.generator import random_instances
-from depl.models.allocation import allocate
-from depl.models.epochs import load
-from depl.models.laws import Deterministic
-from depl.models.learning import PowerDataLaw
-from depl.models.problem import Cluster, Instance, Transfer
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, Instance, Transfer
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import PowerDataLaw
 from tests.brute_force import cheapest_by_brute_force, every_plan
 from tests.loop_cases import crowded, every_sequence, moments, nonempty_sets, one_way, plain, psi
 

@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.data_lines import RATES
-from depl.heuristics.loop.frontier import Frontier, transfer_costs, work_of_data
-from depl.heuristics.loop.sites import DataFactors, Site, transfers_of
-from depl.models.epochs import load
-from depl.models.learning import DataLaw, PowerDataLaw
-from depl.models.problem import Cluster, Dataset, Instance, Model, Transfer
+from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, work_of_data
+from depl.heuristics.data.data_lines import RATES
+from depl.heuristics.data.sites import DataFactors, Site, transfers_of
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Transfer
+from depl.models.problem.learning import DataLaw, PowerDataLaw
 from tests.loop_cases import DATA_LAWS, crowded, nonempty_sets, psi
 
 

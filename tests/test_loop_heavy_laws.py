@@ -7,14 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.lower_bound import Proof
-from depl.heuristics.loop.sites import DataFactors
-from depl.models import methods
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import Lognormal, Normal, StudentT
-from depl.models.methods import Limits
-from depl.models.problem import (
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.lower_bound import Proof
+from depl.heuristics.data.sites import DataFactors
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
     Dataset,
@@ -23,11 +20,14 @@ from depl.models.problem import (
     Switch,
     Target,
 )
-from depl.models.result import Termination
+from depl.models.problem.laws import Lognormal, Normal, StudentT
 from depl.models.risk import contour, finite_sums
 from depl.models.risk.batch import LossClasses, Verdict, quick_verdicts
+from depl.models.risk.lower_bound.switches import TiltedSwitch
 from depl.models.risk.prepared import PreparedVerdicts
-from depl.models.risk.tilted_switches import TiltedSwitch
+from depl.models.solving import methods
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 NAMES = ("m0", "m1", "m2")
 FAR = StudentT(degrees_of_freedom=2.0, location=0.05, scale=0.1, lower=-1e4, upper=1e4)

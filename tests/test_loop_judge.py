@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.heuristics.additive_labels import best_rate
-from depl.heuristics.loop.judge import Judge, Reference
-from depl.heuristics.loop.learning import Learning
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.depl.calibration import Judge, Reference
+from depl.heuristics.paths.additive_labels import best_rate
 from depl.instances.generator import random_instances
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.problem import Instance
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.transforms import has_transform
 

@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop import learning as module
-from depl.heuristics.loop.learning import Learning, distinct_terms, scaled
+from depl.heuristics.bounds import learning as module
+from depl.heuristics.bounds.learning import Learning, distinct_terms, scaled
 from depl.instances.generator import random_instances
-from depl.models.epochs import LossStep, Term, compose, loss_step
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal
-from depl.models.learning import ConstantImprovement, InverseSqrtImprovement, PowerDataLaw
-from depl.models.problem import Dataset, Instance, Model, Switch
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import LossStep, Term, compose, loss_step
+from depl.models.problem.instance import Dataset, Instance, Model, Switch
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement, PowerDataLaw
 from tests.loop_cases import nonempty_sets
 
 

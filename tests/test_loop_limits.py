@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.loop import method
+from depl.heuristics.depl import method
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.methods import Limits, Outcome, find
-from depl.models.problem import Instance
-from depl.models.result import Solution, Termination
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits, Outcome, find
+from depl.models.solving.result import Solution, Termination
 
 
 @dataclass(frozen=True)

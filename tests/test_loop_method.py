@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.random_family import competitive_family
-from depl.heuristics.loop import learning, sites
+from depl.benchmarks.suites.random_family import competitive_family
+from depl.heuristics.bounds import learning
+from depl.heuristics.data import sites
 from depl.instances.generator import random_instances
-from depl.models.decisions import Stage, told
-from depl.models.epochs import LossStep
-from depl.models.laws import Deterministic, Empirical, Forbidden, Normal, StudentT, Zero
-from depl.models.learning import ConstantImprovement, PowerDataLaw
-from depl.models.problem import ComputeTable, Dataset, Instance, Model, Switch, Transfer
-from depl.models.result import Result, Solution, Termination
+from depl.models.problem.epochs import LossStep
+from depl.models.problem.instance import ComputeTable, Dataset, Instance, Model, Switch, Transfer
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT, Zero
+from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
+from depl.models.solving.decisions import Stage, told
+from depl.models.solving.result import Result, Solution, Termination
 from tests.loop_cases import crowded, one_way, plain
 
 SIZES = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 4)}

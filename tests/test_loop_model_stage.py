@@ -6,20 +6,20 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from depl.heuristics.additive_labels import AdditiveLabel, expected_label
-from depl.heuristics.loop.judge import Judge
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.model_stage import Candidate, Kind, ModelStage
-from depl.heuristics.loop.sites import DataFactors
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors
+from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage
+from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.instances.generator import random_instances
-from depl.models.allocation import allocate
-from depl.models.epochs import load
-from depl.models.evaluation import evaluate
-from depl.models.laws import Forbidden
-from depl.models.methods import Limits
-from depl.models.plan import Plan
-from depl.models.problem import Cluster, Instance, Transfer
-from depl.models.verifier import verify
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, Instance, Transfer
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits
+from depl.models.verifier.verify import verify
 from tests.brute_force import every_plan
 from tests.loop_cases import plain
 

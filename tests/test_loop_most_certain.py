@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.heuristics.loop.data_stage import DataStage
-from depl.heuristics.loop.dual import Dual
-from depl.heuristics.loop.judge import Judge
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.model_stage import ModelStage
-from depl.heuristics.loop.most_certain import MostCertain, most_certain
-from depl.heuristics.loop.requirement import calibrated_requirement, largest_variance
-from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.bounds.dual import Dual
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import calibrated_requirement, largest_variance
+from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.data_stage import DataStage
+from depl.heuristics.depl.model_stage import ModelStage
+from depl.heuristics.depl.most_certain import MostCertain, most_certain
 from depl.instances.generator import random_instances
-from depl.models.laws import Normal, Zero
-from depl.models.learning import ConstantImprovement
-from depl.models.methods import Limits
-from depl.models.problem import Instance, Model
-from depl.models.verifier import verify
+from depl.models.problem.instance import Instance, Model
+from depl.models.problem.laws import Normal, Zero
+from depl.models.problem.learning import ConstantImprovement
+from depl.models.solving.methods import Limits
+from depl.models.verifier.verify import verify
 from tests.brute_force import every_plan
 from tests.loop_cases import moments, plain
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.laws import Deterministic
-from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
-from depl.models.problem import Cluster, Instance, Model, Transfer
-from depl.models.result import Termination
+from depl.models.problem.instance import Cluster, Instance, Model, Transfer
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.solving.result import Termination
 from tests.loop_cases import plain
 
 

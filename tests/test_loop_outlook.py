@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.dual import Dual, Part, start_prices
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.outlook import Outlook
-from depl.heuristics.loop.requirement import Requirement, VarianceRange, fall_of
-from depl.heuristics.loop.sites import DataFactors, Site, Sites, transfers_of
+from depl.heuristics.bounds.dual import Dual, Part, start_prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.price_guess import Outlook
+from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
+from depl.heuristics.data.sites import DataFactors, Site, Sites, transfers_of
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.learning import PowerDataLaw
-from depl.models.problem import Cluster, Dataset, Instance, Transfer
+from depl.models.problem.instance import Cluster, Dataset, Instance, Transfer
+from depl.models.problem.learning import PowerDataLaw
 from tests.loop_cases import crowded, nonempty_sets
 
 NEEDED = Requirement(3.0, (VarianceRange(0.0, 9.0, 0.0, 0.0),))

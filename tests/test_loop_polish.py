@@ -6,19 +6,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.cutting_planes import Prices
-from depl.heuristics.loop.judge import Judge
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.model_stage import Candidate, ModelStage
-from depl.heuristics.loop.polish import Polish, Start
-from depl.heuristics.loop.sites import DataFactors, Site, listed_sites
+from depl.heuristics.bounds.cutting_planes import Prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Site, listed_sites
+from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.improve import Polish, Start
+from depl.heuristics.depl.model_stage import Candidate, ModelStage
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
-from depl.models.evaluation import evaluate
-from depl.models.learning import PowerDataLaw
-from depl.models.methods import Limits
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.verifier import verify
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.problem.instance import Instance
+from depl.models.problem.learning import PowerDataLaw
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits
+from depl.models.verifier.verify import verify
 from tests.brute_force import every_plan
 from tests.loop_cases import crowded, plain
 

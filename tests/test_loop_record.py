@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from depl.heuristics.loop.model_stage import Candidate
-from depl.heuristics.loop.record import Record
-from depl.models.decisions import Stage, told
-from depl.models.epochs import FinalLoss
-from depl.models.problem import Dataset, Instance
-from depl.models.result import Termination
+from depl.heuristics.depl.model_stage import Candidate
+from depl.heuristics.depl.record import Record
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.instance import Dataset, Instance
+from depl.models.solving.decisions import Stage, told
+from depl.models.solving.result import Termination
 
 
 def candidate(

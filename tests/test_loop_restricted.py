@@ -6,15 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.additive_labels import entropic_label
-from depl.heuristics.loop.cumulants import Cumulants
-from depl.heuristics.loop.cutting_planes import Prices
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.restricted import Labels, Restricted
-from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites
-from depl.models.allocation import allocate
-from depl.models.learning import PowerDataLaw
-from depl.models.problem import Instance
+from depl.heuristics.bounds.cutting_planes import Prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.depl.improve_sites import Labels, Restricted
+from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.heuristics.paths.additive_labels import entropic_label
+from depl.models.problem.allocation import allocate
+from depl.models.problem.instance import Instance
+from depl.models.problem.learning import PowerDataLaw
 from tests.loop_cases import crowded, one_way
 
 RATE = 2.0

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop import sites as module
-from depl.heuristics.loop.sites import (
+from depl.heuristics.data import sites as module
+from depl.heuristics.data.sites import (
     DataFactors,
     Site,
     Sites,
@@ -18,10 +18,10 @@ from depl.heuristics.loop.sites import (
     transfers_of,
 )
 from depl.instances.generator import random_instances
-from depl.models.epochs import load
-from depl.models.errors import NotCoveredError
-from depl.models.learning import DataLaw, PowerDataLaw, SubsetEpochs, TableDataLaw
-from depl.models.problem import Cluster, ComputeTable, Dataset, Instance, Model
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model
+from depl.models.problem.learning import DataLaw, PowerDataLaw, SubsetEpochs, TableDataLaw
 from tests.loop_cases import DATA_LAWS, crowded, nonempty_sets, plain, psi
 
 LAM = (0.0, 1e-3, 0.1, 1.0, 7.0, 1e3)

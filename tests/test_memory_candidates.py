@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.epochs import Load, load
-from depl.models.errors import NotCoveredError
-from depl.models.memory import candidates as candidates_module
-from depl.models.memory.candidates import Candidates, all_candidates, mean_losses
-from depl.models.memory.law import following
-from depl.models.memory.support import outside_support
-from depl.models.problem import Cluster, Instance
+from depl.models.evaluation.traced_support import outside_support
+from depl.models.exact import traced_schedules as candidates_module
+from depl.models.exact.traced_schedules import Candidates, all_candidates, mean_losses
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.affine_law import following
+from depl.models.problem.epochs import Load, load
+from depl.models.problem.instance import Cluster, Instance
 from tests.memory_cases import (
     CUT,
     FAR,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.models.memory.counting import Counting
-from depl.models.memory.law import AffineLaw, Coefficients, RunRecord, assembled, positions
-from depl.models.memory.prediction import mixture_of
-from depl.models.memory.search import exceedance
-from depl.models.memory.traced_counting import confident_weights, runs_to_carry, settled_losses
+from depl.models.evaluation.traced_counting import confident_weights, runs_to_carry, settled_losses
+from depl.models.evaluation.traced_prediction import mixture_of
+from depl.models.exact.traced_search import exceedance
+from depl.models.problem.affine_law import AffineLaw, Coefficients, RunRecord, assembled, positions
+from depl.models.problem.counting import Counting
 from tests.memory_cases import CUT, FAR, FULL
 from tests.memory_oracle import UNIT, at_most
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from depl.models.memory.candidates import Candidates, all_candidates
-from depl.models.memory.directed import NOISE, POINTS, LossGrid, propagated
-from depl.models.memory.document import FittedStep, TracedLaw
-from depl.models.memory.law import AffineLaw, Position, positions
-from depl.models.memory.traced import traced_final_loss
+from depl.models.evaluation.traced_loss import traced_final_loss
+from depl.models.exact.traced_grid import NOISE, POINTS, LossGrid, propagated
+from depl.models.exact.traced_schedules import Candidates, all_candidates
+from depl.models.problem.affine_law import AffineLaw, Position, positions
+from depl.models.problem.traced_law import FittedStep, TracedLaw
 from depl.models.risk.certify import certified_violation
 from tests.memory_cases import FULL, instance_of, random_law, run_of
 from tests.memory_oracle import Oracle, Schedule

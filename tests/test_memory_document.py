@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from depl.instances import library
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
-from depl.models.laws import Normal
-from depl.models.memory import document as documents
-from depl.models.memory.document import FittedStep, RecordedRun, Stage, TracedLaw, traced_law
-from depl.models.memory.law import LARGEST_RETENTION, Scale, positions
-from depl.models.problem import Instance, json_schema
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem import traced_law as documents
+from depl.models.problem.affine_law import LARGEST_RETENTION, Scale, positions
+from depl.models.problem.instance import Instance, json_schema
+from depl.models.problem.laws import Normal
+from depl.models.problem.traced_law import FittedStep, RecordedRun, Stage, TracedLaw, traced_law
 from tests.documents import ABSENT, RICH, Document, build, put, read
 from tests.memory_cases import instance_of, random_law
 from tests.test_estimation_affine import drawn

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.errors import NotCoveredError
-from depl.models.memory.law import (
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.affine_law import (
     LARGEST_RETENTION,
     AffineLaw,
     Coefficients,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from depl.models.estimation.affine import fit_affine
-from depl.models.memory.lending import suffix_weights
-from depl.models.memory.prediction import final_atoms
+from depl.models.evaluation.traced_lending import suffix_weights
+from depl.models.evaluation.traced_prediction import final_atoms
 from tests.test_estimation_affine import drawn, schedule
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.memory.document import TracedLaw
-from depl.models.memory.law import Position
-from depl.models.memory.sampling import TracedSample
-from depl.models.plan import Plan
-from depl.models.problem import Instance
+from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import Position
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios.draws import (
     count_misses,
     draw_scenarios,

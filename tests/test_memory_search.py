@@ -9,26 +9,26 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.models.enumeration import enumerate_plans
-from depl.models.epochs import FinalLoss
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import evaluate
-from depl.models.laws import Forbidden
-from depl.models.memory import search as search_module
-from depl.models.memory import traced as traced_module
-from depl.models.memory.document import FittedStep, TracedLaw
-from depl.models.memory.prediction import Mixed
-from depl.models.memory.search import exceedance, search_under_law, search_under_scenarios
-from depl.models.memory.traced import traced_final_loss
-from depl.models.methods import Limits, Outcome
-from depl.models.plan import Plan
-from depl.models.problem import Cluster, Instance, Switch
-from depl.models.result import Termination
+from depl.models.evaluation import traced_loss as traced_module
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.traced_loss import traced_final_loss
+from depl.models.evaluation.traced_prediction import Mixed
+from depl.models.exact import traced_search as search_module
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.scenario_search import scenario_search
+from depl.models.exact.traced_search import exceedance, search_under_law, search_under_scenarios
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.instance import Cluster, Instance, Switch
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import FittedStep, TracedLaw
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios, allowed_misses, draw_scenarios
-from depl.models.search.scenario_search import scenario_search
-from depl.models.solve import solve
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
 from tests.memory_cases import (
     CUT,
     FULL,

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from depl.models.errors import NotCoveredError
 from depl.models.estimation.affine import fit_affine
-from depl.models.memory.law import AffineLaw
-from depl.models.memory.prediction import final_atoms, final_loss
-from depl.models.memory.support import Known, outside_support
+from depl.models.evaluation.traced_prediction import final_atoms, final_loss
+from depl.models.evaluation.traced_support import Known, outside_support
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.affine_law import AffineLaw
 from depl.models.traces.table import Schedule
 from tests.test_estimation_affine import CUT, FULL, drawn, schedule
 

@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.models.early_stopping import early_stopping
-from depl.models.errors import NotCoveredError
-from depl.models.memory import traced as traced_module
-from depl.models.memory.document import TracedLaw
-from depl.models.memory.traced import traced_survival
+from depl.models.evaluation import traced_loss as traced_module
+from depl.models.evaluation.traced_loss import traced_survival
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.solving.early_stopping import early_stopping
 from tests import memory_oracle
 from tests.memory_cases import FAR, FULL, instance_of
 from tests.memory_oracle import Oracle, Schedule

@@ -6,16 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.models.early_stopping import early_stopping
-from depl.models.epochs import FinalLoss, Term, compose
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import evaluate, final_loss, plan_steps
-from depl.models.laws import Empirical
-from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
-from depl.models.memory.law import Position
-from depl.models.memory.lending import lent
-from depl.models.memory.support import outside_support
-from depl.models.memory.traced import (
+from depl.models.evaluation.evaluate import evaluate, final_loss, plan_steps
+from depl.models.evaluation.traced_lending import lent
+from depl.models.evaluation.traced_loss import (
     EndLaw,
     end_law,
     require_supported,
@@ -24,9 +17,16 @@ from depl.models.memory.traced import (
     traced_survival,
     whole,
 )
-from depl.models.plan import Plan
+from depl.models.evaluation.traced_support import outside_support
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import Position
+from depl.models.problem.epochs import FinalLoss, Term, compose
+from depl.models.problem.laws import Empirical
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
 from depl.models.risk.certify import certified_violation
-from depl.models.trajectory import trajectory
+from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.trajectory import trajectory
 from tests.memory_cases import CUT, FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
 from tests.memory_oracle import Oracle, Schedule, Section, sections
 from tests.traced_law_cases import cases, halves, plan_of

@@ -1,10 +1,10 @@
 """The most capable cluster: the most resources in all, and one rule for equal ones in both stages."""
 
 import depl
-from depl.heuristics.additive_problem import Clock, additive_problem
-from depl.heuristics.datasets.problem import selection_problem
-from depl.heuristics.most_capable import most_capable_cluster
-from depl.models.problem import Cluster
+from depl.heuristics.data.most_capable import most_capable_cluster
+from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.paths.additive_problem import Clock, additive_problem
+from depl.models.problem.instance import Cluster
 
 
 def test_the_most_capable_cluster_has_the_most_resources_in_all():

@@ -82,7 +82,7 @@ def test_what_says_nothing_about_behaviour_is_left_alone(source: str) -> None:
 
 
 def test_every_mutant_of_a_real_file_compiles_differs_and_has_a_name_of_its_own() -> None:
-    path = "models/allocation.py"
+    path = "models/problem/allocation.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     found = list(mutants(path, source))
     assert len({mutant.name for mutant in found}) == len(found) > 200
@@ -155,7 +155,7 @@ def test_a_run_without_tests_is_no_verdict(copy: Path) -> None:
 def test_a_copy_has_the_links_the_sources_and_what_was_compiled(tmp_path: Path) -> None:
     copied(tmp_path)
     assert (tmp_path / "depl" / "models").is_symlink()
-    for name in ("models/allocation.py", "tests/conftest.py", "pyproject.toml"):
+    for name in ("models/problem/allocation.py", "tests/conftest.py", "pyproject.toml"):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
         assert (tmp_path / name).stat().st_mtime == (ROOT / name).stat().st_mtime
     copied(tmp_path / "again", tmp_path)

@@ -9,12 +9,15 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances, random_plan
-from depl.models.epochs import compose
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import epoch_loads, evaluate, plan_steps
-from depl.models.laws import Deterministic, Normal
-from depl.models.learning import InverseSqrtImprovement, TabledImprovement
-from depl.models.observed_state import (
+from depl.models.evaluation.evaluate import epoch_loads, evaluate, plan_steps
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import compose
+from depl.models.problem.instance import ComputeTable, Model
+from depl.models.problem.laws import Deterministic, Normal
+from depl.models.problem.learning import InverseSqrtImprovement, TabledImprovement
+from depl.models.problem.plan import ClusterData, Plan
+from depl.models.risk.certify import certified_violation
+from depl.models.solving.observed_state import (
     State,
     check_state,
     planned_state,
@@ -23,9 +26,6 @@ from depl.models.observed_state import (
     sunk_cost,
     time_is_up,
 )
-from depl.models.plan import ClusterData, Plan
-from depl.models.problem import ComputeTable, Model
-from depl.models.risk.certify import certified_violation
 from tests.documents import RICH, put, read
 
 AFTER_ONE = State(epoch=1, loss=9.5, model="net", elapsed_time=2.5)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.one_pass import ORDERS
+from depl.heuristics.baselines.one_pass import ORDERS
 from depl.instances.generator import random_instances
-from depl.models.laws import Deterministic
-from depl.models.problem import (
+from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
     Dataset,
@@ -18,7 +17,8 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
-from depl.models.result import Termination
+from depl.models.problem.laws import Deterministic
+from depl.models.solving.result import Termination
 
 SMALL = random_instances(
     np.random.default_rng(82), 5, clusters=(2, 3), datasets=(2, 3), maximum_epochs=(3, 6)

@@ -5,14 +5,14 @@ import itertools
 import pytest
 
 import depl
-from depl.heuristics.loop.learning import Learning
-from depl.models import pairs
-from depl.models.errors import NotCoveredError
-from depl.models.methods import Limits, OutOfTimeError
-from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.heuristics.bounds.learning import Learning
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem import pairs
+from depl.models.problem.instance import Instance
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import Limits, OutOfTimeError
+from depl.models.solving.result import Termination
 
 METHODS = [item.name for item in depl.methods()]
 """All but expected-greedy, which takes one model after the other, have a table of pairs."""

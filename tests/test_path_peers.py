@@ -6,10 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from depl.benchmarks.arc_flow import arc_flow_optimum, arc_flow_program, steps_of
-from depl.benchmarks.cspy_peer import cspy_graph, cspy_optimum, has_cspy
-from depl.benchmarks.path_families import FAMILIES, family_problem
-from depl.heuristics.labels.setting import least_weight
+from depl.benchmarks.cases.paths.arc_flow import arc_flow_optimum, arc_flow_program, steps_of
+from depl.benchmarks.cases.paths.cspy_peer import cspy_graph, cspy_optimum, has_cspy
+from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem
+from depl.heuristics.paths.setting import least_weight
 from tests.additive_cases import all_paths, brute_force
 from tests.label_cases import small_problem
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_placements import random_placement
+from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.charging import (
     lower_bound,
     program_certificates,
@@ -23,8 +23,8 @@ from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.pruning import cut_capacities, pruned
 from depl.heuristics.placement.relaxation import relaxation
 from depl.heuristics.placement.rounding import candidates, repaired, rounded
-from depl.models.allocation import allocate
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import allocate
 from tests.placement_cases import all_assignments, least_cost, split_pair
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_placements import random_placement
+from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.dual import best_price, lagrangian, prices
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.rounding import fractional
-from depl.models.allocation import allocate, minimum_resources, price
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import allocate, minimum_resources, price
 from tests.placement_cases import least_cost, split_pair
 
 SEEDS = st.integers(0, 2**32 - 1)

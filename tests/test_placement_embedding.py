@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_placements import random_placement
-from depl.heuristics.depl_paper.resources import place_by_embedding
+from depl.benchmarks.suites.random_placements import random_placement
+from depl.heuristics.baselines.paper_resources import place_by_embedding
 from depl.heuristics.placement import embedding
 from depl.heuristics.placement.embedding import EmbeddingProgram
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.relaxation import relaxation
 from depl.heuristics.placement.service import assignment_of, hosts_of, service_embedding
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.placement_cases import least_cost, split_pair
 
 

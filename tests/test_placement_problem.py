@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.random_placements import random_placement
+from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.peers import (
     cheapest_feasible,
@@ -18,10 +18,10 @@ from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.heuristics.placement.service import assignment_of, hosts_of, service_embedding
 from depl.instances.generator import random_instance
-from depl.models.allocation import minimum_resources
-from depl.models.epochs import load
-from depl.models.errors import InvalidInputError
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import minimum_resources
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Instance
 from tests.placement_cases import all_assignments, split_pair
 
 

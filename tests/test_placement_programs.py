@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_placements import random_placement
+from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.compact import compact_program
 from depl.heuristics.placement.conic import conic_program
 from depl.heuristics.placement.dual import best_price
@@ -13,7 +13,7 @@ from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.programs import PerspectiveProgram
 from depl.heuristics.placement.relaxation import relaxation
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.placement_cases import least_cost, split_pair
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.models.errors import InvalidInputError
-from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from tests.documents import ABSENT, put
 
 

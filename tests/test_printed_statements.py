@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks import printed_statements
-from depl.benchmarks.cases.printed_statements import CASE
-from depl.benchmarks.printed_statements import (
+from depl.benchmarks.cases.helpers import printed_statements
+from depl.benchmarks.cases.helpers.printed_statements import (
     _helps_later,
     _pairs_help,
     added_transforms,
     knapsacks,
     selections,
 )
+from depl.benchmarks.cases.printed_statements import CASE
 
 
 def test_the_corrected_reduction_decides_every_knapsack_and_the_printed_one_only_some(rng):

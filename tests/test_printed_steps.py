@@ -10,9 +10,9 @@ from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.suites.printed_steps import CERTIFIED, printed_steps
 from depl.benchmarks.suites.sizes import growing
 from depl.benchmarks.suites.suite import Draw
-from depl.models.laws import Deterministic
-from depl.models.learning import ConstantImprovement
-from depl.models.problem import Cluster, Dataset, Instance, Model, Target
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import ConstantImprovement
 from tests.report_cases import attempt_of
 
 NET = Model(name="net", size=1, improvement=ConstantImprovement(noise=Deterministic(value=1)))

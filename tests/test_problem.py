@@ -17,20 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import (
-    Deterministic,
-    Empirical,
-    Forbidden,
-    ImprovementLaw,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
-    SwitchLaw,
-    Zero,
-)
-from depl.models.problem import (
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
     ConstantImprovement,
@@ -50,6 +38,18 @@ from depl.models.problem import (
     Target,
     Transfer,
     json_schema,
+)
+from depl.models.problem.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    ImprovementLaw,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+    SwitchLaw,
+    Zero,
 )
 from tests.documents import ABSENT, NUMBERS, RICH, Document, look, put, read
 

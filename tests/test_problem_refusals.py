@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from depl.instances import library
-from depl.models.errors import InvalidInputError
-from depl.models.problem import Cluster, Instance, json_schema
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Cluster, Instance, json_schema
 from tests.bad_instances import BAD, DATA_TABLES, Bad, letters
 from tests.documents import ABSENT, NUMBERS, RICH, Document, build, put, read
 

@@ -8,20 +8,20 @@ import pyomo.environ as pyo
 import pytest
 
 from depl.instances.generator import random_instances
-from depl.models.allocation import price
-from depl.models.errors import NotCoveredError
-from depl.models.evaluation import Reading, evaluate
-from depl.models.laws import Forbidden, Normal, Zero
-from depl.models.problem import ConstantImprovement, Model, Switch
+from depl.models.evaluation.evaluate import Reading, evaluate
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import price
+from depl.models.problem.instance import ConstantImprovement, Model, Switch
+from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
 from depl.models.programs.common import add_no_good, read_choices, usable_keys, write_choices
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Status, solve_program
 from depl.models.programs.price_space import EpochCurves, PriceSpace, price_space
 from depl.models.programs.resource_space import ResourceSpace, resource_space
-from depl.models.result import Termination
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.solving.result import Termination
 from tests.sampled_plans import cheapest, meets_all, sequences
 
 FORMULATIONS = (PriceSpace, ResourceSpace)

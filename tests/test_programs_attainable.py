@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_instances
-from depl.models.laws import Forbidden
-from depl.models.problem import Switch
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import Switch
+from depl.models.problem.laws import Forbidden
 from depl.models.programs.attainable import attainable
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
-from depl.models.scenarios.sampled import SampledProblem
 from tests.sampled_plans import meets_all, sequences
 
 SIZES = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}

@@ -8,12 +8,12 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances
-from depl.models.methods import Limits
+from depl.models.exact.sampled import SampledProblem
 from depl.models.programs import certificate
 from depl.models.programs.certificate import root_certificate
-from depl.models.result import DualBound, Termination
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import DualBound, Termination
 from tests.sampled_plans import hard_problem
 
 every_method = pytest.mark.parametrize("method", ["milp", "milp-resource"])

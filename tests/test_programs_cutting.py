@@ -11,11 +11,11 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import INTENT
-from depl.models.laws import Normal
-from depl.models.methods import Limits
-from depl.models.problem import ConstantImprovement, Model
+from depl.models.evaluation.evaluate import INTENT
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.laws import Normal
 from depl.models.programs import cutting
 from depl.models.programs.attainable import attainable
 from depl.models.programs.common import write_choices
@@ -23,9 +23,9 @@ from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Answer, Session, Status
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
-from depl.models.result import Termination
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.sampled_plans import HARD_OPTIMUM, cheapest, hard_problem, meets_all, sequences
 
 FORMULATIONS = (PriceSpace, ResourceSpace)

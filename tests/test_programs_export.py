@@ -10,14 +10,14 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instance
-from depl.models.errors import InvalidInputError
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.export import export, read_names, symbols
 from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
 from depl.models.programs.price_space import price_space
 from depl.models.programs.resource_space import resource_space
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
 
 BUILDERS = (price_space, resource_space)
 every_file = pytest.mark.parametrize(("build", "ending"), [*itertools.product(BUILDERS, ("lp", "mps"))])

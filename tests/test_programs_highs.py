@@ -9,13 +9,13 @@ import pyomo.environ as pyo
 import pytest
 
 from depl.instances.generator import random_instance
-from depl.models.errors import InvalidInputError
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs import highs
 from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
 from depl.models.programs.price_space import price_space
 from depl.models.programs.resource_space import resource_space
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
 
 
 def knapsack(size=0):

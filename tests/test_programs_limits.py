@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.models.methods import Limits
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
-from depl.models.result import Termination
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all
 
 ROOT = Path(__file__).resolve().parents[1]

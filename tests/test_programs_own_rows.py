@@ -8,8 +8,9 @@ import pyomo.environ as pyo
 import pytest
 
 from depl.instances.generator import random_instances
-from depl.models.errors import NotCoveredError
-from depl.models.problem import Dataset, Transfer
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Dataset, Transfer
 from depl.models.programs.attainable import attainable
 from depl.models.programs.common import labels
 from depl.models.programs.cutting import solve_sampled
@@ -17,9 +18,8 @@ from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace, price_space
 from depl.models.programs.resource_space import ResourceSpace, resource_space
 from depl.models.programs.start import _simple_plans
-from depl.models.result import Termination
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.solving.result import Termination
 from tests.sampled_plans import cost, meets_all, sequences
 
 every_formulation = pytest.mark.parametrize("formulation", [PriceSpace, ResourceSpace])

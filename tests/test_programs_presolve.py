@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios
-from depl.models.methods import Limits, Outcome, find
-from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.models.problem.instance import Instance
 from depl.models.scenarios.files import load_scenarios
+from depl.models.solving.methods import Limits, Outcome, find
+from depl.models.solving.result import Termination
 
 DATA = Path(__file__).parent / "data"
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_instances
+from depl.models.exact.sampled import SampledProblem
 from depl.models.programs import start
 from depl.models.programs.attainable import attainable
 from depl.models.programs.start import first_plan
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
 from tests.sampled_plans import cost, meets_all, sequences
 
 

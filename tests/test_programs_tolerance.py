@@ -12,16 +12,16 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances
-from depl.models.laws import Normal
-from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Normal
 from depl.models.programs.attainable import attainable
 from depl.models.programs.common import write_choices
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
-from depl.models.result import Solution, Termination
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.solving.result import Solution, Termination
 from tests.sampled_plans import cheapest, meets_all, sequences
 
 SPARE = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, -5e-10, -9.9e-10)

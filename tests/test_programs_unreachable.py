@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.laws import Normal
-from depl.models.problem import ConstantImprovement, Model
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.laws import Normal
 from depl.models.programs.highs import Answer, Session, Status
 from depl.models.programs.unreachable import why_infeasible
 from depl.models.scenarios.draws import given_scenarios
-from depl.models.scenarios.sampled import SampledProblem
 
 GAINS = (0.5, 1.0, 1.5, 2.0, *[9.0] * 6)
 """Of one epoch in ten scenarios; one scenario may be missed, and a gain of 4 is needed."""

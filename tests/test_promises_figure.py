@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from depl.benchmarks.cases.promises.promises_figure import main, promises_figure
 from depl.benchmarks.figures.promised_against_delivered import (
     Promise,
     promised_against_delivered,
     promises_of,
 )
-from depl.benchmarks.promises_figure import main, promises_figure
-from depl.benchmarks.results import RESULTS
+from depl.benchmarks.runner.results import RESULTS
 
 ROW = {
     "family": "digits-a",

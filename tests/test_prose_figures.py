@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from depl.benchmarks.results import RESULTS, read
+from depl.benchmarks.runner.results import RESULTS, read
 
 ROOT = Path(__file__).resolve().parents[1]
 Values = Mapping[str, Any]

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from depl.benchmarks.cases.paths.random_paths import random_path_problem
+from depl.benchmarks.cases.paths.sparse_graph import sparse_graph
 from depl.benchmarks.figures.ratio_against_levels import RatioCurve, curves_of, ratio_against_levels
-from depl.benchmarks.random_paths import random_path_problem
-from depl.benchmarks.results import RESULTS, read
-from depl.benchmarks.sparse_graph import sparse_graph
-from depl.heuristics.labels.setting import least_weight
-from depl.heuristics.layered import cost_up
+from depl.benchmarks.runner.results import RESULTS, read
+from depl.heuristics.paths.layered import cost_up
+from depl.heuristics.paths.setting import least_weight
 from depl.models.risk.rounded import Rounding
 from tests.additive_cases import random_problem
 

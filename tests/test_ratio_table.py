@@ -12,7 +12,7 @@ from depl.benchmarks.analysis.order import configurations, natural, ordered
 from depl.benchmarks.analysis.ratio_table import ratio_table, reference_table
 from depl.benchmarks.analysis.table import Table, table_of
 from depl.benchmarks.analysis.tally import Fate
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.attempts_factory import attempt_of
 
 

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_family import SIZES, competitive_family
-from depl.benchmarks.ratios import Answer, Row, answer, compared, figures_of
-from depl.models import methods
-from depl.models.errors import NotCoveredError
-from depl.models.methods import Limits, Outcome, register
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.benchmarks.cases.helpers.ratios import Answer, Row, answer, compared, figures_of
+from depl.benchmarks.suites.random_family import SIZES, competitive_family
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving import methods
+from depl.models.solving.methods import Limits, Outcome, register
+from depl.models.solving.result import Termination
 
 NONE = Answer("exhausted", math.inf, -math.inf, 0.1)
 INFEASIBLE = Answer("infeasible", math.inf, math.inf, 0.1)

@@ -10,14 +10,14 @@ import pytest
 
 from depl.benchmarks.cases.exact_law import FAMILIES
 from depl.benchmarks.cases.search_goals import SIZES
-from depl.benchmarks.comparison import compare, entry_of, optimum
-from depl.benchmarks.registry import all_cases
+from depl.benchmarks.figures.comparison import compare, entry_of, optimum
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.report.verdicts import judged
-from depl.benchmarks.results import RESULTS, read
+from depl.benchmarks.runner.registry import all_cases
+from depl.benchmarks.runner.results import RESULTS, read
 from depl.benchmarks.sweep.read import read_attempts
 from depl.cli import main
 from depl.commands import diagnose

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.additive_labels import entropic_label, expected_label, normal_label
-from depl.heuristics.real_cost.problem import RealCostProblem, real_cost_problem
-from depl.heuristics.real_cost.search import cheapest_sequence
-from depl.models.enumeration import build_plan
-from depl.models.epochs import Load
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import final_loss
-from depl.models.methods import Limits
-from depl.models.result import Termination
+from depl.heuristics.paths.additive_labels import entropic_label, expected_label, normal_label
+from depl.heuristics.paths.real_cost_problem import RealCostProblem, real_cost_problem
+from depl.heuristics.paths.real_cost_search import cheapest_sequence
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.exact.enumeration import build_plan
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import Load
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.real_cost_cases import cheapest, drawn, every_sequence, random_problem
 from tests.uncompiled import compiled_and_plain
 
@@ -263,7 +263,7 @@ def test_bad_problems_are_refused(steady):
 
 UNCOMPILED = """
 import numpy as np
-from depl.heuristics.real_cost.search import cheapest_sequence
+from depl.heuristics.paths.real_cost_search import cheapest_sequence
 from tests.real_cost_cases import random_problem
 rng = np.random.default_rng(20269)
 for _ in range(6):

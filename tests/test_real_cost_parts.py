@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.real_cost.bounds import Bounds, guides_of, network_of
-from depl.heuristics.real_cost.curves import PriceCurves
-from depl.heuristics.real_cost.kernels import (
+from depl.heuristics.paths.real_cost_bounds import Bounds, guides_of, network_of
+from depl.heuristics.paths.real_cost_curves import PriceCurves
+from depl.heuristics.paths.real_cost_kernels import (
     best_loss_price,
     completions,
     real_costs,
@@ -16,10 +16,10 @@ from depl.heuristics.real_cost.kernels import (
     undominated,
     weight_and_loss,
 )
-from depl.heuristics.real_cost.layers import Criterion, Incumbent, pass_over_layers
-from depl.heuristics.real_cost.problem import RealCostProblem
-from depl.models.allocation import price
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.heuristics.paths.real_cost_layers import Criterion, Incumbent, pass_over_layers
+from depl.heuristics.paths.real_cost_problem import RealCostProblem
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.allocation import price
 from tests.real_cost_cases import every_sequence, random_problem
 
 

@@ -8,12 +8,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from depl.heuristics.real_cost.problem import RealCostProblem, real_cost_problem
-from depl.heuristics.real_cost.ranking import Ranking, k_best
-from depl.models.enumeration import build_plan
-from depl.models.errors import InvalidInputError
-from depl.models.methods import Limits
-from depl.models.result import Termination
+from depl.heuristics.paths.real_cost_problem import RealCostProblem, real_cost_problem
+from depl.heuristics.paths.real_cost_ranking import Ranking, k_best
+from depl.models.exact.enumeration import build_plan
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.real_cost_cases import drawn, every_sequence, random_problem
 
 

@@ -16,10 +16,10 @@ from depl.instances.reductions import (
     unbounded_knapsack,
 )
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import evaluate
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.knapsack_cases import (
     best_of_all,
     partitions,

@@ -16,7 +16,7 @@ from depl.instances.reductions.dynamic_programs import (
 )
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.through import solve_knapsack, solver
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from tests.knapsack_cases import best_of_all, random_knapsack, subsets
 
 

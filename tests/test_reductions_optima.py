@@ -14,9 +14,9 @@ from depl.instances.reductions import (
 )
 from depl.instances.reductions.dynamic_programs import best_by_capacity, best_unbounded, lightest_by_value
 from depl.instances.reductions.knapsack import Knapsack
-from depl.models.problem import Instance
-from depl.models.result import Result, Solution, Termination
-from depl.models.solve import solve
+from depl.models.problem.instance import Instance
+from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.solve import solve
 from tests.knapsack_cases import partitions, random_chance_knapsack, random_knapsack, random_numbers, subsets
 
 FEW, MANY = 10, 500

@@ -12,13 +12,9 @@ from scipy import stats
 
 import depl
 from depl.instances.spent_promise import promised_plan, spent_promise
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import evaluate, plan_steps
-from depl.models.laws import Deterministic, Empirical
-from depl.models.methods import register
-from depl.models.observed_state import State, planned_state
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import (
+from depl.models.evaluation.evaluate import evaluate, plan_steps
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import (
     SMALLEST_VIOLATION_BUDGET,
     Cluster,
     ConstantImprovement,
@@ -29,8 +25,12 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
-from depl.models.replanning import Choice, not_above, promising_level, replan
+from depl.models.problem.laws import Deterministic, Empirical
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.interval import Interval
+from depl.models.solving.methods import register
+from depl.models.solving.observed_state import State, planned_state
+from depl.models.solving.replanning import Choice, not_above, promising_level, replan
 
 UNLUCKY = State(epoch=1, loss=2, model="full")
 LUCKY = State(epoch=1, loss=1, model="full")

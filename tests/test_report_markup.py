@@ -17,7 +17,7 @@ from depl.benchmarks.report.markup import (
     table,
     within,
 )
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 SVG = """<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="200pt"

@@ -6,12 +6,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.gallery.drawing import Drawing
+from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.report import page
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.page import report
 from depl.benchmarks.report.verdicts import judged
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.report_cases import costs, evidence, paper, record
 
 ATTEMPTS = [

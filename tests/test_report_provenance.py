@@ -2,10 +2,10 @@
 
 import msgspec
 
-from depl.benchmarks.machine import Commit
-from depl.benchmarks.registry import Goal
 from depl.benchmarks.report import provenance
-from depl.benchmarks.results import Outcome
+from depl.benchmarks.runner.machine import Commit
+from depl.benchmarks.runner.registry import Goal
+from depl.benchmarks.runner.results import Outcome
 from depl.benchmarks.suites.catalogue import all_suites
 from tests.attempts_factory import attempt_of
 from tests.report_cases import evidence, record

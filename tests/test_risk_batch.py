@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.prepared import PreparedVerdicts

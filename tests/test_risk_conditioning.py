@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import contour, finite_sums, transforms
 from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation

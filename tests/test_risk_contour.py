@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from depl.benchmarks.ball_arithmetic import BallSum, convolved, distribution_function, mean
-from depl.models.epochs import FinalLoss, LossStep, Term, compose
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.problem import InverseSqrtImprovement
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
+from depl.models.problem.instance import InverseSqrtImprovement
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_margin, certified_quantile, contour_violation
 from depl.models.risk.contour import (
     Contour,

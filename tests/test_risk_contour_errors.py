@@ -10,8 +10,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import Empirical, InverseGamma, Normal
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Normal
 from depl.models.risk import contour as contour_module
 from depl.models.risk.contour import Contour, choose_contour, distribution, error_terms, labels_of, violation
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import Empirical, Normal
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, Normal
 from depl.models.risk.discrete import decimal, exact_quantile, exact_violation, is_discrete
 
 COIN = Empirical(values=(0.0, 1.0))

@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.densities import density, quantile, survival, survival_slack
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation

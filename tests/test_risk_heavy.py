@@ -6,8 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from depl.models.epochs import Term
-from depl.models.laws import Normal, StudentT
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Normal, StudentT
 from depl.models.risk.heavy import Kept, beyond, core_of, core_term, exceedance, outside, scaled, shortfall
 
 

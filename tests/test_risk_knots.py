@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.models.laws import StudentT
+from depl.models.problem.laws import StudentT
 from depl.models.risk.heavy import core_of
 from depl.models.risk.knots import Knots
 

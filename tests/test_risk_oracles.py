@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.grid import grid_quantile, grid_violation
+from depl.models.risk.lower_bound.tilted import tilted_loss, tilted_term
 from depl.models.risk.oracles import (
     chernoff_quantile,
     chernoff_violation,
@@ -26,7 +27,6 @@ from depl.models.risk.oracles import (
     sample_final_loss,
     spectral_violation,
 )
-from depl.models.risk.tilted import tilted_loss, tilted_term
 
 FAST = InverseGamma(mean=1.02, variance=0.031)
 MIDDLE = InverseGamma(mean=1.0, variance=0.01)

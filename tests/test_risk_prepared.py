@@ -9,8 +9,8 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 import depl.models.risk.prepared as module
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour

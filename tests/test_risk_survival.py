@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.models.epochs import LossStep, Term, compose
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import LossStep, Term, compose
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.survival import survival
 

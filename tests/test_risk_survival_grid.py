@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.models.epochs import LossStep, Term, compose
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import LossStep, Term, compose
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.survival import survival
 from depl.models.risk.survival_grid import grid_survival

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.benchmarks import ball_arithmetic as ball
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.transforms import DEBYE_FROM, EPSILON, centred_log_transform, decays, has_transform
 
 SHAPES = [

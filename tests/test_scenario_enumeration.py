@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
-from depl.benchmarks.tiny_sampled import tiny_sampled
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Deterministic, Forbidden, Normal
-from depl.models.plan import Plan
-from depl.models.problem import Cluster, ConstantImprovement, Model, Transfer
-from depl.models.verifier import verify
+from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, ConstantImprovement, Model, Transfer
+from depl.models.problem.laws import Deterministic, Forbidden, Normal
+from depl.models.problem.plan import Plan
+from depl.models.verifier.verify import verify
 from tests.brute_force import cheapest_of_every_plan_under_scenarios
 
 NOTHING = np.zeros((4, 3, 1, 1))

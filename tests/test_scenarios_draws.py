@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from depl.instances.generator import random_instances, random_plan
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import final_loss
-from depl.models.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import ConstantImprovement, InverseSqrtImprovement, Model, TabledImprovement
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import ConstantImprovement, InverseSqrtImprovement, Model, TabledImprovement
+from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios import draws as draws_module
 from depl.models.scenarios.draws import (
     allowed_misses,
@@ -25,7 +25,7 @@ from depl.models.scenarios.draws import (
     scenario_losses,
     switch_losses,
 )
-from depl.models.solve import solve
+from depl.models.solving.solve import solve
 
 # ---- quantiles ----
 

@@ -8,11 +8,11 @@ import zipfile
 import numpy as np
 import pytest
 
+from depl.benchmarks.cases.helpers.study import sample_size_study
 from depl.instances.generator import random_instances, random_plan
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import evaluate
-from depl.models.plan import Plan
-from depl.models.result import Solution
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import (
     allowed_misses,
     count_misses,
@@ -22,8 +22,8 @@ from depl.models.scenarios.draws import (
 )
 from depl.models.scenarios.evidence import FRESH_SIZE, scenario_evidence
 from depl.models.scenarios.files import load_scenarios, save_scenarios
-from depl.models.scenarios.study import sample_size_study
-from depl.models.solve import solve
+from depl.models.solving.result import Solution
+from depl.models.solving.solve import solve
 
 # ---- evidence ----
 

@@ -8,16 +8,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import evaluate
-from depl.models.laws import NO_LAW, Undeclared, Zero
-from depl.models.plan import Bounds, Claims, Plan
-from depl.models.problem import ConstantImprovement, Instance, TabledImprovement
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import ConstantImprovement, Instance, TabledImprovement
+from depl.models.problem.laws import NO_LAW, Undeclared, Zero
+from depl.models.problem.plan import Bounds, Claims, Plan
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenarios
 from depl.models.scenarios.files import save_scenarios
-from depl.models.scenarios.sampled import SampledProblem
-from depl.models.solve import solve
-from depl.models.verifier import verify
+from depl.models.solving.solve import solve
+from depl.models.verifier.verify import verify
 from tests.sampled_plans import cheapest
 
 COUNTING = ("scenario-search", "milp", "milp-resource")

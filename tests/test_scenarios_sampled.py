@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_instances, random_plan
-from depl.models.choices import Configuration
-from depl.models.evaluation import epoch_loads, evaluate
+from depl.models.evaluation.evaluate import epoch_loads, evaluate
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
 from depl.models.scenarios.draws import (
     ATOM_TOLERANCE,
     count_misses,
@@ -15,7 +16,6 @@ from depl.models.scenarios.draws import (
     given_scenarios,
     scenario_losses,
 )
-from depl.models.scenarios.sampled import SampledProblem
 
 
 def choices_of(problem: SampledProblem, plan) -> list[Configuration]:

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.paper_like import CHEAP_SWITCHES, paper_like
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Deterministic
-from depl.models.methods import Limits
-from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
-from depl.models.result import Termination
+from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_search import ScenarioSearch, scenario_search
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
-from depl.models.search.scenario_search import ScenarioSearch, scenario_search
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 from tests.search_oracles import cheapest, sampled, tiny_problems, with_negative_switches
 from tests.uncompiled import require_same_outcomes
 
@@ -228,8 +228,8 @@ def test_equal_solves_give_equal_plans():
 PROGRAM = """
 from tests.search_oracles import tiny_problems
 from tests.uncompiled import record
-from depl.models.methods import Limits
-from depl.models.search.scenario_search import scenario_search
+from depl.models.solving.methods import Limits
+from depl.models.exact.scenario_search import scenario_search
 for problem in tiny_problems(6, 3):
     print(record(scenario_search(problem.instance, Limits(scenarios=problem.scenarios))))
 """

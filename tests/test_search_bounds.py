@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.allocation import price
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
-from depl.models.scenarios.sampled import SampledProblem
-from depl.models.search.assignments import (
+from depl.models.exact.assignments import (
     Assignment,
     assignments,
     count_assignments,
@@ -19,14 +15,18 @@ from depl.models.search.assignments import (
     kind_gains,
     make_sample,
 )
-from depl.models.search.charged import cell_scale
-from depl.models.search.clusters import cheapest_clusters
-from depl.models.search.incumbents import Neighbourhood
-from depl.models.search.kernels import priced_prefixes, reachable_gains
-from depl.models.search.mean_bound import required_means
-from depl.models.search.prices import Prices
-from depl.models.search.root_bound import best_root_bound, length_bounds, root_bound
-from depl.models.search.subproblem import Subproblem
+from depl.models.exact.charged import cell_scale
+from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.kernels import priced_prefixes, reachable_gains
+from depl.models.exact.prices import Prices
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, root_bound
+from depl.models.exact.scenario_mean_bound import required_means
+from depl.models.exact.scenario_subproblem import Subproblem
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import price
+from depl.models.problem.laws import FloatArray
 from tests.search_oracles import cheapest, feasible_plans, sampled, tiny_problems, with_negative_switches
 
 TINY = depl.load("tiny")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 import depl
-from depl.models.methods import Limits
-from depl.models.problem import Cluster, Instance
-from depl.models.result import Result, Termination
-from depl.models.search import clusters
+from depl.models.exact import clusters
+from depl.models.problem.instance import Cluster, Instance
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Result, Termination
 
 ENOUGH = 5_000
 """Choices after which a search that does not ask for the time is stopped by the test."""

@@ -8,10 +8,10 @@ import pytest
 
 from depl.instances.generator import random_instances, random_plan
 from depl.instances.library import load
-from depl.models.allocation import allocate
-from depl.models.evaluation import epoch_loads, evaluate
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.sensitivity import prices, rooms
+from depl.models.evaluation.evaluate import epoch_loads, evaluate
+from depl.models.problem.allocation import allocate
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving.sensitivity import prices, rooms
 
 TINY = load("tiny")
 TINY_OPTIMUM = Plan(

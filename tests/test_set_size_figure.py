@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from depl.benchmarks import results
 from depl.benchmarks.cases.prediction_sets import CASE
+from depl.benchmarks.cases.set_sizes.set_size_figure import main, set_size_figure
 from depl.benchmarks.figures.set_size_against_loss import RunPoints, points_of, set_size_against_loss
 from depl.benchmarks.figures.set_sizes_of_trainings import (
     TrainingSizes,
     set_sizes_of_trainings,
     sizes_of,
 )
-from depl.benchmarks.set_size_figure import main, set_size_figure
+from depl.benchmarks.runner import results
 
 POINTS = [
     {"family": "one", "plan": "a", "loss": [0.1, 0.2], "size": [1.0, 1.5]},

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from depl.benchmarks.set_size_study import (
+from depl.benchmarks.cases.set_sizes.set_size_study import (
     HEADLINE,
     KINDS,
     Judges,
@@ -19,7 +19,7 @@ from depl.benchmarks.set_size_study import (
     stopped,
     worst_tenth,
 )
-from depl.benchmarks.set_size_trainings import Choice, Curves, Training
+from depl.benchmarks.cases.set_sizes.set_size_trainings import Choice, Curves, Training
 from depl.instances.training.runs import Epoch, train_run
 from depl.models.estimation.prediction_sets import Score, class_scores, mean_prediction_sets
 from tests.training_cases import small_family

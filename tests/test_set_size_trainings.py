@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.set_size_trainings import (
+from depl.benchmarks.cases.set_sizes.set_size_trainings import (
     Choice,
     Curves,
     Training,
@@ -16,7 +16,7 @@ from depl.benchmarks.set_size_trainings import (
     targets,
 )
 from depl.instances.training.runs import Epoch
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
 EDGE, FAR = Epoch(0.5, "edge"), Epoch(0.75, "far-edge")

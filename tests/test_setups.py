@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 
 from depl.instances.setups import load_setup, parse_setup, setup_names, setup_template
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.setup import setup_schema
+from depl.models.foundation.errors import InvalidInputError
 from tests.fit_cases import SETUP
 
 OPTIONAL = re.compile(r'^( *)// ("\w+": .*)$', re.MULTILINE)

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.choices import Choices
-from depl.models.methods import Limits
-from depl.models.problem import Cluster, ComputeTable, Instance, Model
-from depl.models.result import Termination
-from depl.models.search import clusters
-from depl.models.search.assignments import Assignment, make_assignment
-from depl.models.search.clusters import cheapest_clusters
-from depl.models.search.prices import Prices
+from depl.models.exact import clusters
+from depl.models.exact.assignments import Assignment, make_assignment
+from depl.models.exact.choices import Choices
+from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.prices import Prices
+from depl.models.problem.instance import Cluster, ComputeTable, Instance, Model
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 STEPS = 2_000
 """Splits of a count that may be begun between two looks at the clock: 100 epochs over 10 clusters, twice."""

@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.instances.generator import random_instances
-from depl.models import methods
-from depl.models.enumeration import enumerate_plans
-from depl.models.errors import DeplError, InvalidInputError
-from depl.models.evaluation import evaluate
-from depl.models.methods import DEFAULT_METHOD, Limits, Method, Outcome, find, register, registered
-from depl.models.plan import Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
-from depl.models.result import Range, Result, Solution, Termination
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.errors import DeplError, InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.risk.interval import Interval
-from depl.models.solve import VerificationError, solve
-from depl.models.verifier import verify
+from depl.models.solving import methods
+from depl.models.solving.methods import DEFAULT_METHOD, Limits, Method, Outcome, find, register, registered
+from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.solving.solve import VerificationError, solve
+from depl.models.verifier.verify import verify
 
 
 @pytest.fixture(autouse=True)
@@ -452,7 +452,8 @@ def test_a_plan_that_cannot_be_certified_is_refused_even_if_nobody_can_refute_it
     instance = bell.replace(maximum_loss=8.5)
     assert answered(instance, steady_plan).solution is Solution.FEASIBLE
     monkeypatch.setattr(
-        "depl.models.memory.traced.certified_violation", lambda loss, maximum: Interval(0.03, 0.2, "vague")
+        "depl.models.evaluation.traced_loss.certified_violation",
+        lambda loss, maximum: Interval(0.03, 0.2, "vague"),
     )
     with pytest.raises(VerificationError, match=r"not certified feasible: \(3\) probability of missing"):
         answered(instance, steady_plan)

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from depl.models.methods import Outcome, register
-from depl.models.result import Termination
-from depl.models.solve import solve
+from depl.models.solving.methods import Outcome, register
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
 
 
 @pytest.mark.parametrize("method", ["exact", "depl-paper", "scenario-search"])

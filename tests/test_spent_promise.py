@@ -6,10 +6,10 @@ import pytest
 
 import depl
 from depl.instances.spent_promise import COSTS, VIOLATION, promised_plan, spent_promise
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import evaluate
-from depl.models.observed_state import State
-from depl.models.replanning import Choice, Replanning, replan
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.solving.observed_state import State
+from depl.models.solving.replanning import Choice, Replanning, replan
 
 FRACTIONS = [Fraction(5, 19), Fraction(9, 40), Fraction(1, 2), Fraction(18, 19)]
 

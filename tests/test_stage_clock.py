@@ -3,9 +3,9 @@
 import pytest
 
 from depl.instances.library import load
-from depl.models.decisions import Stage
-from depl.models.solve import solve
-from depl.models.stage_clock import StageClock
+from depl.models.solving.decisions import Stage
+from depl.models.solving.solve import solve
+from depl.models.solving.stage_clock import StageClock
 
 
 class Hand:

@@ -52,7 +52,7 @@ def start(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         "msgspec",
         pytest.param("scipy.stats", marks=pytest.mark.slow),
         pytest.param("numba.core.types", marks=pytest.mark.slow),
-        pytest.param("depl.models.solve", marks=pytest.mark.slow),
+        pytest.param("depl.models.solving.solve", marks=pytest.mark.slow),
         pytest.param("depl.cli", marks=pytest.mark.slow),
         pytest.param("depl.commands.solve", marks=pytest.mark.slow),
     ],

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from depl.models.errors import DeplError, InvalidInputError
-from depl.models.structure import (
+from depl.models.foundation.documents import (
     Checked,
     Name,
     decode,
@@ -26,6 +25,7 @@ from depl.models.structure import (
     require_unique,
     write_text,
 )
+from depl.models.foundation.errors import DeplError, InvalidInputError
 
 
 class Leg(Checked, frozen=True, kw_only=True):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import hard_grid_cut
-from depl.benchmarks.submodular_methods import (
+from depl.benchmarks.cases.set_functions.random_set_functions import hard_grid_cut
+from depl.benchmarks.cases.set_functions.submodular_methods import (
     FAMILIES,
     ROADS,
     Row,

@@ -5,20 +5,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import SUBMODULAR, random_coverage, random_real_cut
-from depl.heuristics.submodular.certificate import (
+from depl.benchmarks.cases.set_functions.random_set_functions import (
+    SUBMODULAR,
+    random_coverage,
+    random_real_cut,
+)
+from depl.heuristics.set_functions.certificate import (
     CertifiedBound,
     FlowCertificate,
     GreedyCertificate,
     greedy_certificate,
     proves,
 )
-from depl.heuristics.submodular.families import concave_of_weight, iwata, square_root
-from depl.heuristics.submodular.functions import all_values
-from depl.heuristics.submodular.graphs import coverage, cut
-from depl.heuristics.submodular.max_flow import max_flow
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.models.errors import InvalidInputError
+from depl.heuristics.set_functions.families import concave_of_weight, iwata, square_root
+from depl.heuristics.set_functions.functions import all_values
+from depl.heuristics.set_functions.graphs import coverage, cut
+from depl.heuristics.set_functions.max_flow import max_flow
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.models.foundation.errors import InvalidInputError
 
 HALF = Fraction(1, 2)
 # 0 -> 1 with capacity 4, weights -3 and 1: f = 0, 1, 1, -2

@@ -4,23 +4,23 @@ import cvxpy
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import (
+from depl.benchmarks.cases.set_functions.random_set_functions import (
     SUBMODULAR,
     random_coverage,
     random_cut,
     random_real_cut,
 )
-from depl.heuristics.submodular.convex import (
+from depl.heuristics.set_functions.convex import (
     convex_cutting_planes,
     disciplined,
     disciplined_program,
     lovasz_program,
 )
-from depl.heuristics.submodular.functions import all_values
-from depl.heuristics.submodular.graphs import GraphFunction, cut
-from depl.heuristics.submodular.lovasz import lovasz_extension
-from depl.heuristics.submodular.max_flow import max_flow
-from depl.models.errors import NotCoveredError
+from depl.heuristics.set_functions.functions import all_values
+from depl.heuristics.set_functions.graphs import GraphFunction, cut
+from depl.heuristics.set_functions.lovasz import lovasz_extension
+from depl.heuristics.set_functions.max_flow import max_flow
+from depl.models.foundation.errors import NotCoveredError
 
 # 0 -> 1 with capacity 4, weights -3 and 1: f = 0, 1, 1, -2
 ARC = cut(2, [(0, 1)], 4, [-3, 1])

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
-from depl.heuristics.submodular.brute_force import brute_force
-from depl.heuristics.submodular.families import (
+from depl.benchmarks.cases.set_functions.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
+from depl.heuristics.set_functions.brute_force import brute_force
+from depl.heuristics.set_functions.families import (
     concave_of_weight,
     facility_location,
     iwata,
@@ -17,15 +17,15 @@ from depl.heuristics.submodular.families import (
     parabola,
     square_root,
 )
-from depl.heuristics.submodular.functions import (
+from depl.heuristics.set_functions.functions import (
     Oracle,
     Restricted,
     SetFunction,
     all_values,
     subset_of_index,
 )
-from depl.heuristics.submodular.graphs import coverage, cut, quadratic
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.heuristics.set_functions.graphs import coverage, cut, quadratic
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 
 DRAWS = {**SUBMODULAR, **{f"not submodular: {name}": draw for name, draw in NOT_SUBMODULAR.items()}}
 

@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
-from depl.heuristics.submodular.brute_force import brute_force
-from depl.heuristics.submodular.families import iwata
-from depl.heuristics.submodular.functions import Oracle, all_values
-from depl.heuristics.submodular.graphs import cut
-from depl.heuristics.submodular.k_best import best_nonempty, k_best, ranked
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.models.errors import InvalidInputError
+from depl.benchmarks.cases.set_functions.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
+from depl.heuristics.set_functions.brute_force import brute_force
+from depl.heuristics.set_functions.families import iwata
+from depl.heuristics.set_functions.functions import Oracle, all_values
+from depl.heuristics.set_functions.graphs import cut
+from depl.heuristics.set_functions.k_best import best_nonempty, k_best, ranked
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.models.foundation.errors import InvalidInputError
 
 # 0 -> 1 with capacity 4, weights -3 and 1: f = 0, 1, 1, -2
 ARC = cut(2, [(0, 1)], 4, [-3, 1])

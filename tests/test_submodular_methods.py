@@ -8,21 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.random_set_functions import NOT_SUBMODULAR, SUBMODULAR, random_cut, random_real_cut
-from depl.heuristics.submodular.answers import Minimum, Proof, concluded
-from depl.heuristics.submodular.brute_force import brute_force
-from depl.heuristics.submodular.certificate import greedy_certificate, proves
-from depl.heuristics.submodular.families import concave_of_weight, iwata, parabola, square_root
-from depl.heuristics.submodular.functions import Oracle, SetFunction, all_values
-from depl.heuristics.submodular.graphs import GraphFunction, coverage, cut, quadratic
-from depl.heuristics.submodular.lovasz import lovasz_extension
-from depl.heuristics.submodular.max_flow import max_flow
-from depl.heuristics.submodular.minimise import METHODS, minimise
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.heuristics.submodular.stabilised import stabilised_cutting_planes
-from depl.heuristics.submodular.status import holds_at
-from depl.heuristics.submodular.verdicts import Verdict, proved
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.benchmarks.cases.set_functions.random_set_functions import (
+    NOT_SUBMODULAR,
+    SUBMODULAR,
+    random_cut,
+    random_real_cut,
+)
+from depl.heuristics.set_functions.answers import Minimum, Proof, concluded
+from depl.heuristics.set_functions.brute_force import brute_force
+from depl.heuristics.set_functions.certificate import greedy_certificate, proves
+from depl.heuristics.set_functions.families import concave_of_weight, iwata, parabola, square_root
+from depl.heuristics.set_functions.functions import Oracle, SetFunction, all_values
+from depl.heuristics.set_functions.graphs import GraphFunction, coverage, cut, quadratic
+from depl.heuristics.set_functions.lovasz import lovasz_extension
+from depl.heuristics.set_functions.max_flow import max_flow
+from depl.heuristics.set_functions.minimise import METHODS, minimise
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
+from depl.heuristics.set_functions.status import holds_at
+from depl.heuristics.set_functions.verdicts import Verdict, proved
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 
 RESTS_ON_SUBMODULARITY = [name for name in METHODS if name not in {"auto", "brute-force"}]
 GENERAL = ["minimum-norm-point", "stabilised-cutting-planes", "cvxpy-cutting-planes"]
@@ -311,7 +316,7 @@ def test_unknown_methods_and_uncovered_functions_are_refused() -> None:
 
 
 def test_methods_that_need_cvxpy_say_so_where_it_is_missing(monkeypatch) -> None:
-    monkeypatch.delitem(sys.modules, "depl.heuristics.submodular.convex", raising=False)
+    monkeypatch.delitem(sys.modules, "depl.heuristics.set_functions.convex", raising=False)
     monkeypatch.setitem(sys.modules, "cvxpy", None)
     for method in ("cvxpy-cutting-planes", "cvxpy-disciplined"):
         with pytest.raises(NotCoveredError, match="needs cvxpy"):

@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import SUBMODULAR
-from depl.heuristics.submodular.families import facility_location
-from depl.heuristics.submodular.functions import Oracle, all_values, common_denominator, subset_of_index
-from depl.heuristics.submodular.graphs import coverage, cut
-from depl.heuristics.submodular.lovasz import greedy_base
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.heuristics.submodular.persistency import decided_by_gains
-from depl.heuristics.submodular.verdicts import UNKNOWN
+from depl.benchmarks.cases.set_functions.random_set_functions import SUBMODULAR
+from depl.heuristics.set_functions.families import facility_location
+from depl.heuristics.set_functions.functions import Oracle, all_values, common_denominator, subset_of_index
+from depl.heuristics.set_functions.graphs import coverage, cut
+from depl.heuristics.set_functions.lovasz import greedy_base
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.persistency import decided_by_gains
+from depl.heuristics.set_functions.verdicts import UNKNOWN
 
 
 @pytest.mark.parametrize("family", SUBMODULAR)

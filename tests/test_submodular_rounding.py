@@ -10,17 +10,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import random_real_cut
-from depl.heuristics.submodular.answers import Proof
-from depl.heuristics.submodular.brute_force import brute_force
-from depl.heuristics.submodular.functions import Oracle, SetFunction
-from depl.heuristics.submodular.graphs import GraphFunction
-from depl.heuristics.submodular.k_best import k_best
-from depl.heuristics.submodular.minimise import minimise
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.heuristics.submodular.stabilised import stabilised_cutting_planes
-from depl.heuristics.submodular.status import check_base, exhaustive, holds_at
-from depl.heuristics.submodular.verdicts import Verdict, proved
+from depl.benchmarks.cases.set_functions.random_set_functions import random_real_cut
+from depl.heuristics.set_functions.answers import Proof
+from depl.heuristics.set_functions.brute_force import brute_force
+from depl.heuristics.set_functions.functions import Oracle, SetFunction
+from depl.heuristics.set_functions.graphs import GraphFunction
+from depl.heuristics.set_functions.k_best import k_best
+from depl.heuristics.set_functions.minimise import minimise
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
+from depl.heuristics.set_functions.status import check_base, exhaustive, holds_at
+from depl.heuristics.set_functions.verdicts import Verdict, proved
 
 Table = dict[frozenset[int], Fraction]
 SEARCHES = ["minimum-norm-point", "stabilised-cutting-planes", "cvxpy-cutting-planes"]

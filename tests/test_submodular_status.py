@@ -7,15 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
-from depl.heuristics.submodular.families import concave_of_weight, iwata, square_root
-from depl.heuristics.submodular.functions import Oracle, Restricted, SetFunction
-from depl.heuristics.submodular.graphs import coverage, cut, quadratic
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.heuristics.submodular.stabilised import stabilised_cutting_planes
-from depl.heuristics.submodular.status import check_base, exhaustive, holds_at, random_search, witness
-from depl.heuristics.submodular.verdicts import UNKNOWN, Verdict, Violation, proved
-from depl.models.errors import NotCoveredError
+from depl.benchmarks.cases.set_functions.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
+from depl.heuristics.set_functions.families import concave_of_weight, iwata, square_root
+from depl.heuristics.set_functions.functions import Oracle, Restricted, SetFunction
+from depl.heuristics.set_functions.graphs import coverage, cut, quadratic
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
+from depl.heuristics.set_functions.status import check_base, exhaustive, holds_at, random_search, witness
+from depl.heuristics.set_functions.verdicts import UNKNOWN, Verdict, Violation, proved
+from depl.models.foundation.errors import NotCoveredError
 
 SQUARE = Oracle(5, lambda subset: len(subset) ** 2)
 

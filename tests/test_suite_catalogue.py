@@ -8,7 +8,7 @@ import pytest
 from depl.benchmarks.suites.catalogue import all_suites, find_suite
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.instances.library import load
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 TINY = Draw("tiny", {"family": "tiny"}, lambda: load("tiny"))
 

@@ -15,8 +15,8 @@ from depl.benchmarks.suites.completions import MODELS, TABLE, TARGETS, completio
 from depl.benchmarks.suites.measures import costs_by_model, plan_measures
 from depl.benchmarks.suites.standard.chance_knapsack import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.suite import Draw, Suite
-from depl.models.epochs import compose, loss_step
-from depl.models.methods import registered
+from depl.models.problem.epochs import compose, loss_step
+from depl.models.solving.methods import registered
 
 FROZEN = Path(__file__).with_name("data") / "suite_fingerprints.json"
 """Written by ``python tests/test_suites.py`` after a change that is meant; raise the suite's version, too."""

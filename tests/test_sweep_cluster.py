@@ -16,7 +16,7 @@ from depl.benchmarks.sweep.cluster import MOST_LOSSES, Cluster
 from depl.benchmarks.sweep.crew import Crew
 from depl.benchmarks.sweep.process import LoneProcess, StartError
 from depl.benchmarks.sweep.worker import attempt_here, require_same_depl, stop_here
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.sweep_cases import paper_jobs
 
 

@@ -5,11 +5,11 @@ import gzip
 import msgspec
 import pytest
 
-from depl.benchmarks.machine import Commit
+from depl.benchmarks.runner.machine import Commit
 from depl.benchmarks.sweep import compact, read
 from depl.benchmarks.sweep.compact import decode_attempts, encode_attempts, write_compact
 from depl.benchmarks.sweep.read import read_attempts
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.sweep_cases import blanks
 
 ATTEMPTS = blanks(9)

@@ -15,7 +15,7 @@ import pytest
 from depl.benchmarks.sweep import database
 from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.store import Store, stored_requests, write_store
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.sweep_cases import blanks
 from tests.test_sweep_store import REQUEST, fill
 

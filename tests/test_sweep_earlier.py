@@ -11,7 +11,7 @@ from depl.benchmarks.sweep.earlier import VERSION, as_meant
 from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.recheck import differences
 from depl.benchmarks.sweep.request import Request, jobs_of
-from depl.models.methods import find
+from depl.models.solving.methods import find
 from tests.report_cases import attempt_of
 
 OLD = {"time_limit": 10.0, "gap": 0.0, "scenarios": None, "options": {"eta": 50}}

@@ -6,7 +6,7 @@ import depl
 from depl.benchmarks.suites.catalogue import find_suite
 from depl.benchmarks.sweep.imports import import_source, resolved, suites_with
 from depl.benchmarks.sweep.request import Request, configuration_of, job_of, jobs_of
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.sweep_cases import own_registry, users_file, users_request
 
 

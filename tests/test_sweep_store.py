@@ -8,11 +8,11 @@ import sys
 import msgspec
 import pytest
 
-from depl.benchmarks.machine import Commit
+from depl.benchmarks.runner.machine import Commit
 from depl.benchmarks.sweep.read import latest, read_attempts
 from depl.benchmarks.sweep.request import Request
 from depl.benchmarks.sweep.store import Store, stored_requests, write_store
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.sweep_cases import blanks
 
 ATTEMPTS = blanks(3)

@@ -14,7 +14,7 @@ import pytest
 
 from depl.benchmarks.sweep.cluster import Cluster
 from depl.benchmarks.sweep.transport import HERE, Tls, security_here, security_towards
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.rst"
 

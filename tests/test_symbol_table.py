@@ -124,6 +124,6 @@ def test_every_name_in_the_table_exists(row: list[str]) -> None:
     assert resolves(code(row[2])), f"{code(row[2])} does not exist (any more): correct docs/symbols.rst"
 
 
-@pytest.mark.parametrize("name", ["depl.models.nothing", "depl.models.problem.Cluster.nothing"])
+@pytest.mark.parametrize("name", ["depl.models.nothing", "depl.models.problem.instance.Cluster.nothing"])
 def test_a_name_that_does_not_exist_is_noticed(name: str) -> None:
     assert not resolves(name)

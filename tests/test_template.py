@@ -7,7 +7,7 @@ import pytest
 
 from depl.instances.library import load, parse
 from depl.instances.template import template
-from depl.models.problem import Instance, json_schema
+from depl.models.problem.instance import Instance, json_schema
 
 ALTERNATIVE = re.compile(r"^ *// or: (.*(?:\n *//     .*)*)", re.MULTILINE)
 OPTIONAL = re.compile(r'^( *)// ("\w+": .*)$', re.MULTILINE)

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import InverseGamma, Lognormal, StudentT
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import InverseGamma, Lognormal, StudentT
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.tilted_bound import plane, tilted_margins
-from depl.models.risk.tilted_laws import Reach, TiltedTable
-from depl.models.risk.tilted_spread import Spread
-from depl.models.risk.tilted_switches import TiltedSwitch
-from depl.models.risk.tilted_transform import _remainders, circles
+from depl.models.risk.lower_bound.bound import plane, tilted_margins
+from depl.models.risk.lower_bound.laws import Reach, TiltedTable
+from depl.models.risk.lower_bound.spread import Spread
+from depl.models.risk.lower_bound.switches import TiltedSwitch
+from depl.models.risk.lower_bound.transform import _remainders, circles
 
 BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
 

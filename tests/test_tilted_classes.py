@@ -9,21 +9,21 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.heuristics.loop import tilted_classes
-from depl.heuristics.loop.dual import Part, Prices
-from depl.heuristics.loop.judge import Judge
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.lower_bound import LowerBound, Proof
-from depl.heuristics.loop.sites import DataFactors, Sites, listed_sites
-from depl.heuristics.loop.tilted_classes import Classes
-from depl.heuristics.loop.tilted_learning import COARSE, FINE, Fineness, TiltedLearning
+from depl.heuristics.bounds import tilted_bound as tilted_classes
+from depl.heuristics.bounds.dual import Part, Prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.lower_bound import LowerBound, Proof
+from depl.heuristics.bounds.tilted_bound import Classes
+from depl.heuristics.bounds.tilted_learning import COARSE, FINE, Fineness, TiltedLearning
+from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.depl.calibration import Judge
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
-from depl.models.epochs import FinalLoss
-from depl.models.laws import Empirical, Normal
-from depl.models.learning import ConstantImprovement
-from depl.models.problem import Instance, Switch
-from depl.models.result import Termination
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.instance import Instance, Switch
+from depl.models.problem.laws import Empirical, Normal
+from depl.models.problem.learning import ConstantImprovement
+from depl.models.solving.result import Termination
 from tests.loop_cases import plain
 
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.tilted_dual import Chords, _with_floors
-from depl.heuristics.loop.tilted_kernels import tilted_costs
-from depl.models.risk.tilted_laws import STEP
+from depl.heuristics.bounds.tilted_dual import Chords, _with_floors
+from depl.heuristics.bounds.tilted_kernels import tilted_costs
+from depl.models.risk.lower_bound.laws import STEP
 
 
 def read(table: np.ndarray, column: float) -> float:

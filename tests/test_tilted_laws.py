@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal
-from depl.models.risk.tilted_laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
+from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
 
 LAWS = (
     InverseGamma(mean=0.4, variance=0.02),

@@ -1,7 +1,7 @@
 """Every plan lies in exactly one class and obeys what is asked of its class: random feasible plans, many.
 
 A plan's target is put where the plan just meets it, as certified. Divergences and means of runs come from
-`depl.models.risk.tilted`, which shares no code with the tables.
+`depl.models.risk.lower_bound.tilted`, which shares no code with the tables.
 """
 
 import itertools
@@ -13,19 +13,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.heuristics.loop.learning import Learning
-from depl.heuristics.loop.requirement import VarianceRange
-from depl.heuristics.loop.sites import DataFactors, listed_sites
-from depl.heuristics.loop.tilted_learning import COARSE, FINE, Tilt, TiltedLearning
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import VarianceRange
+from depl.heuristics.bounds.tilted_learning import COARSE, FINE, Tilt, TiltedLearning
+from depl.heuristics.data.sites import DataFactors, listed_sites
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import InvalidInputError
-from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
-from depl.models.problem import Instance, Switch
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.instance import Instance, Switch
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.tilted import tilted_term
-from depl.models.risk.tilted_switches import TiltedSwitch
+from depl.models.risk.lower_bound.switches import TiltedSwitch
+from depl.models.risk.lower_bound.tilted import tilted_term
 
 
 def sequence(rng: np.random.Generator, learning: Learning, most: int) -> list[int]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from depl.models.epochs import Term
-from depl.models.laws import Empirical, InverseGamma, Normal, StudentT
-from depl.models.risk.tilted_switches import TiltedSwitch
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
+from depl.models.risk.lower_bound.switches import TiltedSwitch
 
 BOUNDED = (
     StudentT(degrees_of_freedom=3, location=0.2, scale=0.1, lower=0, upper=1.5),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces import Traces, read_traces, write_traces
 
 CSV = """\

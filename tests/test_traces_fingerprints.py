@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from depl.instances.training.recorded import recorded_families, recorded_traces
-from depl.models.errors import InvalidInputError
-from depl.models.structure import decode
+from depl.models.foundation.documents import decode
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.fingerprints import (
     FALSE_MATCH,
     RunFingerprints,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.logs import What, read_files, read_long, read_wide
 
 LONG = """\

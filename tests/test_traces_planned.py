@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.planned import PLAN, plan_text, planned
 from depl.models.traces.table import Traces

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces import Traces
 from depl.models.traces.table import joined
 

@@ -9,7 +9,7 @@ import pytest
 from depl.instances.training.cifar import cifar10
 from depl.instances.training.families import cifar_family
 from depl.instances.training.runs import Epoch, train_run
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 IMAGES = 12
 NAMES = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]

@@ -18,7 +18,7 @@ from depl.instances.training.families import (
 )
 from depl.instances.training.layers import Shape
 from depl.instances.training.network import NeuralNetwork
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.training_cases import points
 
 DIGITS = family("digits-alexnet")

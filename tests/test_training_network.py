@@ -7,7 +7,7 @@ import pytest
 
 from depl.instances.training.layers import Dense, Shape
 from depl.instances.training.network import NeuralNetwork
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 SMALL = NeuralNetwork(Shape(2, 1), (Dense(2, linear=True),))
 

@@ -7,7 +7,7 @@ from depl.instances.training.families import FAMILIES, family
 from depl.instances.training.recorded import recorded_families, recorded_traces
 from depl.instances.training.recording import described
 from depl.instances.training.runs import as_traces, train_run
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 # Where they were recorded the losses come out to the last digit. Other processors and other builds of BLAS
 # add in another order: with the kernels of five others, 30 epochs differed by 2e-7, or by 2e-4 where a tie

@@ -5,7 +5,7 @@ import pytest
 
 from depl.instances.training.recording import CHUNK, record
 from depl.instances.training.runs import Epoch
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces import Traces, read_traces, write_traces
 from depl.models.traces.planned import planned
 from tests.training_cases import small_family

@@ -7,7 +7,7 @@ import pytest
 
 from depl.instances.training.families import family
 from depl.instances.training.runs import Epoch, as_traces, model_name, pruning_factor, train_run
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from tests.training_cases import small_family
 
 FAMILY = small_family()

@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 from depl.instances.library import load
-from depl.models.errors import InvalidInputError
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.trajectory import milestones, trajectory
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving.trajectory import milestones, trajectory
 
 NORMAL = load("paper-alexnet-deadline-normal", 9)
 MODELS = ["fast-unsteady"] + ["intermediate"] * 2 + ["slow-steady"] * 3

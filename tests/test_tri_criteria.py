@@ -6,15 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics import tri_criteria
-from depl.heuristics.additive_problem import AdditiveProblem, Clock, additive_problem
-from depl.heuristics.tri_criteria import least_cost_relaxed, least_weight_relaxed
-from depl.models.allocation import allocate
-from depl.models.epochs import load
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Deterministic, Zero
-from depl.models.learning import ConstantImprovement
-from depl.models.problem import Cluster, Dataset, Instance, Model, Target
+from depl.heuristics.paths import tri_criteria
+from depl.heuristics.paths.additive_problem import AdditiveProblem, Clock, additive_problem
+from depl.heuristics.paths.tri_criteria import least_cost_relaxed, least_weight_relaxed
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic, Zero
+from depl.models.problem.learning import ConstantImprovement
 from tests.additive_cases import all_paths, brute_force, random_problem
 
 SEEDS = range(60)

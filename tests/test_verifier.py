@@ -7,12 +7,18 @@ import msgspec
 import pytest
 from scipy import stats
 
-from depl.models import verifier_distribution
-from depl.models.laws import Empirical, Normal, StudentT
-from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.problem import ComputeTable, ConstantImprovement, Instance, InverseSqrtImprovement, Model
+from depl.models.problem.instance import (
+    ComputeTable,
+    ConstantImprovement,
+    Instance,
+    InverseSqrtImprovement,
+    Model,
+)
+from depl.models.problem.laws import Empirical, Normal, StudentT
+from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import RunFingerprint, RunFingerprints
-from depl.models.verifier import Finding, Kind, Report, verify
+from depl.models.verifier import distribution as verifier_distribution
+from depl.models.verifier.verify import Finding, Kind, Report, verify
 
 
 def changed(plan: Plan, **fields) -> Plan:

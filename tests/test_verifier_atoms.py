@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from depl.models.laws import Empirical, Normal, StudentT
-from depl.models.verifier_atoms import MOST_COPIES, tail_of_atoms
-from depl.models.verifier_distribution import tail_probability
-from depl.models.verifier_laws import Increment, decimal
+from depl.models.problem.laws import Empirical, Normal, StudentT
+from depl.models.verifier.atoms import MOST_COPIES, tail_of_atoms
+from depl.models.verifier.distribution import tail_probability
+from depl.models.verifier.laws import Increment, decimal
 
 
 def draw(values, weight: float = 1.0, count: int = 1) -> Increment:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from depl.models import verifier_distribution
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.verifier_convolution import TiltableSum
-from depl.models.verifier_distribution import tail_probability
-from depl.models.verifier_laws import Bracket, Increment, decimal
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.verifier import distribution as verifier_distribution
+from depl.models.verifier.convolution import TiltableSum
+from depl.models.verifier.distribution import tail_probability
+from depl.models.verifier.laws import Bracket, Increment, decimal
 
 UNIT = Normal(mean=1, variance=0.04)
 STEADY = InverseGamma(shape=30, scale=29)

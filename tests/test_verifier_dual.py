@@ -7,16 +7,24 @@ import numpy as np
 import pytest
 
 from depl.instances.generator import random_instances
-from depl.models import verifier_dual
-from depl.models.allocation import price
-from depl.models.laws import Deterministic
-from depl.models.plan import DualClaim
-from depl.models.problem import Cluster, ConstantImprovement, Dataset, Instance, Model, Target, Transfer
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.allocation import price
+from depl.models.problem.instance import (
+    Cluster,
+    ConstantImprovement,
+    Dataset,
+    Instance,
+    Model,
+    Target,
+    Transfer,
+)
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.plan import DualClaim
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
-from depl.models.verifier_dual import assignments, dual_bound, dual_finding, moving_cost
-from depl.models.verifier_findings import Kind
-from depl.models.verifier_sample import DrawnSample, given_sample
+from depl.models.verifier import dual as verifier_dual
+from depl.models.verifier.dual import assignments, dual_bound, dual_finding, moving_cost
+from depl.models.verifier.findings import Kind
+from depl.models.verifier.sample import DrawnSample, given_sample
 
 
 def sample_of(problem: SampledProblem) -> DrawnSample:

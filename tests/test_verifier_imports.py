@@ -6,19 +6,17 @@ from pathlib import Path
 
 import pytest
 
-import depl.models.verifier
+import depl.models.verifier.verify
 
-MODELS = Path(depl.models.verifier.__file__).parent
-DATA = {
-    "errors", "structure", "json_keys", "laws", "learning", "problem", "plan", "memory.document",
-    "traces.fingerprints",
-}  # fmt: skip
+MODELS = Path(depl.models.verifier.verify.__file__).parents[1]
+VERIFIER = sorted(f"verifier.{path.stem}" for path in MODELS.glob("verifier/[!_]*.py"))
+DATA = {f"foundation.{name}" for name in ("errors", "documents", "json_keys")}
+DATA |= {f"problem.{name}" for name in ("laws", "learning", "instance", "plan", "counting", "traced_law")}
+DATA |= {"traces.fingerprints"}
 VALIDATION = {
-    "memory.law",
-    "memory.counting",
-    "risk.counts",
+    "problem.affine_law",
     "traces.table",
-}  # with which memory.document checks itself; not the verifier's
+}  # with which a traced law checks itself; not the verifier's
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
@@ -29,7 +27,7 @@ METHODS = {
 
 TRACED = {"law", "lent", "trained", "positions", "key", "coefficients", "on_scale", "unseen", "previous"}
 TRACED |= {"counting", "only_whole_runs", "seen"}
-"""What `depl.models.memory` works out of the recorded fields of a traced law."""
+"""What `depl.models.problem.affine_law` works out of the recorded fields of a traced law."""
 
 
 def tree(module: str) -> ast.Module:
@@ -55,8 +53,8 @@ def reachable(start: str) -> set[str]:
 
 
 def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
-    modules = reachable("verifier")
-    assert {name for name in modules if not name.startswith("verifier")} <= DATA | VALIDATION
+    modules = reachable("verifier.verify")
+    assert {name for name in modules if not name.startswith("verifier.")} <= DATA | VALIDATION
     for module in modules:
         outside = {name.partition(".")[0] for name in imports(module)} - {"depl"}
         assert outside - set(sys.stdlib_module_names) <= OUTSIDE, module
@@ -64,28 +62,27 @@ def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
 
 def test_only_the_data_of_a_traced_law_validate_themselves_with_it():
     inner = {f"depl.models.{name}" for name in VALIDATION}
-    users = {module for module in reachable("verifier") - VALIDATION if inner & imports(module)}
-    assert users == {"memory.document", "memory.counting", "traces.fingerprints"} - VALIDATION
+    users = {module for module in reachable("verifier.verify") - VALIDATION if inner & imports(module)}
+    assert users == {"problem.traced_law", "traces.fingerprints"}
 
 
 def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():
     read = {
         module: {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
-        for module in ("verifier_traces", "verifier_runs", "verifier_traced_sample")
+        for module in ("verifier.traces", "verifier.runs", "verifier.traced_sample")
     }
-    assert {"runs", "stages", "losses", "steps", "jumps", "scale"} <= read["verifier_runs"]
+    assert {"runs", "stages", "losses", "steps", "jumps", "scale"} <= read["verifier.runs"]
     counted = {"whole_runs", "settled_epochs", "confidence", "care", "deviations"}
-    assert counted <= read["verifier_traces"]
-    assert {"deviations", "scale"} <= read["verifier_traced_sample"]
+    assert counted <= read["verifier.traces"]
+    assert {"deviations", "scale"} <= read["verifier.traced_sample"]
     assert not set().union(*read.values()) & TRACED
 
 
 def test_every_module_of_the_verifier_is_reached():
-    files = {path.stem for path in MODELS.glob("verifier*.py")}
-    assert files == {name for name in reachable("verifier") if name.startswith("verifier")}
+    assert set(VERIFIER) == {name for name in reachable("verifier.verify") if name.startswith("verifier.")}
 
 
-@pytest.mark.parametrize("module", sorted(path.stem for path in MODELS.glob("verifier*.py")))
+@pytest.mark.parametrize("module", VERIFIER)
 def test_it_calls_no_method_of_the_laws_and_no_rule_of_the_problem(module):
     used = {
         node.func.attr

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from depl.instances.library import load as load_instance
-from depl.models import allocation, enumeration, epochs, evaluation, plan_classes
-from depl.models.epochs import LossStep, Term
-from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
-from depl.models.memory import traced
-from depl.models.problem import (
+from depl.models.evaluation import evaluate as evaluation
+from depl.models.evaluation import traced_loss as traced
+from depl.models.exact import enumeration, plan_classes
+from depl.models.problem import allocation, epochs
+from depl.models.problem.epochs import LossStep, Term
+from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
     Dataset,
@@ -23,9 +24,10 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import certify, contour, transforms
 from depl.models.risk.interval import Interval
-from depl.models.solve import VerificationError, solve
+from depl.models.solving.solve import VerificationError, solve
 
 
 def everything() -> Instance:

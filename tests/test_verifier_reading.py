@@ -5,9 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from depl.models.laws import Deterministic, Empirical, Forbidden, Normal, StudentT
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import (
+from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
     ConstantImprovement,
@@ -25,7 +23,9 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
-from depl.models.verifier_reading import epoch_facts, longest_tables, loss_facts, transfers
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.verifier.reading import epoch_facts, longest_tables, loss_facts, transfers
 
 BELL = Normal(mean=1, variance=1)
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models import verifier_requirements
-from depl.models.laws import Empirical
-from depl.models.problem import ConstantImprovement, Model
+from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.laws import Empirical
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.verifier_laws import Bracket
-from depl.models.verifier_requirements import CountRequirement, LawRequirement
-from depl.models.verifier_sample import given_sample
-from depl.models.verifier_scenarios import Count
+from depl.models.verifier import requirements as verifier_requirements
+from depl.models.verifier.laws import Bracket
+from depl.models.verifier.requirements import CountRequirement, LawRequirement
+from depl.models.verifier.sample import given_sample
+from depl.models.verifier.scenarios import Count
 
 SIZE = 4
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.models.verifier_reading import EpochFacts
-from depl.models.verifier_resources import least_cost
+from depl.models.verifier.reading import EpochFacts
+from depl.models.verifier.resources import least_cost
 
 
 def epoch(work: float, price: float, capacity: float = 1e6, communication: float = 0.0) -> EpochFacts:

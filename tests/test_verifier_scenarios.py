@@ -8,25 +8,25 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances, random_plan
-from depl.models import verifier_sample
-from depl.models.enumeration import enumerate_plans
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.methods import Limits, Meaning, Outcome, register
-from depl.models.plan import Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.problem import ConstantImprovement, Model
-from depl.models.result import Termination
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios.draws import (
     Scenarios,
     draw_scenarios,
     given_scenarios,
 )
-from depl.models.scenarios.sampled import SampledProblem
-from depl.models.solve import VerificationError, solve
-from depl.models.verifier import Finding, Kind, Report, verify
-from depl.models.verifier_plans import MOST_PLANS, listed, plan_count
-from depl.models.verifier_requirements import CountRequirement, LawRequirement
-from depl.models.verifier_sample import drawn_sample, given_sample
-from depl.models.verifier_scenarios import claimed_sample
+from depl.models.solving.methods import Limits, Meaning, Outcome, register
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import VerificationError, solve
+from depl.models.verifier import sample as verifier_sample
+from depl.models.verifier.plans import MOST_PLANS, listed, plan_count
+from depl.models.verifier.requirements import CountRequirement, LawRequirement
+from depl.models.verifier.sample import drawn_sample, given_sample
+from depl.models.verifier.scenarios import claimed_sample
+from depl.models.verifier.verify import Finding, Kind, Report, verify
 from tests.test_verifier_dual import cheapest, problems, sample_of
 from tests.verifier_scenarios_cases import claim_of, claiming, own
 

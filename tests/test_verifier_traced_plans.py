@@ -6,18 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.models.evaluation import evaluate
-from depl.models.explain import explain
-from depl.models.laws import Forbidden
-from depl.models.memory.document import TracedLaw
-from depl.models.memory.traced import EndLaw
-from depl.models.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Cluster, Instance, Model, Switch
-from depl.models.result import Termination
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.traced_loss import EndLaw
+from depl.models.problem.instance import Cluster, Instance, Model, Switch
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_quantile
-from depl.models.solve import solve
-from depl.models.verifier import Finding, Kind, Report, verify
-from depl.models.verifier_laws import Bracket
+from depl.models.solving.explain import explain
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
+from depl.models.verifier.laws import Bracket
+from depl.models.verifier.verify import Finding, Kind, Report, verify
 from tests.verifier_traces_cases import (
     CUT,
     FULL,

@@ -5,21 +5,21 @@ import math
 import numpy as np
 import pytest
 
-from depl.models import verifier_requirements
-from depl.models.laws import Forbidden
-from depl.models.memory import sampling
-from depl.models.memory.document import TracedLaw
-from depl.models.memory.sampling import TracedSample
-from depl.models.plan import Claims, DualClaim, Plan, ScenarioClaim
-from depl.models.problem import Instance, Switch
+from depl.models.evaluation import traced_sampling as sampling
+from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.problem.instance import Instance, Switch
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Claims, DualClaim, Plan, ScenarioClaim
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import allowed_misses, count_misses, draw_scenarios, scenario_losses
-from depl.models.solve import VerificationError, solve
-from depl.models.verifier import Kind, verify
-from depl.models.verifier_requirements import count_requirement
-from depl.models.verifier_sample import DrawnSample, Ends, drawn_sample, given_sample
-from depl.models.verifier_scenarios import counted
-from depl.models.verifier_traced_sample import traced_fault, traced_final_losses, traced_thresholds
+from depl.models.solving.solve import VerificationError, solve
+from depl.models.verifier import requirements as verifier_requirements
+from depl.models.verifier.requirements import count_requirement
+from depl.models.verifier.sample import DrawnSample, Ends, drawn_sample, given_sample
+from depl.models.verifier.scenarios import counted
+from depl.models.verifier.traced_sample import traced_fault, traced_final_losses, traced_thresholds
+from depl.models.verifier.verify import Kind, verify
 from tests.memory_cases import every_schedule, instance_of, random_law
 from tests.test_verifier_traced_plans import planned, planning, recorded_instance, the
 from tests.traced_law_cases import reading

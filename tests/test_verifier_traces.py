@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.models.memory.document import RecordedRun, TracedLaw
-from depl.models.memory.support import outside_support
-from depl.models.memory.traced import traced_final_loss
+from depl.models.evaluation.traced_loss import traced_final_loss
+from depl.models.evaluation.traced_support import outside_support
+from depl.models.problem.traced_law import RecordedRun, TracedLaw
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.verifier_distribution import tail_probability
-from depl.models.verifier_laws import Bracket, decimal
-from depl.models.verifier_traces import TracedLoss, traced_loss
+from depl.models.verifier.distribution import tail_probability
+from depl.models.verifier.laws import Bracket, decimal
+from depl.models.verifier.traces import TracedLoss, traced_loss
 from tests.verifier_traces_cases import (
     CUT,
     FIRST_STEPS,

@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.models.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
-from depl.models.wording import counted, counter_probability, interval, law, number, rounded_down, rounded_up
+from depl.models.foundation.wording import (
+    counted,
+    counter_probability,
+    interval,
+    number,
+    rounded_down,
+    rounded_up,
+)
+from depl.models.problem.law_wording import law
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
 
 ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from depl.models.memory.document import FittedJump, FittedStep, TracedLaw
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
 from tests.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
 from tests.memory_oracle import Oracle, Schedule
 

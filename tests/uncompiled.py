@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from depl.models.methods import Outcome
+from depl.models.solving.methods import Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from depl.models.plan import Claims, Plan, ScenarioClaim
+from depl.models.problem.plan import Claims, Plan, ScenarioClaim
 from depl.models.scenarios.draws import (
     Scenarios,
     allowed_misses,

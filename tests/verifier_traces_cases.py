@@ -8,8 +8,8 @@ import msgspec
 
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.affine import fit_affine
-from depl.models.memory.document import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw, traced_law
-from depl.models.memory.law import Scale
+from depl.models.problem.affine_law import Scale
+from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, Stage, TracedLaw, traced_law
 
 FULL, CUT = ("full", "edge"), ("cut", "far")
 Schedule = tuple[tuple[str, str], ...]

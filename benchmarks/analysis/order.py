@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from depl.benchmarks.suites.catalogue import find_suite
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 

@@ -19,7 +19,7 @@ from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.analysis.tally import Trial, ratio
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.models.methods import Meaning
+from depl.models.solving.methods import Meaning
 
 RESOLUTION = 0.01
 """Seconds below which times count as equal: what a machine does besides takes as long."""

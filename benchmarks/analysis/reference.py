@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.models.errors import InvalidInputError
-from depl.models.methods import DEFAULT_SCENARIOS, Meaning
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.solving.methods import DEFAULT_SCENARIOS, Meaning
 
 TOLERANCE = 1e-7
 """Relative amount up to which a bound above a cost, or a cost below an optimum, is put down to rounding."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from depl.models.csv_cells import shown
-from depl.models.errors import InvalidInputError
-from depl.models.structure import write_text
+from depl.models.foundation.csv_cells import shown
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError
 
 Cell = str | int | float | bool | None
 
@@ -60,7 +60,7 @@ class Table:
         """The table as CSV (RFC 4180, but lines end as Unix lines do).
 
         An empty field stands for None. Text that a spreadsheet would take for a formula has an apostrophe in
-        front (`depl.models.csv_cells`).
+        front (`depl.models.foundation.csv_cells`).
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import bootstrap
 
 from depl.benchmarks.analysis.reference import Claim, Reference, below
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 EXACTLY = 1e-6
 """Relative excess over the optimum up to which a plan counts as optimal."""

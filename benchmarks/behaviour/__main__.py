@@ -16,7 +16,7 @@ from depl.benchmarks.behaviour.comparing import differences
 from depl.benchmarks.behaviour.problems import problems
 from depl.benchmarks.behaviour.record import Answer, Record, read, write
 from depl.benchmarks.behaviour.recording import recorded
-from depl.models.errors import DeplError, InvalidInputError
+from depl.models.foundation.errors import DeplError, InvalidInputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

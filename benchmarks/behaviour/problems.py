@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from depl.benchmarks.random_family import competitive_family
-from depl.benchmarks.tiny_sampled import tiny_sampled
+from depl.benchmarks.suites.random_family import competitive_family
+from depl.benchmarks.suites.tiny_sampled import tiny_sampled
 from depl.instances import library
 from depl.instances.counterexamples import (
     almost_one_level,
@@ -18,9 +18,9 @@ from depl.instances.counterexamples import (
 from depl.instances.generator import Range, random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.spent_promise import spent_promise
-from depl.models.laws import Undeclared
-from depl.models.learning import ConstantImprovement
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Undeclared
+from depl.models.problem.learning import ConstantImprovement
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, given_scenarios
 
 SEED = 20

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from depl.models.errors import InvalidInputError
-from depl.models.structure import decode, read_bytes, write_bytes
+from depl.models.foundation.documents import decode, read_bytes, write_bytes
+from depl.models.foundation.errors import InvalidInputError
 
 Bound = float | Literal["inf", "-inf"]
 """A number of a bound, which JSON could not hold if it is infinite."""

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from depl.benchmarks.behaviour.problems import SEED, Problem
 from depl.benchmarks.behaviour.record import Answer, Bound, Left, Record, digest, kept
 from depl.benchmarks.behaviour.settings import LEFT_OUT, LOOKS, SCENARIOS, Setting, questions
-from depl.benchmarks.machine import library_versions
-from depl.models.errors import DeplError
-from depl.models.methods import Meaning, find
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Range, Result, Termination
+from depl.benchmarks.runner.machine import library_versions
+from depl.models.foundation.errors import DeplError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
-from depl.models.solve import solve
-from depl.models.verifier import verify
+from depl.models.solving.methods import Meaning, find
+from depl.models.solving.result import Range, Result, Termination
+from depl.models.solving.solve import solve
+from depl.models.verifier.verify import verify
 
 _MOST_PLANS = 500
 """Plans that the verifier may list to prove a bound again, where it takes up to two seconds by default."""

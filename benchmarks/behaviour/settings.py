@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 
 from depl.benchmarks.behaviour.problems import Problem
 from depl.benchmarks.suites.printed_steps import CERTIFIED
-from depl.heuristics.one_pass import ORDERS
-from depl.models.methods import registered
+from depl.heuristics.baselines.one_pass import ORDERS
+from depl.models.solving.methods import registered
 
 SCENARIOS = 20
 """S of methods that count, where the problem has no scenarios of its own: few, so that programs are small."""

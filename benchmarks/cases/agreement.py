@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.instances.generator import random_instances
-from depl.models.interrupts import uninterrupted
-from depl.models.result import Result, Solution, Termination
-from depl.models.solve import VerificationError, solve
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.solve import VerificationError, solve
 
 _INSTANCES = 200
 

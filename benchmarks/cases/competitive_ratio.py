@@ -1,9 +1,10 @@
 """Cost over the proven optimum of ``depl``, the paper's method and its benchmarks, on 1000 random instances.
 
-The instances (`depl.benchmarks.random_family`) are drawn before anything is solved. ``exact`` gives each its
-proven optimum, a proof that it has no plan, or a certified lower bound when its time is up; the latter stay
-in the table with their ratio to that bound, apart from the others. What the paper's methods refuse is
-counted. Two processes share the instances, so seconds are those of a machine with both cores at work.
+The instances (`depl.benchmarks.suites.random_family`) are drawn before anything is solved. ``exact`` gives
+each its proven optimum, a proof that it has no plan, or a certified lower bound when its time is up; the
+latter stay in the table with their ratio to that bound, apart from the others. What the paper's methods
+refuse is counted. Two processes share the instances, so seconds are those of a machine with both cores at
+work.
 """
 
 import contextlib
@@ -14,14 +15,14 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from depl.benchmarks.random_family import competitive_family
-from depl.benchmarks.ratios import Row, answer, compared, figures_of
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.cases.helpers.ratios import Row, answer, compared, figures_of
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.random_family import competitive_family
 from depl.instances.library import load
-from depl.models.errors import NotCoveredError
-from depl.models.methods import registered
-from depl.models.problem import Instance
-from depl.models.solve import solve
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import registered
+from depl.models.solving.solve import solve
 
 METHODS: tuple[tuple[str, float, float], ...] = (
     ("depl", 30.0, 0.0),

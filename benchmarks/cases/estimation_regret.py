@@ -14,12 +14,12 @@ from functools import partial
 
 import numpy as np
 
-from depl.benchmarks.paper_like import CHEAP_SWITCHES, paper_like
-from depl.benchmarks.registry import Case, Goal
-from depl.models.errors import InvalidInputError
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
 from depl.models.estimation.estimated import Parameter, perturbed, refitted, scaled
 from depl.models.estimation.regret import RegretRow, Trial, regret_row, runs_needed, trial, true_optimum
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
 
 _INSTANCES, _REPEATS = 5, 6
 _SIZES = (0.05, 0.1, 0.2, 0.5)

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.models.estimation.curve import fit_curve
 from depl.models.estimation.dependence import Dependence, normal_violation, variance_ratio
 from depl.models.estimation.families import INVERSE_GAMMA, STUDENT_T, Family
 from depl.models.estimation.fit import fit_improvement
 from depl.models.estimation.goodness import goodness_of_fit
 from depl.models.estimation.independence import independence
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 _SAMPLES, _RESAMPLES = 1000, 199
 _LEVEL = 0.05

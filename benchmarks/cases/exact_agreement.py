@@ -1,8 +1,9 @@
 """Whether four ways to the optimum under scenarios agree: all plans written out, F2, F1, the search.
 
-Every instance of `depl.benchmarks.tiny_sampled` is solved by every method. The cost of each plan is computed
-again, and its misses are counted again, by `depl.benchmarks.scenario_enumeration`, whose code no method uses;
-costs are compared at 1e-9, and a lower bound above the enumerated optimum is a disagreement as well.
+Every instance of `depl.benchmarks.suites.tiny_sampled` is solved by every method. The cost of each plan is
+computed again, and its misses are counted again, by `depl.benchmarks.scenario_enumeration`, whose code no
+method uses; costs are compared at 1e-9, and a lower bound above the enumerated optimum is a disagreement as
+well.
 """
 
 import math
@@ -11,15 +12,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
-from depl.benchmarks.tiny_sampled import SampledInstance, tiny_sampled
-from depl.models.errors import DeplError
-from depl.models.interrupts import uninterrupted
-from depl.models.plan import Plan
-from depl.models.result import Result, Termination
+from depl.benchmarks.suites.tiny_sampled import SampledInstance, tiny_sampled
+from depl.models.foundation.errors import DeplError
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import allowed_misses
-from depl.models.solve import solve
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.result import Result, Termination
+from depl.models.solving.solve import solve
 
 ROADS = ("milp", "milp-resource", "scenario-search")
 AGREEMENT = 1e-9

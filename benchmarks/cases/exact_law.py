@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.instances.generator import random_instances
 from depl.instances.library import load
-from depl.models.errors import NotCoveredError
-from depl.models.interrupts import uninterrupted
-from depl.models.problem import Instance
-from depl.models.result import Termination
-from depl.models.solve import solve
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
 
 FAMILIES: Mapping[str, dict[str, tuple[int, int]]] = {
     "one_cluster": {"models": (3, 3), "clusters": (1, 1), "datasets": (1, 1), "maximum_epochs": (5, 30)},

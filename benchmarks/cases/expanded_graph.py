@@ -1,6 +1,6 @@
 """The paper's expanded graph: its speed among peers, its accuracy against the optimum, and its guarantees.
 
-The optimum of a path problem is that of exact labels, `depl.heuristics.labels`.
+The optimum of a path problem is that of exact labels, `depl.heuristics.paths`.
 """
 
 import itertools
@@ -10,25 +10,25 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from depl.benchmarks.random_paths import random_path_problem
-from depl.benchmarks.registry import Case, Goal
-from depl.benchmarks.sparse_graph import sparse_graph
-from depl.heuristics.additive_problem import AdditiveProblem, Weight
-from depl.heuristics.expanded_graph import expanded_graph, shortest_path
-from depl.heuristics.graph_guarantees import relaxed, tightened
-from depl.heuristics.graph_method import graph
-from depl.heuristics.labels.setting import least_weight
-from depl.heuristics.layered import cost_down, cost_up
-from depl.heuristics.tri_criteria import least_weight_relaxed
+from depl.benchmarks.cases.paths.random_paths import random_path_problem
+from depl.benchmarks.cases.paths.sparse_graph import sparse_graph
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.heuristics.baselines.graph_method import graph
+from depl.heuristics.paths.additive_problem import AdditiveProblem, Weight
+from depl.heuristics.paths.expanded_graph import expanded_graph, shortest_path
+from depl.heuristics.paths.graph_guarantees import relaxed, tightened
+from depl.heuristics.paths.layered import cost_down, cost_up
+from depl.heuristics.paths.setting import least_weight
+from depl.heuristics.paths.tri_criteria import least_weight_relaxed
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.generator import random_instance
 from depl.instances.library import load
-from depl.models.enumeration import enumerate_plans
-from depl.models.errors import NotCoveredError
-from depl.models.evaluation import evaluate
-from depl.models.methods import Limits
-from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 _SMALL, _LARGE = 50, 200
 _EPS = 0.1

@@ -1,11 +1,12 @@
 """What promises fitted to few runs deliver on runs that nobody had seen.
 
-Draws of `depl.benchmarks.few_runs`, seeds 0 to 19 and all of them reported, of two collections: *drawn*
-judges rules that were chosen before it was trained, *tuned* is the one on which they were chosen. *few* knows
-51 runs of four schedules (15, 12, 12, 12), *halves* 37 of every one of 16, *sixty* 60 of every one. Marginal
-promises are to deliver omega on average, or at most two standard errors (over draws) below it; of promises
-with confidence c at most the share 1 - c + 0.05 is to be refuted by a one-sided exact test at 5 % on the runs
-held out. What is refused stands beside both, and beside what the rule before refused.
+Draws of `depl.benchmarks.cases.promises.few_runs`, seeds 0 to 19 and all of them reported, of two
+collections: *drawn* judges rules that were chosen before it was trained, *tuned* is the one on which they
+were chosen. *few* knows 51 runs of four schedules (15, 12, 12, 12), *halves* 37 of every one of 16, *sixty*
+60 of every one. Marginal promises are to deliver omega on average, or at most two standard errors (over
+draws) below it; of promises with confidence c at most the share 1 - c + 0.05 is to be refuted by a one-sided
+exact test at 5 % on the runs held out. What is refused stands beside both, and beside what the rule before
+refused.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.benchmarks.few_runs import (
+from depl.benchmarks.cases.promises.few_runs import (
     COLLECTIONS,
     CONFIDENCES,
     LEVELS,
@@ -26,7 +27,7 @@ from depl.benchmarks.few_runs import (
     shipped_runs,
     targets_of,
 )
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.models.traces.table import Traces
 
 _DRAWS = 20

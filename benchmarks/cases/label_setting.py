@@ -1,6 +1,7 @@
 """The label setting: exact on every instance, faster than HiGHS and cspy, and large problems proved.
 
-cspy is measured where it can be imported (`depl.benchmarks.cspy_peer`); without it its figures are None.
+cspy is measured where it can be imported (`depl.benchmarks.cases.paths.cspy_peer`); without it its figures
+are None.
 """
 
 import itertools
@@ -14,15 +15,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from depl.benchmarks.arc_flow import arc_flow_optimum
-from depl.benchmarks.cspy_peer import cspy_optimum, has_cspy
-from depl.benchmarks.path_families import FAMILIES, family_problem
-from depl.benchmarks.registry import Case, Goal
-from depl.heuristics.additive_problem import AdditiveProblem
-from depl.heuristics.labels.ranking import lightest_paths
-from depl.heuristics.labels.setting import least_weight
-from depl.models.methods import Limits
-from depl.models.result import Termination
+from depl.benchmarks.cases.paths.arc_flow import arc_flow_optimum
+from depl.benchmarks.cases.paths.cspy_peer import cspy_optimum, has_cspy
+from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.ranking import lightest_paths
+from depl.heuristics.paths.setting import least_weight
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 _PEER_SECONDS = 20.0
 _SAME = 1e-7
@@ -160,8 +161,8 @@ def _ranking(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
 def _plain_code_differs() -> bool:
     """Whether the code answers differently when it is not compiled."""
     script = (
-        "import numpy as np; from depl.benchmarks.path_families import FAMILIES, family_problem;"
-        "from depl.heuristics.labels.setting import least_weight\n"
+        "import numpy as np; from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem;"
+        "from depl.heuristics.paths.setting import least_weight\n"
         "for name in FAMILIES:\n"
         "    print(repr(least_weight(family_problem(np.random.default_rng(5), name, 9, 3))))\n"
     )

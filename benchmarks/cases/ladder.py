@@ -1,9 +1,9 @@
 """How large an instance each exact method proves in 60 s, from one run: F1, F2, the search, and SCIP.
 
-The instances are of `depl.benchmarks.paper_like` with |M| = 3, |N| = 1, S = 50 and growing K_max, in two
-families: switches that cost about half of an epoch's gain, as in the paper's variant, and cheap ones, with
-which the scenarios favour different plans. Every method takes growing sizes up to the first that it does not
-prove to be optimal within 60 s. Where several methods prove a size, their costs must agree to 1e-9. The
+The instances are of `depl.benchmarks.suites.paper_like` with |M| = 3, |N| = 1, S = 50 and growing K_max, in
+two families: switches that cost about half of an epoch's gain, as in the paper's variant, and cheap ones,
+with which the scenarios favour different plans. Every method takes growing sizes up to the first that it does
+not prove to be optimal within 60 s. Where several methods prove a size, their costs must agree to 1e-9. The
 second part compares the search with the better of the two programs at K_max = 8 over ten seeds of each
 family; a program that is stopped at 60 s counts with 60 s, so the ratio is then a bound.
 """
@@ -15,10 +15,16 @@ from dataclasses import asdict
 
 import numpy as np
 
-from depl.benchmarks.exact_attempts import SCIP, ExactAttempt, attempt, scip_is_installed, warm_up
-from depl.benchmarks.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
-from depl.benchmarks.registry import Case, Goal
-from depl.benchmarks.tiny_sampled import SampledInstance
+from depl.benchmarks.cases.helpers.exact_attempts import (
+    SCIP,
+    ExactAttempt,
+    attempt,
+    scip_is_installed,
+    warm_up,
+)
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
+from depl.benchmarks.suites.tiny_sampled import SampledInstance
 
 SIZES = (3, 4, 6, 8, 10, 12, 16, 20, 30, 40, 60, 100, 200)
 PROGRAMS = ("milp", "milp-resource")

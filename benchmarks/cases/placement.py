@@ -1,9 +1,9 @@
 """Placement: distance from the optimum and from the certified bound, growth with K, and peers.
 
-Problems are of the family of `depl.benchmarks.random_placements`, drawn before anything is solved; a quarter
-each has transfers, deadlines, both and neither. Small ones are compared with all assignments. Every one can
-be placed, one in eight in exactly the time of its fastest clusters: a missing placement counts as an error.
-Seconds for K = 10^3 and 10^6 are those of the same classes and clusters with T_max in proportion.
+Problems are of the family of `depl.benchmarks.suites.random_placements`, drawn before anything is solved; a
+quarter each has transfers, deadlines, both and neither. Small ones are compared with all assignments. Every
+one can be placed, one in eight in exactly the time of its fastest clusters: a missing placement counts as an
+error. Seconds for K = 10^3 and 10^6 are those of the same classes and clusters with T_max in proportion.
 """
 
 import itertools
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from depl.benchmarks.random_placements import random_placement
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.compact import compact_program
 from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.peers import (

@@ -4,13 +4,13 @@ The sentences: Sec. I, the end of the paragraph before the list of contributions
 The paper measures nothing of the kind; it is measured here on real training.
 
 **Definition**, fixed before anything was measured. Expected and dependable training of a plan for a target
-are defined in `depl.benchmarks.set_size_trainings` and chosen on the shipped runs (104 of each plan of the
-digits families, 26 of cells). They are judged by 60 fresh seeds of each plan (10 000 and on), trained for
-this case alone. Each of the three fixed plans of a family has up to three targets. A *comparison* is one plan
-with one target. Its figures are the mean set size of a run, averaged over runs, and the .95-quantile over
-runs. The claim holds in a comparison if the 95 % bootstrap interval of the difference lies below zero, and
-holds if it does so in all of them. Sets use the label score and coverage .95; the other score and .90 and .99
-are counted beside.
+are defined in `depl.benchmarks.cases.set_sizes.set_size_trainings` and chosen on the shipped runs (104 of
+each plan of the digits families, 26 of cells). They are judged by 60 fresh seeds of each plan (10 000 and
+on), trained for this case alone. Each of the three fixed plans of a family has up to three targets. A
+*comparison* is one plan with one target. Its figures are the mean set size of a run, averaged over runs, and
+the .95-quantile over runs. The claim holds in a comparison if the 95 % bootstrap interval of the difference
+lies below zero, and holds if it does so in all of them. Sets use the label score and coverage .95; the other
+score and .90 and .99 are counted beside.
 
 **What is just longer training.** Within a plan all of it: both trainings are the same run, and the dependable
 one stops later. The question that is left is whether care buys smaller sets *at equal work*. Hence for every
@@ -32,8 +32,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal, as_number
-from depl.benchmarks.set_size_study import (
+from depl.benchmarks.cases.set_sizes.set_size_study import (
     HEADLINE,
     KINDS,
     Change,
@@ -45,7 +44,7 @@ from depl.benchmarks.set_size_study import (
     judge,
     stopped,
 )
-from depl.benchmarks.set_size_trainings import (
+from depl.benchmarks.cases.set_sizes.set_size_trainings import (
     Choice,
     Curves,
     Training,
@@ -55,6 +54,7 @@ from depl.benchmarks.set_size_trainings import (
     prolonged,
     targets,
 )
+from depl.benchmarks.runner.registry import Case, Goal, as_number
 from depl.instances.training.families import PLANS, family
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.certificate import conformal_bound

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from depl.benchmarks.printed_statements import added_transforms, fits, knapsacks, selections
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.cases.helpers.printed_statements import added_transforms, fits, knapsacks, selections
+from depl.benchmarks.runner.registry import Case, Goal
 
 _SMALL = ("zen-attention",)
 _FAMILIES = ("digits-alexnet", "digits-mobilenet")

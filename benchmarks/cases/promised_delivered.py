@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.promises import Method, PromiseRow, Setting, promised_delivered
 

@@ -21,15 +21,15 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
-from depl.benchmarks.fresh_promises import Trainer, chosen, piloted
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.cases.promises.fresh_promises import Trainer, chosen, piloted
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.deviations import CARE
 from depl.models.estimation.instance import fit_instance
 from depl.models.estimation.setup import Setup
-from depl.models.evaluation import evaluate
-from depl.models.problem import Instance
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces
 
 _TARGETS: Mapping[str, tuple[float, ...]] = {"digits-alexnet": (0.35, 0.45), "digits-mobilenet": (0.4, 0.55)}

@@ -1,9 +1,10 @@
 """Model and cluster selection on the real cost: speed at K = 40, |M| = 3, |N| = 2, and agreement up to K = 7.
 
 Instances are of the random family, every cluster with data drawn for it, the loss by its mean. Agreement is
-with all classes of plans (`depl.models.plan_classes`), which know neither labels nor bounds. Seconds are
-those of the search, tables of the problem included, in a process whose kernels are compiled; an instance that
-is not proved counts with infinite seconds. The ranking of the hundred cheapest is timed on a few instances.
+with all classes of plans (`depl.models.exact.plan_classes`), which know neither labels nor bounds. Seconds
+are those of the search, tables of the problem included, in a process whose kernels are compiled; an instance
+that is not proved counts with infinite seconds. The ranking of the hundred cheapest is timed on a few
+instances.
 """
 
 import math
@@ -12,16 +13,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal
-from depl.heuristics.real_cost.problem import real_cost_problem
-from depl.heuristics.real_cost.ranking import k_best
-from depl.heuristics.real_cost.search import RealCostAnswer, cheapest_sequence
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.heuristics.paths.real_cost_problem import real_cost_problem
+from depl.heuristics.paths.real_cost_ranking import k_best
+from depl.heuristics.paths.real_cost_search import RealCostAnswer, cheapest_sequence
 from depl.instances.generator import random_instance
-from depl.models.enumeration import loss_classes
-from depl.models.methods import Limits
-from depl.models.plan_classes import plan_classes
-from depl.models.problem import Instance
-from depl.models.result import Termination
+from depl.models.exact.enumeration import loss_classes
+from depl.models.exact.plan_classes import plan_classes
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 _PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE)
 _LOSS_TOLERANCE, _AGREEMENT = 1e-9, 1e-9

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from depl.benchmarks.random_gains import random_inverse_gamma, random_switch
-from depl.benchmarks.registry import Case, Goal
-from depl.models.epochs import FinalLoss, NoiseLaw, Term
-from depl.models.errors import NotCoveredError
-from depl.models.laws import InverseGamma, Lognormal, Normal
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.random_gains import random_inverse_gamma, random_switch
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss, NoiseLaw, Term
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal
 from depl.models.risk.certify import certified_margin, contour_violation
 
 _DIGITS, _BITS = 20.0, 170

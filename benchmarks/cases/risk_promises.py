@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.benchmarks.density_oracle import DensityOracle, Judged
-from depl.benchmarks.random_gains import random_counts, random_inverse_gamma, random_switch
-from depl.benchmarks.registry import Case, Goal
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import NotCoveredError
-from depl.models.laws import FloatArray, InverseGamma, Normal
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.random_gains import random_counts, random_inverse_gamma, random_switch
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import FloatArray, InverseGamma, Normal
 from depl.models.risk.batch import LossClasses, Verdict, quick_verdicts
 from depl.models.risk.contour import choose_contour, label_table, violation
 from depl.models.risk.oracles import spectral_violation

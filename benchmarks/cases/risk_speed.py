@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.benchmarks.random_gains import random_counts
-from depl.benchmarks.registry import Case, Goal
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import NotCoveredError
-from depl.models.laws import InverseGamma
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.random_gains import random_counts
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import InverseGamma
 from depl.models.risk.certify import certified_margin, contour_violation
 from depl.models.risk.contour import choose_contour, label_table, violation
 from depl.models.risk.oracles import sample_final_loss

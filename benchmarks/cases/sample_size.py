@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from depl.benchmarks.registry import Case, Goal
+from depl.benchmarks.cases.helpers.study import StudyRow, sample_size_study
+from depl.benchmarks.runner.registry import Case, Goal
 from depl.instances.generator import random_instances
-from depl.models.problem import Instance
-from depl.models.scenarios.study import StudyRow, sample_size_study
+from depl.models.problem.instance import Instance
 
 _SIZES = (25, 50, 100, 200, 400, 800)
 _INSTANCES = 20

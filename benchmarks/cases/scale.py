@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from depl.benchmarks.lone_solve import Measured, Task, lone_solve
-from depl.benchmarks.registry import Case, Goal
-from depl.models.methods import registered
+from depl.benchmarks.cases.helpers.lone_solve import Measured, Task, lone_solve
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.models.solving.methods import registered
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Whether the exact search certifies the four goal sizes to 1e-6 within 60 s, ten seeded instances each.
 
-The instances are of `depl.benchmarks.paper_like`. An instance that is not certified counts with infinite
-seconds, so that a median within the limit says that at least half of them were. Two further families without
-a goal say where the search ends: twice as many epochs, and switches so cheap that going back and forth pays.
+The instances are of `depl.benchmarks.suites.paper_like`. An instance that is not certified counts with
+infinite seconds, so that a median within the limit says that at least half of them were. Two further families
+without a goal say where the search ends: twice as many epochs, and switches so cheap that going back and
+forth pays.
 """
 
 import math
@@ -11,10 +12,10 @@ from dataclasses import asdict
 
 import numpy as np
 
-from depl.benchmarks.exact_attempts import ExactAttempt, attempt, warm_up
-from depl.benchmarks.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
-from depl.benchmarks.registry import Case, Goal
-from depl.benchmarks.tiny_sampled import SampledInstance
+from depl.benchmarks.cases.helpers.exact_attempts import ExactAttempt, attempt, warm_up
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
+from depl.benchmarks.suites.tiny_sampled import SampledInstance
 
 SIZES: Mapping[str, dict[str, int]] = {
     "hundred_epochs": {"maximum_epochs": 100, "models": 3, "scenarios": 200},

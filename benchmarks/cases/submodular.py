@@ -21,15 +21,19 @@ from dataclasses import asdict
 
 import numpy as np
 
-from depl.benchmarks.random_selections import LAWS, communicating_selection, interior_selection
-from depl.benchmarks.random_set_functions import NOT_SUBMODULAR
-from depl.benchmarks.registry import Case, Goal
-from depl.benchmarks.submodular_methods import SIZES, Row, measured, speed_ratios
-from depl.heuristics.datasets.branching import branch_and_bound
-from depl.heuristics.submodular.brute_force import brute_force
-from depl.heuristics.submodular.minimum_norm import minimum_norm_point
-from depl.heuristics.submodular.status import exhaustive
-from depl.heuristics.submodular.verdicts import Verdict
+from depl.benchmarks.cases.set_functions.random_selections import (
+    LAWS,
+    communicating_selection,
+    interior_selection,
+)
+from depl.benchmarks.cases.set_functions.random_set_functions import NOT_SUBMODULAR
+from depl.benchmarks.cases.set_functions.submodular_methods import SIZES, Row, measured, speed_ratios
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.heuristics.data.branching import branch_and_bound
+from depl.heuristics.set_functions.brute_force import brute_force
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.status import exhaustive
+from depl.heuristics.set_functions.verdicts import Verdict
 
 _SECONDS = 10.0
 _HARD, _FAST_FROM = "hard grid cut", 200

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.models.structure import write_bytes, write_text
+from depl.models.foundation.documents import write_bytes, write_text
 
 Dash = str | tuple[int, tuple[int, ...]]
 """A line style of matplotlib: a name, or an offset with the lengths of strokes and spaces."""

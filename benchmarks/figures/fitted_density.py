@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import COLOURS, DASHES, given_or_new, nth
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 _POINTS = 400
 

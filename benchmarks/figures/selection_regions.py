@@ -9,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
 from depl.benchmarks.figures.canvas import COLOURS, HATCHES, given_or_new
-from depl.heuristics.datasets.continuous import Best
+from depl.heuristics.data.continuous import Best
 
 REGIONS = (Best.LEAST, Best.BETWEEN, Best.EVERYTHING)
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.reference import Question, Reference, question_of, references
-from depl.benchmarks.results import Record
+from depl.benchmarks.runner.results import Record
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.read import latest
 

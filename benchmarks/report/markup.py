@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring, tostring
 
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 LONGEST = 12
 """Rows from which a table is folded."""

@@ -8,7 +8,7 @@ from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.ratio_table import ratio_table
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.analysis.tally import Fate
-from depl.benchmarks.gallery.drawing import Drawing
+from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.report import provenance
 from depl.benchmarks.report.claims.theory import SIZES
 from depl.benchmarks.report.evidence import Evidence
@@ -18,7 +18,7 @@ from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.report.verdict_section import articles, counts, overview
 from depl.benchmarks.report.verdicts import Verdict
 from depl.instances.library import names
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 TITLE = "depl: what was measured, and what the paper claims"
 _RATIOS = (

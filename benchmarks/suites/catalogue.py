@@ -3,9 +3,9 @@
 from types import ModuleType
 
 import depl.benchmarks.suites.standard
-from depl.benchmarks.discovery import defined_in
+from depl.benchmarks.runner.discovery import defined_in
 from depl.benchmarks.suites.suite import Suite
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 
 def all_suites(package: ModuleType = depl.benchmarks.suites.standard) -> dict[str, Suite]:

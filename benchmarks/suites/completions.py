@@ -37,8 +37,7 @@ from functools import partial
 import numpy as np
 
 from depl.benchmarks.suites.suite import Draw
-from depl.models.laws import Forbidden, InverseGamma, Normal, StudentT, SwitchLaw, Zero
-from depl.models.problem import (
+from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
     Dataset,
@@ -49,6 +48,7 @@ from depl.models.problem import (
     Switch,
     Target,
 )
+from depl.models.problem.laws import Forbidden, InverseGamma, Normal, StudentT, SwitchLaw, Zero
 
 TARGETS = (5, 13)
 """The tightest and the loosest guaranteed loss of Fig. 9."""

@@ -14,10 +14,10 @@ import math
 from collections.abc import Mapping
 
 from depl.benchmarks.suites.suite import Draw
-from depl.models.evaluation import epoch_loads, law_of_end
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Result
+from depl.models.evaluation.evaluate import epoch_loads, law_of_end
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.result import Result
 
 
 def plan_measures(draw: Draw, instance: Instance, result: Result) -> Mapping[str, float | None]:

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from depl.benchmarks.suites.suite import Configuration, Draw
-from depl.heuristics.datasets.problem import selection_problem
-from depl.heuristics.datasets.select import select_datasets
+from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.data.select import select_datasets
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import placement_problem
-from depl.models.decisions import Stage
-from depl.models.problem import Instance
-from depl.models.result import Result
+from depl.models.problem.instance import Instance
+from depl.models.solving.decisions import Stage
+from depl.models.solving.result import Result
 
 METHOD = "depl-paper"
 CERTIFIED = {"data": "certified", "placement": "rounding"}

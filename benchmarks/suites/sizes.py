@@ -12,7 +12,7 @@ import numpy as np
 
 from depl.benchmarks.suites.suite import Configuration, Draw
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
 
 BASE: Mapping[str, int] = {"clusters": 2, "datasets": 2, "models": 2, "epochs": 8}
 """|N|, |D|, |M| and K_max of the base point."""

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from depl.models.errors import InvalidInputError
-from depl.models.problem import Instance
-from depl.models.result import Result
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.solving.result import Result
 
 SUITE_NAME = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
 """Of names of suites, as a regular expression: files are called after them."""

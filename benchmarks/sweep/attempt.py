@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from depl.benchmarks.machine import Commit, Machine
+from depl.benchmarks.runner.machine import Commit, Machine
 from depl.benchmarks.suites.suite import SUITE_NAME
 
 _LONGEST_SUITE = 200
@@ -47,17 +47,18 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Of the draw.
     method : str
     meaning : str
-        ``law`` or ``scenarios``: under what bounds and optima are proved (`depl.models.methods.Meaning`).
+        ``law`` or ``scenarios``: under what bounds and optima are proved
+        (`depl.models.solving.methods.Meaning`).
     settings : dict
         ``time_limit`` [s], ``gap``, ``scenarios`` and ``options`` of the configuration.
     instance_hash : str
         Fingerprint of the instance that was solved; empty if the worker never built it.
     ending : str
-        A termination of `depl.models.result.Termination`, or ``refused`` (not covered by the method),
+        A termination of `depl.models.solving.result.Termination`, or ``refused`` (not covered by the method),
         ``rejected`` (the verifier did not accept the method's plan), ``failed`` (an exception), ``hung``
         (killed after its deadline) or ``crashed`` (the process of the solve died).
     solution : str
-        Of `depl.models.result.Solution`.
+        Of `depl.models.solving.result.Solution`.
     cost, lower_bound : float or None
         None without a plan, or without a finite bound [cost].
     violation : tuple of float or None
@@ -74,7 +75,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     wall_seconds, cpu_seconds, build_seconds : float or None
         Of the method; None where it did not end by itself.
     stage_seconds : dict of str to float
-        By stage, for methods that go through stages (`depl.models.result.Result`) [s].
+        By stage, for methods that go through stages (`depl.models.solving.result.Result`) [s].
     total_seconds : float
         Wall time of the whole attempt, with the making of the instance and the verification.
     peak_gibibytes : float or None
@@ -82,7 +83,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     started : str
         Date and time, UTC, ISO 8601.
     commit, python, versions, machine
-        As in `depl.benchmarks.results.Record`.
+        As in `depl.benchmarks.runner.results.Record`.
     """
 
     task: Task

@@ -26,7 +26,7 @@ from depl.benchmarks.sweep.process import StartError
 from depl.benchmarks.sweep.request import Job
 from depl.benchmarks.sweep.transport import HERE, Tls, security_here, security_towards
 from depl.benchmarks.sweep.worker import attempt_here, require_same_depl, stop_here
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 MOST_LOSSES = 10
 """After so many workers that died with a task in hand, the task has crashed."""

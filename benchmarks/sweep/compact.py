@@ -13,9 +13,9 @@ import msgspec
 
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.origin import Origin, origin_of
-from depl.models.archives import inflated
-from depl.models.errors import InvalidInputError
-from depl.models.structure import decode, write_bytes
+from depl.models.foundation.archives import inflated
+from depl.models.foundation.documents import decode, write_bytes
+from depl.models.foundation.errors import InvalidInputError
 
 SUFFIX = ".jsonl.gz"
 MAGIC = b"\x1f\x8b"

@@ -18,7 +18,7 @@ from typing import IO
 
 import msgspec
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 MAGIC = b"SQLite format 3\x00"
 _APPLICATION = b"DEPL"

@@ -1,8 +1,9 @@
 """What attempts meant when they were made, where a method's name means another thing today.
 
 A method that is changed so that its old attempts are no longer its own gets a higher version where it is
-registered (`depl.models.methods.Registered.version`). Attempts keep the version in their settings; those
-without one were made by the first. They are read under a name of their own, so that no table mixes them.
+registered (`depl.models.solving.methods.Registered.version`). Attempts keep the version in their settings;
+those without one were made by the first. They are read under a name of their own, so that no table mixes
+them.
 """
 
 import functools

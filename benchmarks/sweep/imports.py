@@ -13,7 +13,7 @@ from types import ModuleType
 
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.suites.suite import Draw, Suite
-from depl.models.errors import DeplError, InvalidInputError
+from depl.models.foundation.errors import DeplError, InvalidInputError
 
 _ENDS = 'it ends the program; leave that to a part that runs only as a script (if __name__ == "__main__")'
 

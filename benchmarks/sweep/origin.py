@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from depl.benchmarks.machine import Commit, Machine, describe_machine, library_versions, source_commit
+from depl.benchmarks.runner.machine import Commit, Machine, describe_machine, library_versions, source_commit
 from depl.benchmarks.sweep.attempt import Attempt
 
 

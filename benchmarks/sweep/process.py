@@ -18,7 +18,7 @@ from typing import IO, Self
 import msgspec
 
 from depl.benchmarks.sweep.child import Answer, Order
-from depl.models.errors import DeplError
+from depl.models.foundation.errors import DeplError
 
 _ONE_THREAD = (
     "OMP_NUM_THREADS",

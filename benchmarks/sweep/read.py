@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from depl.benchmarks.results import RESULTS
+from depl.benchmarks.runner.results import RESULTS
 from depl.benchmarks.sweep import compact, store
 from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.earlier import read_as_meant
-from depl.models.errors import InvalidInputError
-from depl.models.structure import read_bytes
+from depl.models.foundation.documents import read_bytes
+from depl.models.foundation.errors import InvalidInputError
 
 RECORDED = RESULTS / "attempts"
 """Folder of the committed attempts of the standard suites, in compact form."""

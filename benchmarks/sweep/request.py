@@ -12,9 +12,9 @@ from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.earlier import VERSION
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.origin import origin
-from depl.models.errors import InvalidInputError
-from depl.models.methods import find, registered
-from depl.models.result import Solution
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.solving.methods import find, registered
+from depl.models.solving.result import Solution
 
 GRACE = 60.0
 """Seconds beyond the time limit of a method that an attempt has for its instance and the verification."""

@@ -23,14 +23,14 @@ from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.origin import origin, with_origin
 from depl.benchmarks.sweep.request import Job, configuration_of
 from depl.instances.library import load
-from depl.models.errors import DeplError, NotCoveredError
-from depl.models.interrupts import uninterrupted
-from depl.models.methods import registered
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Result
-from depl.models.solve import VerificationError, solve
-from depl.models.structure import document
+from depl.models.foundation.documents import document
+from depl.models.foundation.errors import DeplError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.methods import registered
+from depl.models.solving.result import Result
+from depl.models.solving.solve import VerificationError, solve
 
 _SHIPPED = frozenset(method.name for method in registered())
 _WARM_UP_SECONDS = 60.0

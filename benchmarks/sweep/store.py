@@ -19,7 +19,7 @@ from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.database import understood
 from depl.benchmarks.sweep.origin import source_name
 from depl.benchmarks.sweep.request import Request
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 MAGIC = database.MAGIC
 is_database = database.is_database

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 HERE = "127.0.0.1"
 """Where schedulers and workers listen that are started here."""

@@ -19,7 +19,7 @@ from depl.benchmarks.sweep.child import end_with_parent
 from depl.benchmarks.sweep.process import LoneProcess
 from depl.benchmarks.sweep.request import Job
 from depl.benchmarks.sweep.transport import HERE, Tls, security_here
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _HERE = threading.local()
 _RUNNING: dict[LoneProcess, str] = {}

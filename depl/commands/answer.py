@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from depl.models.errors import LONGEST_MESSAGE, DeplError, shortened
-from depl.models.result import Result, Solution, Termination
+from depl.models.foundation.errors import LONGEST_MESSAGE, DeplError, shortened
+from depl.models.solving.result import Result, Solution, Termination
 from depl.starting import REASON
 
 

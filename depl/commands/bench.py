@@ -20,8 +20,8 @@ from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_json, positive_count, positive_seconds, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import table
-from depl.models.errors import InvalidInputError
-from depl.models.wording import counted
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
 
 HELP = "run suites of benchmarks, resume sweeps, and merge, export and recheck their files"
 

@@ -19,8 +19,8 @@ from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_json, make_folder, positive_seconds, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import table
-from depl.models.errors import InvalidInputError
-from depl.models.wording import counted, number
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted, number
 
 _SEED = 0
 _SECONDS = 60.0

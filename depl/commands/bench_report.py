@@ -13,17 +13,17 @@ from depl.benchmarks.report.evidence import Evidence, evidence_of
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, in_order, judged
-from depl.benchmarks.results import read_all
+from depl.benchmarks.runner.results import read_all
 from depl.benchmarks.sweep.read import RECORDED, read_attempts
 from depl.commands.answer import Answer, as_json
 from depl.commands.options import add_json, make_folder, require_outputs
 from depl.commands.table import table
 from depl.instances.training.recorded import recorded_traces
-from depl.models.structure import write_text
-from depl.models.wording import counted
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
-    from depl.benchmarks.gallery.drawing import Drawing
+    from depl.benchmarks.figures.of_drawing import Drawing
 
 TRACES = ("digits-alexnet", "digits-mobilenet")
 """Families of shipped traces that the standard report draws (Figs. 2 and 4)."""
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str]]":
     """All figures, those of the shipped traces only if asked for; and what could not be drawn."""
-    from depl.benchmarks.gallery.attempts import figures_of, left_out
-    from depl.benchmarks.gallery.training import training_drawings
+    from depl.benchmarks.figures.of_attempts import figures_of, left_out
+    from depl.benchmarks.figures.of_training import training_drawings
 
     found = figures_of(evidence.attempts)
     for family in TRACES if traces else ():

@@ -14,10 +14,10 @@ from depl.models.estimation.binomial import design
 from depl.models.estimation.certificate import Certificate, QuantileBound, Verdict, certificate
 from depl.models.estimation.combinations import schedule_label
 from depl.models.estimation.held_out import HeldOut, held_out
-from depl.models.problem import Instance
+from depl.models.foundation.wording import counted, interval, number, rounded_down, rounded_up
+from depl.models.problem.instance import Instance
 from depl.models.risk.discrete import decimal
 from depl.models.traces.table import TARGETS, Traces
-from depl.models.wording import counted, interval, number, rounded_down, rounded_up
 
 HELP = "prove from held-out runs, without any law, that a plan keeps its promise"
 EPILOG = """\

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_instance, add_json, add_plan, inside, read_instance, read_plan
 from depl.commands.table import fields, table
-from depl.models.errors import InvalidInputError
-from depl.models.plan import Plan
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import interval, number, rounded_down
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
 from depl.models.scenarios.files import load_scenarios
-from depl.models.verifier import Report, verify
-from depl.models.verifier_findings import Finding, Kind
-from depl.models.wording import interval, number, rounded_down
+from depl.models.verifier.findings import Finding, Kind
+from depl.models.verifier.verify import Report, verify
 
 HELP = "verify a plan, independently of all solvers"
 

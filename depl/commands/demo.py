@@ -5,15 +5,23 @@ import textwrap
 import time
 from collections.abc import Sequence
 
-from depl.benchmarks.comparison import AGREEMENT, Entry, agree, compare, lower_bound, optimum, targets_of
-from depl.benchmarks.ground_truth import METHODS as SAMPLED_METHODS
-from depl.benchmarks.ground_truth import SCENARIOS, methods_agree, solve_by_all
+from depl.benchmarks.figures.comparison import (
+    AGREEMENT,
+    Entry,
+    agree,
+    compare,
+    lower_bound,
+    optimum,
+    targets_of,
+)
+from depl.benchmarks.figures.ground_truth import METHODS as SAMPLED_METHODS
+from depl.benchmarks.figures.ground_truth import SCENARIOS, methods_agree, solve_by_all
 from depl.commands.answer import Answer
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
 from depl.commands.table import table
-from depl.models.result import Result, Solution
-from depl.models.wording import counter_probability, number, rounded_down, rounded_up
+from depl.models.foundation.wording import counter_probability, number, rounded_down, rounded_up
+from depl.models.solving.result import Result, Solution
 
 FAMILIES = ("paper-alexnet", "paper-alexnet-deadline")
 METHODS = ("exact", "depl", "depl-paper", "expected-cost", "expected-greedy")
@@ -36,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Solve, draw and tabulate."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
-    from depl.benchmarks.gallery.family import Gallery, Shown
+    from depl.benchmarks.figures.of_family import Gallery, Shown
 
     started = time.perf_counter()
     folder = make_folder(options.out)

@@ -25,8 +25,8 @@ from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
 from depl.models.estimation.fit import FittedLaw
 from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.independence import Independence, Tested
+from depl.models.foundation.wording import number
 from depl.models.traces.table import TARGETS, Traces
-from depl.models.wording import number
 
 HELP = "fit the paper's laws to training traces and say whether they may be used"
 
@@ -108,8 +108,8 @@ def _drawn(
     if not options.figure:
         return ""
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.estimation_figures import fit_figure, loss_band
     from depl.benchmarks.figures.canvas import save
+    from depl.benchmarks.figures.estimation_figures import fit_figure, loss_band
 
     target = Path(options.figure)
     if chosen is by_model:

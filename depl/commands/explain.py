@@ -4,7 +4,7 @@ import argparse
 
 from depl.commands.answer import Answer
 from depl.commands.options import add_instance, add_plan, inside, read_instance, read_plan
-from depl.models.explain import explain
+from depl.models.solving.explain import explain
 
 HELP = "put the numbers of a plan into the equations"
 

@@ -13,19 +13,19 @@ from depl.commands.options import add_json, inside, named_traces, require_output
 from depl.commands.table import fields, table
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.deviations import CARE
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.instance import fit_instance, runs_of_setup
 from depl.models.estimation.setup import Setup
-from depl.models.memory.document import TracedLaw
-from depl.models.memory.law import AffineLaw
-from depl.models.memory.traced import only_whole_runs
-from depl.models.memory.traced_counting import runs_to_carry
-from depl.models.problem import Instance
-from depl.models.structure import write_text
+from depl.models.evaluation.traced_counting import runs_to_carry
+from depl.models.evaluation.traced_loss import only_whole_runs
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted, number
+from depl.models.problem.affine_law import AffineLaw
+from depl.models.problem.instance import Instance
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.table import TARGETS, Traces
-from depl.models.wording import counted, number
 
 HELP = "turn training traces and a setup into an instance"
 EPILOG = """\

@@ -22,25 +22,25 @@ from depl.commands.options import (
     require_outputs,
 )
 from depl.commands.table import fields, table
-from depl.heuristics.additive_problem import (
+from depl.heuristics.data.most_capable import most_capable_cluster
+from depl.heuristics.paths.additive_problem import (
     AdditivePath,
     AdditiveProblem,
     Weight,
     additive_problem,
 )
-from depl.heuristics.labels.fronts import Against, FrontPoint, front, spread_budgets, whole_front
-from depl.heuristics.most_capable import most_capable_cluster
-from depl.models.allocation import allocate
-from depl.models.csv_cells import shown
-from depl.models.epochs import load
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import law_of_end
-from depl.models.methods import Limits, require_limits
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
-from depl.models.result import Termination
-from depl.models.structure import write_text
-from depl.models.wording import interval, number, rounded_down
+from depl.heuristics.paths.fronts import Against, FrontPoint, front, spread_budgets, whole_front
+from depl.models.evaluation.evaluate import law_of_end
+from depl.models.foundation.csv_cells import shown
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import interval, number, rounded_down
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving.methods import Limits, require_limits
+from depl.models.solving.result import Termination
 
 HELP = "trade the weight of model selection against a bound on the expected loss (without omega) or the time"
 

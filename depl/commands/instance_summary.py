@@ -1,8 +1,8 @@
 """An instance for people: its target, its parts, and where its values come from."""
 
 from depl.commands.table import fields, table
-from depl.models.laws import Zero
-from depl.models.problem import (
+from depl.models.foundation.wording import counted, number
+from depl.models.problem.instance import (
     ConstantImprovement,
     Instance,
     InverseLogDataLaw,
@@ -11,7 +11,8 @@ from depl.models.problem import (
     Model,
     PowerDataLaw,
 )
-from depl.models.wording import counted, law, number
+from depl.models.problem.law_wording import law
+from depl.models.problem.laws import Zero
 
 _LONGEST_NOTE = 240
 

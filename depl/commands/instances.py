@@ -22,11 +22,11 @@ from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.library import describe
 from depl.instances.setups import setup_template
 from depl.instances.template import template
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.setup import setup_schema
-from depl.models.problem import Instance, json_schema
-from depl.models.structure import write_text
-from depl.models.wording import counted
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
+from depl.models.problem.instance import Instance, json_schema
 
 _FAMILIES = ("small", "heterogeneous")
 _SIZES = {

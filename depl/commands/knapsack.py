@@ -24,10 +24,10 @@ from depl.instances.reductions.through import (
     solver,
 )
 from depl.instances.reductions.through import Answer as Found
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.result import Termination
-from depl.models.solve import VerificationError
-from depl.models.structure import write_text
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import VerificationError
 
 HELP = "solve a knapsack from a public file as a planning problem, and check it"
 

@@ -11,19 +11,19 @@ import numpy as np
 
 from depl.instances.library import load
 from depl.instances.training.recorded import recorded_traces
-from depl.models.errors import InvalidInputError
-from depl.models.methods import (
+from depl.models.foundation.documents import found_there, read_text, reason_of
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.scenarios.draws import Scenarios, draw_scenarios
+from depl.models.scenarios.files import load_scenarios
+from depl.models.solving.methods import (
     DEFAULT_METHOD,
     DEFAULT_SCENARIOS,
     DEFAULT_WITH_MEMORY,
     default_method,
     require_counting,
 )
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.scenarios.draws import Scenarios, draw_scenarios
-from depl.models.scenarios.files import load_scenarios
-from depl.models.structure import found_there, read_text, reason_of
 from depl.models.traces.files import read_traces
 from depl.models.traces.table import Traces
 

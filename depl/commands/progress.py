@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Self
 
 from depl.commands.printable import printable
-from depl.models.methods import Progress
-from depl.models.wording import number
+from depl.models.foundation.wording import number
+from depl.models.solving.methods import Progress
 
 
 def progress_rows() -> Progress | None:

@@ -18,16 +18,16 @@ from depl.commands.options import (
 from depl.commands.progress import progress_rows
 from depl.commands.solve import epochs_by_model, exit_code, summary
 from depl.commands.table import fields
-from depl.models.decisions import told
-from depl.models.errors import InvalidInputError
-from depl.models.explain import explain
-from depl.models.observed_state import State, check_state
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.replanning import Choice, Replanning, replan
-from depl.models.result import Termination
-from depl.models.structure import document, read_text, write_text
-from depl.models.wording import counted, counter_probability, number
+from depl.models.foundation.documents import document, read_text, write_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted, counter_probability, number
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.decisions import told
+from depl.models.solving.explain import explain
+from depl.models.solving.observed_state import State, check_state
+from depl.models.solving.replanning import Choice, Replanning, replan
+from depl.models.solving.result import Termination
 
 HELP = "plan the rest of a run again, seen from an observed state"
 

@@ -15,17 +15,17 @@ from depl.commands.options import (
 )
 from depl.commands.progress import progress_rows
 from depl.commands.table import fields
-from depl.models.decisions import told
-from depl.models.errors import InvalidInputError
-from depl.models.explain import explain
-from depl.models.methods import Meaning, find
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Result, Termination
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counter_probability, interval, number
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.evidence import ScenarioEvidence
-from depl.models.solve import solve
-from depl.models.structure import write_text
-from depl.models.wording import counter_probability, interval, number
+from depl.models.solving.decisions import told
+from depl.models.solving.explain import explain
+from depl.models.solving.methods import Meaning, find
+from depl.models.solving.result import Result, Termination
+from depl.models.solving.solve import solve
 
 STATES = {
     Termination.OPTIMAL: "proved cheapest",

@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from depl.benchmarks.machine import source_commit
+from depl.benchmarks.runner.machine import source_commit
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_json, inside, positive_count, read_plan, require_outputs, seed
 from depl.commands.progress import Bar
@@ -13,9 +13,9 @@ from depl.commands.table import fields
 from depl.instances.training.cifar import cifar10
 from depl.instances.training.families import CIFAR, FAMILIES, Family, cifar_family, family
 from depl.instances.training.recording import Recording, fresh_seed, record, schedule_of
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted, number
 from depl.models.traces.table import Traces
-from depl.models.wording import counted, number
 
 HELP = "train small networks for real and record their losses as traces"
 

@@ -1,7 +1,7 @@
 """``check``: what a lesson says about an answer."""
 
 from depl.lessons.exercises import EXERCISES
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 
 def check(name: str, answer: object) -> None:

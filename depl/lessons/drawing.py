@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import COLOURS, nth
-from depl.models.epochs import compute, loss_step
-from depl.models.laws import Empirical
-from depl.models.problem import Instance
+from depl.models.problem.epochs import compute, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Empirical
 
 _BOX = {"boxstyle": "round,pad=0.5", "linewidth": 1.2}
 _COLUMNS = (0.0, 1.0, 2.0)

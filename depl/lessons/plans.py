@@ -3,13 +3,13 @@
 import itertools
 from collections.abc import Mapping
 
-from depl.models.allocation import allocate
-from depl.models.enumeration import build_plan, data_assignments
-from depl.models.epochs import load
-from depl.models.errors import NotCoveredError
-from depl.models.plan import Plan
-from depl.models.plan_classes import Configuration
-from depl.models.problem import Instance
+from depl.models.exact.enumeration import build_plan, data_assignments
+from depl.models.exact.plan_classes import Configuration
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 
 MOST_PLANS = 100_000
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from matplotlib.ticker import MaxNLocator
 
 from depl.benchmarks.figures.canvas import COLOURS
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _WIDTH, _HEIGHT = 720, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 170, 14, 44

@@ -28,9 +28,9 @@ from depl.benchmarks.figures.canvas import COLOURS
 from depl.lessons.check import check
 from depl.lessons.plans import all_plans
 from depl.lessons.slider import Frame, Polyline, Slider
-from depl.models.epochs import FinalLoss, Term
-from depl.models.evaluation import final_loss
-from depl.models.laws import InverseGamma
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import InverseGamma
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour, labels_of
 from depl.models.risk.oracles import evar_quantile

@@ -29,17 +29,17 @@ import numpy as np
 
 import depl
 from depl.benchmarks.figures.canvas import COLOURS
-from depl.heuristics.additive_problem import additive_problem
-from depl.heuristics.graph_guarantees import certified_cost
-from depl.heuristics.layered import cost_up, layered_search, steps_in_levels
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.graph_guarantees import certified_cost
+from depl.heuristics.paths.layered import cost_up, layered_search, steps_in_levels
 from depl.instances.counterexamples import (
     almost_one_level,
     partition_by_epoch,
     short_epochs,
 )
 from depl.lessons.check import check
-from depl.models.enumeration import build_plan
-from depl.models.plan_classes import Configuration
+from depl.models.exact.enumeration import build_plan
+from depl.models.exact.plan_classes import Configuration
 from depl.models.risk.rounded import Rounding
 
 tiny = depl.load("tiny")

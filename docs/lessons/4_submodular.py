@@ -19,15 +19,15 @@ import numpy as np
 
 import depl
 from depl.benchmarks.figures.canvas import COLOURS
-from depl.heuristics.datasets.conditions import SelectionFunction
-from depl.heuristics.datasets.problem import selection_problem
-from depl.heuristics.datasets.select import select_datasets
-from depl.heuristics.submodular.minimise import minimise
-from depl.heuristics.submodular.status import exhaustive, random_search
-from depl.heuristics.submodular.verdicts import Verdict
+from depl.heuristics.data.conditions import SelectionFunction
+from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.data.select import select_datasets
+from depl.heuristics.set_functions.minimise import minimise
+from depl.heuristics.set_functions.status import exhaustive, random_search
+from depl.heuristics.set_functions.verdicts import Verdict
 from depl.lessons.check import check
-from depl.models.learning import LogDataLaw, PowerDataLaw
-from depl.models.problem import Dataset
+from depl.models.problem.instance import Dataset
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 
 # %%
 # Diminishing gains

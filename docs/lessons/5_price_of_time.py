@@ -32,8 +32,8 @@ import depl
 from depl.benchmarks.figures.canvas import COLOURS
 from depl.lessons.check import check
 from depl.lessons.slider import Frame, Polyline, Slider
-from depl.models.allocation import allocate, dual_bound
-from depl.models.evaluation import epoch_loads
+from depl.models.evaluation.evaluate import epoch_loads
+from depl.models.problem.allocation import allocate, dual_bound
 
 tiny = depl.load("tiny")
 plan = depl.solve(tiny, "exact").plan

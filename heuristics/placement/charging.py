@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from depl.heuristics.placement.dual import best_price, nonempty, prices
 from depl.heuristics.placement.opening import OpeningBound, ascent, charged_bound
 from depl.heuristics.placement.problem import PlacementProblem
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 _PRICES, _ADDED, _LARGEST = 20, 12, 6000
 _OVERFULL, _NARROW, _GAIN, _STEP = 1e-9, 1 + 1e-9, 1e-7, 1.2

@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.programs import PerspectiveProgram
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _ROUNDS = 30
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.programs import PerspectiveProgram
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 
 def conic_program(problem: PlacementProblem) -> cvxpy.Problem:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.placement.problem import PlacementProblem
-from depl.models.allocation import TIME_TOLERANCE
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.laws import FloatArray
 
 _ROUNDING = 8 * float(np.finfo(float).eps)
 _STEP, _EXPANSIONS, _BISECTIONS = 16.0, 120, 70
@@ -117,7 +117,7 @@ def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
     """L(lam) with the choice that attains it; a lower bound of every placement's cost at any lam.
 
     Transfers are left out, so the bound holds with them too. It speaks of T_max itself, not of the
-    tolerance beyond (`depl.models.allocation.dual_bound`).
+    tolerance beyond (`depl.models.problem.allocation.dual_bound`).
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _own_price(
 
 
 def _first_guess(problem: PlacementProblem, limit: float, quick: Priced) -> float:
-    """The multiplier of the fastest clusters without clipping (Sec. III of `depl.models.allocation`)."""
+    """The multiplier of the fastest clusters, not clipped (Sec. III of `depl.models.problem.allocation`)."""
     rows = np.arange(len(quick.choice))
     roots = np.sqrt(problem.work[rows, quick.choice]) * np.sqrt(problem.price[quick.choice])
     room = limit - math.fsum((problem.counts * problem.communication[rows, quick.choice]).tolist())

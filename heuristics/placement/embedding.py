@@ -24,8 +24,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from depl.heuristics.placement.problem import PlacementProblem
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 
 _TIES = 9
 """Decimals to which shares are compared; HiGHS knows them to about seven."""

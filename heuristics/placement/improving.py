@@ -1,16 +1,16 @@
 """Better placements by moving one or two epochs, and why no other single move needs to be tried.
 
 At the multiplier lam of its own allocation, a placement costs sum of psi(lam) - lam T_max, and any other one
-costs at least the same sum for its own clusters (`depl.models.allocation`). So a change can only pay if it
-lowers the sum of psi at this lam: the changes of psi by moving one epoch of class g from n to n' are one
-table, and only moves, or pairs of moves, with a negative sum are allocated exactly.
+costs at least the same sum for its own clusters (`depl.models.problem.allocation`). So a change can only pay
+if it lowers the sum of psi at this lam: the changes of psi by moving one epoch of class g from n to n' are
+one table, and only moves, or pairs of moves, with a negative sum are allocated exactly.
 """
 
 import numpy as np
 
 from depl.heuristics.placement.dual import prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 _TRIED, _PARTNERS, _ROUNDS = 48, 12, 60
 _WORTH = 1e-12

@@ -22,9 +22,9 @@ import numpy as np
 
 from depl.heuristics.placement.dual import Dual, best_price, prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
-from depl.models.allocation import TIME_TOLERANCE
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.laws import FloatArray
 
 _TRIED, _GUESSED, _MOVES = 3, 12, 200
 _ROUNDING = 1e-13

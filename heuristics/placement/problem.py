@@ -1,7 +1,7 @@
 r"""Epochs grouped into classes, to be placed on clusters (Sec. III, IV-C).
 
-Class g has N_g epochs; one of them asks a `depl.models.epochs.Load` (work c_gn, price kappa_n, capacity r_n,
-communication s_gn) of cluster n. With a_gn epochs of class g on cluster n,
+Class g has N_g epochs; one of them asks a `depl.models.problem.epochs.Load` (work c_gn, price kappa_n,
+capacity r_n, communication s_gn) of cluster n. With a_gn epochs of class g on cluster n,
 
     minimise  sum of F_n over the clusters with a_gn > 0 for some g  +  sum of a_gn kappa_n x_gn
     subject to  sum over n of a_gn = N_g,  a_gn whole,
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.allocation import TIME_TOLERANCE, BatchAllocation, allocate_counts
-from depl.models.epochs import Load, load
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import TIME_TOLERANCE, BatchAllocation, allocate_counts
+from depl.models.problem.epochs import Load, load
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 Assignment = NDArray[np.int64]
 """a_gn: epochs of every class on every cluster, shape (G, N)."""
@@ -97,7 +97,7 @@ class PlacementProblem:
 
     @functools.cached_property
     def least(self) -> FloatArray:
-        """x_min of `depl.models.allocation.minimum_resources`, shape (G, N); infinite beyond the deadline."""
+        """x_min of `depl.models.problem.allocation.minimum_resources`, (G, N); infinite if always late."""
         tau = self.round_deadline
         if tau is None or tau == math.inf:
             return np.zeros(self.dimensions)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from depl.heuristics.placement.problem import PlacementProblem
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 _RATIO, _LOWEST = 1.3, 1 / 64
 _NEAR = 1e-7

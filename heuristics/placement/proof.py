@@ -17,7 +17,7 @@ import numpy as np
 from depl.heuristics.placement.dual import lagrangian, prices
 from depl.heuristics.placement.opening import Opened, OpeningBound, Openings, restricted, widened
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 _RATIOS = (1.0, 0.5, 0.8, 0.95, 1.05, 1.25, 2.0)
 _SLACK = 1e-11

@@ -19,7 +19,7 @@ import numpy as np
 from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.rounding import candidates
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _HALVINGS = 200
 

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from depl.heuristics.placement.opening import charged_bound
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.programs import PerspectiveProgram
-from depl.models.laws import FloatArray
+from depl.models.problem.laws import FloatArray
 
 _ROUNDS, _ENOUGH = 25, 1e-10
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

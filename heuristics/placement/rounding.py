@@ -22,9 +22,9 @@ import numpy as np
 
 from depl.heuristics.placement.dual import Choice, Dual, Priced
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
-from depl.models.allocation import TIME_TOLERANCE
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.laws import FloatArray
 
 
 def rounded(problem: PlacementProblem, dual: Dual) -> Assignment:

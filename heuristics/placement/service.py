@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 
 @dataclass(frozen=True)

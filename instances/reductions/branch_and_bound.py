@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from depl.instances.reductions.dynamic_programs import KnapsackSolution, solution
 from depl.instances.reductions.knapsack import Knapsack
-from depl.models.errors import NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 
 MOST_NODES = 2_000_000
 

@@ -35,10 +35,10 @@ from depl.instances.reductions.take_or_skip import (
     take_or_skip,
     taken_items,
 )
-from depl.models.laws import Normal
-from depl.models.learning import ConstantImprovement
-from depl.models.plan import Plan
-from depl.models.problem import Instance, Target
+from depl.models.problem.instance import Instance, Target
+from depl.models.problem.laws import Normal
+from depl.models.problem.learning import ConstantImprovement
+from depl.models.problem.plan import Plan
 
 
 def reduce(knapsack: ChanceKnapsack) -> Instance:

@@ -12,7 +12,7 @@ import numpy as np
 
 from depl.instances.reductions.dynamic_programs import MOST_CELLS
 from depl.instances.reductions.knapsack import ChanceKnapsack, common_unit
-from depl.models.errors import NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 
 _UNREACHED = np.int64(2**62)
 

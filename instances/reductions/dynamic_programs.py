@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.instances.reductions.knapsack import Knapsack
-from depl.models.errors import NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 
 MOST_CELLS = 10**9
 """Most entries (items times capacity or value) of a table; every entry is one bit."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from scipy import special
 
-from depl.models.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 
 Number = int | Fraction
 

@@ -33,8 +33,8 @@ from depl.instances.reductions.take_or_skip import (
     take_or_skip,
     taken_items,
 )
-from depl.models.plan import Plan
-from depl.models.problem import Instance, Target
+from depl.models.problem.instance import Instance, Target
+from depl.models.problem.plan import Plan
 
 
 def reduce(knapsack: Knapsack, value: Number) -> Instance:

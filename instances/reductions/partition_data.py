@@ -18,10 +18,10 @@ from collections.abc import Iterable, Sequence
 
 from depl.instances.reductions.knapsack import require_items, require_separable
 from depl.instances.reductions.take_or_skip import SITE, gain, site
-from depl.models.errors import InvalidInputError
-from depl.models.learning import PowerDataLaw
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Dataset, Instance, Model, Target
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Dataset, Instance, Model, Target
+from depl.models.problem.learning import PowerDataLaw
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 _PREFIX = "number-"
 

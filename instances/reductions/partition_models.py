@@ -24,10 +24,10 @@ from collections.abc import Iterable, Sequence
 from depl.instances.reductions.knapsack import require_items, require_separable
 from depl.instances.reductions.partition_data import half_of
 from depl.instances.reductions.take_or_skip import DATA, SITE, SKIP, TAKE, gain, site
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Deterministic, Forbidden
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Dataset, Instance, Model, Switch, Target
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Dataset, Instance, Model, Switch, Target
+from depl.models.problem.laws import Deterministic, Forbidden
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 
 def reduce(numbers: Sequence[int]) -> Instance:

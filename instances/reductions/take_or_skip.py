@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from depl.instances.reductions.knapsack import require_items
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Deterministic, Zero
-from depl.models.learning import ConstantImprovement, TabledImprovement
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Cluster, ComputeTable, Dataset, Instance, Model, Target
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic, Zero
+from depl.models.problem.learning import ConstantImprovement, TabledImprovement
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 TAKE, SKIP, SITE, DATA = "take", "skip", "site", "data"
 

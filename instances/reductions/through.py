@@ -18,10 +18,10 @@ from depl.instances.reductions import (
     knapsack_free_resources,
 )
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack, common_unit
-from depl.models.methods import Meaning, find, require_limits
-from depl.models.problem import Instance
-from depl.models.result import Result, Termination
-from depl.models.solve import solve
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Meaning, find, require_limits
+from depl.models.solving.result import Result, Termination
+from depl.models.solving.solve import solve
 
 Solver = Callable[[Instance], Result]
 Reached = tuple[Result, tuple[int, ...] | None, bool]

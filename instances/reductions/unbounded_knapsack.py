@@ -18,10 +18,10 @@ from collections.abc import Iterable
 
 from depl.instances.reductions.knapsack import LARGEST_LOSS, Knapsack, Number, require_separable
 from depl.instances.reductions.take_or_skip import DATA, SITE, gain, site
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Zero
-from depl.models.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem import Dataset, Instance, Model, Target
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Dataset, Instance, Model, Target
+from depl.models.problem.laws import Zero
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 _PREFIX = "item-"
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from depl.instances.training.data import Material
 from depl.instances.training.federated import Examples
 from depl.instances.training.layers import Shape
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _TRAIN = tuple(f"data_batch_{number}" for number in range(1, 6))
 _TEST = "test_batch"

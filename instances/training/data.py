@@ -15,7 +15,7 @@ import numpy as np
 
 from depl.instances.training.federated import Examples
 from depl.instances.training.layers import Shape
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _HELD_OUT = 4
 _WINDOW = 16

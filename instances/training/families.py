@@ -28,7 +28,7 @@ from depl.instances.training.layers import (
 )
 from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.runs import Epoch, Task
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 EPOCHS = 60
 FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.compiling import kernel
+from depl.models.foundation.compiling import kernel
 
 Numbers = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from depl.instances.training.kernels import Labels, Numbers, cross_entropy
 from depl.instances.training.layers import Layer, Shape
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 _EVALUATED = 256  # examples at a time
 

@@ -6,7 +6,7 @@ and versions it was made; the runs are named by their seeds.
 
 from importlib import resources
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.files import read_traces
 from depl.models.traces.table import Traces
 

@@ -24,8 +24,8 @@ from depl.instances.training.runs import (
     pruning_factor,
     train_run,
 )
-from depl.models.errors import InvalidInputError
-from depl.models.plan import Plan
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.plan import Plan
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.planned import PLAN, plan_text
 from depl.models.traces.table import Schedule, Traces, joined

@@ -21,7 +21,7 @@ from depl.instances.training.data import Material
 from depl.instances.training.federated import Clients, Descent, federated_epoch, share_out
 from depl.instances.training.kernels import Numbers
 from depl.instances.training.network import Assessment, NeuralNetwork
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
 DECIMALS = 5

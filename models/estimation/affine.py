@@ -1,4 +1,4 @@
-r"""The affine law of the loss (`depl.models.memory.law`), fitted to traces.
+r"""The affine law of the loss (`depl.models.problem.affine_law`), fitted to traces.
 
 *Fit.* Least squares in closed form. The retention is constrained to [0, 1): the sum of squares, minimised
 over a and b, is a parabola in the retention, so the constrained optimum is the free one moved to the nearer
@@ -21,9 +21,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
-from depl.models.memory.law import (
+from depl.models.evaluation.traced_support import extreme_predictions
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.affine_law import (
     LARGEST_RETENTION,
     AffineLaw,
     Coefficients,
@@ -41,7 +41,7 @@ from depl.models.memory.law import (
     positions,
     told,
 )
-from depl.models.memory.support import extreme_predictions
+from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces
 
 LEAST = 40

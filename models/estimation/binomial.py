@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from scipy import special, stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.curve import ConfidenceInterval
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.risk.counts import upper_end
 from depl.models.risk.discrete import decimal
 

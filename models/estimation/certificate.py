@@ -37,7 +37,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.binomial import (
     HIGHEST_LEVEL,
     allowed_exceedances,
@@ -51,7 +50,8 @@ from depl.models.estimation.binomial import (
 )
 from depl.models.estimation.curve import ConfidenceInterval
 from depl.models.estimation.held_out import ChosenBy, held_out
-from depl.models.plan import Plan
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.plan import Plan
 from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule, Traces
 

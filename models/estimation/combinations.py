@@ -15,12 +15,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.curve import fit_curve
 from depl.models.estimation.fit import ImprovementFit, SwitchFit, fit_improvement, fit_switch
 from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.observations import Observations, observe
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule, Texts, Traces
 
 

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 
 LEAST_OFFSET = -0.99
 """Least B of a fit [epochs]."""

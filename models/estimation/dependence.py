@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from depl.models.epochs import Term, loss_step
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import final_loss
-from depl.models.laws import FloatArray
-from depl.models.plan import Plan
-from depl.models.problem import Instance
+from depl.models.evaluation.evaluate import final_loss
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import Term, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.oracles import MonteCarloEstimate
 from depl.models.scenarios.draws import ATOM_TOLERANCE, switch_step

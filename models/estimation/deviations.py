@@ -6,7 +6,7 @@ a plan with that of the law, and every run with the mean of its plan. Two things
 that a solver has *chosen*, though they do not with one drawn at random: among thousands of plans it prefers
 those that the law flatters, and those to whose stages runs are lent that happen to have had no spike.
 
-`careful_deviations` answers both, as `depl.models.memory.document.TracedLaw.deviations`. All of them are
+`careful_deviations` answers both, as `depl.models.problem.traced_law.TracedLaw.deviations`. All of them are
 moved up by a high quantile of what plans deviate by, which counts the next plan beside the p that were held
 out and does not exist for fewer than `plans_needed`; around it they are spread as runs are around the mean of
 their plan, all plans together. (What the lent runs spread by is counted besides: this errs on the careful
@@ -19,15 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import fit_affine
-from depl.models.laws import FloatArray
-from depl.models.memory.law import Position, Scale, on_scale, positions
-from depl.models.memory.prediction import staged
-from depl.models.memory.support import outside_support
+from depl.models.evaluation.traced_prediction import staged
+from depl.models.evaluation.traced_support import outside_support
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
+from depl.models.problem.affine_law import Position, Scale, on_scale, positions
+from depl.models.problem.laws import FloatArray
 from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule, Traces
-from depl.models.wording import counted
 
 FOLDS = 10
 AGES = (5, 10, 20)

@@ -13,11 +13,12 @@ from enum import Enum
 import numpy as np
 from scipy import stats
 
-from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.fit import DETERMINISTIC, EMPIRICAL, ImprovementFit, fit_improvement, fit_switch
 from depl.models.estimation.observations import observe
 from depl.models.estimation.synthetic import draw_traces
-from depl.models.laws import (
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance, Model, Switch
+from depl.models.problem.laws import (
     Deterministic,
     Empirical,
     FloatArray,
@@ -31,8 +32,7 @@ from depl.models.laws import (
     Undeclared,
     Zero,
 )
-from depl.models.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
-from depl.models.problem import Instance, Model, Switch
+from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 
 _LEAST_OFFSET = -0.99
 

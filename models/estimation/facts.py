@@ -16,10 +16,10 @@ from itertools import combinations, groupby
 import numpy as np
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.combinations import schedule_label
 from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule, Traces
 
 LEAST_RUNS = 20

@@ -19,8 +19,16 @@ from typing import Protocol
 import numpy as np
 from scipy import special
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray, ImprovementLaw, InverseGamma, Lognormal, Normal, StudentT, SwitchLaw
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import (
+    FloatArray,
+    ImprovementLaw,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+    SwitchLaw,
+)
 
 LEAST_DEGREES, MOST_DEGREES = 2.1, 100.0
 """Bounds of nu, the degrees of freedom of a fitted Student-t."""

@@ -17,7 +17,6 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.curve import (
     Curve,
     EpochSums,
@@ -45,7 +44,8 @@ from depl.models.estimation.goodness import (
     goodness_of_fit,
     paper_p_value,
 )
-from depl.models.laws import (
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import (
     SMALLEST_RELATIVE_VARIANCE,
     Deterministic,
     Empirical,
@@ -53,7 +53,7 @@ from depl.models.laws import (
     ImprovementLaw,
     SwitchLaw,
 )
-from depl.models.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
 
 EMPIRICAL, DETERMINISTIC = "empirical", "deterministic"
 """Names of the laws that need no family: the observed values, and their common value."""

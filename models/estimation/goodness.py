@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.families import Family
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 
 RESAMPLES = 999
 LEAST_SAMPLE = 5

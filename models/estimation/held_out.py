@@ -27,15 +27,15 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.combinations import schedule_label
-from depl.models.laws import FloatArray
-from depl.models.plan import Plan
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.plan import Plan
 from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
 from depl.models.traces.planned import planned
 from depl.models.traces.table import Schedule, Traces
-from depl.models.wording import counted
 
 ChosenBy = Traces | Instance | Iterable[Traces | Instance]
 """What had a part in the choice: traces, instances that were fitted to some, several of these; or ``()``."""

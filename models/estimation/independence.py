@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
 from depl.models.estimation.dependence import normal_violation
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 
 USABLE = (0.7, 1.5)
 """Variance ratios between which the independent law may be used."""

@@ -23,22 +23,22 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import numpy as np
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.affine import FEWEST, fit_affine
 from depl.models.estimation.combinations import Combination, TracesFit, fit_traces
 from depl.models.estimation.deviations import CARE, careful_deviations, plan_deviations, plans_needed
 from depl.models.estimation.fit import ImprovementFit, SwitchFit
 from depl.models.estimation.observations import observe
 from depl.models.estimation.setup import Setup
-from depl.models.laws import Deterministic, Empirical, FloatArray, Forbidden, SwitchLaw
-from depl.models.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
-from depl.models.memory.document import Residuals, TracedLaw, traced_law
-from depl.models.memory.law import Scale
-from depl.models.memory.traced_counting import runs_to_carry
-from depl.models.problem import Instance, Provenance, Switch
+from depl.models.evaluation.traced_counting import runs_to_carry
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
+from depl.models.problem.affine_law import Scale
+from depl.models.problem.instance import Instance, Provenance, Switch
+from depl.models.problem.laws import Deterministic, Empirical, FloatArray, Forbidden, SwitchLaw
+from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
+from depl.models.problem.traced_law import Residuals, TracedLaw, traced_law
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces
-from depl.models.wording import counted
 
 LawOfLoss = Literal["affine", "independent"]
 """Whether the affine law is part of the instance, or the paper's laws stand alone."""
@@ -90,7 +90,7 @@ def fit_instance(
         Its models are those of the traces; under the affine law its clusters, too, are where they trained.
     law, residuals : str
         Whether to add the affine law ("affine" or "independent"), and how that keeps its residuals ("per_run"
-        or "independent", see `depl.models.memory.document.TracedLaw`).
+        or "independent", see `depl.models.problem.traced_law.TracedLaw`).
     scale : "loss" or "log", optional
         The scale of the affine law; the logarithm by default where all losses are positive.
     metric : str

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Texts, Traces
 
 

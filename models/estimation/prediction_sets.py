@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from depl.models.errors import InvalidInputError
 from depl.models.estimation.certificate import conformal_bound
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 
 _SUM_TOLERANCE = 1e-4  # probabilities come in single precision
 

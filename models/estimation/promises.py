@@ -10,7 +10,7 @@ made `KNOWN_AGE` epochs after the last switch, from the loss of the very run at 
 lies within the support is asked for the median of these losses).
 
 Four methods: the order statistic of the plan's own runs, the affine law with residuals per run and
-independent (`depl.models.memory.prediction`), and the paper's law of independent improvements and
+independent (`depl.models.evaluation.traced_prediction`), and the paper's law of independent improvements and
 jumps, with curves from `depl.models.estimation.fit` and the observed ratios and jumps as its noise. Quantiles
 of the two independent laws are order statistics of draws.
 
@@ -34,16 +34,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.epochs import FinalLoss, LossStep, Term, compose
-from depl.models.errors import InvalidInputError, NotCoveredError
 from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.binomial import clopper_pearson
 from depl.models.estimation.combinations import fit_traces, schedule_label
 from depl.models.estimation.curve import Curve
-from depl.models.laws import Empirical, FloatArray
-from depl.models.memory.law import AffineLaw, Scale, on_scale, positions
-from depl.models.memory.prediction import final_atoms, final_loss, order_statistic
-from depl.models.memory.support import Known
+from depl.models.evaluation.traced_prediction import final_atoms, final_loss, order_statistic
+from depl.models.evaluation.traced_support import Known
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import AffineLaw, Scale, on_scale, positions
+from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
+from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.risk.oracles import sample_final_loss
 from depl.models.traces.table import Schedule, Traces
 

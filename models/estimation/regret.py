@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from depl.models.errors import InvalidInputError
-from depl.models.evaluation import evaluate
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Result, Solution
-from depl.models.solve import solve
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.result import Result, Solution
+from depl.models.solving.solve import solve
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Deterministic, NonNegative, Positive
-from depl.models.learning import ConstantImprovement, Improvement
-from depl.models.problem import (
+from depl.models.foundation.documents import SCHEMA_COMMAND, Checked, Name, decode_document, encode_document
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import (
     Cluster,
     ComputeTable,
     Dataset,
@@ -23,11 +22,12 @@ from depl.models.problem import (
     Target,
     Transfer,
 )
-from depl.models.structure import SCHEMA_COMMAND, Checked, Name, decode_document, encode_document
+from depl.models.problem.laws import Deterministic, NonNegative, Positive
+from depl.models.problem.learning import ConstantImprovement, Improvement
 
 
 class SetupModel(Checked, frozen=True, kw_only=True):
-    """A model m as `depl.models.problem.Model` has it, but for its improvement."""
+    """A model m as `depl.models.problem.instance.Model` has it, but for its improvement."""
 
     name: Name
     size: Annotated[NonNegative, Meta(description="s(m), sent once per epoch [size]")]
@@ -46,7 +46,7 @@ class SetupModel(Checked, frozen=True, kw_only=True):
 
 
 class SetupTarget(Checked, frozen=True, kw_only=True):
-    """A target as `depl.models.problem.Target` has it; the initial loss may be left to the traces."""
+    """A target like `depl.models.problem.instance.Target`; the initial loss may be left to the traces."""
 
     maximum_loss: Annotated[float, Meta(description="l_max, bound on the quantile of the final loss")]
     quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
@@ -66,8 +66,8 @@ class Setup(Checked, frozen=True, kw_only=True):
     Raises
     ------
     InvalidInputError
-        With the JSON path of the first thing wrong: as `depl.models.problem.Instance`, and if there is more
-        than one dataset.
+        With the JSON path of the first thing wrong: as `depl.models.problem.instance.Instance`, and if there
+        is more than one dataset.
     """
 
     format: Literal["depl-setup"] = "depl-setup"

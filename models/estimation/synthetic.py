@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depl.models.epochs import LossStep, loss_step
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
-from depl.models.problem import Instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import LossStep, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
 from depl.models.scenarios.draws import switch_step
 from depl.models.traces.table import Traces
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.allocation import TIME_TOLERANCE, minimum_resources
-from depl.models.laws import FloatArray
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.allocation import TIME_TOLERANCE, minimum_resources
+from depl.models.problem.laws import FloatArray
 
 _PRICES_OF_ANOTHER = (0.5, 1.0)
 _NUMBERS_AT_ONCE = 1 << 21

@@ -1,17 +1,17 @@
 """A lower bound beside that of the solver, from two prices, which `depl check` can prove again.
 
 The bound of HiGHS cannot be proved again without its tree. The root bound at a price lam of time and a price
-mu of gain (`depl.models.search.root_bound`) is weaker, but needs nothing except the two prices. The
+mu of gain (`depl.models.exact.scenario_bounds`) is weaker, but needs nothing except the two prices. The
 multiplier of the plan found is a good lam. Were all scenarios alike and epochs divisible, the best mu would
 make the priced epochs cost as much as the gain that they bring: mu needed = sum psi = cost + lam T_max.
 """
 
 import time
 
-from depl.models.result import DualBound
-from depl.models.scenarios.sampled import SampledProblem
-from depl.models.search.assignments import count_assignments
-from depl.models.search.root_bound import best_root_bound, root_bound
+from depl.models.exact.assignments import count_assignments
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_bounds import best_root_bound, root_bound
+from depl.models.solving.result import DualBound
 
 ALLOWANCE = 0.2
 """Seconds that the bound may take although no time is left."""

@@ -38,12 +38,12 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from depl.models.choices import Configuration
-from depl.models.errors import NotCoveredError
-from depl.models.evaluation import INTENT, Reading
-from depl.models.laws import FloatArray
+from depl.models.evaluation.evaluate import INTENT, Reading
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable
-from depl.models.scenarios.sampled import SampledProblem
 
 Key = tuple[int, str, str, str]
 """Index of w: epoch, cluster, names of the datasets joined by +, model."""
@@ -59,7 +59,7 @@ def plan_frame(
     problem : SampledProblem
     bounds : Attainable
         Of the same problem, with `Attainable.possible`.
-    reading : depl.models.evaluation.Reading
+    reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6).
     meet_target : bool
         Without it, (3) bounds a variable ``reached`` in place of l(0) - l_max, the gain that all but the

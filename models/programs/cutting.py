@@ -23,11 +23,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from depl.models.allocation import Allocation
-from depl.models.choices import Configuration
-from depl.models.errors import NotCoveredError
-from depl.models.evaluation import INTENT, Reading
-from depl.models.methods import Limits
+from depl.models.evaluation.evaluate import INTENT, Reading
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import add_no_good, read_choices, write_choices
 from depl.models.programs.highs import Answer, Option, Session, Status, solve_program
@@ -36,8 +36,8 @@ from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
 from depl.models.programs.start import Choices, first_plan
 from depl.models.programs.unreachable import why_infeasible
-from depl.models.result import Termination
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
 
 MAXIMUM_BINARIES = 5_000
 """Binary variables above which the methods refuse."""
@@ -134,7 +134,7 @@ def solve_sampled(
         what rows may speak of, `depl.models.programs.own_rows` says.
     limits : Limits, optional
         Gap, time limit, seed of the solver and progress are used.
-    reading : depl.models.evaluation.Reading
+    reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6); cost and bound are those of this reading.
     solve_with : str
         ``session`` (HiGHS, kept between cuts), ``highs`` (HiGHS through Pyomo, anew after every cut), or

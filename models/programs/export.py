@@ -15,8 +15,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from depl.models.errors import InvalidInputError
-from depl.models.structure import write_bytes
+from depl.models.foundation.documents import write_bytes
+from depl.models.foundation.errors import InvalidInputError
 
 RELAXATION = (
     "a RELAXATION, without the cuts that make it exact: its optimum is a lower bound of the cost, and its "

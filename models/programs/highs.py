@@ -39,8 +39,8 @@ from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect as PyomoSci
 from pyomo.repn import generate_standard_repn
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from depl.models.errors import InvalidInputError
-from depl.models.laws import FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.laws import FloatArray
 from depl.models.programs.export import is_relaxation
 
 Option = bool | int | float | str

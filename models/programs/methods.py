@@ -3,12 +3,12 @@
 import time
 from typing import TYPE_CHECKING
 
-from depl.models.methods import DEFAULT_SCENARIOS, Limits, Outcome
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import DualBound, Termination
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.scenarios.sampled import SampledProblem
+from depl.models.solving.methods import DEFAULT_SCENARIOS, Limits, Outcome
+from depl.models.solving.result import DualBound, Termination
 
 if TYPE_CHECKING:
     from depl.models.programs.cutting import ProgramSolution

@@ -14,10 +14,10 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
-from depl.models.choices import Configuration
-from depl.models.errors import NotCoveredError
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.programs.common import write_choices
-from depl.models.scenarios.sampled import SampledProblem
 
 ROWS = frozenset(
     {

@@ -1,8 +1,9 @@
 """Program F2: resources and times projected out onto the price of time.
 
 For a fixed sequence the cheapest resources cost max over lam >= 0 of sum psi_k(lam) - lam T_max
-(`depl.models.allocation`), where psi is the least kappa x + lam (c / x + s / b) of one epoch. As exactly one
-configuration g trains in an epoch, psi of the epoch is sum_g psi_{k,g}(lam) w[k, g], linear in w. So
+(`depl.models.problem.allocation`), where psi is the least kappa x + lam (c / x + s / b) of one epoch. As
+exactly one configuration g trains in an epoch, psi of the epoch is sum_g psi_{k,g}(lam) w[k, g], linear in w.
+So
 
     minimise  transfers + theta   subject to   theta >= sum_{k,g} psi_{k,g}(lam) w[k, g] - lam T_max
 
@@ -15,12 +16,12 @@ Without T_max there is no time row, and theta >= sum psi(0) w is exact. A config
 deadline has psi infinite, and no variable.
 
 Tolerance. A sequence whose fastest time f exceeds T_max by at most 1e-9 T_max counts as feasible, with full
-resources (`depl.models.allocation`): what it costs is the least cost within the time max(T_max, f). The time
-row and the cuts at prices that no sequence has asked for therefore speak of (1 + 1e-9) T_max, and hold for
-every feasible sequence. The cut that makes the program exact at a sequence speaks of its own max(T_max, f),
-at which it is tight. It holds for every sequence with a fastest time up to there. One that needs more of the
-tolerance is let through all the same, at a price that may be up to lam 1e-9 T_max too high: bounds are true
-up to that, as those of `depl.models.allocation.dual_bound` are.
+resources (`depl.models.problem.allocation`): what it costs is the least cost within the time max(T_max, f).
+The time row and the cuts at prices that no sequence has asked for therefore speak of (1 + 1e-9) T_max, and
+hold for every feasible sequence. The cut that makes the program exact at a sequence speaks of its own
+max(T_max, f), at which it is tight. It holds for every sequence with a fastest time up to there. One that
+needs more of the tolerance is let through all the same, at a price that may be up to lam 1e-9 T_max too high:
+bounds are true up to that, as those of `depl.models.problem.allocation.dual_bound` are.
 
 ==================  ===========================================================================
 component           meaning
@@ -39,15 +40,15 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from depl.models.allocation import TIME_TOLERANCE, Allocation, minimum_resources
-from depl.models.choices import Configuration
-from depl.models.epochs import Load
-from depl.models.evaluation import INTENT, Reading
-from depl.models.laws import FloatArray
+from depl.models.evaluation.evaluate import INTENT, Reading
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.allocation import TIME_TOLERANCE, Allocation, minimum_resources
+from depl.models.problem.epochs import Load
+from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import linear, plan_frame, usable_keys
 from depl.models.programs.export import mark_as_relaxation
-from depl.models.scenarios.sampled import SampledProblem
 
 LARGEST_COEFFICIENT = 1e7
 """Cuts with greater ones are left out: HiGHS, whose tolerance they multiply, ends in errors on them."""
@@ -68,7 +69,7 @@ def price_space(
     Parameters
     ----------
     problem : SampledProblem
-    reading : depl.models.evaluation.Reading
+    reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6).
     bounds : Attainable, optional
         Of this problem, if it is known already.
@@ -97,7 +98,7 @@ class EpochCurves:
     Attributes
     ----------
     work, price, capacity, communication : float array
-        As in `depl.models.epochs.Load`.
+        As in `depl.models.problem.epochs.Load`.
     least : float array
         x_min, 0 without a round deadline [resource].
     """
@@ -137,7 +138,7 @@ class EpochCurves:
         return np.asarray(computing + self.communication)
 
     def psi(self, multiplier: float) -> FloatArray:
-        """Least kappa x + lam (c / x + s / b), as `depl.models.allocation.price` [cost]."""
+        """Least kappa x + lam (c / x + s / b), as `depl.models.problem.allocation.price` [cost]."""
         chosen = self.resources(multiplier)
         charge = multiplier * self.durations(chosen) if multiplier > 0 else 0.0
         return np.asarray(self.price * chosen + charge)

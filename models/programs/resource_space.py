@@ -23,9 +23,9 @@ configuration g, the least psi of kappa x + lam (c / x + s / b) over the allowed
 sum kappa x >= sum psi - lam T for all x that keep the time T; equality holds at the cheapest x of the
 sequence, which makes the bound of the sequence its cost, to the rounding of one row. ``surcharge`` >= 0 is
 part of the cost. A sequence with a fastest time of at most T pays none; one that needs more of the tolerance
-of T_max (`depl.models.allocation`) is let through, as in F2 (`depl.models.programs.price_space`), for a
-surcharge of at most lam 1e-9 T_max, so that no sequence within the tolerance is cut off. For the same reason
-(4) speaks of (1 + 1e-9) T_max.
+of T_max (`depl.models.problem.allocation`) is let through, as in F2 (`depl.models.programs.price_space`), for
+a surcharge of at most lam 1e-9 T_max, so that no sequence within the tolerance is cut off. For the same
+reason (4) speaks of (1 + 1e-9) T_max.
 
 ============================  =====================================================================
 component                     meaning
@@ -47,15 +47,15 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from depl.models.allocation import TIME_TOLERANCE, Allocation
-from depl.models.choices import Configuration
-from depl.models.evaluation import INTENT, Reading
-from depl.models.laws import FloatArray
+from depl.models.evaluation.evaluate import INTENT, Reading
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.allocation import TIME_TOLERANCE, Allocation
+from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import labels, linear, plan_frame, usable_keys
 from depl.models.programs.export import mark_as_relaxation
 from depl.models.programs.price_space import LARGEST_COEFFICIENT, EpochCurves
-from depl.models.scenarios.sampled import SampledProblem
 
 _FIRST_TANGENTS = 5
 _SLOWEST = 8.0
@@ -74,7 +74,7 @@ def resource_space(
     Parameters
     ----------
     problem : SampledProblem
-    reading : depl.models.evaluation.Reading
+    reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6).
     bounds : Attainable, optional
         Of this problem, if it is known already.

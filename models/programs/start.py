@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from depl.models.choices import Configuration
+from depl.models.exact.choices import Configuration
+from depl.models.exact.sampled import SampledProblem
 from depl.models.programs.attainable import Attainable
-from depl.models.scenarios.sampled import SampledProblem
 
 Choices = list[Configuration]
 

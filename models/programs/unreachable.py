@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from depl.models.allocation import TIME_TOLERANCE
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.allocation import TIME_TOLERANCE
 from depl.models.programs.attainable import Attainable, attainable, shortest_durations
 from depl.models.programs.common import linear, plan_frame, read_choices, usable_keys
 from depl.models.programs.highs import Answer, Session, Status
-from depl.models.scenarios.sampled import SampledProblem
 
 LONGEST_EXPLANATION = 20.0
 """Seconds that an explanation may take."""

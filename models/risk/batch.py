@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import FloatArray, Normal, StudentT
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import FloatArray, Normal, StudentT
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import (
     MOST_WORK,

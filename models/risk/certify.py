@@ -20,9 +20,9 @@ from fractions import Fraction
 import numpy as np
 from scipy import optimize
 
-from depl.models.epochs import FinalLoss
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.laws import Empirical, StudentT
 from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
 from depl.models.risk.conditioning import both, conditioned_quantile, conditioned_violation
 from depl.models.risk.contour import (

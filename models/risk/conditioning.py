@@ -29,8 +29,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import StudentT
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import StudentT
 from depl.models.risk.contour import chernoff_probability, choose_contour, label_table, like
 from depl.models.risk.heavy import beyond, core_of, exceedance, scaled, untruncated
 from depl.models.risk.interval import Interval

@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.epochs import FinalLoss, NoiseLaw, Term
-from depl.models.errors import InvalidInputError
-from depl.models.laws import StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss, NoiseLaw, Term
+from depl.models.problem.laws import StudentT
 from depl.models.risk.finite_sums import points_needed
 from depl.models.risk.label_columns import coarse_part, scalar_columns
 from depl.models.risk.transforms import (

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from depl.models.epochs import NoiseLaw
-from depl.models.errors import NotCoveredError
-from depl.models.laws import (
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import NoiseLaw
+from depl.models.problem.laws import (
     NO_LAW,
     Empirical,
     FloatArray,

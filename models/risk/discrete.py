@@ -13,10 +13,10 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import Empirical
+from depl.models.foundation.documents import decimal as decimal
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical
 from depl.models.risk.interval import Interval
-from depl.models.structure import decimal as decimal
 
 ATOM_TOLERANCE = Fraction(1, 10**9)
 """An atom of the final loss that exceeds the maximum loss by at most this much counts as met."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expm1, log1p
 
-from depl.models.epochs import NoiseLaw
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, FloatArray, StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import NoiseLaw
+from depl.models.problem.laws import Empirical, FloatArray, StudentT
 
 ComplexArray = NDArray[np.complex128]
 

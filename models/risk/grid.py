@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal, is_discrete
 from depl.models.risk.interval import Interval
 from depl.models.risk.reach import Reach, reaches, total_reach

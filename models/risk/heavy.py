@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from depl.models.epochs import Term
-from depl.models.laws import FloatArray, StudentT
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import FloatArray, StudentT
 from depl.models.risk.transforms import EPSILON
 
 Bounds = tuple[FloatArray, FloatArray]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from depl.models.laws import FloatArray, StudentT
+from depl.models.problem.laws import FloatArray, StudentT
 from depl.models.risk.contour import Contour, Labels, distribution
 from depl.models.risk.heavy import Bounds, exceedance, shortfall
 from depl.models.risk.transforms import EPSILON

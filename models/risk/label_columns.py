@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depl.models.epochs import NoiseLaw, Term
-from depl.models.laws import Empirical, FloatArray, InverseGamma, Lognormal, StudentT
+from depl.models.problem.epochs import NoiseLaw, Term
+from depl.models.problem.laws import Empirical, FloatArray, InverseGamma, Lognormal, StudentT
 from depl.models.risk.transforms import EPSILON
 
 

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 from scipy import special
 
-from depl.models.epochs import NoiseLaw
-from depl.models.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import NoiseLaw
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 
 ESSEEN = 0.56
 """C for sums of independent increments that are not alike (Shevtsova 2010, Doklady Mathematics 82)."""

@@ -15,12 +15,12 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from depl.models.epochs import FinalLoss, NoiseLaw
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import FinalLoss, NoiseLaw
+from depl.models.problem.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.discrete import ATOM_TOLERANCE, is_discrete
+from depl.models.risk.lower_bound.tilted import tilted_loss
 from depl.models.risk.spectral import spectral_violation
-from depl.models.risk.tilted import tilted_loss
 
 __all__ = [
     "MonteCarloEstimate",

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.laws import StudentT
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import StudentT
 from depl.models.risk.batch import CLEARLY, Verdict, certified_verdict
 from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import (

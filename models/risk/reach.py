@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.models.epochs import NoiseLaw, Term
-from depl.models.laws import FloatArray
+from depl.models.problem.epochs import NoiseLaw, Term
+from depl.models.problem.laws import FloatArray
 from depl.models.risk.densities import quantile
 
 _RATE_RATIO = 1.6

@@ -17,9 +17,9 @@ from fractions import Fraction
 import numpy as np
 from scipy import fft
 
-from depl.models.epochs import Term
-from depl.models.errors import InvalidInputError
-from depl.models.laws import Empirical, FloatArray
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.risk.densities import RELATIVE_ERROR, survival, survival_slack
 
 _UNIT = 2.0**-53

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.epochs import FinalLoss, Term
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Empirical, FloatArray, StudentT
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, FloatArray, StudentT
 from depl.models.risk.densities import density
+from depl.models.risk.lower_bound.tilted import tilted_term
 from depl.models.risk.reach import Reach, reaches, total_reach
-from depl.models.risk.tilted import tilted_term
 
 ComplexArray = NDArray[np.complex128]
 

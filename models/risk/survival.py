@@ -24,9 +24,9 @@ from fractions import Fraction
 import numpy as np
 from scipy import special
 
-from depl.models.epochs import FinalLoss, LossStep, compose
-from depl.models.errors import NotCoveredError
-from depl.models.laws import Empirical, FloatArray
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss, LossStep, compose
+from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.risk.batch import LossClasses
 from depl.models.risk.certify import certified_violation, has_contour
 from depl.models.risk.contour import choose_contour, label_table, violation

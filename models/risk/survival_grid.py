@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from depl.models.epochs import LossStep, Term
-from depl.models.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import LossStep, Term
+from depl.models.problem.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.densities import RELATIVE_ERROR, density, quantile, survival, survival_slack
 from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.risk.reach import reaches

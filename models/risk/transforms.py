@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expm1, lambertw, log1p
 
-from depl.models.epochs import NoiseLaw
-from depl.models.errors import InvalidInputError
-from depl.models.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import NoiseLaw
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.finite_sums import finite_sum
 
 ComplexArray = NDArray[np.complex128]

@@ -21,13 +21,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from depl.models.epochs import LossStep, Term, loss_step
-from depl.models.errors import InvalidInputError, NotCoveredError
-from depl.models.evaluation import plan_steps
-from depl.models.laws import NO_LAW, FloatArray
-from depl.models.memory.sampling import TracedSample
-from depl.models.plan import Plan
-from depl.models.problem import Instance
+from depl.models.evaluation.evaluate import plan_steps
+from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import LossStep, Term, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import NO_LAW, FloatArray
+from depl.models.problem.plan import Plan
 
 ATOM_TOLERANCE = 1e-9
 """A loss above l_max by no more than this counts as meeting the target, as under the law."""
@@ -44,7 +44,8 @@ class Scenarios:
     ----------
     improvements : float array (S, K, M)
         X of model m at epoch k, before its coefficient [loss]; 0 where the improvement is certain. Under a
-        traced law these and the switches are the uniform numbers themselves (`depl.models.memory.sampling`).
+        traced law these and the switches are the uniform numbers themselves
+        (`depl.models.evaluation.traced_sampling`).
     switch_losses : float array (S, K, M, M)
         Loss of the switch from the first model to the second at epoch k [loss]; 0 where it is certain.
     seed : int or None

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from depl.models.archives import read_npz_arrays
-from depl.models.errors import InvalidInputError
-from depl.models.problem import Instance
+from depl.models.foundation.archives import read_npz_arrays
+from depl.models.foundation.documents import write_bytes
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import Scenarios, given_scenarios
-from depl.models.structure import write_bytes
 
 FORMAT = "depl-scenarios"
 VERSION = 1

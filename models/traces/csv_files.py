@@ -12,7 +12,7 @@ The columns run, epoch, model, cluster and loss are needed; ``accuracy``, ``erro
 empty only in a ``start_...`` column, where the metric was not evaluated. Lines in front of the header that
 begin with ``#`` are the provenance, ``# key: value``. What is wrong is reported with the number of the row,
 counted as editors and spreadsheets count lines. A name that a spreadsheet would take for a formula is written
-with an apostrophe in front (`depl.models.csv_cells`).
+with an apostrophe in front (`depl.models.foundation.csv_cells`).
 """
 
 import csv
@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depl.models.csv_cells import meant, shown
-from depl.models.errors import InvalidInputError
-from depl.models.structure import read_text
+from depl.models.foundation.csv_cells import meant, shown
+from depl.models.foundation.documents import read_text
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import COLUMNS, METRICS, Numbers, Texts, Traces, first_offence
 
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from depl.models.errors import InvalidInputError
-from depl.models.structure import write_bytes
+from depl.models.foundation.documents import write_bytes
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.csv_files import read_csv, write_csv
 from depl.models.traces.npz_files import read_npz, write_npz
 from depl.models.traces.table import Traces

@@ -45,7 +45,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from depl.models.structure import Checked
+from depl.models.foundation.documents import Checked
 from depl.models.traces.table import Numbers, Traces
 
 FALSE_MATCH = 1e-9

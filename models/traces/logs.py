@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.csv_files import Row, Sheet, number, read_sheet, whole_number
 from depl.models.traces.log_rules import (
     Line,

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.archives import read_npz_arrays
-from depl.models.errors import InvalidInputError
-from depl.models.structure import LARGEST_FILE, decode
+from depl.models.foundation.archives import read_npz_arrays
+from depl.models.foundation.documents import LARGEST_FILE, decode
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import COLUMNS, METRICS, Numbers, Traces
 
 FORMAT = "depl-traces"

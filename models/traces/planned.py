@@ -11,7 +11,7 @@ from itertools import groupby
 
 import msgspec
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Schedule
 
 PLAN = "plan"

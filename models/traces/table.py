@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from depl.models.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError
 
 Numbers = NDArray[np.float64]
 Texts = NDArray[np.str_]

@@ -11,13 +11,13 @@ from functools import partial
 import numpy as np
 
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
-from depl.heuristics.one_pass import ORDERS
+from depl.heuristics.baselines.one_pass import ORDERS
 from depl.instances.generator import random_instance
 from depl.models.estimation.estimated import perturbed
-from depl.models.evaluation import evaluate
-from depl.models.plan import Plan
-from depl.models.problem import Instance
-from depl.models.result import Result
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.result import Result
 
 ERRORS = (0.0, 0.05, 0.2, 0.5)
 """By how much parameters are off, as a share."""

@@ -14,8 +14,8 @@ import numpy as np
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.instances.reductions.chance_knapsack import reduce, value_of_cost
 from depl.instances.reductions.knapsack import ChanceKnapsack
-from depl.models.problem import Instance
-from depl.models.result import Result
+from depl.models.problem.instance import Instance
+from depl.models.solving.result import Result
 
 ITEMS = (10, 20, 40)
 LEVELS = (0.9, 0.99)

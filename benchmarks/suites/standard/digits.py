@@ -6,7 +6,7 @@ from functools import partial
 from depl.benchmarks.suites.measures import plan_measures
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.instances.library import load
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
 
 _FAMILIES = ("digits-alexnet", "digits-mobilenet")
 _LEVELS = (0.8, 0.9, 0.95, 0.99)

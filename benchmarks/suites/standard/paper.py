@@ -7,8 +7,8 @@ from depl.benchmarks.suites.measures import plan_measures
 from depl.benchmarks.suites.printed_steps import printed_steps, with_certified_stages
 from depl.benchmarks.suites.suite import Configuration, Draw, Label, Suite
 from depl.instances.library import describe, load
-from depl.models.problem import Instance
-from depl.models.result import Result
+from depl.models.problem.instance import Instance
+from depl.models.solving.result import Result
 
 _METHODS = (
     *("exact", "enumerate", "depl", "depl-paper", "expected-cost", "expected-greedy"),

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from depl.benchmarks.random_family import competitive_family
 from depl.benchmarks.suites.printed_steps import printed_steps, with_certified_stages
+from depl.benchmarks.suites.random_family import competitive_family
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
-from depl.models.problem import Instance
+from depl.models.problem.instance import Instance
 
 COUNT = 120
 _SEED = 240214346

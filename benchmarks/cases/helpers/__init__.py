@@ -1,0 +1,1 @@
+"""What single cases stand on."""

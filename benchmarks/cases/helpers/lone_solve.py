@@ -1,0 +1,151 @@
+"""One solve of a heterogeneous instance in a process of its own: seconds, gap and peak memory.
+
+Only a process of its own has a peak memory of its own, and numerical libraries read how many threads they may
+use (one, here) when they start: `depl.benchmarks.sweep.process`.
+"""
+
+import math
+import time
+
+import msgspec
+import numpy as np
+
+from depl.benchmarks.sweep.child import Tell
+from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
+from depl.benchmarks.sweep.solving import peak_gibibytes, warm_up
+from depl.instances.heterogeneous import heterogeneous_instance_with_plan
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import DeplError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.solve import solve
+
+_GRACE = 600.0
+"""Seconds beyond the time limit for imports, compiling, the draw and the verification."""
+
+
+class LoneSolveError(DeplError):
+    """The process of a solve failed."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What to draw and how to solve it; time limit in seconds."""
+
+    clusters: int
+    datasets: int
+    models: int
+    maximum_epochs: int
+    seed: tuple[int, ...]
+    method: str
+    time_limit: float
+    gap: float
+
+
+class PlanSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan trains: K, kinds of models, used clusters, and the largest share of all volume in one."""
+
+    epochs: int
+    models: int
+    clusters: int
+    data_share: float
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it.
+
+    Attributes
+    ----------
+    termination : str
+    cost, lower_bound, gap : float or None
+        None without a plan, or without a bound [cost; cost; 1].
+    reference_cost : float
+        Of the drawn plan that gave the instance its limits [cost].
+    seconds : float
+        Wall time of `depl.solve`, verification included [s].
+    planning_seconds, cpu_seconds, draw_seconds : float
+        Wall and CPU time of the method alone, and wall time of the draw [s].
+    peak_gibibytes : float
+        Greatest resident memory of the process.
+    plan : PlanSize or None
+    """
+
+    termination: str
+    cost: float | None
+    lower_bound: float | None
+    gap: float | None
+    reference_cost: float
+    seconds: float
+    planning_seconds: float
+    cpu_seconds: float
+    draw_seconds: float
+    peak_gibibytes: float
+    plan: PlanSize | None
+
+
+def lone_solve(task: Task) -> Measured:
+    """Solve in a fresh process, one thread for numerical libraries.
+
+    Raises
+    ------
+    LoneSolveError
+        If the process fails, or has not answered ten minutes after the time limit; the message says how.
+    """
+    with LoneProcess() as process:
+        try:
+            content = process.call(
+                "depl.benchmarks.cases.helpers.lone_solve:measured",
+                msgspec.json.encode(task),
+                task.time_limit + _GRACE,
+            )
+        except (HungError, CrashedError, CallError) as error:
+            raise LoneSolveError(f"the solve of {task} failed: {error}") from error
+    return msgspec.json.decode(content, type=Measured)
+
+
+def measured(content: bytes, tell: Tell) -> bytes:
+    """Called by `lone_solve` in the other process."""
+    return msgspec.json.encode(measure(msgspec.json.decode(content, type=Task)))
+
+
+def measure(task: Task) -> Measured:
+    """Draw and solve in this process."""
+    warm_up(task.method)
+    started = time.perf_counter()
+    instance, reference = heterogeneous_instance_with_plan(
+        np.random.default_rng(task.seed),
+        clusters=task.clusters,
+        datasets=task.datasets,
+        models=task.models,
+        maximum_epochs=task.maximum_epochs,
+    )
+    drawn = time.perf_counter()
+    result = solve(instance, task.method, time_limit=task.time_limit, gap=task.gap)
+    done = time.perf_counter()
+    return Measured(
+        termination=result.termination.value,
+        cost=result.cost,
+        lower_bound=_finite(result.lower_bound),
+        gap=_finite(result.gap),
+        reference_cost=evaluate(instance, reference, quantile=False).cost,
+        seconds=done - drawn,
+        planning_seconds=result.wall_seconds,
+        cpu_seconds=result.cpu_seconds,
+        draw_seconds=drawn - started,
+        peak_gibibytes=peak_gibibytes(),
+        plan=None if result.plan is None else _size(instance, result.plan),
+    )
+
+
+def _size(instance: Instance, plan: Plan) -> PlanSize:
+    whole = math.fsum(item.volume for item in instance.datasets)
+    volumes = [math.fsum(instance.dataset(name).volume for name in row.datasets) for row in plan.data]
+    return PlanSize(
+        epochs=len(plan.epochs),
+        models=len({epoch.model for epoch in plan.epochs}),
+        clusters=len(plan.data),
+        data_share=max(volumes, default=0.0) / whole,
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

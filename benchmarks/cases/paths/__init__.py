@@ -1,0 +1,1 @@
+"""Path problems for the cases on model selection, and their peers."""

@@ -1,0 +1,1 @@
+"""Set functions and selections of data for the cases on them."""

@@ -1,0 +1,203 @@
+"""All minimisers of set functions side by side, family by family and size by size.
+
+Run as ``python -m depl.benchmarks.cases.set_functions.submodular_methods`` it writes the table to standard
+output; the case ``submodular`` records the same rows with its goals.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from depl.benchmarks.cases.set_functions.random_set_functions import SUBMODULAR, Draw, hard_grid_cut
+from depl.heuristics.set_functions.answers import Minimum
+from depl.heuristics.set_functions.brute_force import brute_force
+from depl.heuristics.set_functions.functions import SetFunction
+from depl.heuristics.set_functions.max_flow import max_flow
+from depl.heuristics.set_functions.minimise import cutting_planes_in_cvxpy, disciplined_in_cvxpy
+from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
+from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
+from depl.models.foundation.errors import NotCoveredError
+
+SIZES = (10, 20, 50, 100, 200, 500, 1000)
+FAMILIES: Mapping[str, Draw] = MappingProxyType({**SUBMODULAR, "hard grid cut": hard_grid_cut})
+
+Timed = Callable[[SetFunction, float], Minimum]
+ROADS: Mapping[str, Timed] = MappingProxyType(
+    {
+        "brute-force": lambda function, seconds: brute_force(function),
+        "max-flow": lambda function, seconds: max_flow(function),
+        "minimum-norm-point": lambda function, seconds: minimum_norm_point(function, seconds=seconds),
+        "wolfe-undecided": lambda function, seconds: minimum_norm_point(
+            function, seconds=seconds, decide=False
+        ),
+        "stabilised-cutting-planes": lambda function, seconds: stabilised_cutting_planes(
+            function, seconds=seconds
+        ),
+        "cvxpy-disciplined": lambda function, seconds: disciplined_in_cvxpy(function),
+        "cvxpy-cutting-planes": lambda function, seconds: cutting_planes_in_cvxpy(function, seconds=seconds),
+    }
+)
+"""Methods by name; seconds limit those that take steps. ``wolfe-undecided`` is the minimum-norm point without
+fixing elements by their gains first."""
+
+_REPEATS, _SHORT = 3, 0.5
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one function.
+
+    Attributes
+    ----------
+    family, size, road : str, int, str
+        What was minimised, and how.
+    seconds : float
+        Wall time, certificate and its check included; the least of up to three attempts, if they are
+        short.
+    value : float
+        f of the set found.
+    optimal : bool
+        Whether it was proved optimal.
+    inside : bool
+        Whether the set is neither empty nor everything.
+    search_seconds : float or None
+        Wall time of the search alone, where the method tells it apart.
+    """
+
+    family: str
+    size: int
+    road: str
+    seconds: float
+    value: float
+    optimal: bool
+    inside: bool
+    search_seconds: float | None = None
+
+
+def measured(seed: int, sizes: Sequence[int], seconds: float) -> list[Row]:
+    """Every method on every family, in rising sizes; a method that fails to prove a size is not asked again.
+
+    Parameters
+    ----------
+    seed : int
+        With the family and the size, it decides the function.
+    sizes : sequence of int
+        n, rising.
+    seconds : float
+        Limit of one attempt, for methods that take one.
+    """
+    for name in ROADS:  # compilers and imports are not what is measured
+        _attempt("warm-up", name, hard_grid_cut(np.random.default_rng(seed), 16), seconds)
+    minimum_norm_point(hard_grid_cut(np.random.default_rng(seed), 100))  # bases leave the corral here
+    rows = []
+    for place, (family, draw) in enumerate(FAMILIES.items()):
+        tired: set[str] = set()
+        for size in sizes:
+            function = draw(np.random.default_rng([seed, place, size]), size)
+            for name in ROADS.keys() - tired:
+                row = _attempt(family, name, function, seconds)
+                rows += [] if row is None else [row]
+                if row is None or not row.optimal:
+                    tired.add(name)
+    order = list(ROADS)
+    return sorted(rows, key=lambda row: (list(FAMILIES).index(row.family), row.size, order.index(row.road)))
+
+
+def side_by_side(rows: Sequence[Row]) -> str:
+    """A table of seconds: families and sizes down, methods across; in brackets what was not proved."""
+    lines = ["".join(f"{head:>14}" for head in ("family", "n", *(_short(road) for road in ROADS)))]
+    for family, size in dict.fromkeys((row.family, row.size) for row in rows):
+        cells = []
+        for road in ROADS:
+            match = [row for row in rows if (row.family, row.size, row.road) == (family, size, road)]
+            text = f"{match[0].seconds:.3g}" if match else "-"
+            cells.append(text if not match or match[0].optimal else f"({text})")
+        lines.append("".join(f"{cell:>14}" for cell in (family[:13], size, *cells)))
+    return "\n".join(lines)
+
+
+def speed_ratios(
+    rows: Sequence[Row], least_size: int, road: str = "minimum-norm-point", search: bool = False
+) -> dict[str, list[float]]:
+    """Seconds of the stabilised cutting planes over those of the minimum-norm point, by family.
+
+    A method that was stopped counts with its time so far, so that the ratio is a lower bound; sizes at
+    which the minimum-norm point proved nothing count as 0.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        What was measured.
+    least_size : int
+        Smaller ones do not count.
+    road : str
+        The faster one.
+    search : bool
+        Compare the searches alone. The check of submodularity before them and the rational certificate
+        after them are the same code for both.
+    """
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if row.road != "stabilised-cutting-planes" or row.size < least_size:
+            continue
+        same = [
+            other for other in rows if (other.family, other.size, other.road) == (row.family, row.size, road)
+        ]
+        proved = bool(same) and same[0].optimal
+        ratio = _seconds(row, search) / _seconds(same[0], search) if proved else 0.0
+        found.setdefault(row.family, []).append(ratio)
+    return found
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Write the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m depl.benchmarks.cases.set_functions.submodular_methods", description=__doc__
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of elements")
+    parser.add_argument("--seconds", type=float, default=10.0, help="limit of one attempt")
+    parser.add_argument("--seed", type=int, default=20260901)
+    given = parser.parse_args(words)
+    sys.stdout.write(side_by_side(measured(given.seed, sorted(given.sizes), given.seconds)) + "\n")
+    return 0
+
+
+def _seconds(row: Row, search: bool) -> float:
+    return row.seconds if not search or row.search_seconds is None else row.search_seconds
+
+
+def _attempt(family: str, name: str, function: SetFunction, seconds: float) -> Row | None:
+    walls: list[float] = []
+    searches: list[float] = []
+    while len(walls) < _REPEATS and sum(walls) < _SHORT:
+        start = time.perf_counter()
+        try:
+            found = ROADS[name](function, seconds)
+        except NotCoveredError:
+            return None
+        walls.append(time.perf_counter() - start)
+        searches += [] if found.search_seconds is None else [found.search_seconds]
+    inside = 0 < len(found.subset) < function.size
+    return Row(
+        family,
+        function.size,
+        name,
+        min(walls),
+        found.value,
+        found.optimal,
+        inside,
+        min(searches, default=None),
+    )
+
+
+def _short(road: str) -> str:
+    return road.replace("cutting-planes", "cuts").replace("stabilised", "highs")[:13]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Methods side by side on the targets of a family: the rows of the demo's table and figures.
+
+A ratio is formed over a certified lower bound only, the proven optimum where there is one; never over an
+incumbent that nobody has proved.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from depl.instances.library import describe, load
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.result import Result, Solution
+from depl.models.solving.solve import solve
+
+AGREEMENT = 1e-9
+"""Relative difference up to which two proved optima count as the same."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method on one instance.
+
+    Attributes
+    ----------
+    target : str
+        The target as the family names it.
+    result : Result or None
+        None if the method does not cover the instance.
+    refusal : str
+        The sentence in which it says so.
+    """
+
+    target: str
+    instance: Instance
+    method: str
+    result: Result | None
+    refusal: str = ""
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan, if there is one."""
+        return None if self.result is None else self.result.plan
+
+    @property
+    def cost(self) -> float | None:
+        """Its cost."""
+        return None if self.result is None else self.result.cost
+
+    @property
+    def epochs_by_model(self) -> dict[str, int]:
+        """Epochs of the plan trained with each model, in the order of the instance; 0 without a plan."""
+        return epochs_by_model(self.instance, self.plan)
+
+
+def epochs_by_model(instance: Instance, plan: Plan | None) -> dict[str, int]:
+    """Epochs of a plan trained with each model, in the order of the instance; 0 without a plan."""
+    counts = Counter(epoch.model for epoch in (plan or Plan()).epochs)
+    return {model.name: counts[model.name] for model in instance.models}
+
+
+def targets_of(family: str) -> tuple[str, ...]:
+    """The targets of a shipped family.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such family.
+    """
+    for entry in describe():
+        if entry.name == family and entry.targets:
+            return entry.targets
+    raise InvalidInputError(f"no shipped family is called {family!r}")
+
+
+def compare(
+    family: str,
+    methods: Sequence[str],
+    time_limit: float | None = None,
+    done: Callable[[Entry], None] = lambda entry: None,
+) -> list[Entry]:
+    """Solve a family at all its targets by several methods.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Wall seconds for each solve.
+    done : callable
+        Receives every entry as soon as it is there.
+    """
+    entries = []
+    for target in targets_of(family):
+        instance = load(family, target)
+        for method in methods:
+            entry = entry_of(target, instance, method, time_limit)
+            entries.append(entry)
+            done(entry)
+    return entries
+
+
+def lower_bound(entries: Sequence[Entry], target: str) -> float:
+    """The best certified lower bound that any method gave at a target."""
+    bounds = [entry.result.lower_bound for entry in entries if entry.target == target and entry.result]
+    return max(bounds, default=float("-inf"))
+
+
+def optimum(entries: Sequence[Entry], target: str) -> float | None:
+    """The cost that a method has proved to be the least at a target; None if none has."""
+    results = [entry.result for entry in entries if entry.target == target]
+    costs = [r.cost for r in results if r is not None and r.solution is Solution.PROVEN_OPTIMAL]
+    return min((cost for cost in costs if cost is not None), default=None)
+
+
+def agree(entries: Sequence[Entry], others: Sequence[Entry]) -> bool:
+    """Whether both prove an optimum at every target of either, and the same one (relative 1e-9)."""
+    targets = {entry.target for entry in (*entries, *others)}
+    pairs = [(optimum(entries, target), optimum(others, target)) for target in targets]
+    return bool(pairs) and all(
+        one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
+        for one, other in pairs
+    )
+
+
+def entry_of(
+    target: str, instance: Instance, method: str, time_limit: float | None, scenarios: int | None = None
+) -> Entry:
+    """One method on one instance; its refusal, if the method does not cover the instance."""
+    try:
+        result = uninterrupted(solve(instance, method, time_limit=time_limit, scenarios=scenarios))
+        return Entry(target, instance, method, result)
+    except NotCoveredError as error:
+        return Entry(target, instance, method, None, str(error))

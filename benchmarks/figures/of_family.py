@@ -1,0 +1,306 @@
+"""Figs. 5 to 9 of the paper for one family of instances, and one picture of three of them.
+
+What is drawn are plans at targets, whoever made them: the demo turns its live results into `Shown`, the
+gallery of a sweep its attempts.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.figures.canvas import panels, save
+from depl.benchmarks.figures.comparison import Entry, epochs_by_model
+from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
+from depl.benchmarks.figures.cost_per_model import cost_per_model
+from depl.benchmarks.figures.epochs_per_model import epochs_per_model
+from depl.benchmarks.figures.lines import MethodLine
+from depl.benchmarks.figures.loss_against_target import loss_against_target
+from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
+from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.suites.measures import costs_by_model
+from depl.models.evaluation.evaluate import law_of_end
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.result import Solution
+from depl.models.solving.trajectory import milestones, trajectory
+
+Number = TypeVar("Number", int, float)
+
+_POINTS = 5
+_COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What one method holds at one target.
+
+    Attributes
+    ----------
+    target : str
+        As the family names it.
+    method : str
+        As legends name it.
+    plan : Plan or None
+    cost : float or None
+        Of the plan [cost].
+    proved : bool
+        Whether the plan is proved cheapest.
+    """
+
+    target: str
+    instance: Instance
+    method: str
+    plan: Plan | None
+    cost: float | None
+    proved: bool
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Shown":
+        """What an entry of a comparison shows."""
+        proved = entry.result is not None and entry.result.solution is Solution.PROVEN_OPTIMAL
+        return cls(entry.target, entry.instance, entry.method, entry.plan, entry.cost, proved)
+
+    @property
+    def epochs_by_model(self) -> dict[str, int]:
+        """Epochs of the plan trained with each model, in the order of the instance; 0 without a plan."""
+        return epochs_by_model(self.instance, self.plan)
+
+    @property
+    def cost_by_model(self) -> dict[str, float]:
+        """Cost of the resources of the epochs trained with each model; transfers are left out [cost]."""
+        return costs_by_model(self.instance, self.plan or Plan())
+
+    @property
+    def expected_loss(self) -> float | None:
+        """E l(K) of the plan [loss]."""
+        return None if self.plan is None else law_of_end(self.instance, self.plan).mean()
+
+
+class Gallery:
+    """Draws what is shown of one family; bands are computed once for equal sequences of models.
+
+    Parameters
+    ----------
+    shown : sequence of Shown
+        Every method at every target, in the order in which they are drawn.
+    against : str, optional
+        Method whose loss the overview shows beside that of the first one; the last by default.
+    """
+
+    def __init__(self, family: str, shown: Sequence[Shown], against: str | None = None) -> None:
+        self.family = family
+        self.shown = [item for item in shown if item.plan is not None]
+        with_plans = {item.method for item in self.shown}
+        self.methods = [name for name in dict.fromkeys(item.method for item in shown) if name in with_plans]
+        self.against = against if against in self.methods else (self.methods or [""])[-1]
+        self.targets = list(dict.fromkeys(item.target for item in shown))
+        self._curves: dict[tuple[str, tuple[tuple[str, str], ...]], LossCurve] = {}
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the pictures of the demo as PNG and SVG into ``folder``; returns their paths."""
+        drawings = {
+            f"{self.family}-cost": self.costs(),
+            f"{self.family}-epochs": self.epochs(),
+            f"{self.family}-loss": self.losses(),
+            f"{self.family}-overview": self.overview(),
+        }
+        return [path for name, figure in drawings.items() for path in save(figure, folder, name)]
+
+    def drawings(self) -> list[Drawing]:
+        """Figs. 5 or 6 (left and centre), 7, 8 and 9, with their numbers."""
+        told = {
+            "cost": ("cost of the plans against the guaranteed loss (as Figs. 5 and 6, left)", self.costs),
+            "expected-loss": (
+                "expected final loss over that of the optimum (as Figs. 5 and 6, centre)",
+                self.expected_losses,
+            ),
+            "epochs": ("epochs with each model against the guaranteed loss (as Fig. 7)", self.epochs),
+            "cost-per-model": (
+                "cost of the epochs with each model against the guaranteed loss (as Fig. 8)",
+                self.costs_per_model,
+            ),
+            "loss": (
+                "expected loss along the epochs, 1st to 99th percentile shaded (as Fig. 9)",
+                self.losses,
+            ),
+        }
+        tables = {
+            "cost": self._table("cost", lambda item: item.cost),
+            "expected-loss": self._table("loss_over_optimum", self._loss_ratio),
+            "epochs": self._model_table("epochs", lambda item: item.epochs_by_model),
+            "cost-per-model": self._model_table("cost", lambda item: item.cost_by_model),
+            "loss": self._loss_table(),
+        }
+        return [
+            Drawing(f"{self.family}-{name}", f"{self.family}: {caption}.", draw(), tables[name])
+            for name, (caption, draw) in told.items()
+        ]
+
+    def costs(self) -> Figure:
+        """Cost against target (Figs. 5 and 6, left)."""
+        figure, (axes,) = panels(1)
+        self._draw_costs(axes)
+        return figure
+
+    def expected_losses(self) -> Figure:
+        """Expected loss over that of the proved optimum (Figs. 5 and 6, centre)."""
+        figure, (axes,) = panels(1)
+        lines = [MethodLine(*curve) for curve in self._lines(self._loss_ratio)]
+        loss_against_target(lines, axes).set_title(self.family, fontsize="medium")
+        return figure
+
+    def epochs(self) -> Figure:
+        """Epochs per model, a panel for each method; all panels have one scale (Fig. 7)."""
+        figure, axes = panels(max(len(self.methods), 1), self._columns)
+        for method, panel in zip(self.methods, axes, strict=False):
+            self._draw_epochs(method, panel)
+        _share_scale(axes)
+        return figure
+
+    def costs_per_model(self) -> Figure:
+        """Cost per model, a panel for each method; all panels have one scale (Fig. 8)."""
+        figure, axes = panels(max(len(self.methods), 1), self._columns)
+        for method, panel in zip(self.methods, axes, strict=False):
+            costs = self._by_model(method, lambda item: item.cost_by_model)
+            targets, without = self._without(method)
+            cost_per_model(targets, costs, panel, without).set_title(self._label(method), fontsize="medium")
+        _share_scale(axes)
+        return figure
+
+    def losses(self) -> Figure:
+        """Evolution of the loss at the first, the middle and the last target (Fig. 9)."""
+        chosen = self._chosen()
+        figure, axes = panels(len(chosen))
+        for target, panel in zip(chosen, axes, strict=True):
+            self._draw_losses(target, self.methods, panel)
+        return figure
+
+    def overview(self) -> Figure:
+        """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
+        figure, axes = panels(3)
+        self._draw_costs(axes[0])
+        if self.methods:
+            self._draw_epochs(self.methods[0], axes[1])
+        middle = self.targets[len(self.targets) // 2]
+        self._draw_losses(middle, [*self.methods[:1], self.against], axes[2])
+        return figure
+
+    @property
+    def _columns(self) -> int:
+        """Panels side by side: three, or two if that leaves no gap in the last row."""
+        return 2 if len(self.methods) == 4 else _COLUMNS
+
+    def _chosen(self) -> list[str]:
+        places = sorted({0, len(self.targets) // 2, len(self.targets) - 1})
+        return [self.targets[place] for place in places]
+
+    def _of(self, method: str) -> dict[str, Shown]:
+        """What a method holds, by target."""
+        return {item.target: item for item in self.shown if item.method == method}
+
+    def _lines(
+        self, value: Callable[[Shown], float | None]
+    ) -> Iterator[tuple[str, list[float], list[float | None], int]]:
+        """Label, targets, values and style of every method; None where it holds no plan."""
+        for style, method in enumerate(self.methods):
+            own = self._of(method)
+            values = [value(own[target]) if target in own else None for target in self.targets]
+            yield self._label(method), [float(target) for target in self.targets], values, style
+
+    def _by_model(
+        self, method: str, value: Callable[[Shown], Mapping[str, Number]]
+    ) -> dict[str, list[Number | int]]:
+        """For every model one value per target; 0 without a plan."""
+        own = {target: value(item) for target, item in self._of(method).items()}
+        names = next(iter(own.values()))
+        return {
+            name: [own[target][name] if target in own else 0 for target in self.targets] for name in names
+        }
+
+    def _without(self, method: str) -> tuple[list[float], list[float]]:
+        """All targets, and those at which a method holds no plan."""
+        own = self._of(method)
+        return [float(item) for item in self.targets], [
+            float(item) for item in self.targets if item not in own
+        ]
+
+    def _loss_ratio(self, item: Shown) -> float | None:
+        """Expected loss over that of a plan that is proved cheapest; None if there is no positive one."""
+        proved = [other for other in self.shown if other.target == item.target and other.proved]
+        best = proved[0].expected_loss if proved else None
+        own = item.expected_loss
+        return own / best if own is not None and best is not None and best > 0 else None
+
+    def _draw_costs(self, axes: Axes) -> None:
+        curves = [CostCurve(*curve) for curve in self._lines(lambda item: item.cost)]
+        cost_against_target(curves, axes).set_title(self.family, fontsize="medium")
+
+    def _draw_epochs(self, method: str, axes: Axes) -> None:
+        counts = self._by_model(method, lambda item: item.epochs_by_model)
+        targets, without = self._without(method)
+        epochs_per_model(targets, counts, axes, without).set_title(self._label(method), fontsize="medium")
+
+    def _draw_losses(self, target: str, methods: Sequence[str], axes: Axes) -> None:
+        own = [item for item in self.shown if item.target == target and item.method in methods]
+        limit = own[0].instance.target.maximum_loss if own else None
+        loss_evolution([self._curve(item) for item in own], limit, axes)
+        axes.set_title(f"guaranteed loss {target}", fontsize="medium")
+
+    def _label(self, method: str) -> str:
+        """The method, and that it proved its plans if it proved all of them."""
+        proved = all(item.proved for item in self.shown if item.method == method)
+        return f"{method}: proved cheapest" if proved else method
+
+    def _curve(self, item: Shown) -> LossCurve:
+        plan = item.plan or Plan()
+        key = item.target, plan.schedule
+        if key not in self._curves:
+            found = trajectory(item.instance, plan, epochs=milestones(plan, _POINTS))
+            self._curves[key] = LossCurve(
+                label="",
+                epochs=found.epochs,
+                mean=found.mean,
+                lower=[interval.lower for interval in found.lower],
+                upper=[interval.upper for interval in found.upper],
+            )
+        return self._curves[key]._replace(label=item.method, style=self.methods.index(item.method))
+
+    def _table(self, name: str, value: Callable[[Shown], float | None]) -> Table:
+        rows = [
+            (method, target, value(own[target]) if target in own else None)
+            for method in self.methods
+            for own in (self._of(method),)
+            for target in self.targets
+        ]
+        return Table(("method", "target", name), tuple(rows))
+
+    def _model_table(self, name: str, value: Callable[[Shown], Mapping[str, float]]) -> Table:
+        rows = [
+            (item.method, item.target, model, number)
+            for method in self.methods
+            for item in self._of(method).values()
+            for model, number in value(item).items()
+        ]
+        return Table(("method", "target", "model", name), tuple(rows))
+
+    def _loss_table(self) -> Table:
+        rows = [
+            (item.method, item.target, *point)
+            for target in self._chosen()
+            for item in self.shown
+            if item.target == target
+            for curve in (self._curve(item),)
+            for point in zip(curve.epochs, curve.mean, curve.lower, curve.upper, strict=True)
+        ]
+        return Table(("method", "target", "epoch", "expected", "lower", "upper"), tuple(rows))
+
+
+def _share_scale(axes: Sequence[Axes]) -> None:
+    highest = max(panel.get_ylim()[1] for panel in axes)
+    for panel in axes:
+        panel.set_ylim(top=highest)

@@ -1,0 +1,1 @@
+"""Running cases: their registry, their records, and the machine they ran on."""

@@ -1,0 +1,100 @@
+"""On what a figure was measured: versions, commit and machine, without host names and paths."""
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "matplotlib", "python-flint", "cvxpy")
+
+
+class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The parts of a machine that decide how fast it is."""
+
+    cpu: str | None
+    cores: int
+    memory_gib: float | None
+    system: str
+
+
+class Commit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The state of the source: the commit, and whether anything but the records differed from it."""
+
+    id: str
+    dirty: bool
+
+
+def describe_machine() -> Machine:
+    """Describe this machine; what the system does not tell is None."""
+    return Machine(cpu=_cpu_model(), cores=_usable_cores(), memory_gib=_memory_gib(), system=_system())
+
+
+def source_commit() -> Commit | None:
+    """Return the commit of the source that is running, or None if it is not a git checkout."""
+    root = Path(__file__).resolve().parents[2]
+    # An installed copy may lie inside somebody else's repository: only a top level counts.
+    if _output("git", "-C", str(root), "rev-parse", "--show-prefix") != "":
+        return None
+    commit = _output("git", "-C", str(root), "rev-parse", "HEAD")
+    # Records are what a run writes: they do not make the code that it ran a different one.
+    changes = _output(
+        "git", "-C", str(root), "status", "--porcelain", "--", ".", ":(exclude)benchmarks/results"
+    )
+    return Commit(id=commit, dirty=changes != "") if commit else None
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of those libraries of `LIBRARIES` that are installed."""
+    installed = {}
+    for name in LIBRARIES:
+        try:
+            installed[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return installed
+
+
+def _output(*command: str) -> str | None:
+    """Return what a command prints, or None if it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _cpu_model() -> str | None:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    if platform.system() == "Darwin":
+        return _output("sysctl", "-n", "machdep.cpu.brand_string") or None
+    return platform.processor() or platform.machine() or None
+
+
+def _usable_cores() -> int:
+    # A container or a job may be bound to fewer cores than the machine has.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _memory_gib() -> float | None:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+    return round(total / 2**30, 1)
+
+
+def _system() -> str:
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        name = f"{platform.system()} {platform.release()}"
+    return f"{name}, {platform.machine()}"

@@ -1,0 +1,225 @@
+"""Records of benchmark runs: measured, written whole or not at all, read back, and shown as a table.
+
+The committed records lie beside this file in ``results/``, one for each case; the figures that the README
+quotes are made from them and from nothing else.
+"""
+
+import datetime
+import os
+import platform
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from depl.benchmarks.runner.machine import Commit, Machine, describe_machine, library_versions, source_commit
+from depl.benchmarks.runner.registry import Case, Goal, as_number
+from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
+from depl.models.foundation.errors import InvalidInputError
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+_HEADING = """\
+# Measured
+
+Written by `python -m depl.benchmarks run`, from the records in this folder. Times were taken on machines
+that did other work, too."""
+
+
+class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A goal beside what was measured; ``measured`` is None where no finite number came out."""
+
+    name: str
+    sentence: str
+    comparison: str
+    threshold: float
+    measured: float | None
+    met: bool
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One run of one case, with all that is needed to repeat it and to judge it."""
+
+    case: str
+    summary: str
+    command: str
+    smoke: bool
+    seed: int
+    date: str
+    wall_seconds: float
+    cpu_seconds: float
+    goals: tuple[Outcome, ...]
+    values: dict[str, Any]
+    commit: Commit | None
+    python: str
+    versions: dict[str, str]
+    machine: Machine
+
+
+def measure(case: Case, smoke: bool = False) -> Record:
+    """Run a case and record what it shows.
+
+    Parameters
+    ----------
+    case : Case
+        The case, run with a generator made from its own seed.
+    smoke : bool
+        Run as small as the case can, to see that it works.
+
+    Returns
+    -------
+    Record
+        Infinite values and NaN among the measured ones are None.
+
+    Raises
+    ------
+    InvalidInputError
+        If the case does not return the figure of one of its goals, or something JSON cannot hold.
+    """
+    commit = source_commit()  # before the run, which may take long enough for the tree to change
+    cpu, wall = _cpu_seconds(), time.perf_counter()
+    measured = case.run(np.random.default_rng(case.seed), smoke)
+    wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
+    return Record(
+        case=case.name,
+        summary=case.summary,
+        command=f"python -m depl.benchmarks run {case.name}" + (" --smoke" if smoke else ""),
+        smoke=smoke,
+        seed=case.seed,
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        wall_seconds=round(wall, 6),
+        cpu_seconds=round(cpu, 6),
+        goals=tuple(_outcome(case, goal, measured) for goal in case.goals),
+        values=_plain(case, measured),
+        commit=commit,
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        versions=library_versions(),
+        machine=describe_machine(),
+    )
+
+
+def write(record: Record, folder: Path = RESULTS) -> Path:
+    """Write a record to ``folder/CASE.json``, replacing an older one only by a finished file.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{record.case}.json"
+    write_bytes(target, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+    return target
+
+
+def write_table(folder: Path = RESULTS) -> Path:
+    """Write the table of all records of a folder beside them, as ``README.md``."""
+    target = folder / "README.md"
+    write_text(target, f"{_HEADING}\n\n{table(read_all(folder))}")
+    return target
+
+
+def read(path: Path) -> Record:
+    """Read a record.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or is not a record.
+    """
+    try:
+        return decode(read_bytes(path), Record)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"{path.name} is not a benchmark record ({error}); run the case again"
+        ) from error
+
+
+def read_all(folder: Path = RESULTS) -> list[Record]:
+    """Read the records of a folder, in the order of their names; none if there is no such folder."""
+    return [read(path) for path in sorted(folder.glob("[!.]*.json"))]
+
+
+def table(records: Iterable[Record]) -> str:
+    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it."""
+    records = list(records)
+    rows = ["| Benchmark | What is promised | Goal | Measured | Met |", "| --- | --- | ---: | ---: | --- |"]
+    for record in records:
+        rows.extend(_row(record, outcome) for outcome in record.goals)
+    runs = [_provenance(record) for record in records]
+    return "\n".join([*rows, "", *runs]).rstrip() + "\n"
+
+
+def number(value: float | None) -> str:
+    """Format a figure for people: four significant digits, and a dash where there is none."""
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _outcome(case: Case, goal: Goal, measured: Mapping[str, object]) -> Outcome:
+    if goal.name not in measured:
+        raise InvalidInputError(
+            f"benchmark {case.name!r} returned no value for its goal {goal.name!r}, "
+            f"only {', '.join(measured) or 'nothing'}; return it or drop the goal"
+        )
+    value = as_number(measured[goal.name])
+    return Outcome(
+        name=goal.name,
+        sentence=goal.sentence,
+        comparison=goal.comparison,
+        threshold=float(goal.threshold),
+        measured=value if value is not None and np.isfinite(value) else None,
+        met=goal.met_by(measured[goal.name]),
+    )
+
+
+def _plain(case: Case, measured: Mapping[str, object]) -> dict[str, Any]:
+    """Return the values as JSON gives them back, so that a record equals itself after reading."""
+    try:
+        text = msgspec.json.encode(dict(measured), enc_hook=_from_numpy)
+    except (TypeError, NotImplementedError) as error:
+        raise InvalidInputError(f"benchmark {case.name!r} returned what JSON cannot hold: {error}") from error
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _from_numpy(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise NotImplementedError(f"a value of type {type(value).__name__}")
+
+
+def _cpu_seconds() -> float:
+    """Processor seconds of this process and of the children that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def _row(record: Record, outcome: Outcome) -> str:
+    cells = (
+        record.case,
+        outcome.sentence,
+        f"{outcome.comparison} {number(outcome.threshold)}",
+        number(outcome.measured),
+        "yes" if outcome.met else "**no**",
+    )
+    # The sign < opens a tag in some Markdown readers, and | ends a cell in all of them.
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+
+
+def _provenance(record: Record) -> str:
+    machine = record.machine
+    memory = f", {machine.memory_gib:.0f} GiB" if machine.memory_gib is not None else ""
+    source = "no commit known"
+    if record.commit is not None:
+        source = f"commit {record.commit.id[:10]}" + (
+            " with uncommitted changes" if record.commit.dirty else ""
+        )
+    return (
+        f"- {record.case}{' (smoke run)' if record.smoke else ''}: {record.date}, {source}, "
+        f"{record.wall_seconds:.1f} s ({record.cpu_seconds:.1f} s CPU), seed {record.seed}, "
+        f"{record.python}, {machine.cpu or 'unknown CPU'}, {machine.cores} cores{memory}. `{record.command}`"
+    )

@@ -1,0 +1,115 @@
+"""The paper's benchmark *best-exp* (Sec. VI-B) in its two readings, for given data and clusters.
+
+It decides on the expected loss; the quantile is only checked afterwards.
+
+- ``expected-greedy``, as the paper describes it: for each K the sequence of models with the lowest
+  expected final loss, and the smallest K whose certified quantile meets the target.
+- ``expected-cost``, what its source (PACT) does: the cheapest plan whose expected final loss meets a
+  target, which is tightened from l_max downwards until the certified quantile holds, too.
+
+Neither proves anything about cost. Both need the data and the cluster to be given, that is, one dataset
+and one cluster that is not dominated; the choice of either belongs to the DepL loop.
+"""
+
+import math
+
+import numpy as np
+
+from depl.heuristics.baselines.expected import lowest_expected_sequences
+from depl.models.evaluation.evaluate import epoch_loads, final_loss
+from depl.models.exact.enumeration import MAXIMUM_CLASSES, build_plan, loss_classes, only_assignment
+from depl.models.exact.plan_classes import Configuration, plan_classes
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.risk.batch import LossClasses, first_met
+from depl.models.risk.certify import certified_violation
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
+
+
+def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
+    """Fewest epochs of the sequence with the lowest expected loss whose certified quantile meets the target.
+
+    Raises
+    ------
+    NotCoveredError
+        If the instance leaves a choice of data or of clusters.
+    """
+    data = _given_data(instance, "expected-greedy")
+    if _met_at_start(instance):
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+    ((place, datasets),) = data.items()
+    target = instance.target
+    sequences = lowest_expected_sequences(instance, datasets, target.maximum_epochs)
+    plans = [
+        build_plan(instance, data, [Configuration(place, model) for model in models]) for models in sequences
+    ]
+    losses = LossClasses.of([final_loss(instance, plan) for plan in plans])
+    first = first_met(losses, target.maximum_loss, target.violation_budget, lambda: not limits.expired())
+    if first is None:
+        return _without_plan(limits, "models: no sequence of lowest expected loss meets the quantile")
+    loads = epoch_loads(instance, plans[first])
+    allocation = allocate(loads, target.maximum_time, target.round_deadline)
+    if not allocation.feasible:
+        return _without_plan(limits, f"resources: {allocation.reason}")
+    return Outcome(Termination.EXHAUSTED, plans[first], 0.0)
+
+
+def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAXIMUM_CLASSES) -> Outcome:
+    """Cheapest plan under a target for the expected loss, tightened until the certified quantile holds.
+
+    Raises
+    ------
+    NotCoveredError
+        If the instance leaves a choice of data or of clusters, or has more plan classes than
+        ``maximum_classes``.
+    """
+    data = _given_data(instance, "expected-cost")
+    if _met_at_start(instance):
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+    target = instance.target
+    classes = plan_classes(
+        instance, data, cutoff=math.inf, allowed=maximum_classes, proceed=lambda: not limits.expired()
+    )
+    if classes is None:
+        return Outcome(Termination.TIME_LIMIT, None, 0.0)
+    rows = sorted(
+        (float(cost), epochs, row)
+        for epochs, level in enumerate(classes.levels[1:], start=1)
+        for row, cost in enumerate(level.costs)
+    )
+    losses = loss_classes(classes, rows, target.initial_loss)
+    means = losses.means()
+    least = np.minimum.accumulate(np.concatenate([[math.nextafter(target.maximum_loss, math.inf)], means]))
+    records = np.flatnonzero(means < least[:-1])
+    first = first_met(
+        losses.select(records), target.maximum_loss, target.violation_budget, lambda: not limits.expired()
+    )
+    if first is None:
+        return _without_plan(limits, "models: no plan within the limits has a low enough expected loss")
+    _, epochs, row = rows[records[first]]
+    return Outcome(Termination.EXHAUSTED, build_plan(instance, data, classes.sequence(epochs, row)), 0.0)
+
+
+def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:
+    data = only_assignment(instance)
+    if data is None:
+        raise NotCoveredError(
+            f"{method} chooses models for given data and clusters; leave one dataset and one cluster"
+        )
+    return data
+
+
+def _met_at_start(instance: Instance) -> bool:
+    target = instance.target
+    start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
+    return start.at_most(target.violation_budget)
+
+
+def _without_plan(limits: Limits, reason: str) -> Outcome:
+    if limits.expired():
+        return Outcome(Termination.TIME_LIMIT, None, 0.0)
+    return Outcome(Termination.EXHAUSTED, None, 0.0, reason)

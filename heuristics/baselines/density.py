@@ -1,0 +1,180 @@
+"""``density-greedy``: the greedy rule for knapsacks, by value density, with a repair (after Property 1).
+
+Reaching a target is a covering knapsack: every epoch is an item (model, cluster), its *value* the fall of the
+expected loss, less what the switch to it loses, and items are taken by falling density until the target is
+covered. Costs, T_max and K_max are several weights, which the textbook greedy makes one by prices (surrogate
+multipliers). The weight of an item is
+
+    min over x of kappa x + lam (c / x + s)  +  nu  +  F / K_max,
+
+with lam a price of time, nu a price of an epoch and F the transfers of its cluster. lam = nu = 0 is density
+per cost, lam large per time, nu large per epoch. All pairs of a stated grid are tried, around the prices at
+which time and epochs cost as much as resources do.
+
+Data come the same way, by density of volume: so many datasets of most volume per work on all clusters, or of
+most volume per cost of the transfer on each.
+
+For each prices and data the items are taken greedily up to K_max. *Repair*: of this order the fewest epochs
+that are certified are kept, if they keep the time limits. Of the cheapest drafts epochs are then dropped
+or trained with a cheaper item, one by one, while the rest is still certified. What the rule knows of chance
+is the certificate alone: it sees means.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from depl.heuristics.baselines.drafts import Appraiser, Best, Draft, searched
+from depl.heuristics.data.sites import Site, Sites
+from depl.models.problem.epochs import compute
+from depl.models.problem.instance import Cluster, Dataset, Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.solving.methods import Limits, Outcome
+
+_TIME_PRICES = np.geomspace(1e-3, 1e3, 13)
+_FREE = 1e-12
+"""Of the most expensive full resources: items that weigh less count as equally light."""
+_EPOCH_PRICES = (0.0, *np.geomspace(1e-2, 1e2, 9).tolist(), 1e6)
+_MOST_PREFIXES = 8
+_REDUCED = 10
+
+
+def density_greedy(instance: Instance, limits: Limits) -> Outcome:
+    """The knapsack heuristic by value density: expected fall of the loss per priced cost, then repaired."""
+    return searched(instance, limits, _search)
+
+
+def _search(best: Best) -> None:
+    appraiser = best.appraiser
+    found: dict[Draft, float] = {}
+    tried: set[Draft] = set()
+    for draft in _drafts(appraiser):
+        if best.limits.expired():
+            return
+        if draft in tried:
+            continue
+        tried.add(draft)
+        best.looked_at += 1
+        short = appraiser.shortest(draft)
+        if short is not None and short not in found:
+            asked = appraiser.resources(short)
+            if not asked.lateness:
+                found[short] = asked.cost
+                best.offer(short, asked.cost)
+    for draft in sorted(found, key=lambda item: found[item])[:_REDUCED]:
+        _reduce(best, draft)
+
+
+def _drafts(appraiser: Appraiser) -> Iterator[Draft]:
+    """K_max epochs by density, for every choice of data and all prices."""
+    if not appraiser.target.maximum_epochs:
+        return
+    for data in _data_choices(appraiser.instance):
+        places = [Site(n, datasets) for n, datasets in enumerate(data)]
+        sites = Sites.of(appraiser.instance, places, appraiser.factors)
+        most_expensive = float((sites.price * sites.capacity).max())
+        whole = np.isfinite(sites.fastest)
+        quickest = float(sites.fastest[whole].min(initial=math.inf))
+        if not math.isfinite(quickest):
+            continue
+        unit = most_expensive / quickest if quickest > 0 else most_expensive
+        timed = appraiser.target.maximum_time is not None
+        free = appraiser.target.round_deadline is not None
+        for price in (*((0.0,) if free else ()), *(_TIME_PRICES if timed else ())):
+            psi = sites.at(unit * price).psi + sites.transfers / appraiser.target.maximum_epochs
+            for epoch_price in _EPOCH_PRICES:
+                weights = np.maximum(psi + epoch_price * most_expensive, _FREE * most_expensive)
+                yield _by_density(appraiser, sites, data, weights)
+
+
+def _by_density(
+    appraiser: Appraiser, sites: Sites, data: tuple[frozenset[str], ...], weights: FloatArray
+) -> Draft:
+    """Epoch by epoch the densest item; it ends where every item would raise the expected loss.
+
+    ``weights`` has the shape (1 or K, M, N); they are positive.
+    """
+    learning = appraiser.learning
+    models: list[int] = []
+    clusters: list[int] = []
+    before = appraiser.start
+    for k in range(appraiser.target.maximum_epochs):
+        values = learning.gains[k][:, None] * sites.factors - learning.switch_losses[before][:, None]
+        values = np.where(learning.allowed[before][:, None], values, -math.inf)
+        weight = weights[min(k, len(weights) - 1)]
+        values = np.where(np.isfinite(weight), values, -math.inf)
+        if not values.max() > 0:
+            break
+        density = values / np.where(np.isfinite(weight), weight, 1.0)
+        m, n = np.unravel_index(int(np.argmax(density)), density.shape)
+        models.append(int(m))
+        clusters.append(int(n))
+        before = int(m)
+    return Draft(tuple(models), tuple(clusters), data)
+
+
+def _data_choices(instance: Instance) -> Iterator[tuple[frozenset[str], ...]]:
+    """The first datasets by volume per work, then by volume per cost of their transfer to each cluster."""
+    names = [item.name for item in instance.datasets]
+    by_work = [[names[d] for d in _order([_work_share(instance, item) for item in instance.datasets])]]
+    by_transfer = [
+        [names[d] for d in _order([_transfer_share(instance, item, place) for item in instance.datasets])]
+        for place in instance.clusters
+    ]
+    sizes = np.arange(len(names), 0, -1)
+    if len(names) > _MOST_PREFIXES:
+        sizes = np.unique(np.geomspace(1, len(names), _MOST_PREFIXES).round().astype(int))[::-1]
+    for orders in (by_work * len(instance.clusters), by_transfer):
+        for size in sizes.tolist():
+            yield tuple(frozenset(order[:size]) for order in orders)
+
+
+def _order(keys: list[float] | list[tuple[float, float]]) -> list[int]:
+    return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+def _work_share(instance: Instance, item: Dataset) -> float:
+    """Work of an epoch on this dataset alone, summed over the models, per volume."""
+    alone = frozenset({item.name})
+    return math.fsum(compute(instance, 1, model.name, alone) for model in instance.models) / item.volume
+
+
+def _transfer_share(instance: Instance, item: Dataset, place: Cluster) -> tuple[float, float]:
+    """Cost of the transfer per volume; among free datasets the largest comes first."""
+    return instance.transfer_cost(item.name, place.name) / item.volume, -item.volume
+
+
+def _reduce(best: Best, draft: Draft) -> None:
+    """From the last epoch to the first: drop it, or train it with the cheapest item that still suffices."""
+    appraiser = best.appraiser
+    cost = appraiser.resources(draft).cost
+    for k in range(len(draft.models) - 1, -1, -1):
+        if best.limits.expired():
+            return
+        found = [(appraiser.resources(other), other) for other in _cheaper(appraiser, draft, k)]
+        best.looked_at += len(found)
+        in_time = [(asked.cost, other) for asked, other in found if not asked.lateness and asked.cost < cost]
+        for less, other in sorted(in_time, key=lambda item: item[0]):
+            score = appraiser.moments(other).score(appraiser.target.maximum_loss)
+            if appraiser.promising(score) and appraiser.met(other):
+                draft, cost = other, less
+                best.offer(draft, cost)
+                break
+
+
+def _cheaper(appraiser: Appraiser, draft: Draft, epoch: int) -> Iterator[Draft]:
+    """The draft without an epoch, or with another model or cluster for it; only clusters that train."""
+    if len(draft.models) > 1:
+        rest = draft.without(epoch)
+        if appraiser.allowed(rest.models):
+            yield rest
+    models, clusters = list(draft.models), list(draft.clusters)
+    for m in range(len(appraiser.instance.models)):
+        models[epoch] = m
+        if not appraiser.allowed(models):
+            continue
+        for n in sorted(set(draft.clusters)):
+            if (m, n) != (draft.models[epoch], draft.clusters[epoch]):
+                clusters[epoch] = n
+                yield Draft(tuple(models), tuple(clusters), draft.data)

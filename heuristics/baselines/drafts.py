@@ -1,0 +1,308 @@
+"""Drafts of plans and what they are worth: the exact resources, and a certified answer to constraint (3).
+
+A *draft* is the discrete part of a plan: data of every cluster, and a model and a cluster for each epoch. The
+general-purpose methods of this package only propose drafts. Their cost is that of the cheapest resources
+(`depl.models.problem.allocation`), and whether they meet the target is certified; so they differ from each
+other, and from the methods they are compared with, by what they propose alone.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Site, transfers_of
+from depl.models.exact.enumeration import build_plan
+from depl.models.exact.plan_classes import Configuration
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import FinalLoss, Load, load
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.plan import Plan
+from depl.models.risk.batch import Verdict
+from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
+
+_HOPELESS = 0.4
+"""Drafts whose score is lower than needed by this share of itself, and as much again, are not certified."""
+
+_ATOM = 1e-9
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The discrete part of a plan; models and clusters by position in the instance.
+
+    Attributes
+    ----------
+    models, clusters : tuple of int
+        Of every epoch, shape (K,).
+    data : tuple of frozenset of str
+        Datasets of every cluster, shape (N,); those of clusters that do not train count for nothing.
+    """
+
+    models: tuple[int, ...]
+    clusters: tuple[int, ...]
+    data: tuple[frozenset[str], ...]
+
+    def without(self, epoch: int) -> "Draft":
+        """Itself without one epoch, counted from 0."""
+        models, clusters = (row[:epoch] + row[epoch + 1 :] for row in (self.models, self.clusters))
+        return Draft(models, clusters, self.data)
+
+    def beginning(self, epochs: int) -> "Draft":
+        """Its first ``epochs`` epochs."""
+        return Draft(self.models[:epochs], self.clusters[:epochs], self.data)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a draft costs with the cheapest resources, transfers included, and by how much it is late.
+
+    ``lateness`` is relative to the time limit that is missed most, 0 if both can be kept; the cost of a late
+    draft is that of all resources [cost].
+    """
+
+    cost: float
+    lateness: float
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and standard deviation of a final loss, with a stand-in where the variance is infinite [loss]."""
+
+    mean: float
+    deviation: float
+
+    def score(self, maximum_loss: float) -> float:
+        """(l_max - mean) / deviation; infinite, of its sign, where nothing is random."""
+        return float(_scores(np.array([maximum_loss - self.mean]), np.array([self.deviation]))[0])
+
+
+class Appraiser:
+    """Appraises drafts of one instance.
+
+    Attributes
+    ----------
+    needed_score : float
+        Least score at which drafts were certified so far, about: only a guide to which are worth a
+        certificate, moved by every certificate that says otherwise.
+
+    Raises
+    ------
+    NotCoveredError
+        If losses decay by themselves, or there are too many pairs of models.
+    OutOfTimeError
+        If the time is up before all laws are read.
+    """
+
+    def __init__(self, instance: Instance, limits: Limits) -> None:
+        self.instance = instance
+        self.target = instance.target
+        self.learning = Learning.of(instance, lambda: not limits.expired())
+        self.factors = DataFactors(instance)
+        self.variances, self.switch_variances = self.learning.with_stand_ins()
+        self.needed_score = float(special.ndtri(self.target.quantile_level))
+        self._verdicts = PreparedVerdicts(self.target.maximum_loss, self.target.violation_budget)
+        self._factors: dict[frozenset[str], float] = {}
+        self._transfers: dict[Site, float] = {}
+        self._loads: dict[tuple[int, int, int, frozenset[str]], Load] = {}
+        self._tabled = any(model.compute is not None for model in instance.models)
+
+    @property
+    def start(self) -> int:
+        """Stands for the model before the first epoch."""
+        return len(self.instance.models)
+
+    def nothing_to_train(self) -> bool:
+        """Whether the plan without epochs meets the target."""
+        return self._verdicts.verdict(FinalLoss(self.target.initial_loss, ())) is Verdict.MET
+
+    def allowed(self, models: Sequence[int]) -> bool:
+        """Whether every switch of a sequence may be made."""
+        before = (self.start, *models)
+        return bool(self.learning.allowed[list(before[:-1]), list(models)].all())
+
+    def resources(self, draft: Draft) -> Resources:
+        """Cost and lateness of a draft."""
+        loads = [
+            self.load(k, m, n, draft.data[n])
+            for k, (m, n) in enumerate(zip(draft.models, draft.clusters, strict=True))
+        ]
+        transfers = math.fsum(self._transfer(n, draft.data[n]) for n in sorted(set(draft.clusters)))
+        found = allocate(loads, self.target.maximum_time, self.target.round_deadline)
+        if found.feasible:
+            return Resources(transfers + found.cost, 0.0)
+        shares = [1.0]
+        if self.target.maximum_time is not None:
+            shares.append(found.fastest_time / self.target.maximum_time)
+        if self.target.round_deadline is not None:
+            shares.append(found.fastest_epoch / self.target.round_deadline)
+        full = math.fsum(item.price * item.capacity for item in loads if item.work > 0)
+        return Resources(transfers + full, max(shares) - 1)
+
+    def moments(self, draft: Draft) -> Moments:
+        """Mean and standard deviation of the final loss."""
+        means, variances = self.running_moments(draft)
+        return Moments(float(means[-1]), math.sqrt(float(variances[-1])))
+
+    def running_moments(self, draft: Draft) -> tuple[FloatArray, FloatArray]:
+        """Means and variances of the loss after 0, 1, ..., K epochs, shape (K + 1,) each."""
+        models = np.array(draft.models, dtype=np.intp)
+        epochs, before = np.arange(len(models)), np.concatenate([[self.start], models[:-1]])[: len(models)]
+        factors = np.array([self.factor(draft.data[n]) for n in draft.clusters])
+        before = before.astype(np.intp)
+        steps = self.learning.switch_losses[before, models] - factors * self.learning.gains[epochs, models]
+        spread = self.switch_variances[before, models] + factors**2 * self.variances[epochs, models]
+        means = np.concatenate([[self.target.initial_loss], self.target.initial_loss + np.cumsum(steps)])
+        return means, np.concatenate([[0.0], np.cumsum(spread)])
+
+    def promising(self, score: float) -> bool:
+        """Whether a draft of this score is worth a certificate."""
+        return score >= self.needed_score - _HOPELESS * (1 + abs(self.needed_score))
+
+    def met(self, draft: Draft) -> bool:
+        """Whether a draft is certified to meet the target; moves the needed score if it said otherwise."""
+        factors = [self.factor(draft.data[n]) for n in draft.clusters]
+        met = self._verdicts.verdict(self.learning.loss(draft.models, factors)) is Verdict.MET
+        score = self.moments(draft).score(self.target.maximum_loss)
+        if math.isfinite(score) and met is (score < self.needed_score):
+            self.needed_score = score
+        return met
+
+    def shortest(self, draft: Draft) -> Draft | None:
+        """The beginning of a draft with fewest epochs that is certified, in one search up or down.
+
+        The search starts where the scores first suffice, and takes the certificate to be monotone from
+        there on; what is returned is certified in any case.
+        """
+        if not draft.models:
+            return None
+        means, variances = self.running_moments(draft)
+        scores = _scores(self.target.maximum_loss - means[1:], np.sqrt(variances[1:]))
+        enough = np.flatnonzero(scores >= self.needed_score)
+        k = int(enough[0]) + 1 if len(enough) else int(np.argmax(scores)) + 1
+        if not self.promising(float(scores[k - 1])):
+            return None
+        if not self.met(draft.beginning(k)):
+            later = (j for j in range(k + 1, len(draft.models) + 1) if self.promising(float(scores[j - 1])))
+            return next((draft.beginning(j) for j in later if self.met(draft.beginning(j))), None)
+        while k > 1 and self.promising(float(scores[k - 2])) and self.met(draft.beginning(k - 1)):
+            k -= 1
+        return draft.beginning(k)
+
+    def plan(self, draft: Draft) -> Plan:
+        """The plan with the cheapest resources."""
+        instance = self.instance
+        names = [item.name for item in instance.clusters]
+        sequence = [
+            Configuration(names[n], instance.models[m].name)
+            for m, n in zip(draft.models, draft.clusters, strict=True)
+        ]
+        data = {names[n]: draft.data[n] for n in sorted(set(draft.clusters))}
+        return build_plan(instance, data, sequence)
+
+    def factor(self, datasets: frozenset[str]) -> float:
+        """h of a set of datasets."""
+        if datasets not in self._factors:
+            self._factors[datasets] = self.factors.of(datasets)
+        return self._factors[datasets]
+
+    def load(self, epoch: int, model: int, cluster: int, datasets: frozenset[str]) -> Load:
+        """What an epoch, counted from 0, asks of its cluster."""
+        key = (epoch if self._tabled else 0, model, cluster, datasets)
+        if key not in self._loads:
+            instance = self.instance
+            names = instance.models[model].name, instance.clusters[cluster].name
+            self._loads[key] = load(instance, key[0] + 1, *names, datasets)
+        return self._loads[key]
+
+    def _transfer(self, cluster: int, datasets: frozenset[str]) -> float:
+        site = Site(cluster, datasets)
+        if site not in self._transfers:
+            self._transfers[site] = transfers_of(self.instance, site)
+        return self._transfers[site]
+
+
+@dataclass
+class Best:
+    """The cheapest certified draft so far.
+
+    Attributes
+    ----------
+    draft : Draft or None
+    cost : float
+        Infinite without one [cost].
+    looked_at : int
+        Drafts appraised.
+    """
+
+    appraiser: Appraiser
+    limits: Limits
+    draft: Draft | None = None
+    cost: float = math.inf
+    looked_at: int = 0
+
+    def offer(self, draft: Draft, cost: float) -> None:
+        """Take a certified draft if it is cheaper."""
+        if cost < self.cost:
+            self.draft, self.cost = draft, cost
+            self.limits.report(cost, 0.0)
+
+    def outcome(self, interrupted: bool = False) -> Outcome:
+        """What a method that proves nothing returns."""
+        termination = Termination.EXHAUSTED
+        if interrupted:
+            termination = Termination.INTERRUPTED
+        elif self.limits.expired():
+            termination = Termination.TIME_LIMIT
+        if self.draft is not None:
+            return Outcome(termination, self.appraiser.plan(self.draft), 0.0)
+        target = self.appraiser.target
+        reason = (
+            f"models: none of {self.looked_at} drafts of plans is certified for target "
+            f"{target.maximum_loss:g} at omega {target.quantile_level:g} within the time limits; that proves "
+            "nothing"
+        )
+        return Outcome(termination, None, 0.0, reason)
+
+
+def searched(instance: Instance, limits: Limits, search: Callable[[Best], None]) -> Outcome:
+    """Run a search for drafts; the plan without epochs comes first, and an interrupt keeps what is held."""
+    best = Best(Appraiser(instance, limits), limits)
+    if best.appraiser.nothing_to_train():
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+    try:
+        search(best)
+    except KeyboardInterrupt:
+        return best.outcome(interrupted=True)
+    return best.outcome()
+
+
+def single_model_drafts(appraiser: Appraiser) -> list[Draft]:
+    """K_max epochs of each model, all data, on the cluster where its first epoch is fastest.
+
+    A model that may not follow the initial model is left out.
+    """
+    instance, longest = appraiser.instance, appraiser.target.maximum_epochs
+    everything = frozenset(item.name for item in instance.datasets)
+    data = (everything,) * len(instance.clusters)
+    found = []
+    for m in range(len(instance.models)) if longest else ():
+        if appraiser.allowed([m]):
+            times = [_fastest(appraiser.load(0, m, n, everything)) for n in range(len(data))]
+            found.append(Draft((m,) * longest, (int(np.argmin(times)),) * longest, data))
+    return found
+
+
+def _scores(room: FloatArray, deviations: FloatArray) -> FloatArray:
+    certain = np.where(room >= -_ATOM, math.inf, -math.inf)
+    return np.divide(room, deviations, out=certain, where=deviations > 0)
+
+
+def _fastest(asked: Load) -> float:
+    return asked.communication + asked.work / asked.capacity

@@ -1,0 +1,179 @@
+"""The program that finds prices: the cuts of `depl.heuristics.bounds.dual` at all corners of a range."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.heuristics.bounds.requirement import VarianceRange
+from depl.models.problem.laws import FloatArray
+
+_LARGEST_PRICE = 1e4
+_SIGNS = np.array([1.0, -1.0, 1.0, 1.0, 1.0])
+
+
+class Prices(NamedTuple):
+    """lam [cost / time], gamma [cost / loss], nu [cost / loss**2]; of B and roughness under a tilt [cost]."""
+
+    time: float
+    gain: float
+    variance: float
+    excess: float = 0.0
+    roughness: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Plans on some sites.
+
+    Attributes
+    ----------
+    charges : ndarray
+        Charge of an epoch on each site, infinite where it may not be used, shape (O,) [cost].
+    paid : float
+        Transfers that all these plans pay [cost].
+    """
+
+    charges: FloatArray
+    paid: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """One sequence: models and sites of its epochs, and its sums at the price it was found at.
+
+    ``cost`` counts kappa x alone, ``uses`` how many epochs train on each site, shape (O,).
+    """
+
+    models: NDArray[np.int64]
+    sites: NDArray[np.int64]
+    cost: float
+    time: float
+    gain: float
+    variance: float
+    uses: NDArray[np.int64]
+    excess: float = 0.0
+    roughness: float = 0.0
+
+
+class CuttingPlanes:
+    """max z subject to z <= the value of every cut at the prices and at both ends of the range."""
+
+    def __init__(
+        self,
+        part: Part,
+        fall: float,
+        piece: VarianceRange,
+        cuts: Sequence[Cut],
+        start: Prices,
+        limit: float | None,
+        same_time: bool,
+    ) -> None:
+        self._part, self._fall = part, fall
+        self._least_unit = start.gain * abs(fall) / 10
+        self._limit = limit
+        self._fixed = start.time if same_time else None
+        self._ends = piece.corners
+        self._units: FloatArray | None = None
+        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._solver.setOptionValue("output_flag", False)
+        self._waiting = list(cuts)
+        ends = (
+            (piece.low, piece.high),
+            (piece.excess_low, piece.excess_high),
+            (piece.rough_low, piece.rough_high),
+        )
+        self._extents = [_Extent.of(*pair) for pair in ends]
+        self._whole = True
+
+    def add(self, cut: Cut) -> None:
+        """Rows of a cut, one for each corner."""
+        if self._units is None:
+            self._begin(cut)
+        self._rows([cut])
+
+    def solve(self) -> tuple[float, Prices | None]:
+        """The ceiling of the bound and where it is attained; none where HiGHS refused a cut."""
+        if not self._whole:
+            return math.inf, None
+        self._solver.run()
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal or self._units is None:
+            return math.inf, None
+        ceiling, *values = self._solver.getSolution().col_value
+        cost = self._units[0]
+        time, gain, *sums = (np.array(values) * cost / self._units[1:]).tolist()
+        capped = (min(price, e.greatest_price) for price, e in zip(sums, self._extents, strict=True))
+        return float(ceiling * cost) + self._part.paid, Prices(max(time, 0.0), max(gain, 0.0), *capped)
+
+    def _begin(self, cut: Cut) -> None:
+        """Units from the first sequence, so that all numbers are of a size."""
+        used = cut.uses > 0
+        cost = max(cut.cost + float(cut.uses[used] @ self._part.charges[used]), self._least_unit, 1e-12)
+        time = self._limit if self._limit is not None else 1.0
+        fall = max(abs(self._fall), 1e-12)
+        self._units = np.array([cost, time, fall, *(extent.unit for extent in self._extents)])
+        free = highspy.kHighsInf
+        timed = _LARGEST_PRICE if self._limit is not None else 0.0
+        prices = [extent.prices for extent in self._extents]
+        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, *(low for low, _ in prices)])
+        upper = np.array([free, timed, _LARGEST_PRICE, *(high for _, high in prices)])
+        if self._fixed is not None:
+            lower[1] = upper[1] = self._fixed * time / cost
+        self._solver.addVars(len(lower), lower, upper)
+        self._solver.changeColCost(0, -1.0)
+        self._rows(self._waiting)
+
+    def _rows(self, cuts: Sequence[Cut]) -> None:
+        """Rows for every cut, one per corner of the range; a time without end is expensive at any price."""
+        cuts = [cut for cut in cuts if self._limit is None or math.isfinite(cut.time)]
+        if self._units is None or not cuts:
+            return
+        charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
+        limit = 0.0 if self._limit is None else self._limit
+        sums = np.array(
+            [
+                (
+                    cut.cost + float(cut.uses @ charges),
+                    0.0 if self._limit is None else cut.time,
+                    cut.gain,
+                    cut.variance,
+                    cut.excess,
+                    cut.roughness,
+                )
+                for cut in cuts
+            ]
+        )
+        rows = np.ones((len(cuts), len(self._ends), len(self._units)))
+        for place, (end, excess, rough, margin) in enumerate(self._ends):
+            asked = limit, self._fall + margin, end, excess, rough
+            rows[:, place, 1:] = (np.array(asked) - sums[:, 1:]) * _SIGNS / self._units[1:]
+        count, width = rows.shape[0] * rows.shape[1], rows.shape[2]
+        status = self._solver.addRows(
+            count,
+            np.full(count, -highspy.kHighsInf),
+            np.repeat(sums[:, 0] / self._units[0], len(self._ends)),
+            width * count,
+            np.arange(0, width * count, width, dtype=np.int32),
+            np.tile(np.arange(width, dtype=np.int32), count),
+            rows.ravel(),
+        )
+        self._whole &= status != highspy.HighsStatus.kError
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """Unit and prices of a sum that lies in a range; where that has no end, nothing is paid for more."""
+
+    unit: float
+    prices: tuple[float, float]
+    greatest_price: float
+
+    @classmethod
+    def of(cls, low: float, high: float) -> "_Extent":
+        if high == math.inf:
+            return cls(abs(low) or 1.0, (-_LARGEST_PRICE, 0.0), 0.0)
+        return cls(max(abs(low), abs(high)) or 1.0, (-_LARGEST_PRICE, _LARGEST_PRICE), math.inf)

@@ -1,0 +1,389 @@
+r"""Prices of time, gain and variance, and the lower bounds that they prove (weak duality).
+
+For prices lam of time, gamma >= 0 of gain and nu of variance, every plan on some sites whose variance V lies
+in a range [V_0, V_1] with the margin r(V) (`depl.heuristics.bounds.requirement`) costs at least
+
+    F(paid) + min over sequences of sum [psi(lam) + charge - gamma gain + nu variance]
+            + min over both ends of [gamma (g + r(V_e)) - nu V_e] - lam T_max,
+
+because its time is at most T_max, its mean gain at least g + r(V), and gamma r(V) - nu V is linear in V. A
+site's charge is a share of its transfers, F / K_max: a cluster trains at most K_max epochs. The minimum over
+sequences is a dynamic program over (epoch, model), the maximum over prices is found by Kelley's cutting
+planes. Each sequence that is cheapest at some prices gives a cut; cuts are kept and used again wherever their
+sites are allowed.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
+from depl.heuristics.bounds.kernels import cheapest_sequence, reduced_costs
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import Requirement, VarianceRange
+from depl.heuristics.data.sites import Places, Priced
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.laws import FloatArray
+
+_MOST_CUTS = 60
+_KEPT_CUTS = 24
+_ROUNDING = 1e-11
+_INWARDS = 0.3
+_FAR = 1.3
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_GOLDEN_STEPS = 12
+_BISECTIONS = 14
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound, the prices that prove it, and the sequence that is cheapest at them.
+
+    ``value`` is infinite if it is beyond what any plan can cost; ``ranges`` are those whose bound is below
+    the cutoff and not far above the least.
+    """
+
+    value: float
+    prices: Prices
+    cut: Cut | None
+    ranges: tuple[VarianceRange, ...] = ()
+
+
+@dataclass(eq=False)
+class Dual:
+    """The dual of one instance on some places.
+
+    Parameters
+    ----------
+    learning : Learning
+    places : Places
+    maximum_time : float or None
+        T_max [time].
+    highest_cost : float
+        No plan costs more [cost].
+
+    Attributes
+    ----------
+    same_time : bool
+        Leave the price of time as it is: psi then is known.
+    """
+
+    learning: Learning
+    places: Places
+    maximum_time: float | None
+    highest_cost: float
+    cuts: list[Cut] = field(default_factory=list)
+    same_time: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        """Read units of cost, time, gain and variance, and the prices to begin with."""
+        epochs, models = self.learning.gains.shape
+        self._work = np.empty((epochs, models)), np.empty((epochs, models), dtype=np.int64)
+        self._paths = np.empty((epochs, models)), np.empty((epochs, models), dtype=np.int64)
+        finite = np.where(np.isfinite(self.learning.variances), self.learning.variances, 0.0)
+        self._variances = finite
+        changes = self.learning.switch_variances
+        self._switch_variances = np.where(np.isfinite(changes), changes, 0.0)
+        self._switch_excesses = np.zeros_like(changes)
+        self._switch_roughness = np.zeros_like(changes)
+        self._priced: dict[float, Priced] = {}
+
+    def bound(self, part: Part, requirement: Requirement, start: Prices, cutoff: float = math.inf) -> Bound:
+        """The least over all ranges; may stop at any value from ``cutoff`` on.
+
+        Parameters
+        ----------
+        start : tuple
+            Prices to begin with; any are valid.
+        """
+        best, open_ranges = Bound(math.inf, start, None), []
+        for piece in requirement.ranges:
+            limit = min(cutoff, _FAR * best.value) if best.value > 0 else cutoff
+            found = self._in_range(part, requirement.fall, piece, start, limit)
+            if found.value < limit:
+                open_ranges.append(piece)
+            if found.value < best.value or best.cut is None:
+                best = found
+        return replace(best, ranges=tuple(open_ranges))
+
+    def value(self, part: Part, requirement: Requirement, prices: Prices) -> float:
+        """The bound that given prices prove, the least over all ranges."""
+        return min(self.values(part, requirement, prices), default=math.inf)
+
+    def values(self, part: Part, requirement: Requirement, prices: Prices) -> list[float]:
+        """The bound that given prices prove for every range; infinite beyond what any plan can cost."""
+        return self.valued(part, requirement, prices)[0]
+
+    def valued(self, part: Part, requirement: Requirement, prices: Prices) -> tuple[list[float], Cut | None]:
+        """The same, and the sequence that is cheapest at these prices."""
+        least, cut = self.cheapest(part, prices)
+        if cut is None:
+            return [math.inf] * len(requirement.ranges), None
+        rests = (_rest(requirement.fall, piece, self.limit, prices) for piece in requirement.ranges)
+        values = (least + part.paid + rest for rest in rests)
+        return [math.inf if value > self.highest_cost * (1 + 1e-6) else value for value in values], cut
+
+    @property
+    def limit(self) -> float | None:
+        """T_max with the tolerance by which a plan may exceed it [time]."""
+        return None if self.maximum_time is None else self.maximum_time * (1 + TIME_TOLERANCE)
+
+    def without_cost(self) -> "Dual":
+        """The same sequences where nothing costs anything: for what can be reached at all."""
+        return Dual(self.learning, _Fixed(self.places, _free), None, math.inf)
+
+    def with_times(self) -> "Dual":
+        """The same sequences with their least times in place of costs."""
+        return Dual(self.learning, _Fixed(self.places, _fastest), None, math.inf)
+
+    def priced(self, multiplier: float) -> Priced:
+        """The places at a price of time; the last few are remembered."""
+        if multiplier not in self._priced:
+            if len(self._priced) > 8:
+                self._priced.clear()
+            self._priced[multiplier] = self.places.at(multiplier)
+        return self._priced[multiplier]
+
+    def cheapest(self, part: Part, prices: Prices) -> tuple[float, Cut | None]:
+        """Least reduced cost of a sequence, rounded down, and the sequence."""
+        priced, weights = self.priced(prices.time), self._work[0]
+        chosen = self._reduced(priced, part, prices)
+        switches = np.where(
+            self.learning.allowed,
+            prices.gain * self.learning.switch_losses
+            + prices.variance * self._switch_variances
+            + prices.excess * self._switch_excesses
+            + prices.roughness * self._switch_roughness,
+            math.inf,
+        )
+        values, before = self._paths
+        least, length, last = cheapest_sequence(weights, switches, values, before)
+        if last < 0:
+            return math.inf, None
+        models = np.empty(length, dtype=np.int64)
+        for k in range(length - 1, -1, -1):
+            models[k], last = last, before[k, last]
+        cut = self._cut(priced, prices, models, chosen[np.arange(length), models])
+        size = abs(least) + prices.time * cut.time + prices.gain * abs(cut.gain)
+        return least - _ROUNDING * size, cut
+
+    def _reduced(self, priced: Priced, part: Part, prices: Prices) -> NDArray[np.int64]:
+        """Fill in the least reduced cost of every epoch and model; the site of each."""
+        weights, chosen = self._work
+        used = np.flatnonzero(np.isfinite(part.charges))
+        few = 2 * len(used) < len(part.charges)
+        pick = used if few else slice(None)
+        reduced_costs(
+            np.ascontiguousarray(priced.psi[..., pick]),
+            priced.rows_of(len(weights)),
+            part.charges[pick],
+            self.learning.gains,
+            self._variances,
+            self.places.factors[pick],
+            self.places.low[pick],
+            self.places.high[pick],
+            prices.gain,
+            prices.variance,
+            weights,
+            chosen,
+        )
+        return used[chosen] if few and len(used) else chosen
+
+    def _cut(
+        self, priced: Priced, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
+    ) -> Cut:
+        row = priced.rows_of(len(models))
+        time = priced.time[row, models, sites]
+        spent = priced.psi[row, models, sites] - np.where(np.isinf(time), 0.0, prices.time * time)
+        before = np.concatenate([[len(self.learning.switches) - 1], models[:-1]])
+        gains, variances, excesses = self._learned(prices, models, sites)
+        return Cut(
+            models,
+            sites,
+            float(spent.sum()),
+            float(time.sum()),
+            float(gains.sum() - self.learning.switch_losses[before, models].sum()),
+            float(variances.sum() + self._switch_variances[before, models].sum()),
+            np.bincount(sites, minlength=len(self.places.low)),
+            float(excesses.sum() + self._switch_excesses[before, models].sum()),
+            float(self._switch_roughness[before, models].sum()),
+        )
+
+    def _learned(
+        self, prices: Prices, models: NDArray[np.int64], sites: NDArray[np.int64]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gain, variance and B of every epoch of a sequence, without switches."""
+        k = np.arange(len(models))
+        gain = self.learning.gains[k, models]
+        factor = np.where(gain > 0, self.places.factors[sites], self.places.low[sites])
+        spread = (self.places.low if prices.variance > 0 else self.places.high)[sites]
+        return factor * gain, spread**2 * self._variances[k, models], np.zeros(len(k))
+
+    def _in_range(self, part: Part, fall: float, piece: VarianceRange, start: Prices, cutoff: float) -> Bound:
+        """Kelley's cutting planes, asked a little towards the best prices so far."""
+        cuts = self._usable(part)
+        program = CuttingPlanes(part, fall, piece, cuts, start, self.limit, self.same_time)
+        best = Bound(-math.inf, start, None)
+        prices = start
+        for _ in range(_MOST_CUTS):
+            least, cut = self.cheapest(part, prices)
+            if cut is None:
+                return Bound(math.inf, prices, None)
+            value = least + part.paid + _rest(fall, piece, self.limit, prices)
+            if value > best.value:
+                best = Bound(value, prices, cut)
+            if best.value > self.highest_cost * (1 + 1e-6):
+                return Bound(math.inf, prices, cut)
+            if best.value >= cutoff:
+                return best
+            program.add(cut)
+            self._keep(cut)
+            ceiling, newest = program.solve()
+            if newest is None or ceiling - best.value <= 1e-5 * max(abs(best.value), 1e-12):
+                return best
+            prices = _between(newest, best.prices)
+            if self.same_time:
+                prices = prices._replace(time=start.time)
+        return best
+
+    def _usable(self, part: Part) -> list[Cut]:
+        banned = np.isinf(part.charges)
+        return [cut for cut in self.cuts if not cut.uses[banned].any()]
+
+    def _keep(self, cut: Cut) -> None:
+        if math.isfinite(cut.time):
+            self.cuts.append(cut)
+            del self.cuts[:-_KEPT_CUTS]
+
+
+def start_prices(dual: Dual, part: Part, requirement: Requirement) -> Prices:
+    """Prices to begin with: the best of a coarse search, gains priced so that they just suffice.
+
+    The dual is concave, so golden sections on the logarithm of lam, with a bisection on that of gamma inside,
+    come close to its maximum for one typical margin.
+    """
+    middle = requirement.ranges[len(requirement.ranges) // 2]
+    needed = max(requirement.fall + middle.margin_high, 1e-12)
+
+    def at(multiplier: float) -> tuple[float, Prices]:
+        low, high = _gain_price_range(dual, part, multiplier)
+        best = -math.inf, Prices(multiplier, high, 0.0)
+        for _ in range(_BISECTIONS):
+            price = math.sqrt(low * high)
+            least, cut = dual.cheapest(part, Prices(multiplier, price, 0.0))
+            if cut is None:
+                break
+            paid = 0.0 if dual.maximum_time is None else multiplier * dual.maximum_time
+            best = max(best, (least + price * needed - paid, Prices(multiplier, price, 0.0)))
+            low, high = (price, high) if cut.gain < needed else (low, price)
+        return best
+
+    if dual.maximum_time is None:
+        return at(0.0)[1]
+    left, right = (math.log(end) for end in _time_price_range(dual))
+    found = []
+    inner = [right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)]
+    values = [at(math.exp(point)) for point in inner]
+    for _ in range(_GOLDEN_STEPS):
+        found += values
+        if values[0][0] >= values[1][0]:
+            right, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = right - _GOLDEN * (right - left)
+            values[0] = at(math.exp(inner[0]))
+        else:
+            left, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = left + _GOLDEN * (right - left)
+            values[1] = at(math.exp(inner[1]))
+    return max(found + values)[1]
+
+
+def _time_price_range(dual: Dual) -> tuple[float, float]:
+    """Prices of time between next to nothing and full capacity everywhere."""
+    low, high = 1e-12, 1e12
+    fastest = dual.places.at(high).time
+    quick = np.where(np.isfinite(fastest), fastest, 0.0)
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        time = dual.places.at(middle).time
+        same = np.allclose(np.where(np.isfinite(time), time, 0.0), quick, rtol=1e-9)
+        low, high = (low, middle) if same else (middle, high)
+        if high < (1 + 1e-6) * low:  # the same in all units
+            break
+    return high * 1e-8, high
+
+
+def _gain_price_range(dual: Dual, part: Part, multiplier: float) -> tuple[float, float]:
+    """Prices of gain at which nothing, and everything, is worth its cost."""
+    psi = dual.priced(multiplier).psi + part.charges
+    known = psi[np.isfinite(psi) & (psi > 0)]
+    cost = float(np.median(known)) if known.size else 1.0
+    gains = dual.learning.gains[dual.learning.gains > 0]
+    gain = float(np.median(gains)) if gains.size else 1.0
+    return 1e-4 * cost / gain, 1e4 * cost / gain
+
+
+@dataclass(frozen=True, eq=False)
+class _Fixed:
+    """Places whose psi does not depend on a price."""
+
+    places: Places
+    psi_of: Callable[[Places], FloatArray]
+
+    @property
+    def factors(self) -> FloatArray:
+        return self.places.factors
+
+    @property
+    def low(self) -> FloatArray:
+        return self.places.low
+
+    @property
+    def high(self) -> FloatArray:
+        return self.places.high
+
+    @property
+    def below(self) -> FloatArray:
+        return self.places.below
+
+    @property
+    def fastest(self) -> FloatArray:
+        return self.places.fastest
+
+    def at(self, multiplier: float) -> Priced:
+        psi = self.psi_of(self.places)
+        return Priced(psi, np.zeros(psi.shape))
+
+
+def _free(places: Places) -> FloatArray:
+    return np.where(np.isinf(places.at(0.0).psi), math.inf, 0.0)
+
+
+def _fastest(places: Places) -> FloatArray:
+    return places.fastest
+
+
+def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices) -> float:
+    """What prices add to the reduced cost of plans in a range, rounded down."""
+    if prices.excess > 0 and piece.excess_high == math.inf:
+        return -math.inf  # B has no end
+    if prices.roughness > 0 and piece.rough_high == math.inf:
+        return -math.inf
+    parts = [
+        prices.gain * (fall + margin)
+        - prices.variance * variance
+        - prices.excess * excess
+        - prices.roughness * rough
+        for variance, excess, rough, margin in piece.corners
+    ]
+    paid = prices.time * limit if limit is not None else 0.0
+    return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)
+
+
+def _between(newest: Prices, best: Prices) -> Prices:
+    return Prices(*(new + _INWARDS * (old - new) for new, old in zip(newest, best, strict=True)))
+
+
+__all__ = ["Bound", "Cut", "Dual", "Part", "Prices", "start_prices"]

@@ -1,0 +1,178 @@
+"""Compiled loops of the relaxation: reduced costs of epochs, cheapest sequences, cheapest clusters."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.foundation.compiling import kernel
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
+
+
+@kernel()
+def reduced_costs(
+    psi: Floats,
+    rows: Integers,
+    charges: Floats,
+    gains: Floats,
+    variances: Floats,
+    factors: Floats,
+    low: Floats,
+    high: Floats,
+    gain_price: float,
+    variance_price: float,
+    weights: Floats,
+    chosen: Integers,
+) -> None:
+    """Least psi + charge - gain_price gain + variance_price variance of every epoch and model over the sites.
+
+    A site leaves ``factors`` of a gain, ``low`` of a loss, and between ``low`` and ``high`` of a deviation;
+    the better end counts. ``psi`` has shape (B, M, O), a row for every epoch, ``charges`` are
+    infinite where a site may not be used.
+    """
+    epochs, models = gains.shape
+    for k in range(epochs):
+        row = rows[k]
+        for m in range(models):
+            best, place = math.inf, -1
+            gain, variance = gains[k, m], variances[k, m]
+            for o in range(charges.size):
+                factor = factors[o] if gain > 0 else low[o]
+                spread = low[o] if variance_price > 0 else high[o]
+                value = psi[row, m, o] + charges[o] - gain_price * factor * gain
+                if variance_price != 0:
+                    value += variance_price * spread * spread * variance
+                if value < best:
+                    best, place = value, o
+            weights[k, m] = best
+            chosen[k, m] = place
+
+
+@kernel()
+def cheapest_sequence(
+    weights: Floats, switches: Floats, values: Floats, before: Integers
+) -> tuple[float, int, int]:
+    """Least weight of a sequence of at least one epoch, its length and its last model.
+
+    ``switches`` has shape (M + 1, M), row M for the start, infinite where not allowed; ``values[k, m]`` and
+    ``before[k, m]`` receive the least weight of k + 1 epochs that end with m and the model before.
+    """
+    epochs, models = weights.shape
+    best, length, last = math.inf, 0, -1
+    for k in range(epochs):
+        for m in range(models):
+            least, previous = math.inf, -1
+            if k == 0:
+                least, previous = switches[models, m], models
+            else:
+                for p in range(models):
+                    value = values[k - 1, p] + switches[p, m]
+                    if value < least:
+                        least, previous = value, p
+            values[k, m] = least + weights[k, m]
+            before[k, m] = previous
+            if values[k, m] < best:
+                best, length, last = values[k, m], k + 1, m
+    return best, length, last
+
+
+@kernel()
+def cheapest_rows(
+    clusters: tuple[Integers, Floats, Floats],
+    demands: tuple[Floats, Floats],
+    rows: tuple[Floats, Floats],
+    offers: tuple[Floats, Floats, Floats, Floats],
+    deadline: float,
+    multiplier: float,
+    found: tuple[Floats, Floats, Integers],
+) -> None:
+    """Least psi of every (model, entry) over rows of a frontier, at a price of time.
+
+    Clusters come in order of psi in the middle, so that most are passed over because of what the least of
+    their work and charges costs at least: time at full capacity, or 2 (multiplier price work)**(1/2). Entries
+    are left out where not even the least work keeps the deadline; work beyond what keeps it counts as what
+    just keeps it, so that psi stays concave over an interval of which a part is late.
+
+    Parameters
+    ----------
+    clusters : tuple
+        Where the rows of every cluster begin, and their number, shape (N + 1,); the least excess for a node
+        and the least charge of its rows, shape (N, J).
+    demands : tuple
+        Work and the least of it in the interval of every entry, shape (M, J).
+    rows : tuple
+        Excess, nowhere below 1, and charges, shape (R, J): a node computes work excess / nodes.
+    offers : tuple
+        Nodes, price and capacity of every row, shape (R,), and communication, shape (R, M).
+    found : tuple
+        Receives psi (infinite before), time and the row (-1 before), shape (M, J).
+    """
+    groups, lightest, cheapest = clusters
+    work, least_work = demands
+    excess, charges = rows
+    nodes, price, capacity, communication = offers
+    psi, time, which = found
+    for m in range(work.shape[0]):
+        waits = communication[:, m]
+        for g in _in_order(groups, work[m, work.shape[1] // 2], nodes, price, capacity, waits, multiplier):
+            first = groups[g]
+            sent, full, expensive = waits[first], capacity[first], 4 * multiplier * price[first]
+            left, waited = deadline - sent, multiplier * sent
+            slope = math.sqrt(multiplier / price[first]) if price[first] > 0 else math.inf
+            for j in range(work.shape[1]):
+                c = min(work[m, j] * lightest[g, j], full * left)
+                room = psi[m, j] - waited - cheapest[g, j]
+                if room <= multiplier * c / full or room * room < expensive * c:
+                    continue
+                if least_work[m, j] / (nodes[first] * full) + sent > deadline:
+                    continue
+                for r in range(first, groups[g + 1]):
+                    c = min(work[m, j] * excess[r, j] / nodes[first], full * left)
+                    room = psi[m, j] - waited - charges[r, j]
+                    if room <= multiplier * c / full or room * room < expensive * c:
+                        continue
+                    value, taken = _priced_epoch(c, price[r], slope, full, left, sent, multiplier)
+                    value += charges[r, j]
+                    if value < psi[m, j]:
+                        psi[m, j] = value
+                        time[m, j] = taken
+                        which[m, j] = r
+
+
+@kernel()
+def _in_order(
+    groups: Integers,
+    work: float,
+    nodes: Floats,
+    price: Floats,
+    capacity: Floats,
+    communication: Floats,
+    multiplier: float,
+) -> Integers:
+    """Clusters by psi for some work, deadlines aside."""
+    values = np.empty(groups.size - 1)
+    for g in range(values.size):
+        n = groups[g]
+        slope = math.sqrt(multiplier / price[n]) if price[n] > 0 else math.inf
+        value, _ = _priced_epoch(
+            work / nodes[n], price[n], slope, capacity[n], math.inf, communication[n], multiplier
+        )
+        values[g] = value
+    return np.argsort(values)
+
+
+@kernel()
+def _priced_epoch(
+    work: float, price: float, slope: float, capacity: float, left: float, sent: float, multiplier: float
+) -> tuple[float, float]:
+    """Least price x + multiplier t of an epoch that computes for at most ``left``, and t."""
+    if work <= 0:
+        return multiplier * sent, sent
+    x = min(max(slope * math.sqrt(work), work / left), capacity)
+    if x == 0:
+        return multiplier * sent, math.inf
+    taken = work / x + sent
+    return price * x + multiplier * taken, taken

@@ -1,0 +1,144 @@
+r"""What the target asks of a plan's moments: mean gain at least g + a margin that depends on the variance.
+
+Plans are divided by their variance V into ranges. Within a range the margin is bounded by a line between two
+ends, which makes it additive over epochs:
+
+- *certified*: no plan with less meets the target (`depl.models.risk.normal_bound`). Where z(V) >= 0 the
+  margin z sqrt(V) is concave, so the chord lies below it; where z < 0 it is convex, so a tangent does.
+- *calibrated*: the margin that a plan was seen to need, at its own variance and, in proportion to the
+  standard deviation, at others. Nothing is proved; it says where to look.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.normal_bound import least_score
+from depl.models.scenarios.draws import ATOM_TOLERANCE
+
+_RATIO = 1.5
+_CERTIFIED_RANGES = 24
+_STEPS = (1 / 27, 1 / 9, 1 / 3, 1.0, 3.0, 24.0)
+
+
+@dataclass(frozen=True)
+class VarianceRange:
+    """Plans whose variance lies in a range, and the margin they need at its ends [loss**2], [loss].
+
+    Under a tilt (`depl.heuristics.bounds.tilted_learning`) the divergence H takes the place of the variance,
+    and the range is one of the excess B, too: the margin changes by ``slope`` per unit of B; and one of the
+    roughness of switches.
+    """
+
+    low: float
+    high: float
+    margin_low: float
+    margin_high: float
+    excess_low: float = 0.0
+    excess_high: float = 0.0
+    slope: float = 0.0
+    rough_low: float = 0.0
+    rough_high: float = 0.0
+
+    @property
+    def corners(self) -> list[tuple[float, float, float, float]]:
+        """Variance, B, roughness and margin where the range ends; no price rewards what has no end."""
+        ends = {(self.low, self.margin_low), (self.high, self.margin_high)}
+        excesses = {self.excess_low, self.excess_high} - {math.inf}
+        roughs = {self.rough_low, self.rough_high} - {math.inf}
+        return sorted(
+            (end, excess, rough, margin + self.slope * (excess - self.excess_low))
+            for end, margin in ends
+            for excess in excesses
+            for rough in roughs
+        )
+
+    @property
+    def deviation(self) -> float:
+        """A standard deviation in the range [loss]."""
+        return math.sqrt(self.high / 3 if self.low < self.high / 9 else math.sqrt(self.low * self.high))
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A plan in some range has a mean gain of at least ``fall`` and that range's margin [loss]."""
+
+    fall: float
+    ranges: tuple[VarianceRange, ...]
+
+
+def fall_of(instance: Instance) -> float:
+    """l(0) - l_max less the tolerance of atoms [loss]."""
+    target = instance.target
+    return target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
+
+
+def certified_requirement(instance: Instance, third_ratio: float, largest: float) -> Requirement | None:
+    """What every plan that meets the target gains on average; None where variances are infinite.
+
+    Parameters
+    ----------
+    third_ratio : float
+        As for `depl.models.risk.normal_bound.least_score` [loss].
+    largest : float
+        At least the variance of every plan [loss**2].
+    """
+    if not math.isfinite(largest):
+        return None
+    budget = instance.target.violation_budget
+    if largest == 0:
+        return Requirement(fall_of(instance), (VarianceRange(0.0, 0.0, 0.0, 0.0),))
+    ends = [largest]
+    while len(ends) < _CERTIFIED_RANGES and least_score(budget, third_ratio, ends[-1]) > 0:
+        ends.append(ends[-1] / _RATIO)
+    ends = [0.0, *reversed(ends)] if ends[-1] > 0 else ends[::-1]
+    ranges = []
+    for low, high in itertools.pairwise(ends):
+        score = least_score(budget, third_ratio, low)
+        if score >= 0:
+            margins = score * math.sqrt(low), score * math.sqrt(high)
+        else:  # below the tangent of z sqrt(V) in the middle of the range
+            middle = math.sqrt(high) / 2
+            margins = score * (middle / 2 + low / (2 * middle)), score * (middle / 2 + high / (2 * middle))
+        ranges.append(VarianceRange(low, high, *margins))
+    return Requirement(fall_of(instance), tuple(ranges))
+
+
+def calibrated_requirement(
+    instance: Instance, margin: float, deviation: float, largest: float
+) -> Requirement:
+    """What plans are expected to need if one of a given spread needs a given margin.
+
+    Parameters
+    ----------
+    margin : float
+        Mean gain beyond l(0) - l_max that the seen plan needs [loss].
+    deviation : float
+        Its standard deviation [loss].
+    largest : float
+        At least the variance of every plan [loss**2].
+    """
+    variance = deviation**2
+    if variance <= 0 or margin <= 0:
+        offset = min(margin, 0.0)
+        return Requirement(fall_of(instance), (VarianceRange(0.0, max(largest, variance), offset, offset),))
+    ends = [0.0, *(variance * step for step in _STEPS)]
+    ends = [end for end in ends if end < largest] + [max(largest, variance)]
+    score = margin / deviation
+    ranges = [
+        VarianceRange(low, high, score * math.sqrt(low), score * math.sqrt(high))
+        for low, high in itertools.pairwise(ends)
+    ]
+    # the likely ones first: what they cost ends the search in the others early
+    ranges.sort(key=lambda piece: max(piece.low / variance, variance / piece.high))
+    return Requirement(fall_of(instance), tuple(ranges))
+
+
+def largest_variance(variances: FloatArray, switches: FloatArray) -> float:
+    """At least the variance of every sequence: the largest of every epoch and switch summed [loss**2]."""
+    each = variances.max(axis=1, initial=0.0) + switches.max(initial=0.0)
+    return float(np.sum(each)) * (1 + 1e-9)

@@ -1,0 +1,263 @@
+"""The least bound over all classes of plans (`depl.heuristics.bounds.tilted_learning`).
+
+Every plan is in one of the classes, so the least of their bounds holds for all plans. Prices of one class
+give prices to begin with for the next; a class is left as soon as its bound is as good as the least so far.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from depl.heuristics.bounds.dual import Cut, Part, Prices
+from depl.heuristics.bounds.requirement import Requirement, VarianceRange
+from depl.heuristics.bounds.tilted_dual import TiltedDual
+from depl.heuristics.bounds.tilted_learning import Tilt, TiltedLearning
+from depl.heuristics.data.sites import Places, Priced
+from depl.models.problem.laws import FloatArray
+from depl.models.solving.methods import in_time
+
+_CLOSE = 1.001
+_ENOUGH = 1.01
+_FAR = 1e30
+_DIVISIONS, _DEEPEST = 40, 6
+_LOST, _RAISED = 0.99, 20
+
+
+@dataclass(eq=False)
+class Opened:
+    """A range of a class: the best bound so far and the prices that prove it, and those to go back to.
+
+    ``raised`` says whether it had its own prices, ``depth`` how often it was divided; ``farther`` are the
+    prices that it was held back from.
+    """
+
+    tilt: int
+    piece: VarianceRange
+    value: float
+    prices: Prices
+    modest: tuple[float, Prices]
+    raised: bool = False
+    depth: int = 0
+    farther: Prices | None = None
+
+
+@dataclass(eq=False)
+class Classes:
+    """All classes on some places.
+
+    Parameters
+    ----------
+    tables : TiltedLearning
+    places : Places
+    part : Part
+    maximum_time : float or None
+    highest_cost : float
+        No plan costs more [cost].
+    tilts : list of Tilt
+    """
+
+    tables: TiltedLearning
+    places: Places
+    part: Part
+    maximum_time: float | None
+    highest_cost: float
+    tilts: list[Tilt]
+    _psi: dict[float, Priced] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """One dual for every class; what psi is at a price of time is shared."""
+        self.duals = []
+        for tilt in self.tilts:
+            dual = TiltedDual(self.tables, tilt, self.places, self.maximum_time, self.highest_cost)
+            dual.share(self._psi)
+            self.duals.append(dual)
+
+    def priced(self, start: Prices, stop: Callable[[], bool] = lambda: False) -> list[Opened]:
+        """All ranges with prices that prove the least bound over them, or nearly as much, or so far.
+
+        Raises
+        ------
+        OutOfTimeError
+            If ``stop`` says so before all ranges have prices.
+        """
+        indices = in_time(range(len(self.duals)), lambda: not stop())
+        found = [item for index in indices for item in self._opened(index, start)]
+        self._settle(found, stop)
+        for _ in range(_DIVISIONS):
+            item = min(found, key=lambda item: item.value)
+            if stop() or item.depth == _DEEPEST or not 0 < item.value < math.inf:
+                break
+            found.remove(item)
+            found += self._quarters(item)
+            self._settle(found, stop)
+        least = min(item.value for item in found)
+        for item in found:
+            _hold_back(item, least * _ENOUGH)
+        return found
+
+    def proved(
+        self,
+        guided: list[Opened],
+        stop: Callable[[], bool] = lambda: False,
+        coarser: "Classes | None" = None,
+    ) -> float:
+        """The least bound that prices found elsewhere prove.
+
+        Prices of a range are tried on all ranges of its class, those of ranges that may decide first; a range
+        with more than one that had its own prices does not decide. The price of time of the least range is
+        tried on all of them first: on a frontier another one takes long. What is proved on ``coarser`` places
+        of the same instance counts, too, and takes less time. Nothing is proved before all classes were
+        looked at.
+        """
+        proved = np.full(len(guided), -math.inf)
+        least = min(guided, key=lambda item: item.value)
+        lowest = self._proved_by(guided, proved, [guided.index(least)], least.prices.time, stop)
+        order = sorted(range(len(guided)), key=lambda place: guided[place].value)
+        held = [place for place in order if guided[place].farther is not None]
+        for classes in (self,) if coarser is None else (coarser, self):
+            classes._proved_by(guided, proved, order, least.prices.time, stop, lowest)
+            classes._proved_by(guided, proved, held, least.prices.time, stop, lowest, farther=True)
+        self._proved_by(guided, proved, order, None, stop, lowest)
+        self._raise_least(guided, proved, least.value * _LOST, stop)
+        return float(proved.min(initial=math.inf))
+
+    def at_prices(self, item: Opened) -> tuple[float, Cut | None]:
+        """What the prices of a range prove of it on these places, and the cheapest sequence at them."""
+        dual = self.duals[item.tilt]
+        requirement = Requirement(dual.tilt.requirement.fall, (item.piece,))
+        (value,), cut = dual.valued(self.part, requirement, item.prices)
+        return value, cut
+
+    def _proved_by(
+        self,
+        guided: Sequence[Opened],
+        proved: FloatArray,
+        order: Sequence[int],
+        time: float | None,
+        stop: Callable[[], bool],
+        enough: float = math.inf,
+        *,
+        farther: bool = False,
+    ) -> float:
+        """Raise what is proved of ranges to what is enough, all at one price of time or at their own."""
+        for place in order:
+            if stop():
+                break
+            if proved[place] >= enough:
+                continue
+            index, prices = guided[place].tilt, guided[place].prices
+            prices = guided[place].farther or prices if farther else prices
+            self._prove_class(guided, proved, index, prices if time is None else prices._replace(time=time))
+            if time is None:
+                enough = min(enough, float(proved[place]))
+        return float(proved[order[0]]) if order else math.inf
+
+    def _raise_least(
+        self, guided: Sequence[Opened], proved: FloatArray, enough: float, stop: Callable[[], bool]
+    ) -> None:
+        """Better prices for ranges of which much less is proved than the guide led to expect."""
+        for _ in range(_RAISED):
+            place = int(proved.argmin())
+            if proved[place] >= enough or stop():
+                break
+            dual, before = self.duals[guided[place].tilt], proved[place]
+            dual.same_time = True
+            fall, start = dual.tilt.requirement.fall, guided[place].farther or guided[place].prices
+            single = Requirement(fall, (guided[place].piece,))
+            prices = dual.bound(self.part, single, start, enough).prices
+            self._prove_class(guided, proved, guided[place].tilt, prices)
+            if proved[place] <= before:
+                break
+
+    def _prove_class(self, guided: Sequence[Opened], proved: FloatArray, index: int, prices: Prices) -> None:
+        """What some prices prove of all ranges of a class."""
+        mine = [place for place, item in enumerate(guided) if item.tilt == index]
+        dual = self.duals[index]
+        requirement = Requirement(dual.tilt.requirement.fall, tuple(guided[place].piece for place in mine))
+        proved[mine] = np.maximum(proved[mine], dual.values(self.part, requirement, prices))
+
+    def _settle(self, found: Sequence[Opened], stop: Callable[[], bool]) -> None:
+        """Raise ranges until the least bound over all of them is that of one that was raised, or nearly."""
+        least = min((item.value for item in found if item.raised), default=math.inf)
+        left = [item for item in found if not item.raised]
+        while left:
+            item = min(left, key=lambda item: (least == math.inf and item.piece.excess_low > 0, item.value))
+            left.remove(item)
+            if item.value >= least * _CLOSE or stop():
+                break
+            self._raise(item, least)
+            item.raised = True
+            if item.value < least:
+                least = item.value
+                for index in range(len(self.duals)):
+                    self._try(index, item, left)
+            else:
+                self._try(item.tilt, item, left)
+
+    def _quarters(self, item: Opened) -> list[Opened]:
+        """What the prices of a range are worth for its quarters."""
+        dual = self.duals[item.tilt]
+        pieces = tuple(self.tables.divided(dual.tilt.rate, item.piece))
+        requirement = Requirement(dual.tilt.requirement.fall, pieces)
+        return [
+            Opened(item.tilt, piece, value, item.prices, item.modest, depth=item.depth + 1)
+            for piece, value in zip(pieces, dual.values(self.part, requirement, item.prices), strict=True)
+        ]
+
+    def _raise(self, item: Opened, least: float) -> None:
+        """Better prices for one range: with the time as it is, if that is enough, or with all of them.
+
+        What is left of a range needs next to the same price of time, and that of psi takes long.
+        """
+        dual = self.duals[item.tilt]
+        single = Requirement(dual.tilt.requirement.fall, (item.piece,))
+        ways = (True,) if item.depth else (True, False) if least < math.inf else (False,)
+        for same in ways:
+            dual.same_time = same
+            bound = dual.bound(self.part, single, item.prices, least * _CLOSE)
+            if bound.value > item.value:
+                item.value, item.prices = bound.value, bound.prices
+            if item.value >= least * _CLOSE:
+                break
+
+    def _try(self, index: int, found: Opened, left: Sequence[Opened]) -> None:
+        """What the prices of one range are worth for those of a class that are left."""
+        mine = [item for item in left if item.tilt == index]
+        if not mine:
+            return
+        dual, prices = self.duals[index], found.prices
+        if index != found.tilt:
+            weight = self.duals[found.tilt].variance_price(prices)
+            prices = dual.prices_from(prices.time, prices.gain, weight)
+        requirement = Requirement(dual.tilt.requirement.fall, tuple(item.piece for item in mine))
+        for item, value in zip(mine, dual.values(self.part, requirement, prices), strict=True):
+            if index != found.tilt:
+                item.modest = value, prices
+            if value > item.value:
+                item.value, item.prices = value, prices
+
+    def _opened(self, index: int, start: Prices) -> list[Opened]:
+        dual = self.duals[index]
+        prices = dual.prices_from(start.time, start.gain, start.gain * dual.tilt.rate / 2)
+        values = dual.values(self.part, dual.tilt.requirement, prices)
+        return [
+            Opened(index, piece, value, prices, (value, prices))
+            for piece, value in zip(dual.tilt.requirement.ranges, values, strict=True)
+        ]
+
+
+def _hold_back(item: Opened, enough: float) -> None:
+    """Go back towards modest prices as far as enough is proved: where plans are few, prices run away.
+
+    The dual is concave, so in between it is at least the line from one value to the other.
+    """
+    value, prices = item.modest
+    if not -math.inf < value < enough < item.value:
+        return
+    share = (enough - value) / (min(item.value, _FAR) - value)
+    between = [old + share * (new - old) for old, new in zip(prices, item.prices, strict=True)]
+    if prices.time == item.prices.time:
+        between[0] = prices.time
+    item.value, item.prices, item.farther = enough, Prices(*between), item.prices

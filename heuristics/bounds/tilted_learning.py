@@ -1,0 +1,459 @@
+r"""What epochs learn under an exponential tilt: tables by law, one `Tilt` for every class of plans.
+
+At a rate s every plan has a divergence H(s) = KL(Q_s | P), a sum over its increments; what a switch adds for
+tails that were cut off belongs to it. Let s_1 < ... < s_J be rates and h > 0, and let s_1 be so small that no
+plan at all has H(s_1) >= h. A plan either has H(s_j) < h for all j, or a first j > 1 with H(s_j) >= h. Then
+H(s_(j - 1)) < h. With r = s_j / s_(j - 1) every run has
+
+    H(r u) = int_0^(r u) t kappa_2(t) dt = r**2 int_0^u t kappa_2(r t) dt <= r**2 H(u),
+
+since kappa_2 falls, so H(s_j) < rho h, where rho is r**2 or the greatest ratio of a switch, if that is more.
+So every plan is in exactly one of these classes:
+
+- class j: h <= H(s_j) <= rho h, looked at with the rate s_j, near their own saddle point;
+- the plans with H(s_J) < h, of little variance, looked at with the rate s_J.
+
+Each class is divided into ranges of H, of the excess B = H - W / 2 and of the roughness of switches, and
+every range has a plane below what its plans need (`depl.models.risk.lower_bound.bound`).
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
+from depl.models.problem.epochs import NoiseLaw, Term
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray, Normal, StudentT
+from depl.models.risk.lower_bound.bound import plane, tilted_margins
+from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
+from depl.models.risk.lower_bound.spread import Spread
+from depl.models.risk.lower_bound.switches import TiltedSwitch
+from depl.models.solving.methods import OutOfTimeError
+
+_BELOW = 0.85
+_MOST_TABLES = 400
+_LEAST_SCORE = 0.7
+_MOST_LIKELY, _LARGEST_BUDGET = 0.6, 0.5
+_WIDEST_SWITCH = 1e5
+_STEADIEST = 0.015
+_CELLS = 4
+
+
+@dataclass(frozen=True)
+class Fineness:
+    """How finely plans are divided; all that follows holds for any division.
+
+    Attributes
+    ----------
+    growth, least_spread : float
+        By how much H may grow from a rate to the next, and a standard deviation, as a share of the needed
+        fall, below which plans are not told apart.
+    steps : tuple of float
+        ln of the ratio of a rate to the one before: the first under which H does not grow too much.
+    pieces, steady_pieces : int
+        Ranges of H in a class, and in that of the least variance.
+    parts : int
+        Cells of H in a range.
+    excesses : tuple
+        Ends of the cells of B in every range of B, over h.
+    roughs : tuple of float
+        Where ranges of the roughness of switches end.
+    """
+
+    growth: float
+    least_spread: float
+    steps: tuple[float, ...]
+    pieces: int
+    steady_pieces: int
+    parts: int
+    excesses: tuple[tuple[float, ...], ...]
+    roughs: tuple[float, ...]
+
+
+FINE = Fineness(
+    1.65,
+    4e-3,
+    (0.24, 0.2, 0.16, 0.12, 0.08, 0.04),
+    1,
+    2,
+    16,
+    (
+        (0.0, 0.02, 0.05, 0.08, 0.12),
+        (0.12, 0.16, 0.2, 0.25, 0.3),
+        (0.3, 0.36, 0.43, 0.5, 0.6),
+        (0.6, 0.75, 0.9, 1.2),
+        (1.2, math.inf),
+    ),
+    (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+)
+COARSE = Fineness(
+    1.65,
+    1.5e-2,
+    (0.24, 0.16, 0.08, 0.04),
+    2,
+    4,
+    3,
+    tuple(itertools.pairwise((0.0, 0.05, 0.12, 0.2, 0.3, 0.42, 0.6, 0.9, 1.2, math.inf))),
+    (0.05, 0.5, 5.0),
+)
+"""For few epochs: there the remainder loses more than the width of a cell."""
+
+FEW_EPOCHS = 30
+"""Up to so many epochs the division is coarse."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tilt:
+    """A class of plans, and all increments under its tilt.
+
+    Attributes
+    ----------
+    rate : float
+        s [1 / loss].
+    requirement : Requirement
+        What the plans of the class gain at least under the tilt; H takes the place of the variance.
+    places : ndarray
+        Columns of the tables at h = 1, shape (K, M).
+    switch_losses, switch_divergences, switch_excesses, switch_roughness : ndarray
+        Shape (M + 1, M) [loss], [1], [1], [1].
+    """
+
+    rate: float
+    requirement: Requirement
+    places: FloatArray
+    switch_losses: FloatArray
+    switch_divergences: FloatArray
+    switch_excesses: FloatArray
+    switch_roughness: FloatArray
+
+    @property
+    def says_something(self) -> bool:
+        """Whether something is known of all ranges: wild switches may let H grow until p e**H reaches 1."""
+        return all(math.isfinite(piece.margin_low) for piece in self.requirement.ranges)
+
+
+@dataclass(eq=False)
+class TiltedLearning:
+    """Tables of all laws of an instance.
+
+    Parameters
+    ----------
+    instance : Instance
+    learning : Learning
+    least_factor, greatest_factor : float
+        Least positive and greatest h that occur.
+    fineness : Fineness
+    stop : callable
+        Asked before every piece of work: once it says yes, `OutOfTimeError` ends what was begun.
+    tilted : dict
+        Switches under tilts that are known: the most of the work, which a later attempt need not repeat.
+
+    Attributes
+    ----------
+    goal : float
+        h, the least H of a class.
+    rates : list of float
+        Rising.
+    rows : int array (K, M)
+        Table of every epoch and model; the last one, of zeros, for epochs without randomness.
+    lost, low, high, excess_low, excess_high : ndarray
+        D, H and B at the nodes of all tables, one row each (`depl.models.risk.lower_bound.laws.TiltedTable`).
+    """
+
+    instance: Instance
+    learning: Learning
+    least_factor: float
+    greatest_factor: float
+    fineness: Fineness
+    stop: Callable[[], bool] = lambda: False
+    tilted: dict[tuple[Term, float, bool], TiltedSwitch] = field(default_factory=dict)
+    goal: float = field(init=False)
+    rates: list[float] = field(init=False)
+    rows: NDArray[np.int64] = field(init=False)
+    lost: FloatArray = field(init=False)
+    low: FloatArray = field(init=False)
+    high: FloatArray = field(init=False)
+    excess_low: FloatArray = field(init=False)
+    excess_high: FloatArray = field(init=False)
+
+    @staticmethod
+    def covers(instance: Instance, learning: Learning) -> bool:
+        """Whether every run follows a law of `depl.models.risk.lower_bound.laws`, and some are random.
+
+        Levels below one half and switches of another size than all runs are left to other bounds.
+        """
+        terms = {term for row in learning.runs for step in row for term in step.terms}
+        known = all(covers(t.law) and (t.coefficient < 0 or isinstance(t.law, Normal)) for t in terms)
+        fall = fall_of(instance)
+        if not known or not 0 < len({term.law for term in terms}) <= _MOST_TABLES or fall <= 0:
+            return False
+        changes = [step for row in learning.switches for step in row if step is not None]
+        scales = [t.law.scale for step in changes for t in step.terms if isinstance(t.law, StudentT)]
+        tame = max(scales, default=0.0) < _WIDEST_SWITCH * fall
+        return tame and float(instance.target.violation_budget) <= _LARGEST_BUDGET
+
+    def __post_init__(self) -> None:
+        """Find the rates that matter and tabulate the laws for them."""
+        budget = float(self.instance.target.violation_budget)
+        score = max(float(-special.ndtri(budget)), _LEAST_SCORE)
+        room = math.log(_MOST_LIKELY / budget)  # p e**H stays below that
+        self.goal = min(_BELOW * score**2 / 2, 0.7 * room)
+        self._most_growth = min(self.fineness.growth, room / self.goal)
+        changes = [step for row in self.learning.switches for step in row if step is not None]
+        self._changes = list(dict.fromkeys(itertools.chain.from_iterable(step.terms for step in changes)))
+        self._known: dict[object, FloatArray] = {}
+        self._spreads: dict[tuple[float, float, float], Spread] = {}
+        laws = self._read_runs()
+        greatest = math.sqrt(2 * self.goal) / (self.fineness.least_spread * fall_of(self.instance))
+        first = self._surely_least(laws)
+        self._tabulate(laws, first, greatest)
+        self.rates = self._rates(first, greatest)
+
+    def classes(self) -> list[tuple[float, FloatArray]]:
+        """Rates of all classes and ends of their cells of H, those of much variance first."""
+        found, fineness = [], self.fineness
+        for before, rate in itertools.pairwise(self.rates):
+            cells = fineness.pieces * fineness.parts
+            growth = self._growth(before, rate) * (1 + 1e-9)
+            found.append((rate, np.geomspace(1.0, growth, cells + 1) * self.goal))
+        steady = np.geomspace(_STEADIEST, 1.0, fineness.steady_pieces * fineness.parts) * self.goal
+        return [*found, (self.rates[-1], np.array([0.0, *steady[:-1], self.goal]))]
+
+    def tilts(self) -> list[Tilt]:
+        """All classes."""
+        return [self.tilt(*item) for item in self.classes()]
+
+    def tilt(self, rate: float, ends: FloatArray) -> Tilt:
+        """A class of plans with H in cells with some ends, under the tilt by a rate."""
+        ranges, parts = [], self.fineness.parts
+        for first in range(0, len(ends) - 1, parts):
+            piece = ends[first : first + parts + 1]
+            for roughs in self._roughs(rate):
+                for excesses in self._excesses(rate, float(piece[-1]), roughs[1]):
+                    ranges.append(self._range(rate, piece, excesses, roughs))
+        return Tilt(
+            rate,
+            Requirement(fall_of(self.instance), tuple(ranges)),
+            (self._logarithms + math.log(rate) - self._starts[self.rows]) / STEP,
+            *self._switch_tables(rate),
+        )
+
+    def divided(self, rate: float, piece: VarianceRange) -> list[VarianceRange]:
+        """The quarters of a range of a class, in finer cells of H and B; those that plans may be in."""
+        parts, least = self.fineness.parts, piece.excess_low
+        middle = math.sqrt(piece.low * piece.high) if piece.low > 0 else piece.high / 2
+        excesses = [np.array([least, math.inf])]
+        if piece.excess_high < math.inf:
+            cells = np.linspace(least, piece.excess_high, 2 * _CELLS + 1)
+            excesses = [cells[: _CELLS + 1], cells[_CELLS:]]
+        ranges = []
+        for (low, high), cells in itertools.product(((piece.low, middle), (middle, piece.high)), excesses):
+            if self._spread(rate, high, piece.rough_high).may_reach(high, cells[0]):
+                ends = np.geomspace(low, high, parts + 1) if low > 0 else np.linspace(low, high, parts + 1)
+                ends[0], ends[-1] = low, high
+                ranges.append(self._range(rate, ends, cells, (piece.rough_low, piece.rough_high)))
+        return ranges
+
+    def penalties(
+        self, lost_price: float, divergence_price: float, excess_price: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """What D, H and B cost at all nodes, from below: what rises in h, and what falls."""
+        rising = lost_price * self.lost
+        rising += max(divergence_price, 0.0) * self.low + max(excess_price, 0.0) * self.excess_low
+        rising[:, 0] = np.minimum(rising[:, 0], 0.0)
+        falling = min(divergence_price, 0.0) * self.high + min(excess_price, 0.0) * self.excess_high
+        return rising, falling
+
+    def read(self, table: FloatArray, rows: NDArray[np.int64], places: FloatArray) -> FloatArray:
+        """Values of a table at some columns, as the kernel reads them."""
+        places = np.maximum(places, 0.0)
+        columns = np.minimum(places.astype(np.int64), table.shape[1] - 2)
+        share = places - columns
+        return np.asarray(table[rows, columns] * (1 - share) + table[rows, columns + 1] * share)
+
+    def _roughs(self, rate: float) -> list[tuple[float, float]]:
+        """Ranges of the roughness of all switches of a plan; those that plans may be in.
+
+        A switch counts as no more than the last end, which plans with rougher ones reach in any case.
+        """
+        each, ends = [item.roughness for item in self._switches(rate)], self.fineness.roughs
+        tame = len(self.rows) * max((rough for rough in each if rough <= ends[-1]), default=0.0)
+        most = min(tame, ends[-1])
+        ranges = list(itertools.pairwise([0.0, *(end for end in ends if end < most), most]))
+        if tame > ends[-1] or max(each, default=0.0) > ends[-1]:
+            ranges.append((ends[-1], math.inf))
+        return ranges
+
+    def _excesses(self, rate: float, most: float, roughness: float) -> list[FloatArray]:
+        """Ends of cells of B, range by range, for H up to a value; those that plans may be in."""
+        spread, found = self._spread(rate, most, roughness), []
+        for excesses in self.fineness.excesses:
+            cells = self.goal * np.array(excesses)
+            if spread.may_reach(most, cells[0]):
+                negative = [spread.excess_low * most] if cells[0] == 0 > spread.excess_low else []
+                found.append(np.array([*negative, *cells]))
+        return found
+
+    def _range(
+        self, rate: float, ends: FloatArray, excesses: FloatArray, roughs: tuple[float, float]
+    ) -> VarianceRange:
+        self._require_time()
+        margins = self._margins(ends, excesses, self._spread(rate, float(ends[-1]), roughs[1]))
+        corner, slope, other = plane(ends, excesses, margins)
+        low, high = float(ends[0]), float(ends[-1])
+        return VarianceRange(
+            low,
+            high,
+            corner / rate,
+            (corner + slope * (high - low)) / rate,
+            float(excesses[0]),
+            float(excesses[-1]),
+            other / rate,
+            *roughs,
+        )
+
+    def _spread(self, rate: float, most: float, roughness: float) -> Spread:
+        """What is known of plans with H and the roughness of switches up to some values."""
+        if (rate, most, roughness) not in self._spreads:
+            self._spreads[rate, most, roughness] = Spread.of(
+                self._reach(rate, most),
+                self._switches(rate),
+                len(self.rows),
+                roughness,
+                clear=self._clear(rate),
+            )
+        return self._spreads[rate, most, roughness]
+
+    def _reach(self, rate: float, most: float) -> Reach:
+        """All runs with H up to a value."""
+        shift = math.log(rate)
+        return Reach.joined(
+            [
+                table.reach(first + shift, last + shift, most)
+                for table, (first, last) in zip(self._tables, self._spans, strict=True)
+            ]
+        )
+
+    def _clear(self, rate: float) -> bool:
+        """Whether rounding of what increments say of T and F is small enough for `Spread`."""
+        scales = np.exp(self._logarithms).max(axis=1).sum()
+        return unclear(len(self.rows) + rate * float(scales) * self.greatest_factor) <= 1e-9
+
+    def _read_runs(self) -> list[NoiseLaw]:
+        """Table and scale of every epoch and model."""
+        shape = self.learning.gains.shape
+        self.rows, self._logarithms = np.full(shape, -1, dtype=np.int64), np.full(shape, -math.inf)
+        position: dict[NoiseLaw, int] = {}
+        for k, m in np.ndindex(*shape):
+            for term in self.learning.runs[k][m].terms:
+                self.rows[k, m] = position.setdefault(term.law, len(position))
+                self._logarithms[k, m] = math.log(abs(term.coefficient) * unit_of(term.law))
+        self.rows[self.rows < 0] = len(position)
+        self._spans, ends = [], (math.log(self.least_factor), math.log(self.greatest_factor))
+        for index in range(len(position)):
+            own = self._logarithms[self.rows == index]
+            self._spans.append((float(own.min()) + ends[0], float(own.max()) + ends[1]))
+        return list(position)
+
+    def _surely_least(self, laws: Sequence[NoiseLaw]) -> float:
+        """A rate at which all increments have less than H = h: H(u) <= u, for normal laws u**2 / 2."""
+        scales = np.exp(self._logarithms) * self.greatest_factor
+        normal = np.array([*(isinstance(law, Normal) for law in laws), False])[self.rows]
+        straight = float(np.where(normal, 0.0, scales).max(axis=1).sum())
+        squares = float(np.where(normal, scales**2, 0.0).max(axis=1).sum())
+        rate = 2 * self.goal / max(straight, math.sqrt(self.goal * squares))
+        while True:
+            switches = max(
+                (self._switch(term, rate, False).divergence for term in self._changes), default=0.0
+            )
+            if straight * rate + squares * rate**2 / 2 + len(scales) * switches <= self.goal:
+                return rate
+            rate /= 1.3
+
+    def _tabulate(self, laws: Sequence[NoiseLaw], least: float, greatest: float) -> None:
+        """One table for each law, over all rates and factors that may occur."""
+        ends = math.log(least) - 2 * self.fineness.steps[0], math.log(max(greatest, least)) + 0.1
+        self._tables = [
+            TiltedTable.of(law, low + ends[0], high + ends[1])
+            for law, (low, high) in zip(laws, self._spans, strict=True)
+        ]
+        count = max(len(table.low) for table in self._tables)
+        self._starts = np.array([*(table.start for table in self._tables), 0.0])
+        stacked = np.zeros((5, len(laws) + 1, count))
+        for index, table in enumerate(self._tables):
+            kinds = table.lost_low, table.low, table.high, table.excess_low, table.excess_high
+            for target, values in zip(stacked, kinds, strict=True):
+                target[index] = np.pad(values, (0, count - len(values)), mode="edge")
+        self.lost, self.low, self.high, self.excess_low, self.excess_high = stacked
+
+    def _rates(self, first: float, greatest: float) -> list[float]:
+        """From the greatest down to one at which no plan has H = h."""
+        rates = [max(greatest, first)]
+        while self._largest(rates[-1]) >= self.goal:
+            growing = (
+                step
+                for step in self.fineness.steps
+                if self._growth(rates[-1] * math.exp(-step), rates[-1]) <= self._most_growth
+            )
+            rates.append(rates[-1] * math.exp(-next(growing, self.fineness.steps[-1])))
+        return rates[::-1]
+
+    def _largest(self, rate: float) -> float:
+        """At least H of every plan at a rate."""
+        places = (self._logarithms + math.log(rate * self.greatest_factor) - self._starts[self.rows]) / STEP
+        runs = self.read(self.high, self.rows, places).max(axis=1).sum()
+        switches = [self._switch(term, rate, False).divergence for term in self._changes]
+        return float(runs) + len(self.rows) * max(switches, default=0.0)
+
+    def _growth(self, before: float, rate: float) -> float:
+        """At least H of a plan at a rate over H at the one before."""
+        pairs = [
+            (self._switch(term, before, False), self._switch(term, rate, False)) for term in self._changes
+        ]
+        ratios = [b.divergence / a.divergence for a, b in pairs]
+        return max([(rate / before) ** 2, *ratios])
+
+    def _switch(self, term: Term, rate: float, with_fourth: bool = True) -> TiltedSwitch:
+        if (term, rate, True) in self.tilted:
+            return self.tilted[term, rate, True]
+        key = term, rate, with_fourth
+        if key not in self.tilted:
+            self._require_time()
+            self.tilted[key] = TiltedSwitch.of(*key)
+        return self.tilted[key]
+
+    def _require_time(self) -> None:
+        if self.stop():
+            raise OutOfTimeError
+
+    def _switches(self, rate: float) -> list[TiltedSwitch]:
+        return [self._switch(term, rate) for term in self._changes]
+
+    def _margins(self, ends: FloatArray, excesses: FloatArray, spread: Spread) -> FloatArray:
+        """Those of other classes where nothing differs."""
+        key = ends.tobytes(), excesses.tobytes(), spread
+        if key not in self._known:
+            budget = float(self.instance.target.violation_budget)
+            self._known[key] = tilted_margins(budget, ends, excesses, spread)
+        return self._known[key]
+
+    def _switch_tables(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Mean losses under the tilt, H, B and roughness of all switches, shape (M + 1, M)."""
+        losses = self.learning.switch_losses.copy()
+        divergences, excesses, roughs = (np.zeros_like(losses) for _ in range(3))
+        for p, row in enumerate(self.learning.switches):
+            for m, step in enumerate(row):
+                if step is not None and step.terms:
+                    tilted = [self._switch(term, rate) for term in step.terms]
+                    losses[p, m] = step.shift + math.fsum(item.loss for item in tilted)
+                    divergences[p, m] = math.fsum(item.divergence for item in tilted)
+                    excesses[p, m] = math.fsum(item.excess for item in tilted)
+                    roughs[p, m] = min(math.fsum(item.roughness for item in tilted), self.fineness.roughs[-1])
+        return losses, divergences, excesses, roughs

@@ -1,0 +1,262 @@
+"""A lower bound on f over all sets that contain some datasets and miss others: the fractional frontier.
+
+Without prices, f falls in Q and rises in T, so for a given added volume s only the least duration counts.
+Over x in [0, 1]^n it is phi(s) = min { tau.x : q.x = s }, fractional knapsack: convex, piecewise linear,
+with the prefix sums in the order of tau_d / q_d as its corners. So
+
+    f(D) >= min over s of g(s),    g(s) = K(s) (t0 + phi(s)).
+
+On an interval [l, u] inside a piece of phi, K lies above its tangent k at the middle (it is convex), and the
+product of the falling k with the rising linear T is concave: g >= min(k(l) T(l), k(u) T(u)). Intervals whose
+bound is not yet good enough are split; the error falls with the square of the width. No property of a data
+law is used but that K falls and is convex.
+
+With prices, on l <= s <= u: (K - K(u)) (T - T(l)) >= 0 gives K T >= K(u) T + (K(s) - K(u)) T(l), so
+
+    f(D) >= min over s of K(u) t0 + phi'(s) + (k(s) - K(u)) T(l),
+
+where phi' is the frontier of the weights K(u) tau_d + beta_d, T(l) = t0 + phi(l), and k a tangent of K. The
+right-hand side is convex and piecewise linear; its error falls with the square of the width as well.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.heuristics.data.epochs_needed import NeededEpochs
+from depl.heuristics.data.prefix import density_order
+from depl.heuristics.data.problem import SelectionProblem, training_time
+from depl.heuristics.set_functions.functions import FloatArray, IntArray
+from depl.models.foundation.errors import NotCoveredError
+
+_PARTS = 4
+_ROUNDS = 40
+_PRECISION = 2e-13
+_MOST_WEAK = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The bound of one part of the search.
+
+    Attributes
+    ----------
+    bound : float
+        No set of the part has a smaller value, up to rounding.
+    order : ndarray
+        The free datasets in the order of the frontier at the best point.
+    volume : float
+        Added volume s at the best point [data].
+    whole : int
+        So many datasets of ``order`` are taken whole there.
+    integral : bool
+        Whether the best point takes no dataset in part.
+    """
+
+    bound: float
+    order: IntArray
+    volume: float
+    whole: int
+    integral: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Intervals:
+    """Intervals of added volume inside pieces of the frontier, with T, its slope, and their bounds.
+
+    The slope is that of the piece: the difference of durations over a tiny width would be mostly rounding.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    low_duration: FloatArray
+    high_duration: FloatArray
+    densities: FloatArray
+    bounds: FloatArray
+
+
+def relaxed(problem: SelectionProblem, cutoff: float = np.inf, least: float = 0.0) -> Relaxed:
+    """The bound over all sets of a problem that add enough volume.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        Of a part of the search, see `SelectionProblem.restricted`; with at least one dataset.
+    cutoff : float
+        Once the bound is known to be at least this, it is not refined further.
+    least : float
+        Least added volume: the smallest dataset where the empty set is not allowed [data].
+
+    Raises
+    ------
+    NotCoveredError
+        For K^ from a table.
+    """
+    if not isinstance(problem.needed, NeededEpochs):
+        raise NotCoveredError("K^ from a table has no volumes")
+    if problem.priced:
+        return _priced(problem, problem.needed, cutoff, least)
+    return _free(problem, problem.needed, cutoff, least)
+
+
+def flip_bounds(
+    problem: SelectionProblem, cutoff: float, least: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds for every dataset if it is left out, and if it is taken, each of shape (n,).
+
+    At a multiplier r of the volume, phi(s) = max over r of r s + sum of min(0, tau - r q); without dataset
+    d its term is missing, and with d it is tau_d - r q_d. So on a piece of slope r, phi grows by at least
+    max(0, r q_d - tau_d) when d is left out and by max(0, tau_d - r q_d) when it is taken, and g by K times
+    it.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        Without prices; see `relaxed`.
+    cutoff : float
+        Bounds beyond it are good enough.
+    least : float
+        Least added volume [data].
+    """
+    if not isinstance(problem.needed, NeededEpochs) or problem.priced:
+        raise NotCoveredError("bounds of single datasets are for problems without transfer costs")
+    parts = _refined(problem.needed, _pieces(problem, problem.needed, least), cutoff - problem.constant)
+    least_epochs = problem.needed.at(parts.high)
+    left_out, taken = np.full(problem.size, np.inf), np.full(problem.size, np.inf)
+    for slope, epochs, bound in zip(parts.densities, least_epochs, parts.bounds, strict=True):
+        gain = slope * problem.volumes - problem.durations
+        left_out = np.minimum(left_out, bound + epochs * np.maximum(gain, 0))
+        taken = np.minimum(taken, bound + epochs * np.maximum(-gain, 0))
+    return left_out + problem.constant, taken + problem.constant
+
+
+def _free(problem: SelectionProblem, needed: NeededEpochs, cutoff: float, least: float) -> Relaxed:
+    order = density_order(problem)
+    volume, duration = _corners(problem.volumes[order]), _corners(problem.durations[order])
+    values = training_time(needed.at(volume), problem.fixed_duration + duration)
+    values[volume < least * (1 - _PRECISION)] = np.inf
+    corner = int(np.argmin(values))
+    parts = _refined(
+        needed, _pieces(problem, needed, least), min(cutoff - problem.constant, float(values[corner]))
+    )
+    place = int(np.argmin(parts.bounds))
+    bound = float(parts.bounds[place])
+    if bound >= values[corner] * (1 - _PRECISION):
+        return Relaxed(
+            min(bound, float(values[corner])) + problem.constant, order, volume[corner], corner, True
+        )
+    middle = float(parts.low[place] + parts.high[place]) / 2
+    whole = int(np.searchsorted(volume, middle, side="right")) - 1
+    return Relaxed(bound + problem.constant, order, middle, min(whole, len(order) - 1), False)
+
+
+def _pieces(problem: SelectionProblem, needed: NeededEpochs, least: float) -> _Intervals:
+    """One interval for each piece of the frontier beyond ``least``."""
+    order = density_order(problem)
+    volume, duration = _corners(problem.volumes[order]), _corners(problem.durations[order])
+    length = problem.fixed_duration + duration
+    first = min(int(np.searchsorted(volume, least, side="right")) - 1, len(order) - 1)
+    start = float(np.interp(least, volume, length))
+    volume = np.concatenate([[min(least, volume[-1])], volume[first + 1 :]])
+    length = np.concatenate([[start], length[first + 1 :]])
+    densities = (problem.durations / problem.volumes)[order][first:]
+    return _bounded(needed, volume[:-1], volume[1:], length[:-1], length[1:], densities)
+
+
+def _bounded(
+    needed: NeededEpochs,
+    low: FloatArray,
+    high: FloatArray,
+    start: FloatArray,
+    end: FloatArray,
+    densities: FloatArray,
+) -> _Intervals:
+    middle = (low + high) / 2
+    value, slope = needed.at(middle), needed.slope(middle)
+    left = (value + slope * (low - middle)) * start
+    right = (value + slope * (high - middle)) * end
+    return _Intervals(low, high, start, end, densities, np.minimum(left, right))
+
+
+def _refined(needed: NeededEpochs, parts: _Intervals, cutoff: float) -> _Intervals:
+    """Split intervals until every bound is at least the cutoff, or as good as rounding lets it be."""
+    for _ in range(_ROUNDS):
+        ends = np.minimum(
+            training_time(needed.at(parts.low), parts.low_duration),
+            training_time(needed.at(parts.high), parts.high_duration),
+        )
+        target = min(cutoff, float(ends.min()))
+        weak = (parts.bounds < target * (1 - _PRECISION)) & (parts.bounds < ends * (1 - _PRECISION))
+        # where the product is flat, every interval stays weak: what is left is decided by branching
+        if not weak.any() or weak.sum() > _MOST_WEAK:
+            break
+        share = np.arange(_PARTS + 1) / _PARTS
+        grid = [
+            start[weak, None] + share * (end - start)[weak, None]
+            for start, end in ((parts.low, parts.high), (parts.low_duration, parts.high_duration))
+        ]
+        low, high, start, end = (part.ravel() for cells in grid for part in (cells[:, :-1], cells[:, 1:]))
+        fresh = _bounded(needed, low, high, start, end, np.repeat(parts.densities[weak], _PARTS))
+        parts = _Intervals(
+            *(
+                np.concatenate([getattr(parts, name)[~weak], getattr(fresh, name)])
+                for name in ("low", "high", "low_duration", "high_duration", "densities", "bounds")
+            )
+        )
+    return parts
+
+
+def _priced(problem: SelectionProblem, needed: NeededEpochs, cutoff: float, least: float) -> Relaxed:
+    """The bound with prices: intervals of the whole range, each with its own weights."""
+    total = float(problem.volumes.sum())
+    edges = np.linspace(min(least, total), total, 9)
+    waiting = [_priced_interval(problem, needed, *ends) for ends in itertools.pairwise(edges.tolist())]
+    limit = cutoff - problem.constant
+    for _ in range(400):
+        place = min(range(len(waiting)), key=lambda index: waiting[index][0])
+        bound, low, high, _ = waiting[place]
+        width = high - low
+        if bound >= limit or width <= 1e-4 * total:
+            break
+        middle = (low + high) / 2
+        waiting[place : place + 1] = [
+            _priced_interval(problem, needed, low, middle),
+            _priced_interval(problem, needed, middle, high),
+        ]
+    bound, low, high, point = min(waiting, key=lambda row: row[0])
+    order = _price_order(problem, needed, high)
+    corners = _corners(problem.volumes[order])
+    whole = min(int(np.searchsorted(corners, point, side="right")) - 1, len(order) - 1)
+    return Relaxed(bound + problem.constant, order, point, whole, False)
+
+
+def _price_order(problem: SelectionProblem, needed: NeededEpochs, high: float) -> IntArray:
+    weights = float(needed.at(high)) * problem.durations + problem.transfers
+    return np.argsort(weights / problem.volumes, kind="stable").astype(np.int64)
+
+
+def _priced_interval(
+    problem: SelectionProblem, needed: NeededEpochs, low: float, high: float
+) -> tuple[float, float, float, float]:
+    """The bound on [low, high], the interval, and the volume where it is attained."""
+    order = _price_order(problem, needed, high)
+    least = float(needed.at(high))
+    weights = (least * problem.durations + problem.transfers)[order]
+    volume, frontier = _corners(problem.volumes[order]), _corners(weights)
+    density = density_order(problem)
+    start = problem.fixed_duration + float(
+        np.interp(low, _corners(problem.volumes[density]), _corners(problem.durations[density]))
+    )
+    inside = volume[(volume > low) & (volume < high)]
+    points = np.concatenate([[low], inside, [high]])
+    middle = (low + high) / 2
+    tangent = float(needed.at(middle)) + float(needed.slope(middle)) * (points - middle)
+    tangent = np.maximum(tangent, least)
+    values = least * problem.fixed_duration + np.interp(points, volume, frontier) + (tangent - least) * start
+    best = int(np.argmin(values))
+    return float(values[best]), low, high, float(points[best])
+
+
+def _corners(numbers: FloatArray) -> FloatArray:
+    return np.concatenate([[0.0], np.cumsum(numbers)])

@@ -1,0 +1,314 @@
+r"""Where epochs may train: clusters with data, what they charge at a price of time, and what data leave.
+
+A *site* is a cluster with a set of datasets. With few datasets all sites are listed. With many, a frontier
+stands for all of them (`depl.heuristics.bounds.volume_bound`) and some are listed for plans.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs, epochs_needed_by
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.epochs import Load, compute
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+
+LISTED_DATASETS = 5
+"""With up to so many datasets all nonempty sets are listed, unless there are too many clusters."""
+
+FEW_LISTED = 512
+"""Up to so many pairs of a cluster and a set are listed in any case."""
+
+MOST_LISTED = 20_000
+"""More pairs of a cluster and a set are not listed."""
+
+
+class Site(NamedTuple):
+    """A cluster, by position, with its data."""
+
+    cluster: int
+    datasets: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """Sites at one price of time.
+
+    Attributes
+    ----------
+    psi, time : ndarray
+        Shape (1 or K, M, O): least kappa x + lam t of an epoch, infinite where its deadline cannot be kept,
+        and its time there [cost], [time].
+    rows : int array (K,), optional
+        Row of every epoch; otherwise its own, and the last one for all beyond.
+    """
+
+    psi: FloatArray
+    time: FloatArray
+    rows: NDArray[np.int64] | None = None
+
+    def rows_of(self, epochs: int) -> NDArray[np.int64]:
+        """Row of each of the first epochs, shape (epochs,)."""
+        return np.minimum(np.arange(epochs), len(self.psi) - 1) if self.rows is None else self.rows[:epochs]
+
+
+class Places(Protocol):
+    """What the relaxation asks of sites or of a frontier; O entries."""
+
+    @property
+    def factors(self) -> FloatArray:
+        """h as it counts for gains, shape (O,)."""
+
+    @property
+    def low(self) -> FloatArray:
+        """Least h, shape (O,)."""
+
+    @property
+    def high(self) -> FloatArray:
+        """Greatest h, shape (O,)."""
+
+    @property
+    def below(self) -> FloatArray:
+        """At most h: where h has an interval, two neighbours are the ends of a line, shape (O,)."""
+
+    @property
+    def fastest(self) -> FloatArray:
+        """Times with full resources, shape (1 or K, M, O); infinite beyond the deadline [time]."""
+
+    def at(self, multiplier: float) -> Priced:
+        """What epochs cost at a price of time."""
+
+
+class DataFactors:
+    """h of sets of datasets."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._needed = epochs_needed_by(instance)
+        self._position = {item.name: index for index, item in enumerate(instance.datasets)}
+        self._volumes = np.array([item.volume for item in instance.datasets])
+        self._everything = self._epochs(range(len(self._volumes)))
+
+    @property
+    def by_volume(self) -> bool:
+        """Whether h depends on the volume alone."""
+        return isinstance(self._needed, NeededEpochs)
+
+    def of(self, datasets: Iterable[str]) -> float:
+        """h of a nonempty set."""
+        return self._everything / self._epochs([self._position[name] for name in datasets])
+
+    def at(self, volumes: FloatArray) -> FloatArray:
+        """h at volumes of any shape; 0 where K^ is infinite. Only where `by_volume`."""
+        needed = self._needed
+        if isinstance(needed, TabledEpochs):
+            raise TypeError("K^ from a table has no volumes")
+        return np.asarray(self._everything / needed.at(volumes))
+
+    def line_above(self, low: float, high: float) -> FloatArray:
+        """Values at two volumes of a line above h between them, shape (2,). Only where `by_volume`."""
+        bend, ends = self._bend(low, high), self.at(np.array([low, high]))
+        if bend > 0:
+            return ends
+        return self._tangent(low, high) if bend < 0 else np.full(2, float(ends[1]))
+
+    def line_below(self, low: float, high: float) -> FloatArray:
+        """Values at two volumes of a line below h between them, shape (2,). Only where `by_volume`."""
+        bend, ends = self._bend(low, high), self.at(np.array([low, high]))
+        if bend < 0:
+            return ends
+        tangent = self._tangent(low, high) if bend > 0 else np.zeros(2)
+        return tangent if tangent[0] > 0 else np.full(2, float(ends[0]))
+
+    def _bend(self, low: float, high: float) -> int:
+        """1 where h is convex between two volumes, -1 where it is concave, 0 where neither is known."""
+        if not isinstance(self._needed, NeededEpochs):
+            return 0
+        if self._needed.reciprocal_is_convex(low):
+            return 1
+        return -1 if self._needed.reciprocal_is_concave(high) else 0
+
+    def _tangent(self, low: float, high: float) -> FloatArray:
+        """Values at two volumes of the tangent of h in the middle."""
+        if not isinstance(self._needed, NeededEpochs):
+            raise TypeError("K^ from a table has no slope")
+        middle, half = (low + high) / 2, (high - low) / 2
+        value = float(self.at(np.array(middle)))
+        slope = -value * float(self._needed.slope(middle)) / float(self._needed.at(middle))
+        return np.array([value - slope * half, value + slope * half])
+
+    def _epochs(self, members: Iterable[int]) -> float:
+        if isinstance(self._needed, TabledEpochs):
+            return self._needed.epochs[sum(1 << index for index in members)]
+        return float(self._needed.at(math.fsum(self._volumes[list(members)].tolist())))
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Listed sites.
+
+    Attributes
+    ----------
+    sites : tuple of Site
+    factors : ndarray
+        h of their data, shape (O,).
+    transfers : ndarray
+        F of their data, shape (O,) [cost].
+    work : ndarray
+        Per node, shape (1 or K, M, O) [resource x time].
+    price, capacity : ndarray
+        Shape (O,) [cost / resource], [resource].
+    communication : ndarray
+        Shape (M, O) [time].
+    deadline : float
+        tau, infinite without one [time].
+    """
+
+    sites: tuple[Site, ...]
+    factors: FloatArray
+    transfers: FloatArray
+    work: FloatArray
+    price: FloatArray
+    capacity: FloatArray
+    communication: FloatArray
+    deadline: float
+
+    @classmethod
+    def of(cls, instance: Instance, sites: Sequence[Site], factors: DataFactors) -> "Sites":
+        """Read what some sites are asked."""
+        places = [instance.clusters[site.cluster] for site in sites]
+        nodes = np.array([place.nodes for place in places], dtype=float)
+        tabled = any(model.compute is not None for model in instance.models)
+        rows = range(1, (instance.target.maximum_epochs if tabled else 1) + 1)
+        sets = list(dict.fromkeys(site.datasets for site in sites))
+        position = {chosen: index for index, chosen in enumerate(sets)}
+        table = np.array(
+            [[[compute(instance, k, m.name, s) for s in sets] for m in instance.models] for k in rows]
+        ).reshape(len(rows), len(instance.models), len(sets))
+        bandwidth = np.array([place.bandwidth for place in places])
+        tau = instance.target.round_deadline
+        return cls(
+            tuple(sites),
+            np.array([factors.of(sets[position[site.datasets]]) for site in sites]),
+            np.array([transfers_of(instance, site) for site in sites]),
+            table[:, :, [position[site.datasets] for site in sites]] / nodes,
+            nodes * np.array([place.unit_cost for place in places]),
+            np.array([place.capacity for place in places]),
+            np.array([model.size for model in instance.models])[:, None] / bandwidth,
+            math.inf if tau is None else tau,
+        )
+
+    @property
+    def low(self) -> FloatArray:
+        """The least factor of every entry: of a listed site, the factor itself."""
+        return self.factors
+
+    @property
+    def high(self) -> FloatArray:
+        """The greatest factor of every entry: of a listed site, the factor itself."""
+        return self.factors
+
+    @property
+    def below(self) -> FloatArray:
+        """A line below the factor of every entry: of a listed site, the factor itself."""
+        return self.factors
+
+    def at(self, multiplier: float) -> Priced:
+        """The price psi and the time of every site."""
+        free = np.where(self.price > 0, math.sqrt(multiplier) * self._slope, math.inf)
+        x = np.where(self.work > 0, np.minimum(np.maximum(free, self._least), self.capacity), 0.0)
+        busy = x > 0
+        time = np.divide(self.work, x, out=np.where(self.work > 0, math.inf, 0.0), where=busy)
+        time += self.communication
+        priced = multiplier * np.where(np.isinf(time), 0.0, time)
+        psi = np.where(self._late, math.inf, self.price * x + priced)
+        return Priced(psi, time)
+
+    def load(self, epoch: int, model: int, site: int) -> Load:
+        """What an epoch, counted from 0, asks of its cluster."""
+        return Load(
+            work=float(self.work[min(epoch, len(self.work) - 1), model, site]),
+            price=float(self.price[site]),
+            capacity=float(self.capacity[site]),
+            communication=float(self.communication[model, site]),
+        )
+
+    @functools.cached_property
+    def fastest(self) -> FloatArray:
+        """Times with full resources, shape (1 or K, M, O); infinite beyond the deadline [time]."""
+        return np.where(self._late, math.inf, self.work / self.capacity + self.communication)
+
+    @functools.cached_property
+    def _slope(self) -> FloatArray:
+        roots = np.sqrt(self.work)
+        priced = np.broadcast_to(self.price > 0, roots.shape)
+        return np.divide(roots, np.sqrt(self.price), out=np.zeros(roots.shape), where=priced)
+
+    @functools.cached_property
+    def _late(self) -> NDArray[np.bool_]:
+        return np.asarray(
+            (self.work / self.capacity + self.communication) > self.deadline * (1 + TIME_TOLERANCE)
+        )
+
+    @functools.cached_property
+    def _least(self) -> FloatArray:
+        if math.isinf(self.deadline):
+            return np.zeros(self.work.shape)
+        left = np.broadcast_to(self.deadline - self.communication, self.work.shape)
+        full = left * self.capacity <= self.work
+        capacity = np.broadcast_to(self.capacity, self.work.shape)
+        return np.divide(self.work, left, out=capacity.copy(), where=~full)
+
+
+def may_be_listed(instance: Instance) -> bool:
+    """Whether all sets of data can be listed, or have to be because no frontier covers the instance."""
+    most = MOST_LISTED if len(instance.datasets) <= LISTED_DATASETS else FEW_LISTED
+    return _pairs(instance) <= most or not has_frontier(instance)
+
+
+def has_frontier(instance: Instance) -> bool:
+    """Whether h and the work depend on sums over the data alone."""
+    by_volume = isinstance(epochs_needed_by(instance), NeededEpochs)
+    return by_volume and all(model.compute is None for model in instance.models)
+
+
+def listed_sites(instance: Instance) -> list[Site]:
+    """Every cluster with every nonempty set of datasets.
+
+    Raises
+    ------
+    NotCoveredError
+        If there are more than `MOST_LISTED` sites.
+    """
+    names, count = [item.name for item in instance.datasets], _pairs(instance)
+    if count > MOST_LISTED:
+        raise NotCoveredError(
+            f"data whose work or learning is given by tables are listed, and {len(names)} datasets on "
+            f"{len(instance.clusters)} clusters make {count} pairs, more than {MOST_LISTED}; leave data or "
+            "clusters out, or give a demand and a data law instead of tables"
+        )
+    sizes = range(len(names), 0, -1)
+    sets = [frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size)]
+    return [Site(n, chosen) for n in range(len(instance.clusters)) for chosen in sets]
+
+
+def transfers_of(instance: Instance, site: Site) -> float:
+    """What it costs to bring the data of a site to its cluster, once [cost]."""
+    name = instance.clusters[site.cluster].name
+    return math.fsum(instance.transfer_cost(item, name) for item in site.datasets)
+
+
+def named(instance: Instance, sites: Mapping[int, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """Data by the name of the cluster."""
+    return {instance.clusters[n].name: chosen for n, chosen in sorted(sites.items())}
+
+
+def _pairs(instance: Instance) -> int:
+    return len(instance.clusters) * ((1 << len(instance.datasets)) - 1)

@@ -1,0 +1,345 @@
+"""A choice of data and a sequence, improved at their own exact prices until no move helps.
+
+1. *Label.* Near the sequence as it is, the quantile is additive to first order
+   (`depl.heuristics.depl.saddle_labels`).
+2. *Data.* On the open sites two prices solve the relaxation (`depl.heuristics.depl.improve_sites`). Sets of
+   data that are better at these prices join the listed ones (`depl.heuristics.depl.improve_data`), and sites
+   are opened, closed and exchanged. What sites cost at fixed prices bounds their own relaxation from below,
+   so only those that stay below the best one are evaluated.
+3. *Sequence.* Lightest paths at the price of time, then moves of change points and of single datasets with
+   exact costs (`depl.heuristics.depl.improve_epochs`). What the certified tail is off moves the label, until
+   the target is just met.
+
+A plan counts only if it is certified. Small and large instances take the same steps.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.heuristics.bounds.cutting_planes import Prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Site, Sites, has_frontier
+from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.improve_data import DataAtPrices
+from depl.heuristics.depl.improve_epochs import ChangePoints, Sequenced
+from depl.heuristics.depl.improve_sites import Labels, Priced, Restricted
+from depl.heuristics.depl.model_stage import Candidate
+from depl.heuristics.depl.saddle_labels import Cumulants, Saddle
+from depl.heuristics.paths.additive_labels import typical_deviation
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.setting import least_weight
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits
+
+_MOST_MODELS = 10
+_MOST_SITES = 80
+_ROUNDS = 12
+_EVALUATED = 24
+_WORTHWHILE, _PROGRESS = 2e-5, 1e-4
+_KINDS = (16,)
+_LIGHTEST_GAP = 2e-4
+_MOST_LABELS = 400_000
+_AIMS = 5
+_FIRST_PLAN = 0.5
+"""Share of the time after which data are as they are until there is a plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where to begin.
+
+    Attributes
+    ----------
+    data : mapping of int to frozenset
+        One set of datasets for every cluster that may train.
+    prices : tuple
+        Of time and gain; any are valid.
+    loss : FinalLoss
+        Of a sequence whose quantile is not far from the target.
+    """
+
+    data: Mapping[int, frozenset[str]]
+    prices: Prices
+    loss: FinalLoss
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """Sites of a `Restricted` that are open, and their relaxation."""
+
+    restricted: Restricted
+    labels: Labels
+    chosen: list[int]
+    best: Priced
+
+    @property
+    def sites(self) -> list[Site]:
+        return [self.restricted.sites.sites[site] for site in self.chosen]
+
+
+@dataclass(eq=False)
+class Polish:
+    """What all starts of one instance share."""
+
+    instance: Instance
+    learning: Learning
+    factors: DataFactors
+    judge: Judge
+    limits: Limits
+    _data: DataAtPrices | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Tables of laws are made when they are asked for."""
+        self._cumulants = Cumulants(self.judge.core)
+        if has_frontier(self.instance):
+            self._data = DataAtPrices(self.instance, self.factors)
+
+    def better(self, start: Start, listed: Sequence[Site], cutoff: float) -> Candidate | None:
+        """The cheapest certified candidate that a start leads to, if it costs less than the cutoff.
+
+        Parameters
+        ----------
+        listed : sequence of Site
+            Sites that may be opened besides those that are found on the way.
+        """
+        own = [Site(n, data) for n, data in sorted(start.data.items())]
+        share = 1.0 if cutoff < math.inf else _FIRST_PLAN
+        limit = self.limits.time_limit
+        soon = replace(self.limits, time_limit=None if limit is None else share * limit)
+        opened = self._begin(start, list(dict.fromkeys([*own, *listed])), own)
+        if opened is None:
+            return None
+        for _ in range(_ROUNDS):
+            before = opened.best.value
+            opened = self._moved(self._with_new_sites(opened))
+            if opened.best.value > before - _PROGRESS * abs(before) or soon.expired():
+                break
+            opened = self._relabelled(opened)
+        if opened.best.value >= cutoff or opened.best.cut is None:
+            return None
+        return self._sequence(opened, cutoff)
+
+    def _begin(self, start: Start, sites: list[Site], own: Sequence[Site]) -> _Opened | None:
+        """The relaxation of the start with the few models that matter at its prices."""
+        every = self._restricted(sites, tuple(range(len(self.instance.models))))
+        rate, quantile = self._known(start.loss)
+        labels = every.labels(rate, 0.0)
+        prices = Prices(start.prices.time, start.prices.gain, 0.0)
+        margins = every.margins(labels, prices, range(len(sites))).min(axis=0)
+        order = np.argsort(margins, kind="stable")
+        models = tuple(sorted(m for m in order[:_MOST_MODELS].tolist() if math.isfinite(margins[m])))
+        if not models:
+            return None
+        restricted = self._restricted(sites, models)
+        room = self._room(start.loss, rate, quantile)
+        chosen = [sites.index(site) for site in own]
+        labels = restricted.labels(rate, room)
+        best = restricted.dual(labels, chosen, prices)
+        if best.cut is None:
+            return None
+        return self._relabelled(_Opened(restricted, labels, chosen, best))
+
+    def _restricted(self, sites: Sequence[Site], models: tuple[int, ...]) -> Restricted:
+        listed = Sites.of(self.instance, sites, self.factors)
+        time = self.instance.target.maximum_time
+        return Restricted(self.learning, self._cumulants, listed, models, time)
+
+    def _known(self, loss: FinalLoss) -> tuple[float, float]:
+        """Saddle point and quantile of a loss, nearly; where no saddle point is, the mean is the label."""
+        deviation = typical_deviation(loss)
+        if deviation == 0:
+            return 1.0, loss.mean()
+        budget = float(self.judge.budget)
+        saddle = Saddle.of(self._cumulants, loss.terms, deviation, budget)
+        if saddle is None:
+            return 1e-6 / deviation, self.judge.reference(loss).quantile
+        x, rate = saddle.at(budget)
+        tail = self.judge.tail(loss)
+        mean = loss.mean()
+        if saddle.tails[-1] < tail < saddle.tails[0]:
+            # the tail that is certified at l_max, where the approximation has it elsewhere
+            return rate, self.judge.target.maximum_loss + x - saddle.at(tail)[0]
+        return rate, mean + x
+
+    def _room(self, loss: FinalLoss, rate: float, quantile: float) -> float:
+        """What labels may add so that the quantile is l_max, exact for one loss."""
+        spread = float(self._cumulants.summed(loss.terms, np.array([rate]))[0]) / rate
+        label = loss.mean() - self.learning.initial_loss + spread
+        return self.judge.target.maximum_loss - quantile + label
+
+    def _loss(self, restricted: Restricted, models: NDArray[np.int64], sites: NDArray[np.int64]) -> FinalLoss:
+        names = [restricted.models[m] for m in models.tolist()]
+        return self.learning.loss(names, restricted.sites.factors[sites].tolist())
+
+    def _relabelled(self, opened: _Opened) -> _Opened:
+        """With the label of the sequence that is cheapest now."""
+        cut, restricted = opened.best.cut, opened.restricted
+        if cut is None:
+            return opened
+        loss = self._loss(restricted, cut.models, cut.sites)
+        rate, quantile = self._known(loss)
+        labels = restricted.labels(rate, self._room(loss, rate, quantile))
+        best = restricted.dual(labels, opened.chosen, opened.best.prices)
+        return opened if best.cut is None else _Opened(restricted, labels, opened.chosen, best)
+
+    def _with_new_sites(self, opened: _Opened) -> _Opened:
+        """The same with sets of data that are better at its prices, and without listed ones of little use."""
+        cut, old = opened.best.cut, opened.restricted
+        if self._data is None or cut is None:
+            return opened
+        values = dict(self._tried(opened, exchanged=False))
+        useful = sorted(values, key=lambda sites: values[sites])
+        added = (old.sites.sites[site] for sites in useful for site in sites if site not in opened.chosen)
+        kept = list(dict.fromkeys(added))[:_MOST_SITES]
+        found = self._data.better(old, opened.labels, opened.best.prices, cut)
+        sites = list(dict.fromkeys([*opened.sites, *kept, *found]))
+        restricted = self._restricted(sites, old.models)
+        labels = restricted.labels(opened.labels.rate, opened.labels.room)
+        chosen = [sites.index(site) for site in opened.sites]
+        best = restricted.dual(labels, chosen, opened.best.prices)
+        return _Opened(restricted, labels, chosen, best)
+
+    def _tried(self, opened: _Opened, *, exchanged: bool = True) -> Iterator[tuple[tuple[int, ...], float]]:
+        """What neighbouring choices of sites cost at least: what the prices of the best one prove."""
+        restricted, labels, prices = opened.restricted, opened.labels, opened.best.prices
+        late = 0.0 if restricted.maximum_time is None else prices.time * restricted.maximum_time
+        paid = late + prices.gain * labels.room
+        for value, sites in restricted.neighbours(labels, prices, opened.chosen, exchanged=exchanged):
+            yield tuple(sites), value - paid
+
+    def _moved(self, opened: _Opened) -> _Opened:
+        """Sites that no neighbouring choice improves on."""
+        while not self.limits.expired():
+            restricted, labels, best = opened.restricted, opened.labels, opened.best
+            most = best.value - _WORTHWHILE * abs(best.value)
+            for sites in self._promising(opened, most):
+                found = restricted.dual(labels, sites, best.prices)
+                if found.cut is not None and found.value < most:
+                    opened = _Opened(restricted, labels, sites, found)
+                    break
+            else:
+                break
+        return opened
+
+    def _promising(self, opened: _Opened, most: float) -> Iterator[list[int]]:
+        """Choices of sites that may cost less: where moves at fixed prices lead to, then single moves."""
+        _, far = opened.restricted.opened(opened.labels, opened.best.prices, opened.chosen)
+        yield far
+        close = sorted((value, sites) for sites, value in self._tried(opened) if value < most)
+        yield from (list(sites) for _, sites in close[:_EVALUATED])
+
+    def _sequence(self, opened: _Opened, cutoff: float) -> Candidate | None:
+        """The cheapest certified sequence on the open sites; the label is moved by what is left over."""
+        opened = self._with_near_sites(self._in_use(opened))
+        restricted, labels, cut = opened.restricted, opened.labels, opened.best.cut
+        best: Candidate | None = None
+        start: _Steps | None = None if cut is None else (cut.models, cut.sites)
+        for _ in range(_AIMS):
+            moves = ChangePoints(restricted, labels, self.instance.target.round_deadline)
+            found = self._settled(moves, opened, start)
+            if found is None or found.cost >= cutoff * (1 + _WORTHWHILE):
+                break
+            loss = self._loss(restricted, found.models, found.sites)
+            met = self.judge.met(loss)
+            if met and found.cost < cutoff:
+                best, cutoff = self._candidate(restricted, found, loss), found.cost
+            rate, quantile = self._known(loss)
+            same = start is not None and _alike(start, (found.models, found.sites))
+            if (same and met) or self.limits.expired():
+                break
+            start = found.models, found.sites
+            labels = restricted.labels(rate, self._room(loss, rate, quantile))
+        return best
+
+    def _in_use(self, opened: _Opened) -> _Opened:
+        """Without open sites that nothing is trained on, if that is all the same."""
+        if opened.best.cut is None:
+            return opened
+        used = [site for site in opened.chosen if opened.best.cut.uses[site]]
+        best = opened.restricted.dual(opened.labels, used, opened.best.prices)
+        if best.cut is None or best.value > opened.best.value * (1 + _WORTHWHILE):
+            return opened
+        return _Opened(opened.restricted, opened.labels, used, best)
+
+    def _with_near_sites(self, opened: _Opened) -> _Opened:
+        """Open sites alone, and sites with a few datasets more or less beside them."""
+        cut, old = opened.best.cut, opened.restricted
+        if self._data is None or cut is None:
+            return opened
+        near = self._data.beside(old, opened.labels, opened.best.prices, cut)
+        sites = list(dict.fromkeys([*opened.sites, *near]))
+        restricted = self._restricted(sites, old.models)
+        labels = restricted.labels(opened.labels.rate, opened.labels.room)
+        chosen = list(range(len(opened.chosen)))
+        best = restricted.dual(labels, chosen, opened.best.prices)
+        return _Opened(restricted, labels, chosen, best)
+
+    def _settled(
+        self,
+        moves: ChangePoints,
+        opened: _Opened,
+        start: "_Steps | None",
+    ) -> Sequenced | None:
+        """The cheapest sequence that is within the room, from a few starts."""
+        tried = [] if start is None else [moves.sequenced(*start)]
+        for kinds in _KINDS:
+            path = self._lightest(moves, opened, kinds)
+            if path is not None:
+                tried.append(path)
+        settled = [found for found in map(moves.settled, tried) if found is not None]
+        return min(settled, key=lambda found: found.cost, default=None)
+
+    def _lightest(self, moves: ChangePoints, opened: _Opened, most: int) -> Sequenced | None:
+        """The lightest path within the room and in time, at the price of time."""
+        restricted, labels, prices = moves.restricted, moves.labels, opened.best.prices
+        margins = restricted.margins(labels, prices, opened.chosen)
+        order = np.argsort(margins, axis=None, kind="stable")[:most]
+        rows, models = np.unravel_index(order, margins.shape)
+        sites = np.array(opened.chosen)[rows]
+        epochs, names = labels.runs.shape[1], np.array(restricted.models)[models]
+        priced, fastest = restricted.sites.at(prices.time), restricted.sites.fastest
+        weights = priced.psi[priced.rows_of(epochs)][:, names, sites]
+        times = fastest[np.minimum(np.arange(epochs), len(fastest) - 1)][:, names, sites]
+        switches = labels.changes[np.append(models, len(restricted.models))][:, models]
+        usable = np.isfinite(weights)[:, None] & np.isfinite(switches)[None]
+        limit = restricted.maximum_time
+        problem = AdditiveProblem(
+            models=tuple(str(g) for g in range(len(models))),
+            weights=np.where(np.isfinite(weights), weights, 0.0),
+            times=np.where(np.isfinite(times), times, 0.0),
+            losses=labels.runs[sites, :, models].T[:, None] + np.where(np.isfinite(switches), switches, 0.0),
+            allowed=usable,
+            initial_loss=0.0,
+            maximum_loss=labels.room,
+            maximum_time=math.inf if limit is None else limit * (1 + TIME_TOLERANCE),
+        )
+        limits = replace(self.limits, gap=_LIGHTEST_GAP, progress=None)
+        path = least_weight(problem, limits, most_labels=_MOST_LABELS).path
+        if path is None or not path.models:
+            return None
+        kinds = list(path.models)
+        return moves.sequenced(models[kinds].astype(np.int64), sites[kinds])
+
+    def _candidate(self, restricted: Restricted, found: Sequenced, loss: FinalLoss) -> Candidate:
+        used = [restricted.sites.sites[site] for site in np.unique(found.sites).tolist()]
+        return Candidate(
+            {site.cluster: site.datasets for site in used},
+            tuple(restricted.models[m] for m in found.models.tolist()),
+            tuple(int(restricted.clusters[site]) for site in found.sites.tolist()),
+            found.cost,
+            loss,
+        )
+
+
+_Steps = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Models and sites of a sequence."""
+
+
+def _alike(one: _Steps, other: _Steps) -> bool:
+    return all(np.array_equal(mine, its) for mine, its in zip(one, other, strict=True))

@@ -1,0 +1,485 @@
+"""The method ``depl``: data, models and resources in turn, ranked by bounds in place of blacklists (Fig. 3).
+
+1. *Outlook.* The dual of the whole instance (`depl.heuristics.bounds.dual`), under what every plan certainly
+   needs, gives the lower bound; under what plans were seen to need, it says where to look. With many
+   datasets the bound takes long, and a plan is looked for first.
+2. *Data.* Choices of data come by increasing expected cost (`depl.heuristics.depl.data_stage`); those whose
+   bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook
+   uses.
+3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing real
+   cost where their number allows it. The first that is certified is kept; what it needs calibrates the next
+   step. A choice with longer sequences, and every incumbent, is polished at its own exact prices: data,
+   models and resources at once (`depl.heuristics.depl.improve`).
+4. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
+   (`depl.models.exact.enumeration`): a plan that labels miss is found, or it is proved that there is none.
+
+Small and large instances take the same steps; only how many sequences are looked at depends on their length.
+Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from scipy import special
+
+from depl.heuristics.bounds.dual import Bound, Cut, Dual, Part, Prices, start_prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.lower_bound import LowerBound, Proof
+from depl.heuristics.bounds.price_guess import Outlook
+from depl.heuristics.bounds.requirement import (
+    Requirement,
+    VarianceRange,
+    calibrated_requirement,
+    fall_of,
+    largest_variance,
+)
+from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
+from depl.heuristics.depl.calibration import Judge, Reference, differ
+from depl.heuristics.depl.data_stage import DataChoice, DataStage
+from depl.heuristics.depl.improve import Polish, Start
+from depl.heuristics.depl.model_stage import MOST_TRIED, Candidate, Kind, ModelStage, Searched
+from depl.heuristics.depl.most_certain import most_certain
+from depl.heuristics.depl.record import Record
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.decisions import Stage
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
+from depl.models.solving.stage_clock import StageClock
+
+OPTIMALITY = 5e-10
+"""Relative gap below which a plan counts as proved cheapest."""
+
+_Key = tuple[tuple[int, frozenset[str]], ...]
+
+_ROOMS = ((0.0, MOST_TRIED), (0.2, MOST_TRIED))
+_ROUNDS = 5
+_TRIED_WITH_ATOMS = 40
+_LAST_ROOMS = ((0.6, 200),)
+_PATIENCE = 60
+_APART = 0.5
+_LEEWAY = 0.3
+"""Share of the calibrated margin that plans on other data may do without, once the likely ones were seen."""
+_FEW_CLASSES = 20_000
+"""Classes of plans that are listed, some seconds' work, where every other step ended without a plan."""
+_FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
+"""Shares of the time left that the bound may take before there is a plan, and once there is one, where all
+sites are listed: a bound without a plan is of little use. What is left of it comes after the search."""
+_LOOKS = 40_000
+"""Steps that choices of data past the expected cost may take in all, at kinds x K for each."""
+
+
+def depl(instance: Instance, limits: Limits) -> Outcome:
+    """Data, models and resources in turn, each ranked by a bound; certified plans, a proved gap, any size."""
+    loop = _Loop(instance, limits, Record(instance))
+    try:
+        return loop.run()
+    except KeyboardInterrupt:
+        return loop.outcome(Termination.INTERRUPTED)
+
+
+@dataclass
+class _Loop:
+    """One run.
+
+    Attributes
+    ----------
+    best : Candidate or None
+        The incumbent.
+    lower : float
+        No feasible plan costs less [cost].
+    leeway : float
+        Share of its margin that a plan may do without, as far as data choices are concerned.
+    rooms : tuple
+        What labels may lie above l_max, as a share of the margin, and how many sequences are judged then.
+    clock : StageClock
+        Bounds and data choices count as data. Resources are chosen as sequences are ranked, and count as
+        models but for the plan's own.
+    calibrated : Reference or None
+        The sequence that the margin follows; None as long as none was seen.
+    bound : LowerBound or None
+        None until `_prove` has computed it.
+    seen_choices : dict
+        The data choices searched since the last begin, each with its bound and what the margin followed then.
+    judge, learning, factors, stage, largest, proof, start, sites, dual, polish, data
+        What the searches share, made by `run` and `_build` before the first search.
+    """
+
+    instance: Instance
+    limits: Limits
+    record: Record
+    best: Candidate | None = None
+    lower: float = 0.0
+    leeway: float = 0.0
+    rooms: tuple[tuple[float, int], ...] = _ROOMS
+    build_seconds: float = 0.0
+    clock: StageClock = field(default_factory=StageClock)
+    calibrated: Reference | None = field(default=None, init=False)
+    bound: LowerBound | None = field(default=None, init=False)
+    seen_choices: dict[_Key, tuple[Reference, Bound]] = field(default_factory=dict, init=False)
+    judge: Judge = field(init=False)
+    learning: Learning = field(init=False)
+    factors: DataFactors = field(init=False)
+    stage: ModelStage = field(init=False)
+    largest: float = field(init=False)
+    proof: Proof = field(init=False)
+    start: Prices = field(init=False)
+    sites: Sites = field(init=False)
+    dual: Dual = field(init=False)
+    polish: Polish = field(init=False)
+    data: DataStage = field(init=False)
+
+    def run(self) -> Outcome:
+        """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
+        target = self.instance.target
+        self.judge = Judge(self.instance)
+        if self.judge.met(FinalLoss(target.initial_loss, ())):
+            self.record.nothing_to_do()
+            return Outcome(Termination.OPTIMAL, Plan(), 0.0, decisions=self.record.decisions)
+        with self.clock.during(Stage.DATA):
+            obstacle = self._build()
+        if obstacle:
+            self.record.unreachable(obstacle)
+            self.lower = math.inf
+            return self.outcome(Termination.INFEASIBLE)
+        self._search()
+        self._prove()
+        if self.best is None and not self.limits.expired():
+            self._insist()
+        if self.best is None and self.bound is not None and self.bound.infeasible:
+            # what was found only says how near plans come
+            self.lower = math.inf
+            return self.outcome(Termination.INFEASIBLE)
+        listed = None if self.best is not None or self.limits.expired() else self._listed()
+        return listed or self.outcome(self._termination())
+
+    def _listed(self) -> Outcome | None:
+        """What a list of all plans says, if they are few enough and it comes to its end in time."""
+        everything = frozenset(item.name for item in self.instance.datasets)
+        everywhere = dict.fromkeys(range(len(self.instance.clusters)), everything)
+        if self._is_long(everywhere):  # even the table of single steps would take its time
+            return None
+        try:
+            with self.clock.during(Stage.MODELS):
+                found = enumerate_plans(self.instance, replace(self.limits, progress=None), _FEW_CLASSES)
+        except NotCoveredError:
+            return None
+        if found.plan is None and uninterrupted(found).termination is not Termination.INFEASIBLE:
+            return None
+        self.record.listed(found)
+        return replace(
+            found,
+            lower_bound=max(found.lower_bound, self.lower),
+            build_seconds=self.build_seconds,
+            decisions=self.record.decisions,
+            stage_seconds=self.clock.seconds,
+        )
+
+    def outcome(self, termination: Termination) -> Outcome:
+        """What is held and proved now."""
+        with self.clock.during(Stage.RESOURCES):
+            plan = None if self.best is None else self.stage.plan(self.best)
+        reason = None
+        if plan is None and termination is not Termination.INTERRUPTED:
+            reason = self.record.reason(termination is Termination.INFEASIBLE)
+        if plan is not None:
+            self.record.stopped(termination, self.cost, self.lower, self.data.least)
+        return Outcome(
+            termination,
+            plan,
+            self.lower,
+            reason,
+            None,
+            self.build_seconds,
+            self.record.decisions,
+            stage_seconds=self.clock.seconds,
+        )
+
+    @property
+    def cost(self) -> float:
+        """Of the incumbent; infinite without one [cost]."""
+        return math.inf if self.best is None else self.best.cost
+
+    @property
+    def reference(self) -> Reference:
+        """The sequence that the margin follows, or a guess of one from the largest variance."""
+        guess = self.judge.guess
+        return guess(math.sqrt(self.largest) / 2) if self.calibrated is None else self.calibrated
+
+    def _build(self) -> str:
+        """Everything that does not depend on a plan: tables and sites; or why there is no plan."""
+        started = time.perf_counter()
+        instance, epochs = self.instance, self.instance.target.maximum_epochs
+        if epochs == 0:
+            return "models: no epoch is allowed, and the loss does not meet the target"
+        self.learning, self.factors = Learning.of(instance, self._proceed), DataFactors(instance)
+        self.stage = ModelStage(instance, self.learning, self.factors, self.judge, self.limits)
+        variances = self.learning.with_stand_ins()
+        self.largest = largest_variance(*variances)
+        self.proof = Proof.of(instance, self.learning, self.factors)
+        if obstacle := self.proof.obstacle():
+            return obstacle
+        guess, outlook = self._first_guess(), self.proof.outlook
+        if outlook is None:
+            self._prove(_FIRST_SHARE)
+            sites = listed_sites(instance)
+        else:
+            self.start = self._calibrated_on(outlook, guess)
+            sites = self._with_better(outlook, outlook.sites(self.start), guess)
+        self.sites = Sites.of(instance, sites, self.factors)
+        self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.highest_cost)
+        self.polish = Polish(instance, self.learning, self.factors, self.judge, self.limits)
+        self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
+        if outlook is None:
+            likely = replace(guess, ranges=guess.ranges[:1])
+            self.start = start_prices(self.dual, self.data.everything(), likely)
+        self.build_seconds = time.perf_counter() - started
+        return ""
+
+    def _proceed(self) -> bool:
+        return not self.limits.expired()
+
+    def _prove(self, share: float = 1.0) -> None:
+        """The lower bound: at once where all sites are listed, or else when a plan is held.
+
+        It takes at most so much of the time that is left; what it had to leave is tried again later.
+        """
+        if self.bound is None and not self.limits.expired():
+            limits = self.limits.part(share)
+            with self.clock.during(Stage.DATA):
+                found = self.proof.bound(limits.expired)
+            self.lower = max(self.lower, found.value)
+            if share == 1 or found.infeasible or not limits.expired():
+                self.bound = found
+            if self.best is not None:
+                self.limits.report(self.cost, self.lower)
+
+    def _first_guess(self) -> Requirement:
+        """Before any plan is seen: the normal quantile of half the largest standard deviation."""
+        score = float(special.ndtri(self.instance.target.quantile_level))
+        deviation = math.sqrt(self.largest) / 2
+        return calibrated_requirement(self.instance, score * deviation, deviation, self.largest)
+
+    def _calibrated_on(self, outlook: Outlook, guess: Requirement) -> Prices:
+        """Prices of the outlook under the margin that its own sequences need."""
+        plain = VarianceRange(0.0, self.largest, 0.0, 0.0)
+        requirement = Requirement(fall_of(self.instance), (plain,))
+        prices = outlook.start(requirement)
+        bound = outlook.bound(requirement, prices)
+        for _ in range(2):
+            if bound.cut is None:
+                return prices
+            self.calibrated = self._seen(bound.cut, outlook.guide)
+            requirement = self._requirement(self.calibrated)
+            bound = outlook.bound(requirement, bound.prices)
+        if bound.cut is None:
+            return prices
+        return outlook.share(requirement, bound.prices, self.limits.expired).prices
+
+    def _with_better(self, outlook: Outlook, sites: list[Site], guess: Requirement) -> list[Site]:
+        """Sites and those that the outlook would rather use at their prices, a few times over."""
+        requirement = guess if self.calibrated is None else self._requirement(self.calibrated)
+        for _ in range(_ROUNDS):
+            listed = Sites.of(self.instance, sites, self.factors)
+            dual = Dual(self.learning, listed, self.instance.target.maximum_time, self.proof.highest_cost)
+            part = Part(listed.transfers / max(1, self.instance.target.maximum_epochs))
+            bound = dual.bound(part, requirement, self.start)
+            if bound.cut is None:
+                break
+            self.start = bound.prices
+            more = [site for site in outlook.used_at(bound.prices) if site not in set(sites)]
+            if not more:
+                break
+            sites = sites + more
+        return sites
+
+    def _search(self) -> None:
+        """Data choices by increasing expected cost, each with its models and resources."""
+        self.leeway = 0.0
+        if self.calibrated is not None:
+            self._calibrate(self.calibrated)
+        root = self.data.begin(self.start)
+        for _ in range(2):  # calibrate on the sequence that the root suggests
+            if root.cut is not None and self.best is None:
+                self._calibrate(self._seen(root.cut, self.dual))
+                root = self.data.begin(root.prices)
+        self.seen_choices = {}
+        self._choices()
+        self._polish_best()
+        self.leeway = _LEEWAY
+        self._calibrate(self.reference)
+        self.data.begin(root.prices)
+        self._choices()
+        for key, (reference, bound) in list(self.seen_choices.items()):
+            if not self._finished() and self.reference.unlike(reference):
+                self._models(dict(key), bound)
+        self._once_more()
+        self._polish_best()
+
+    def _once_more(self) -> None:
+        """On the data of the incumbent, with so much of a slack that the label hardly counts."""
+        self.rooms, before = _LAST_ROOMS, math.inf
+        while self.best is not None and self.cost < before and not self._finished():
+            data = dict(sorted(self.best.data.items()))
+            before, key = self.cost, tuple(data.items())
+            if key not in self.seen_choices or self._is_long(data):
+                break
+            self._models(data, self.seen_choices[key][1])
+        self.rooms = _ROOMS
+
+    def _choices(self) -> None:
+        """Data choices whose expected cost is below the incumbent, until too many were of no use."""
+        idle, patience = 0, self._patience()
+        while not self._finished() and idle < patience:
+            with self.clock.during(Stage.DATA):
+                following = self.data.next(lambda: self.cost)
+            if following is None:
+                break
+            before = self.cost
+            if self._is_long(following[0]):
+                self._polish(*following)
+            else:
+                for choice, bound in self.clock.items(Stage.DATA, self._tries(*following)):
+                    self._try(choice, bound)
+            idle = 0 if self.cost < before else idle + 1
+
+    def _patience(self) -> int:
+        """Choices in a row without a better plan; few where an instance is large and they are unlikely."""
+        if self.leeway == 0:
+            return _PATIENCE
+        return max(1, min(_PATIENCE, _LOOKS // self.stage.steps))
+
+    def _is_long(self, choice: DataChoice) -> bool:
+        """Whether sequences on the data of a choice are too many to be ranked."""
+        return self.stage.is_long(self._kinds(choice))
+
+    def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
+        """The suggested choice; where no plan is known, the refined one first."""
+        if self.best is None:
+            yield self.data.refined(choice, bound.prices, self.cost)
+        yield choice, bound
+
+    def _polish(self, choice: DataChoice, bound: Bound) -> None:
+        """The choice and its sequences improved at their own prices; its bound suggests where to begin."""
+        if bound.cut is None:
+            return
+        before, cut = self.cost, bound.cut
+        loss = self.learning.loss(cut.models.tolist(), self.dual.places.factors[cut.sites].tolist())
+        with self.clock.during(Stage.MODELS):
+            found = self.polish.better(Start(choice, bound.prices, loss), self.sites.sites, self.cost)
+        if found is not None:
+            self._learnt(Searched(found, None))
+        if self.cost == before:
+            self.record.went_back(choice, bound.value, self.cost)
+
+    def _polish_best(self) -> None:
+        """The incumbent improved at its own prices, until that is of no use."""
+        before = math.inf
+        while self.best is not None and self.cost < before and not self._finished():
+            before, best = self.cost, self.best
+            with self.clock.during(Stage.MODELS):
+                start = Start(best.data, self.start, best.loss)
+                found = self.polish.better(start, self.sites.sites, self.cost)
+            if found is not None:
+                self._learnt(Searched(found, None))
+
+    def _try(self, choice: DataChoice, bound: Bound) -> None:
+        key = tuple(choice.items())
+        if key not in self.seen_choices and bound.value < self.cost:
+            self._models(choice, bound)
+            self.seen_choices[key] = self.reference, bound
+
+    def _insist(self) -> None:
+        """Without a plan: look for the one that is most certain to meet the target, and go on from there."""
+        found = most_certain(self.stage, self.dual, self.data, self.reference)
+        if found.candidate is None:
+            self.record.nearest(found.quantile)
+            return
+        self._learnt(Searched(found.candidate, None))
+        self.start = found.prices
+        self._search()
+
+    def _models(self, choice: DataChoice, bound: Bound) -> None:
+        """Stages 2 and 3 on the data of a choice, for every spread that its bound leaves open."""
+        before, kinds, tried = self.cost, self._kinds(choice), list[float]()
+        for deviation in [self.reference.deviation, *(piece.deviation for piece in bound.ranges)]:
+            if not self._finished() and all(differ(deviation, other, _APART) for other in tried):
+                tried.append(deviation)
+                with self.clock.during(Stage.MODELS):
+                    self._at_spread(choice, kinds, deviation, bound.prices)
+        if self.cost == before:
+            self.record.went_back(choice, bound.value, self.cost)
+
+    def _at_spread(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """Rank and certify with a label for one spread."""
+        for _ in range(_ROUNDS):
+            before = self.reference
+            self._in_rooms(choice, kinds, deviation, prices)
+            if self._finished() or not self.reference.unlike(before):
+                return
+
+    def _in_rooms(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """With the label as it is now, then with more and more of a slack; what is found moves the label."""
+        rooms = [(slack * abs(self.reference.margin), most) for slack, most in self.rooms]
+        if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
+            rooms.append((self.reference.reach, _TRIED_WITH_ATOMS))
+        for room, most in rooms:
+            label = self.judge.label(self.reference, deviation)
+            found = self.stage.paths(choice, kinds, label, room, self.cost, prices.time)
+            if found.found is None:
+                found = self.stage.search(choice, kinds, label, room, self.cost, most)
+            self._learnt(found)
+
+    def _learnt(self, searched: Searched) -> Reference | None:
+        """Keep what was found and calibrate on it; what is known of it, or of what was refused."""
+        if searched.found is not None:
+            self._accept(searched.found)
+            known = self.judge.reference(searched.found.loss)
+            self._calibrate(known)
+            return known
+        if searched.nearest is None:
+            return None
+        self.record.missed(searched.nearest)
+        known = self.judge.refused(searched.nearest.loss)
+        if self.best is None:
+            self._calibrate(known)
+        return known
+
+    def _kinds(self, choice: DataChoice) -> list[Kind]:
+        """(Cluster, model) pairs of a choice."""
+        return [Kind(n, m) for n in choice for m in range(len(self.instance.models))]
+
+    def _accept(self, found: Candidate) -> None:
+        self.best = found
+        self.limits.report(found.cost, self.lower)
+        self.record.accepted(found, self.judge.target)
+        self._prove(_NEXT_SHARE if self.proof.outlook is None else 1.0)
+
+    def _calibrate(self, reference: Reference) -> None:
+        self.calibrated = reference
+        self.data.requirement = self._requirement(reference)
+
+    def _requirement(self, reference: Reference) -> Requirement:
+        margin = reference.margin - self.leeway * abs(reference.margin)
+        return calibrated_requirement(self.instance, margin, reference.deviation, self.largest)
+
+    def _seen(self, cut: Cut, dual: Dual) -> Reference:
+        factors = dual.places.factors[cut.sites].tolist()
+        return self.judge.reference(self.learning.loss(cut.models.tolist(), factors))
+
+    def _finished(self) -> bool:
+        """Whether time is up or the incumbent is good enough."""
+        return self.limits.expired() or self.lower >= self.cost * (1 - max(self.limits.gap, OPTIMALITY))
+
+    def _termination(self) -> Termination:
+        if self.best is not None and self.lower >= self.cost * (1 - OPTIMALITY):
+            return Termination.OPTIMAL
+        if self.best is not None and self.limits.gap > 0 and self.lower >= self.cost * (1 - self.limits.gap):
+            return Termination.GAP_REACHED
+        return Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED

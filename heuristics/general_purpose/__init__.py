@@ -1,1 +1,0 @@
-"""General-purpose heuristics that know little of the problem: peers of the problem-specific methods."""

@@ -1,0 +1,220 @@
+r"""Additive labels of the loss: what may stand for the quantile on the edges of a graph (Sec. IV-B, E5).
+
+A path search needs a number per edge whose sum decides feasibility. The quantile of a sum is no sum of
+quantiles; three labels are sums. Each gives every random part Y of a step a value v(Y), and a path counts
+as feasible iff
+
+    l(0) + sum of shifts + sum of v(Y) + surcharge <= l_max.
+
+- expected: v = E Y, no surcharge. Says nothing about omega.
+- normal, with a deviation sigma > 0: v = E Y + z Var Y / (2 sigma), surcharge z sigma / 2, z = Phi^-1(omega).
+  The root of a sum is not additive, but for z >= 0 it lies below its tangents: z sqrt(V) <=
+  z V / (2 sigma) + z sigma / 2 (the inequality of the means), with equality at V = sigma**2.
+- entropic, with a rate s > 0: v = ln E exp(s Y) / s, surcharge ln(1 / p) / s, p = 1 - omega. That is
+  Chernoff's bound, so feasible paths meet the target under the law itself, whatever s.
+
+The last two have one parameter for the whole path, and a path is feasible for the normal quantile (for the
+entropic value at risk) iff it is feasible for *its own best* parameter: the least cost over all parameters is
+the optimum of that surrogate, and every single parameter gives an upper bound. So no second label is needed.
+
+Beyond these, the log-transforms at complex nodes determine the true quantile and are additive, too
+(`depl.models.risk.contour.Labels`), but complex numbers have no order: no search can prefer one to
+another. What a search can do is to try the paths of an ordered label and certify each: the label *certified*
+of `depl.heuristics.baselines.graph_method`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy import optimize, special
+
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import FinalLoss, NoiseLaw, Term
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.oracles import chernoff_quantile
+from depl.models.risk.transforms import centred_log_transform, has_transform
+
+
+@dataclass(frozen=True)
+class AdditiveLabel:
+    """One additive stand-in for the quantile of the final loss.
+
+    Attributes
+    ----------
+    name : str
+        Which, with its parameter.
+    values : callable
+        v of each of some random parts, shape (n,) [loss].
+    surcharge : float
+        What a path pays once [loss].
+    safe : bool
+        Whether a path that the label calls feasible meets the target under the law.
+    """
+
+    name: str
+    values: Callable[[Sequence[Term]], FloatArray]
+    surcharge: float
+    safe: bool = False
+
+    def quantile(self, loss: FinalLoss) -> float:
+        """What the label takes for the omega-quantile of a final loss [loss]."""
+        values = self.values([term for term, _ in loss.terms])
+        parts = [count * value for (_, count), value in zip(loss.terms, values.tolist(), strict=True)]
+        return math.fsum([loss.constant, self.surcharge, *parts])
+
+
+def expected_label() -> AdditiveLabel:
+    """The mean of the loss."""
+    return AdditiveLabel("expected", _means, 0.0)
+
+
+def normal_label(level: float, deviation: float) -> AdditiveLabel:
+    """The tangent of the normal quantile at the standard deviation ``deviation`` [loss].
+
+    Parameters
+    ----------
+    level : float
+        omega.
+    deviation : float
+        sigma > 0 at which the tangent touches. For omega < 1/2 the tangent lies below the quantile.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``level`` does not lie in (0, 1) or ``deviation`` is not positive.
+
+    Notes
+    -----
+    The values are refused (NotCoveredError) for a law without a variance.
+    """
+    score = float(special.ndtri(_checked_level(level)))
+    sigma = _positive(deviation, "deviation")
+    slope = score / (2 * sigma)
+
+    def values(terms: Sequence[Term]) -> FloatArray:
+        return _means(terms) + slope * _variances(terms)
+
+    return AdditiveLabel(f"normal, sigma = {sigma:.6g}", values, score * sigma / 2)
+
+
+def entropic_label(budget: Fraction | float, rate: float) -> AdditiveLabel:
+    """Chernoff's bound of the quantile at the fixed real rate s [1 / loss]; E5.
+
+    Parameters
+    ----------
+    budget : Fraction or float
+        p = 1 - omega.
+    rate : float
+        s > 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``budget`` does not lie in (0, 1) or ``rate`` is not positive.
+
+    Notes
+    -----
+    The values are refused (NotCoveredError) for a law without exponential moments.
+    """
+    share, s = _checked_level(float(budget)), _positive(rate, "rate")
+
+    def values(terms: Sequence[Term]) -> FloatArray:
+        return _means(terms) + _centred(terms, s) / s
+
+    return AdditiveLabel(f"entropic, s = {s:.6g}", values, -math.log(share) / s, safe=True)
+
+
+def best_rate(loss: FinalLoss, budget: Fraction | float) -> float | None:
+    """The rate s at which Chernoff's bound of the quantile of ``loss`` is least (its EVaR) [1 / loss].
+
+    Returns
+    -------
+    float or None
+        Good to about six digits, which is plenty for a label; None for a loss without randomness.
+
+    Raises
+    ------
+    NotCoveredError
+        If a law has no exponential moment.
+    """
+    _require_transforms(term.law for term, _ in loss.terms)
+    deviation = typical_deviation(loss)
+    if deviation == 0:
+        return None
+    share = float(budget)
+    middle = math.log(math.sqrt(2 * math.log(1 / share)) / deviation)
+
+    def bound(exponent: float) -> float:
+        return chernoff_quantile(loss, 1 - share, math.exp(exponent))
+
+    # Far from the saddle the bound is monotone, so the interval only has to contain the saddle.
+    found = optimize.minimize_scalar(bound, bounds=(middle - 6, middle + 6), method="bounded")
+    return math.exp(float(found.x))
+
+
+def typical_deviation(loss: FinalLoss) -> float:
+    """Standard deviation of a final loss, the mean standing in for laws that have none [loss]."""
+    total = 0.0
+    for term, count in loss.terms:
+        moments = term.law.moments()
+        variance = moments.variance if math.isfinite(moments.variance) else moments.mean**2
+        total += count * term.coefficient**2 * variance
+    return math.sqrt(total)
+
+
+def _means(terms: Sequence[Term]) -> FloatArray:
+    known: dict[NoiseLaw, float] = {}
+    for term in terms:
+        if term.law not in known:
+            known[term.law] = term.law.moments().mean
+    return np.array([term.coefficient * known[term.law] for term in terms], dtype=float)
+
+
+def _variances(terms: Sequence[Term]) -> FloatArray:
+    known: dict[NoiseLaw, float] = {}
+    for term in terms:
+        if term.law not in known:
+            known[term.law] = term.law.moments().variance
+            if not math.isfinite(known[term.law]):
+                raise NotCoveredError(
+                    f"the normal label needs variances, and {type(term.law).__name__} has none here; "
+                    "take the entropic label"
+                )
+    return np.array([term.coefficient**2 * known[term.law] for term in terms], dtype=float)
+
+
+def _centred(terms: Sequence[Term], rate: float) -> FloatArray:
+    """ln E exp(s (Y - E Y)), one call per law."""
+    _require_transforms(term.law for term in terms)
+    rows: dict[NoiseLaw, list[int]] = {}
+    for index, term in enumerate(terms):
+        rows.setdefault(term.law, []).append(index)
+    found = np.zeros(len(terms))
+    for law, places in rows.items():
+        arguments = np.array([-rate * terms[place].coefficient for place in places], dtype=complex)
+        found[places] = centred_log_transform(law, arguments)[0].real
+    return found
+
+
+def _require_transforms(laws: Iterable[NoiseLaw]) -> None:
+    for law in laws:
+        if not has_transform(law):
+            raise NotCoveredError(
+                "an untruncated Student-t has no exponential moments, so there is no entropic label; "
+                "truncate it, or take the expected label"
+            )
+
+
+def _checked_level(level: float) -> float:
+    if not 0 < level < 1:
+        raise InvalidInputError(f"a probability must lie between 0 and 1, not {level}")
+    return level
+
+
+def _positive(value: float, name: str) -> float:
+    if not 0 < value < math.inf:
+        raise InvalidInputError(f"must be positive and finite, not {value}", name)
+    return value

@@ -1,0 +1,275 @@
+r"""Model selection as a path problem with additive weights, times and losses (Sec. IV-B).
+
+Data and cluster are given. Epoch k trained on model m after model p has a weight w(k, m), a time t(k, m) and
+a loss change l(k, p, m), and the path of the models is to
+
+    minimise  sum w   subject to   sum t <= T_max,   l(0) + sum l <= l_max,   K <= K_max.
+
+The paper assumes the most capable cluster with all its resources: t = c / r + s / b. What an edge weighs is
+less clear ("the cost associated with the switch"), hence the readings of `Weight`. With x = r the cost is
+kappa r whatever the model (E12); by the closed form sqrt(kappa c) is right where nothing clips.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.allocation import TIME_TOLERANCE, minimum_resources
+from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.pairs import require_tabulated
+
+LOSS_TOLERANCE = 1e-9
+"""Amount by which a path may exceed l_max [loss]."""
+
+BoolArray = NDArray[np.bool_]
+
+
+class Weight(Enum):
+    """What an epoch weighs; kappa, r, c, s, b as in Sec. III, all nodes together."""
+
+    FULL_RESOURCES = "full-resources"
+    """kappa r, the cost of an epoch with all resources: the paper's words. Counts epochs (E12)."""
+    COMPUTE = "compute"
+    """kappa c."""
+    FULL_RESOURCES_TIME = "full-resources-time"
+    """kappa r (c / r + s / b), resources times the time they are held."""
+    ROOT = "root"
+    """sqrt(kappa c); (sum sqrt(kappa c))^2 / (T_max - sum s / b) is the cost where nothing clips."""
+    LEAST_RESOURCES = "least-resources"
+    """kappa c / (tau - s / b): the exact cost where only the round deadline limits time."""
+
+
+class Clock(Enum):
+    """What an epoch takes of T_max."""
+
+    FULL_RESOURCES = "full-resources"
+    """c / r + s / b: a path within T_max can be allocated."""
+    COMMUNICATION = "communication"
+    """s / b alone; the rest of T_max is for computing."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveProblem:
+    """The path problem.
+
+    Attributes
+    ----------
+    models : tuple of str
+        The M models.
+    weights, times : ndarray
+        Shape (K, M), nonnegative: of epoch k + 1 [weight], [time].
+    losses : ndarray
+        Shape (K, M + 1, M): change of the label by model m after model p; row M is the start, used by
+        the first epoch alone [loss].
+    allowed : ndarray of bool
+        Shape (K, M + 1, M): whether the step may be made.
+    initial_loss, maximum_loss : float
+        l(0) and l_max, the latter without what the label charges once [loss].
+    maximum_time : float
+        T_max, infinite if there is none [time].
+    """
+
+    models: tuple[str, ...]
+    weights: FloatArray
+    times: FloatArray
+    losses: FloatArray
+    allowed: BoolArray
+    initial_loss: float
+    maximum_loss: float
+    maximum_time: float
+
+    def __post_init__(self) -> None:
+        epochs, count = self.weights.shape
+        shape = (epochs, count + 1, count)
+        if self.times.shape != (epochs, count) or self.losses.shape != shape or self.allowed.shape != shape:
+            raise InvalidInputError(
+                f"weights {self.weights.shape}, times {self.times.shape}, losses {self.losses.shape} and "
+                f"allowed {self.allowed.shape} do not fit together"
+            )
+        if len(self.models) != count:
+            raise InvalidInputError(f"{len(self.models)} names for {count} models", "models")
+        if not (self.weights.min(initial=0) >= 0 and self.times.min(initial=0) >= 0):
+            raise InvalidInputError("weights and times must be nonnegative numbers")
+        if not np.isfinite(self.losses).all():
+            raise InvalidInputError("losses must be finite numbers; forbid a step by allowed")
+
+    @property
+    def epochs(self) -> int:
+        """K_max."""
+        return len(self.weights)
+
+    @property
+    def start(self) -> int:
+        """Index of the start among the predecessors."""
+        return len(self.models)
+
+    def within(self, maximum_time: float, maximum_loss: float) -> "AdditiveProblem":
+        """The same problem with other budgets."""
+        return replace(self, maximum_time=maximum_time, maximum_loss=maximum_loss)
+
+    def totals(self, path: tuple[int, ...]) -> tuple[float, float, float]:
+        """Weight, time and final loss of a path given by indices of models, summed exactly.
+
+        Raises
+        ------
+        InvalidInputError
+            If a step is not allowed or the path is longer than K_max.
+        """
+        if len(path) > self.epochs:
+            raise InvalidInputError(f"{len(path)} epochs, at most {self.epochs} are allowed", "path")
+        previous = (self.start, *path)[: len(path)]
+        steps = list(enumerate(zip(previous, path, strict=True)))
+        for k, (before, model) in steps:
+            if not self.allowed[k, before, model]:
+                raise InvalidInputError("this step is not allowed", f"path[{k}]")
+        return (
+            math.fsum(self.weights[k, model] for k, (_, model) in steps),
+            math.fsum(self.times[k, model] for k, (_, model) in steps),
+            math.fsum([self.initial_loss, *(self.losses[k, before, model] for k, (before, model) in steps)]),
+        )
+
+    def path(self, models: tuple[int, ...]) -> "AdditivePath":
+        """A path with its totals; refuses as `totals` does."""
+        return AdditivePath(models, *self.totals(models))
+
+    def feasible(self, path: tuple[int, ...]) -> bool:
+        """Whether a path keeps both budgets, within the tolerances."""
+        _, time, loss = self.totals(path)
+        on_time = time <= self.maximum_time * (1 + TIME_TOLERANCE)
+        return on_time and loss <= self.maximum_loss + LOSS_TOLERANCE
+
+    def names(self, path: tuple[int, ...]) -> tuple[str, ...]:
+        """The models of a path."""
+        return tuple(self.models[index] for index in path)
+
+
+@dataclass(frozen=True)
+class AdditivePath:
+    """A path with its exact totals."""
+
+    models: tuple[int, ...]
+    weight: float
+    time: float
+    loss: float
+
+
+def additive_problem(
+    instance: Instance,
+    datasets: frozenset[str],
+    cluster: str,
+    label: AdditiveLabel | None = None,
+    weight: Weight | None = None,
+    clock: Clock = Clock.FULL_RESOURCES,
+) -> AdditiveProblem:
+    """Model selection of an instance on given data and a given cluster.
+
+    Parameters
+    ----------
+    datasets : frozenset of str
+        D, the data of every epoch.
+    cluster : str
+        The cluster of every epoch; the paper takes `depl.heuristics.data.most_capable.most_capable_cluster`.
+    label : AdditiveLabel, optional
+        What stands for the loss quantile; the mean by default.
+    weight : Weight, optional
+        Reading of the weight; `Weight.ROOT` by default, and `Weight.LEAST_RESOURCES` without T_max.
+    clock : Clock
+        Reading of the time.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``datasets`` or ``cluster`` are not the instance's, or a weight needs a deadline that is not there.
+    NotCoveredError
+        If the label does not cover a law.
+    """
+    _require_known(instance, datasets, cluster)
+    target, names = instance.target, tuple(model.name for model in instance.models)
+    if weight is None:
+        weight = Weight.LEAST_RESOURCES if target.maximum_time is None else Weight.ROOT
+    label = expected_label() if label is None else label
+    count, epochs = len(names), target.maximum_epochs
+    losses, allowed = _loss_changes(instance, datasets, names, label)
+    weights, times = np.zeros((epochs, count)), np.zeros((epochs, count))
+    for k in range(epochs):
+        for m, name in enumerate(names):
+            demand = load(instance, k + 1, name, cluster, datasets)
+            least = minimum_resources(demand, target.round_deadline)
+            if math.isinf(least):
+                allowed[k, :, m] = False
+                continue
+            weights[k, m] = _weight(demand, least, weight, target.round_deadline)
+            times[k, m] = demand.communication
+            if clock is Clock.FULL_RESOURCES:
+                times[k, m] += demand.work / demand.capacity
+    return AdditiveProblem(
+        models=names,
+        weights=weights,
+        times=times,
+        losses=losses,
+        allowed=allowed,
+        initial_loss=target.initial_loss,
+        maximum_loss=target.maximum_loss - label.surcharge,
+        maximum_time=math.inf if target.maximum_time is None else target.maximum_time,
+    )
+
+
+def _loss_changes(
+    instance: Instance, datasets: frozenset[str], names: tuple[str, ...], label: AdditiveLabel
+) -> tuple[FloatArray, BoolArray]:
+    """Every step's change of the label, and whether it may be made.
+
+    A law with a memory of the last switch would need it in the state; the paper's laws have none, and the
+    steps are read as those of the first epoch after a switch, and of the second for a model that stays.
+    """
+    epochs, count = instance.target.maximum_epochs, len(names)
+    require_tabulated(instance, "the graph of models", epochs)
+    losses = np.zeros((epochs, count + 1, count))
+    allowed = np.zeros((epochs, count + 1, count), dtype=bool)
+    steps: dict[tuple[int, int, int], LossStep] = {}
+    for k in range(epochs):
+        for p in range(count) if k else (count,):
+            before = names[p] if k else instance.target.initial_model
+            for m, name in enumerate(names):
+                if instance.may_follow(before, name):
+                    steps[k, p, m] = loss_step(instance, k + 1, int(p == m), before, name, datasets)
+                    allowed[k, p, m] = True
+    terms = list(dict.fromkeys(term for step in steps.values() for term in step.terms))
+    values: dict[Term, float] = dict(zip(terms, label.values(terms).tolist(), strict=True))
+    for place, step in steps.items():
+        if step.retention != 1:
+            raise NotCoveredError("losses that decay by themselves do not add up; no label is additive")
+        losses[place] = math.fsum([step.shift, *(values[term] for term in step.terms)])
+    return losses, allowed
+
+
+def _weight(demand: Load, least: float, weight: Weight, deadline: float | None) -> float:
+    if demand.work == 0:  # needs no resources at all
+        return 0.0
+    if weight is Weight.FULL_RESOURCES:
+        return demand.price * demand.capacity
+    if weight is Weight.COMPUTE:
+        return demand.price * demand.work
+    if weight is Weight.FULL_RESOURCES_TIME:
+        return demand.price * (demand.work + demand.capacity * demand.communication)
+    if weight is Weight.ROOT:
+        return math.sqrt(demand.price) * math.sqrt(demand.work)
+    if deadline is None and demand.price > 0:
+        raise InvalidInputError("the least resources are 0 without a round deadline; take another weight")
+    return demand.price * least
+
+
+def _require_known(instance: Instance, datasets: frozenset[str], cluster: str) -> None:
+    known = {item.name for item in instance.datasets}
+    if not datasets or not datasets <= known:
+        raise InvalidInputError(f"must be some of {sorted(known)}, not {sorted(datasets)}", "datasets")
+    places = [item.name for item in instance.clusters]
+    if cluster not in places:
+        raise InvalidInputError(f"must be one of {places}, not {cluster!r}", "cluster")

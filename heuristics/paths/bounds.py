@@ -1,0 +1,260 @@
+r"""Lower bounds of what completions of a label weigh: the Lagrangian dual of the path problem.
+
+For prices lam, mu >= 0 a label (w, t, l) at (k, m) has no feasible completion lighter than
+
+    w + lam (t - T) + mu (l - L) + H(k, m),
+    H(k, m) = min over completions, the empty one included, of sum (weight + lam time + mu loss),
+
+T and L being the budgets. The dual is the maximum of this bound at the start, a concave function of the
+prices; Kelley's cutting planes find it, each path that is cheapest at some prices giving one cut. The prices
+of the last cuts bound labels well in different places, so the best few are used together.
+
+The same with the weight left out says which labels have no feasible completion at all: t + nu l + H > T +
+nu L at the best nu of the least time to the target, and l + H > L. If one of them holds at the start there is
+no feasible path.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import highspy
+import numpy as np
+
+from depl.heuristics.paths import kernels
+from depl.heuristics.paths.kernels import Data, Rows
+from depl.heuristics.paths.whole_numbers import IntArray, WholeProblem
+from depl.models.problem.laws import FloatArray
+
+_PRICES = 5
+_CUTS = 80
+_LARGEST_PRICE = 1e4  # in shares of the weight of all epochs per budget
+_CONVERGED = 1e-7
+_ALLOWED_SLACK = 1e-10  # share of the dual bound that rounding of a row may blur
+
+
+class Point(NamedTuple):
+    """Prices, and the lower bound that they prove at the start."""
+
+    bound: float
+    time_price: float
+    loss_price: float
+
+
+@dataclass(frozen=True, eq=False)
+class CompletionBounds:
+    """Bounds for all labels of a problem.
+
+    Attributes
+    ----------
+    points : tuple of Point
+        The prices used, the best first.
+    rows : Rows
+        J rows, those without the weight first; ``completions`` and ``totals`` have a first axis for the
+        epochs, K + 1 long.
+    following : ndarray of int
+        Shape (J, K, M + 1): the next model of the completion that is least at the prices of a row, or -1.
+    prefixes, rest : ndarray
+        F and H at the first prices, shape (K + 1, M + 1).
+    slack : float
+        What rounding may add to a bound that counts the weight [units of weight].
+    """
+
+    points: tuple[Point, ...]
+    rows: Rows
+    following: kernels.ShortArray
+    prefixes: FloatArray
+    rest: FloatArray
+    slack: float
+
+    @property
+    def lower(self) -> float:
+        """Lower bound of all feasible paths [units of weight]."""
+        return max(self.points[0].bound - self.slack, 0.0)
+
+    def rows_after(self, epoch: int) -> Rows:
+        """The rows for labels of this epoch."""
+        rows = self.rows
+        return rows._replace(completions=rows.completions[epoch], totals=rows.totals[epoch])
+
+    def completion(self, row: int, epoch: int, model: int) -> tuple[int, ...]:
+        """The models that follow a label of this epoch and model at the prices of a row."""
+        return _followed(self.following[row], epoch, model)
+
+
+@dataclass(frozen=True)
+class Dual:
+    """What the cutting planes found.
+
+    Attributes
+    ----------
+    points : tuple of Point
+        The best first.
+    path : tuple of int or None
+        The lightest feasible path met on the way.
+    """
+
+    points: tuple[Point, ...]
+    path: tuple[int, ...] | None
+
+
+def least_loss(whole: WholeProblem) -> tuple[int, tuple[int, ...]]:
+    """The lowest sum of losses, whatever the time, and a path that has it."""
+    data = data_of(whole)
+    following = _choices(whole, data, 0.0, 0.0, 1.0)[1]
+    _, _, loss, _ = kernels.totals(data, following)
+    return loss, _followed(following, 0, whole.start)
+
+
+def least_time(whole: WholeProblem) -> tuple[float, Dual]:
+    """A lower bound of the time to the target, and the dual that proves it, its weight being the time."""
+    data = data_of(whole)._replace(weights=whole.times, times=np.zeros_like(whole.times))
+    dual = _maximise(whole, data)
+    return dual.points[0].bound - _slack(whole, data, dual.points[0]), dual
+
+
+def lagrangian_dual(whole: WholeProblem) -> Dual:
+    """The dual of the least weight."""
+    return _maximise(whole, data_of(whole))
+
+
+def completion_bounds(whole: WholeProblem, dual: Dual, time_dual: Dual | None) -> CompletionBounds:
+    """Rows for the best prices of the dual, and for what cannot reach the target in time."""
+    data = data_of(whole)
+    points, slack = _sharp(whole, dual.points)
+    prices = [(0.0, 0.0, 1.0)]
+    if time_dual is not None:
+        prices += [(0.0, 1.0, point.loss_price) for point in time_dual.points[:1]]
+    prices += [(1.0, point.time_price, point.loss_price) for point in points]
+    choices = [_choices(whole, data, *price) for price in prices]
+    tables = [least for least, _ in choices]
+    counted, time_prices, loss_prices = (np.array(column) for column in zip(*prices, strict=True))
+    light = data._replace(weights=np.zeros_like(whole.weights))
+    slacks = [0.0 if price[0] else _slack(whole, light, Point(0.0, *price[1:])) for price in prices]
+    prefixes = np.empty((whole.epochs + 1, whole.start + 1))
+    kernels.cheapest_prefixes(data, points[0].time_price, points[0].loss_price, prefixes)
+    return CompletionBounds(
+        points=points,
+        rows=Rows(
+            counted,
+            time_prices,
+            loss_prices,
+            time_prices * float(whole.maximum_time) + loss_prices * float(whole.loss_budget),
+            np.array(slacks),
+            np.ascontiguousarray(np.stack(tables, axis=1)),
+            np.ascontiguousarray(np.stack([_totals(whole, data, row) for _, row in choices], axis=1)),
+        ),
+        following=np.stack([row for _, row in choices]),
+        prefixes=prefixes,
+        rest=tables[len(prices) - len(points)],
+        slack=slack,
+    )
+
+
+def data_of(whole: WholeProblem) -> Data:
+    """The arrays that the kernels read."""
+    return Data(whole.weights, whole.times, whole.losses, whole.allowed)
+
+
+def _maximise(whole: WholeProblem, data: Data) -> Dual:
+    """Kelley's cutting planes."""
+    timed = bool(data.times.any())
+    model = _CutModel(whole, data, timed)
+    points: list[Point] = []
+    known, path = math.inf, None
+    prices = (0.0, 0.0)
+    for _ in range(_CUTS):
+        _, following = _choices(whole, data, 1.0, *prices)
+        weight, time, loss, _ = kernels.totals(data, following)
+        late, high = time - whole.maximum_time if timed else 0, loss - whole.loss_budget
+        if late <= 0 and high <= 0 and weight < known:
+            known, path = weight, _followed(following, 0, whole.start)
+        points.append(Point(float(weight + prices[0] * late + prices[1] * high), *prices))
+        ceiling, prices = model.cut(weight, late, high)
+        best = max(point.bound for point in points)
+        if not ceiling > best + _CONVERGED * abs(best):
+            break
+    return Dual(tuple(sorted(points, key=lambda point: -point.bound)), path)
+
+
+class _CutModel:
+    """max z subject to z <= w + lam late + mu high for every cut, in shares of the budgets."""
+
+    def __init__(self, whole: WholeProblem, data: Data, timed: bool) -> None:
+        self.weight = float(data.weights.max(axis=1, initial=0).sum()) or 1.0
+        self.time = float(whole.maximum_time) if timed else 1.0
+        self.loss = float(abs(whole.loss_budget)) or 1.0
+        self.solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        self.solver.setOptionValue("output_flag", False)
+        free = highspy.kHighsInf
+        last = np.array([free, _LARGEST_PRICE if timed else 0.0, _LARGEST_PRICE])
+        self.solver.addVars(3, np.array([-free, 0.0, 0.0]), last)
+        self.solver.changeColCost(0, -1.0)
+
+    def cut(self, weight: int, late: int, high: int) -> tuple[float, tuple[float, float]]:
+        """Add one cut: the least upper bound of the dual now, and where it is attained."""
+        row = np.array([1.0, -late / self.time, -high / self.loss])
+        columns = np.arange(3, dtype=np.int32)
+        self.solver.addRow(-highspy.kHighsInf, weight / self.weight, 3, columns, row)
+        self.solver.run()
+        if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return -math.inf, (0.0, 0.0)  # every point found is a bound all the same
+        ceiling, time_price, loss_price = self.solver.getSolution().col_value
+        prices = (
+            max(time_price, 0.0) * self.weight / self.time,
+            max(loss_price, 0.0) * self.weight / self.loss,
+        )
+        return ceiling * self.weight, prices
+
+
+def _choices(
+    whole: WholeProblem, data: Data, counted: float, time_price: float, loss_price: float
+) -> tuple[FloatArray, kernels.ShortArray]:
+    """H at these prices, and the next models that attain it."""
+    least = np.empty((whole.epochs + 1, whole.start + 1))
+    following = np.empty((whole.epochs, whole.start + 1), dtype=np.int32)
+    kernels.completions(data, counted, time_price, loss_price, least, following)
+    return least, following
+
+
+def _totals(whole: WholeProblem, data: Data, following: kernels.ShortArray) -> IntArray:
+    """Weight, time and loss of the completions, shape (K + 1, M + 1, 3)."""
+    sums = np.empty((whole.epochs + 1, whole.start + 1, 3), dtype=np.int64)
+    kernels.completion_totals(data, following, sums)
+    return sums
+
+
+def _followed(following: kernels.ShortArray, epoch: int, model: int) -> tuple[int, ...]:
+    """The models after this epoch and model."""
+    path: list[int] = []
+    for row in following[epoch:]:
+        model = int(row[model])
+        if model < 0:
+            break
+        path.append(model)
+    return tuple(path)
+
+
+def _sharp(whole: WholeProblem, points: tuple[Point, ...]) -> tuple[tuple[Point, ...], float]:
+    """The best points whose rows rounding does not blur, and by how much it may blur them."""
+    data = data_of(whole)
+    allowed = _ALLOWED_SLACK * max(points[0].bound, 0.0)
+    blurs = {point: _slack(whole, data, point) for point in points}
+    kept = [point for point in points if blurs[point] <= allowed][:_PRICES]  # prices of 0 are among them
+    return tuple(kept), max(blurs[point] for point in kept)
+
+
+def _slack(whole: WholeProblem, data: Data, point: Point) -> float:
+    """Most that rounding can change in a bound: (2 K + 16) 2**-53 times the sum of all magnitudes.
+
+    At prices of 0 nothing is added to the weight, and completions add nothing.
+    """
+    if point.time_price == point.loss_price == 0:
+        return 0.0
+    rises = np.where(data.allowed, np.abs(data.losses), 0).max(axis=(1, 2), initial=0)
+    magnitude = (
+        float(data.weights.max(axis=1, initial=0).sum())
+        + point.time_price * (float(data.times.max(axis=1, initial=0).sum()) + whole.maximum_time)
+        + point.loss_price * (float(rises.sum()) + abs(whole.loss_budget))
+    )
+    return (2 * whole.epochs + 16) * 2.0**-53 * magnitude

@@ -1,0 +1,224 @@
+r"""Feasible paths from the lightest on (Lawler 1972, Murty 1968), one search per part of what is left.
+
+All paths that begin with a prefix P and do not go on with certain models are a *part*. When the lightest path
+P q of a part has been returned, what is left of it is divided by where a path leaves P q: for every j below
+the length of q the paths that begin with P and the first j models of q and go on with another model, and the
+paths that continue P q. Parts share the bounds of `depl.heuristics.paths.bounds`. A part is searched only up
+to the bound of the next one, further each time it comes up again, so most are never searched.
+
+Weights may be wrong by 1e-9 of themselves, or by 1e-13 of the heaviest epochs' sum if that is more, so paths
+may change places with others that weigh as much.
+"""
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
+from depl.heuristics.paths.search import PROOF, LabelSearch, Prefix, Stops
+from depl.heuristics.paths.setting import MOST_LABELS, Prepared, checked_path, prepare, trivial_outcome
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+
+_FIRST_WIDTH = 32
+_WIDER = 8
+_FIRST_STEP = 2.0**-16  # shares of the bound
+_LONGER = 4
+
+
+@dataclass
+class _Part:
+    """Paths with a prefix, and the lightest of them that is known.
+
+    ``step`` is how far beyond its bound the part was searched.
+    """
+
+    prefix: Prefix
+    step: float = 0.0
+    path: tuple[int, ...] | None = None
+    upper: float = math.inf
+    proved: bool = False
+
+
+class RankedPaths:
+    """An iterator over the feasible paths, the lightest first.
+
+    Parameters
+    ----------
+    problem : AdditiveProblem
+    limits : Limits, optional
+        ``time_limit``; no limit by default.
+    most_labels : int
+        Labels that all searches together may keep.
+
+    Attributes
+    ----------
+    termination : Termination or None
+        None as long as there may be more paths; OPTIMAL when all have been returned; TIME_LIMIT or
+        EXHAUSTED (the labels) when the iterator ended before that.
+
+    Raises
+    ------
+    NotCoveredError
+        If losses are so large that the tolerance of l_max is lost in their rounding.
+    """
+
+    def __init__(
+        self, problem: AdditiveProblem, limits: Limits | None = None, *, most_labels: int = MOST_LABELS
+    ) -> None:
+        self.problem = problem
+        self.termination: Termination | None = None
+        self._limits, self._left = limits or Limits(), most_labels
+        self._heap: list[tuple[float, int, _Part]] = []
+        self._numbers = itertools.count()
+        trivial = trivial_outcome(problem)
+        self._empty_path = None if trivial is None else trivial.path
+        prepared = None if problem.maximum_time < 0 or not problem.epochs else prepare(problem)
+        self._prepared = prepared if isinstance(prepared, Prepared) else None
+        if self._prepared is not None:
+            self._search = LabelSearch(self._prepared.whole, self._prepared.bounds)
+            self._heaviest = 2 * float(self._prepared.whole.weights.max(axis=1).sum()) + 1
+            self._push(self._prepared.bounds.lower, _Part(Prefix()))
+
+    def __iter__(self) -> Iterator[AdditivePath]:
+        """Itself."""
+        return self
+
+    def __next__(self) -> AdditivePath:
+        """The lightest path that has not been returned."""
+        if self._empty_path is not None:
+            path, self._empty_path = self._empty_path, None
+            return path
+        while self._heap and self.termination is None:
+            bound, _, part = heapq.heappop(self._heap)
+            if part.proved and part.path is not None:
+                self._divide(bound, part, part.path)
+                return checked_path(self.problem, part.path)
+            self._look_into(bound, part)
+        self.termination = self.termination or Termination.OPTIMAL
+        raise StopIteration
+
+    @property
+    def lower_bound(self) -> float:
+        """No path that has not been returned weighs less; infinite if there is none."""
+        if self._empty_path is not None:
+            return 0.0
+        if self._prepared is None or not self._heap:
+            return math.inf
+        bound = self._heap[0][0] * (1 - PROOF) - self._prepared.bounds.slack
+        return max(bound, 0.0) * self._prepared.whole.weight_unit
+
+    def _push(self, bound: float, part: _Part) -> None:
+        heapq.heappush(self._heap, (bound, next(self._numbers), part))
+
+    def _look_into(self, bound: float, part: _Part) -> None:
+        """Search a part up to the bound of the next, or a step further; put it back with what is known."""
+        following = self._heap[0][0] if self._heap else math.inf
+        part.step = max(_LONGER * part.step, _FIRST_STEP * max(bound, 1.0))
+        cutoff = max(bound + part.step, following if math.isfinite(following) else 0.0)
+        if cutoff > self._heaviest:
+            cutoff = math.inf
+        lower, width, found = bound, _FIRST_WIDTH, None
+        while found is None or found.widest > width // _WIDER:
+            stops = Stops(self._limits.expired, self._left)
+            known = min(part.upper, cutoff)
+            found = self._search.run(known, prefix=part.prefix, cutoff=cutoff, width=width, stops=stops)
+            self._left -= found.labels
+            lower = max(lower, found.lower)
+            if found.path is not None:
+                part.path, part.upper = found.path, found.upper
+            if found.stopped is not None:
+                self.termination = found.stopped
+                break
+            width *= _WIDER
+        else:
+            lower = max(lower, min(cutoff, part.upper))
+        part.proved = lower >= part.upper * (1 - 2 * PROOF)
+        lower = part.upper if part.proved else lower
+        if lower < math.inf:
+            self._push(lower, part)
+
+    def _divide(self, bound: float, part: _Part, path: tuple[int, ...]) -> None:
+        """The parts that are left when the lightest path of one has been returned."""
+        data, prefix = self._search.data, part.prefix
+        models, forbidden = prefix.models, prefix.forbidden
+        weight, time, loss = prefix.weight, prefix.time, prefix.loss
+        for k in range(len(models), len(path)):
+            self._add(bound, Prefix(models, weight, time, loss, forbidden | {path[k]}))
+            before = models[-1] if models else self.problem.start
+            weight += int(data.weights[k, path[k]])
+            time += int(data.times[k, path[k]])
+            loss += int(data.losses[k, before, path[k]])
+            models, forbidden = path[: k + 1], frozenset()
+        self._add(bound, Prefix(models, weight, time, loss))
+
+    def _add(self, bound: float, prefix: Prefix) -> None:
+        """A new part, unless nothing in it is feasible."""
+        bound = max(bound, self._bound(prefix))
+        if bound < math.inf:
+            self._push(bound, _Part(prefix))
+
+    def _bound(self, prefix: Prefix) -> float:
+        """Least weight of what may follow a prefix, by all rows after one more epoch."""
+        k, data, whole = len(prefix.models), self._search.data, self._search.whole
+        if k == whole.epochs:
+            return math.inf
+        before = prefix.models[-1] if prefix.models else whole.start
+        rows = self._search.bounds.rows_after(k + 1)
+        weights = prefix.weight + data.weights[k]
+        times = prefix.time + data.times[k]
+        losses = prefix.loss + data.losses[k, before]
+        values = (
+            rows.counted[:, None] * weights
+            + rows.time_prices[:, None] * times
+            + rows.loss_prices[:, None] * losses
+            + rows.completions[:, : whole.start]
+            - rows.limits[:, None]
+        )
+        hopeless = (values > rows.slacks[:, None]) & (rows.counted == 0)[:, None]
+        values = np.where((rows.counted == 0)[:, None], -np.inf, values)
+        bounds = np.where(hopeless.any(axis=0), np.inf, values.max(axis=0))
+        bounds = np.where(losses <= whole.loss_budget, weights, bounds)
+        bounds = np.where(data.allowed[k, before] & (times <= whole.maximum_time), bounds, np.inf)
+        bounds[list(prefix.forbidden)] = np.inf
+        return float(bounds.min())
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The lightest paths.
+
+    Attributes
+    ----------
+    paths : tuple of AdditivePath
+        The lightest first.
+    lower_bound : float
+        No other feasible path weighs less; infinite if there is none.
+    termination : Termination
+        GAP_REACHED if there are as many paths as wanted, OPTIMAL if these are all; else what stopped it.
+    """
+
+    paths: tuple[AdditivePath, ...]
+    lower_bound: float
+    termination: Termination
+
+
+def lightest_paths(
+    problem: AdditiveProblem, count: int, limits: Limits | None = None, *, most_labels: int = MOST_LABELS
+) -> Ranking:
+    """The ``count`` lightest feasible paths, or as many as there are.
+
+    Parameters
+    ----------
+    count : int
+        At least 0.
+    limits, most_labels
+        As for `RankedPaths`.
+    """
+    ranked = RankedPaths(problem, limits, most_labels=most_labels)
+    paths = tuple(itertools.islice(ranked, count))
+    return Ranking(paths, ranked.lower_bound, ranked.termination or Termination.GAP_REACHED)

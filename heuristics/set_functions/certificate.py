@@ -1,0 +1,223 @@
+"""What proves a minimum: a point s of the base polytope, written so that anybody can check it.
+
+Edmonds: for submodular f the greedy base of an order pi, s_pi(i) = f(prefix with i) - f(prefix before i),
+satisfies s(X) <= f(X) - f(0) for all X, with equality on the prefixes. So does every convex combination s of
+such bases, and
+
+    f(X) >= f(0) + s(X) >= f(0) + sum of min(0, s_i)      for all X.
+
+A certificate is the orders and their weights; the bound is computed again from f, in rational numbers.
+For sums of arcs and groups (`depl.heuristics.set_functions.graphs`) a flow is a shorter one: the base
+polytope of a single arc (i, j) of capacity c is {y (e_i - e_j) : 0 <= y <= c}, that of a group of weight w is
+{z >= 0 on the group : sum z = w}, and sums of bases are bases of the sum.
+
+Both rest on submodularity: an optimum is claimed only where that is PROVED.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from depl.heuristics.set_functions.functions import ExactChain, FloatArray, IntArray, ObjectArray, SetFunction
+from depl.heuristics.set_functions.graphs import GraphFunction
+from depl.models.foundation.errors import InvalidInputError
+
+TOLERANCE = Fraction(1, 10**9)
+"""Gap of an optimum relative to the greatest of |f(A) - f(0)| and |s_i|, where values are not multiples of a
+known number; a constant of f changes nothing."""
+
+_WEIGHT_BITS = 80
+
+
+class Certificate(Protocol):
+    """Evidence of a lower bound that can be checked without trusting who found it."""
+
+    def bound(self, function: SetFunction) -> "CertifiedBound":
+        """The bound, computed again from the function.
+
+        Raises
+        ------
+        InvalidInputError
+            If the evidence is no base of this function.
+        """
+
+
+@dataclass(frozen=True)
+class CertifiedBound:
+    """f(X) >= lower for all X, if f is submodular.
+
+    Attributes
+    ----------
+    lower : Fraction
+        Valid whatever the rounding of irrational values: their error is subtracted.
+    largest : Fraction
+        Greatest |s_i|: how much one element may matter.
+    """
+
+    lower: Fraction
+    largest: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyCertificate:
+    """A convex combination of greedy bases.
+
+    Attributes
+    ----------
+    orders : ndarray
+        Shape (k, n), a permutation per row.
+    weights : tuple of Fraction
+        Nonnegative, with sum exactly 1.
+    """
+
+    orders: IntArray
+    weights: tuple[Fraction, ...]
+
+    def bound(self, function: SetFunction) -> CertifiedBound:
+        """See `Certificate`; O(k) exact chains."""
+        _require_convex(self.orders, self.weights, function.size)
+        units = math.lcm(*(weight.denominator for weight in self.weights))
+        chains = [function.exact_chain(order) for order in self.orders]
+        common = math.lcm(*(chain.denominator for chain in chains))
+        base = np.array([0] * function.size, dtype=object)
+        for denominator in {chain.denominator for chain in chains}:
+            places = [place for place, chain in enumerate(chains) if chain.denominator == denominator]
+            steps = [_by_element(self.orders[place], chains[place]) for place in places]
+            shares = [int(self.weights[place] * units) for place in places]
+            base = base + _combined(steps, shares) * (common // denominator)
+        return _bound(function, base.tolist(), common * units, max(chain.error for chain in chains))
+
+
+@dataclass(frozen=True, eq=False)
+class FlowCertificate:
+    """A base as a flow on the arcs and a split of the weights of the groups, in units of 1 / denominator.
+
+    Attributes
+    ----------
+    arcs : ndarray
+        y per arc, Python integers, 0 <= y <= c.
+    shares : ndarray
+        z per entry of ``groups`` of the function, Python integers, nonnegative, with sum w for each group.
+    denominator : int
+        Unit of both.
+    """
+
+    arcs: ObjectArray
+    shares: ObjectArray
+    denominator: int
+
+    def bound(self, function: SetFunction) -> CertifiedBound:
+        """See `Certificate`; linear in the number of arcs and members."""
+        if not isinstance(function, GraphFunction):
+            raise InvalidInputError("a flow certifies sums of arcs and groups only")
+        capacities = [Fraction(value) * self.denominator for value in function.capacities.tolist()]
+        weights = [Fraction(value) * self.denominator for value in function.weights.tolist()]
+        flows, shares = self.arcs.tolist(), self.shares.tolist()
+        fits = all(0 <= flow <= limit for flow, limit in zip(flows, capacities, strict=True))
+        totals = [sum(part.tolist()) for part in np.split(self.shares, function.starts[1:])]
+        full = all(total == w for total, w in zip(totals, weights, strict=False))
+        if not fits or not full or min(shares, default=0) < 0:
+            raise InvalidInputError("the flow exceeds a capacity, or does not split the weight of a group")
+        base = [Fraction(value) * self.denominator for value in function.modular.tolist()]
+        for tail, head, flow in zip(function.tails.tolist(), function.heads.tolist(), flows, strict=True):
+            base[tail] += flow
+            base[head] -= flow
+        for element, share in zip(function.groups.tolist(), shares, strict=True):
+            base[element] += share
+        return _bound(function, base, self.denominator, Fraction(0))
+
+
+def greedy_certificate(orders: Sequence[IntArray], weights: FloatArray) -> GreedyCertificate:
+    """A certificate from floating-point weights, rounded to rational ones with sum exactly 1.
+
+    Weights below 1e-15 of the sum are left out.
+    """
+    positive = np.flatnonzero(weights > 1e-15 * weights.sum())
+    whole = Fraction(float(weights.sum()))
+    # round to the nearest multiple of 2**-80: (2 a 2**80 + b) // (2 b) for every fraction a / b
+    units = []
+    for value in weights[positive].tolist():
+        above, below = value.as_integer_ratio()
+        above, below = above * whole.denominator << _WEIGHT_BITS, below * whole.numerator
+        units.append((2 * above + below) // (2 * below))
+    largest = int(np.argmax(weights[positive]))
+    units[largest] += 2**_WEIGHT_BITS - sum(units)
+    return GreedyCertificate(
+        np.array([orders[place] for place in positive.tolist()], dtype=np.int64),
+        tuple(Fraction(unit, 2**_WEIGHT_BITS) for unit in units),
+    )
+
+
+def proves(function: SetFunction, subset: frozenset[int], bound: CertifiedBound) -> bool:
+    """Whether no set can be better than ``subset``, apart from `TOLERANCE`, if f is submodular.
+
+    Exactly no set is better if the gap is 0, or below the granularity of a function without rounding. A bound
+    above the value proves nothing but that f is not submodular.
+    """
+    chain = function.exact_ends(np.array(sorted(subset), dtype=np.int64))
+    gap = chain.last + chain.error - bound.lower
+    if gap == 0 or (chain.error == 0 and 0 < gap < function.granularity):
+        return True
+    empty = Fraction(int(chain.numerators[0]), chain.denominator)
+    return 0 <= gap <= TOLERANCE * max(abs(chain.last - empty), bound.largest)
+
+
+def _by_element(order: IntArray, chain: ExactChain) -> ObjectArray:
+    steps = np.diff(chain.numerators)
+    found = np.empty_like(steps)
+    found[order] = steps
+    return found
+
+
+def _combined(steps: Sequence[ObjectArray], shares: Sequence[int]) -> ObjectArray:
+    """Sum of nonnegative integers times integer vectors, as Python integers.
+
+    Where the vectors are of int64, the factors are cut into places so small that no sum leaves 63 bits.
+    """
+    # no generator: an interrupt that meets one while it is closed would be lost
+    if {step.dtype for step in steps} == {np.dtype(np.int64)}:
+        table = np.array(steps)
+        largest = int(np.abs(table).max(initial=0))
+        bits = 62 - largest.bit_length() - len(steps).bit_length()
+        if bits > 0:
+            return _combined_by_places(table, list(shares), bits)
+    total = np.array([0] * len(steps[0]), dtype=object)
+    for step, share in zip(steps, shares, strict=True):
+        total = total + step.astype(object) * share
+    return total
+
+
+def _combined_by_places(table: IntArray, shares: list[int], bits: int) -> ObjectArray:
+    total, unit = np.array([0] * table.shape[1], dtype=object), 1
+    while any(shares):
+        digits = np.array([share & ((1 << bits) - 1) for share in shares], dtype=np.int64)
+        total = total + (digits @ table).astype(object) * unit
+        shares, unit = [share >> bits for share in shares], unit << bits
+    return total
+
+
+def _bound(
+    function: SetFunction, base: Sequence[Fraction], denominator: int, error: Fraction
+) -> CertifiedBound:
+    """f(0) + sum of min(0, s_i), less 2 (n + 1) times the error of a value; s = base / denominator.
+
+    s_i is off by at most 2 errors, f(0) by one.
+    """
+    start = function.exact_ends(np.array([], dtype=np.int64))
+    negative = Fraction(sum(value for value in base if value < 0), denominator)
+    slack = 2 * (function.size + 1) * max(error, start.error)
+    largest = Fraction(max((abs(value) for value in base), default=0), denominator)
+    return CertifiedBound(start.last + negative - slack, largest)
+
+
+def _require_convex(orders: IntArray, weights: tuple[Fraction, ...], size: int) -> None:
+    if len(orders) != len(weights) or not len(weights):
+        raise InvalidInputError("a certificate needs as many weights as orders, and some")
+    if min(weights) < 0 or sum(weights) != 1:
+        raise InvalidInputError("the weights of a certificate must be nonnegative with sum exactly 1")
+    if orders.shape[1] != size or (np.sort(orders, axis=1) != np.arange(size)).any():
+        raise InvalidInputError(f"every order of a certificate must be a permutation of {size} elements")

@@ -1,0 +1,1 @@
+"""The numbers of one plan, under laws with memory too."""

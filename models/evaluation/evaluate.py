@@ -1,0 +1,313 @@
+"""What a plan costs, how long it takes, and with which certified probability it misses its target.
+
+Constraint by constraint of the paper's problem (2)-(6), as `docs/problem` states it. Where the letter
+of the paper departs from its intent, the intent is the default and the letter an option of `Reading`:
+E1 (constraint (6) makes a cluster with data train in every epoch) and E2 (the objective charges the
+one-time transfer in every epoch).
+"""
+
+import math
+import sys
+from dataclasses import dataclass
+
+from depl.models.evaluation.traced_loss import EndLaw, end_law, traced_steps
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.epochs import FinalLoss, Load, LossStep, compose, load, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Undeclared
+from depl.models.problem.plan import Plan
+from depl.models.risk.interval import Interval
+
+CAPACITY_TOLERANCE = 1e-12
+"""Relative amount by which x may exceed r(n)."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How (2) and (6) are read; the default is the intent.
+
+    Attributes
+    ----------
+    data_requires_every_epoch : bool
+        E1, the letter of (6): z(d, n) <= y(k, n) for every k.
+    transfer_every_epoch : bool
+        E2, the letter of (2): beta is summed over the epochs.
+    """
+
+    data_requires_every_epoch: bool = False
+    transfer_every_epoch: bool = False
+
+
+INTENT = Reading()
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One constraint of the problem at one plan.
+
+    Attributes
+    ----------
+    name : str
+        In words, with the epoch where there is one.
+    equation : str
+        Its number in the paper, or where it comes from.
+    value, limit : float
+        The two sides of value <= limit.
+    satisfied : bool
+        Within the stated tolerance.
+    """
+
+    name: str
+    equation: str
+    value: float
+    limit: float
+    satisfied: bool
+
+    @property
+    def binding(self) -> bool:
+        """Whether the two sides agree to six digits."""
+        return math.isclose(self.value, self.limit, rel_tol=1e-6, abs_tol=1e-12)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The numbers of one plan.
+
+    Attributes
+    ----------
+    cost, transfer_cost, resource_cost : float
+        Objective (2) and its two parts [cost].
+    training_time : float
+        Sum of the epoch times [time].
+    epoch_times : tuple of float
+        T(k) [time].
+    epochs : int
+        K.
+    expected_loss : float
+        E l(K); nan where no law is declared.
+    violation : Interval
+        Certified P(l(K) > l_max); [0, 1] where no law is declared.
+    quantile : Interval or None
+        Certified omega-quantile of l(K), where it was asked for and a law is declared.
+    constraints : tuple of Constraint
+        All of them, satisfied or not.
+    """
+
+    cost: float
+    transfer_cost: float
+    resource_cost: float
+    training_time: float
+    epoch_times: tuple[float, ...]
+    epochs: int
+    expected_loss: float
+    violation: Interval
+    quantile: Interval | None
+    constraints: tuple[Constraint, ...]
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint is satisfied, the probability one by its certified upper bound."""
+        return all(constraint.satisfied for constraint in self.constraints)
+
+
+def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile: bool = True) -> Evaluation:
+    """Evaluate every equation of the problem at ``plan``.
+
+    Parameters
+    ----------
+    reading : Reading
+        Intent or letter of (2) and (6).
+    quantile : bool
+        Whether to certify the quantile of the final loss, too (it takes longer than the probability).
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan does not speak of the instance, trains longer than the instance has tables for, or
+        makes a forbidden switch (then the loss is not defined).
+    """
+    plan.check_names(instance)
+    target = instance.target
+    law = law_of_end(instance, plan)
+    loads = epoch_loads(instance, plan)
+    times = tuple(
+        _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
+    )
+    known = not any(isinstance(term.law, Undeclared) for term, _ in law.scaled.terms)
+    violation = law.violation(target.maximum_loss) if known else Interval(0.0, 1.0, "no law declared")
+    transfers = _transfer_cost(instance, plan, reading)
+    resources = math.fsum(
+        place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
+    )
+    training_time = math.fsum(times)
+    constraints = [
+        *_resource_constraints(instance, plan, loads, times),
+        *_horizon_constraints(instance, plan, training_time, reading),
+        Constraint(
+            "probability of missing the target",
+            "(3)",
+            float(violation.upper),
+            float(target.violation_budget),
+            violation.at_most(target.violation_budget),
+        ),
+    ]
+    return Evaluation(
+        cost=transfers + resources,
+        transfer_cost=transfers,
+        resource_cost=resources,
+        training_time=training_time,
+        epoch_times=times,
+        epochs=len(plan.epochs),
+        expected_loss=law.mean() if known else math.nan,
+        violation=violation,
+        quantile=law.quantile(target.violation_budget) if quantile and known else None,
+        constraints=tuple(constraints),
+    )
+
+
+def law_of_end(instance: Instance, plan: Plan) -> EndLaw:
+    """The law of l(K) under a plan, the recursion of Sec. III over its epochs or the traced law.
+
+    Raises
+    ------
+    InvalidInputError
+        At a forbidden switch, at an epoch beyond the tables of its model, or outside the support of the
+        traces that the law was fitted to.
+    """
+    if instance.traced_law is None or not plan.epochs:
+        return EndLaw(compose(instance.target.initial_loss, plan_steps(instance, plan)))
+    _require_allowed(instance, plan)
+    return end_law(instance.traced_law, plan.schedule)
+
+
+def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
+    """The same as a sum of independent parts.
+
+    Raises
+    ------
+    InvalidInputError
+        As `law_of_end`.
+    NotCoveredError
+        If it is the logarithm of the loss that is such a sum.
+    """
+    found = law_of_end(instance, plan)
+    if found.scale != "loss":
+        raise NotCoveredError("under this traced law the logarithm of the final loss is a sum, not the loss")
+    return found.scaled
+
+
+def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
+    """The loss step of every epoch of a plan.
+
+    Raises
+    ------
+    InvalidInputError
+        As `final_loss`.
+    NotCoveredError
+        If the law keeps the residuals of a run together, so that there are no steps.
+    """
+    _require_allowed(instance, plan)
+    if instance.traced_law is not None and plan.epochs:
+        return traced_steps(instance.traced_law, plan.schedule)
+    steps = []
+    previous, since = instance.target.initial_model, 0
+    for index, epoch in enumerate(plan.epochs):
+        if index >= instance.model(epoch.model).last_epoch:
+            raise InvalidInputError(
+                f"the tables of model {epoch.model!r} end before epoch {index + 1}; shorten the plan",
+                f"$.epochs[{index}]",
+            )
+        since = since + 1 if index and epoch.model == previous else 0
+        datasets = plan.datasets(epoch.cluster)
+        steps.append(loss_step(instance, index + 1, since, previous, epoch.model, datasets))
+        previous = epoch.model
+    return steps
+
+
+def _require_allowed(instance: Instance, plan: Plan) -> None:
+    previous = instance.target.initial_model
+    for index, epoch in enumerate(plan.epochs):
+        if not instance.may_follow(previous, epoch.model):
+            raise InvalidInputError(
+                f"the switch from {previous!r} to {epoch.model!r} is forbidden; choose another model",
+                f"$.epochs[{index}].model",
+            )
+        previous = epoch.model
+
+
+def epoch_loads(instance: Instance, plan: Plan) -> list[Load]:
+    """What every epoch of a plan asks of its cluster."""
+    return [
+        load(instance, index + 1, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
+        for index, epoch in enumerate(plan.epochs)
+    ]
+
+
+def _transfer_cost(instance: Instance, plan: Plan, reading: Reading) -> float:
+    charges = len(plan.epochs) if reading.transfer_every_epoch else 1
+    rows = ((dataset, row.cluster) for row in plan.data for dataset in row.datasets)
+    return charges * math.fsum(instance.transfer_cost(dataset, cluster) for dataset, cluster in rows)
+
+
+def _epoch_time(place: Load, resources: float) -> float:
+    if place.work == 0:
+        return place.communication
+    return place.work / resources + place.communication if resources > 0 else math.inf
+
+
+def _resource_constraints(
+    instance: Instance, plan: Plan, loads: list[Load], times: tuple[float, ...]
+) -> list[Constraint]:
+    found = []
+    deadline = instance.target.round_deadline
+    for index, (place, epoch, time) in enumerate(zip(loads, plan.epochs, times, strict=True)):
+        limit = place.capacity if place.work > 0 else 0.0
+        slack = 1 + CAPACITY_TOLERANCE
+        found.append(
+            Constraint(
+                f"resources at epoch {index + 1}",
+                "(5)",
+                epoch.resources,
+                limit,
+                epoch.resources <= limit * slack,
+            )
+        )
+        if deadline is not None:
+            within = time <= deadline * (1 + TIME_TOLERANCE)
+            found.append(Constraint(f"round deadline at epoch {index + 1}", "tau", time, deadline, within))
+        elif place.work > 0 and epoch.resources == 0:
+            name = f"finite time at epoch {index + 1}"
+            found.append(Constraint(name, "T(k)", time, sys.float_info.max, False))
+    return found
+
+
+def _horizon_constraints(
+    instance: Instance, plan: Plan, training_time: float, reading: Reading
+) -> list[Constraint]:
+    target = instance.target
+    epochs = len(plan.epochs)
+    found = [Constraint("epochs", "K_max", epochs, target.maximum_epochs, epochs <= target.maximum_epochs)]
+    if target.maximum_time is not None:
+        within = training_time <= target.maximum_time * (1 + TIME_TOLERANCE)
+        found.append(Constraint("training time", "(4)", training_time, target.maximum_time, within))
+    if reading.data_requires_every_epoch:
+        for row in plan.data:
+            idle = sum(epoch.cluster != row.cluster for epoch in plan.epochs)
+            name = f"epochs in which {row.cluster!r} has data but does not train"
+            found.append(Constraint(name, "(6) as printed, E1", idle, 0, idle == 0))
+    return found
+
+
+__all__ = [
+    "CAPACITY_TOLERANCE",
+    "INTENT",
+    "Constraint",
+    "Evaluation",
+    "Reading",
+    "epoch_loads",
+    "evaluate",
+    "final_loss",
+    "law_of_end",
+    "plan_steps",
+]

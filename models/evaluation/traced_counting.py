@@ -1,0 +1,70 @@
+"""Runs counted as `depl.models.problem.counting.Counting` says: how many are needed, and what they weigh."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.foundation.documents import decimal
+from depl.models.problem.affine_law import RunRecord
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.counts import upper_end
+
+_SHARES = 10**6
+"""Probabilities with a confidence are multiples of 1 / _SHARES above the true ones, so that they are exact
+numbers."""
+
+
+def runs_to_carry(level: float, confidence: float | None = None) -> int:
+    """Fewest runs of one plan that can carry a promise of ``level``, if none of them misses the target.
+
+    Without a confidence n runs carry n / (n + 1): 9, 19 and 99 for 0.90, 0.95 and 0.99. With one they must
+    satisfy level**n <= 1 - confidence: 29, 59 and 299 at 0.95.
+    """
+    if confidence is None:
+        omega = Fraction(decimal(level))
+        return math.ceil(omega / (1 - omega))
+    needed = max(1, math.floor(math.log1p(-confidence) / math.log(level)) - 1)
+    while upper_end(0, needed, 1 - confidence) > float(1 - decimal(level)) * (1 + 1e-12):
+        needed += 1
+    return needed
+
+
+def settled_losses(runs: Sequence[RunRecord], last: int, epochs: int) -> FloatArray:
+    """What runs count with after epoch ``last``, all of them on the same schedule until then.
+
+    Above every limit lie as many of the losses returned as there were runs above it after that one of the
+    last ``epochs`` epochs after which they were most; l(0) is not among them. Where all runs end with this
+    epoch, no search has picked it out of those that they went through, and it counts alone.
+
+    Returns
+    -------
+    float array (n,)
+        Ascending [loss].
+    """
+    picked = any(len(run.losses) > last + 1 for run in runs)
+    first = max(1, last + 1 - epochs) if picked else last
+    table = np.array([run.losses[first : last + 1] for run in runs])
+    found: FloatArray = np.sort(table, axis=0).max(axis=1)
+    return found
+
+
+@lru_cache(maxsize=256)
+def confident_weights(runs: int, confidence: float) -> NDArray[np.int64]:
+    """Weights of n ascending losses and of one unseen: x above a limit weigh what may be with the confidence.
+
+    Returns
+    -------
+    int array (n + 1,)
+        Those of the last x + 1 add up to the upper end of the one-sided Clopper-Pearson interval of x of n,
+        rounded up and one millionth more, times their sum.
+    """
+    ends = [upper_end(above, runs, 1 - confidence) for above in range(runs)]
+    # where an end is such a multiple, rounding must not decide; the one more is greater than either
+    shares = np.array([min(_SHARES, math.ceil(end * _SHARES - 1e-3) + 1) for end in ends] + [_SHARES])
+    weights = np.diff(shares, prepend=0)[::-1]
+    weights.flags.writeable = False
+    return weights

@@ -1,0 +1,340 @@
+r"""The final loss of a schedule under the affine law of traces.
+
+With retentions r_k, suffix weights w_k = r_{k+1} ... r_K and residuals e_k,
+
+    l(K) = w_0 l(0) + sum over k of w_k (a_k + b_k ln s_k + e_k),      w_0 = r_1 ... r_K.
+
+The residuals are kept in one of two ways.
+
+*Independent*: e_k is one of the residuals of its step, drawn afresh in every epoch, and l(0) one of those
+seen. Then l(K) is a constant plus independent terms, a `depl.models.problem.epochs.FinalLoss`: quantiles come
+from `depl.models.risk.certify`, as certified intervals.
+
+*Per run*: a donor run lends the residuals of all epochs of a stage at once, and in a first stage its l(0), so
+that what a run does better throughout stays with it. Runs that went through the whole schedule lend all its
+stages together if there are at least `Counting.whole_runs`; the atoms of l(K) are then the final losses of
+these runs themselves. Otherwise the donors of different stages (`depl.models.evaluation.traced_lending`) are
+combined each with each.
+
+*One run more is counted everywhere.* The next run and the n that lend are exchangeable. So the n + 1 atoms
+that have the next run's own among them exceed a limit in the share P(l(K) > limit) on average, for whole runs
+and, stage by stage, for combined ones. What the next run adds is not known and is taken for the worst seen:
+with x of n whole runs above the limit the share is (x + 1) / (n + 1), and the quantile is the order statistic
+of rank ceil((n + 1) omega); combined, every sum with an unseen part counts as above. This is right on average
+over sets of runs, for a plan that was not chosen by them (*marginal*). With a *confidence* c, x of n count as
+the upper end of the one-sided interval of Clopper and Pearson, which is too low for at most the share 1 - c
+of sets of runs; only whole runs can be counted so.
+
+*Chosen plans.* A search takes the first epoch at which enough runs happen to be below the target, and favours
+dips. So P(l(K) > limit) of whole runs is the greatest share after any of the last `Counting.settled_epochs`
+epochs. After the epoch with which all runs end there is nothing to pick from, and it counts alone.
+
+Where combined donors would have more than `MOST_ATOMS` atoms, groups of neighbours are replaced by their
+greatest, which can only raise a quantile.
+
+Both evaluations refuse a schedule outside the support of the traces
+(`depl.models.evaluation.traced_support`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.evaluation.traced_counting import confident_weights, settled_losses
+from depl.models.evaluation.traced_lending import first_losses, lent, suffix_weights
+from depl.models.evaluation.traced_support import Known, epochs_ahead, require_support, stages_ahead
+from depl.models.foundation.documents import Checked
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.affine_law import AffineLaw, Position, RunRecord, maturity, positions
+from depl.models.problem.counting import LEAST_TOGETHER, PLAIN, Counting
+from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
+from depl.models.problem.laws import Empirical, FloatArray
+from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
+from depl.models.traces.table import Schedule
+
+MOST_ATOMS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class FinalAtoms:
+    """The final loss as a finite mixture over runs, all atoms equally likely.
+
+    Attributes
+    ----------
+    values : float array (n,)
+        Ascending [loss].
+    donors : int
+        Runs that lend residuals to the stage that has fewest.
+    together : bool
+        Whether each atom is one run throughout.
+    """
+
+    values: FloatArray
+    donors: int
+    together: bool
+
+    def quantile(self, level: float) -> float:
+        """The loss that is promised with probability ``level`` [loss].
+
+        Of n runs that stay together the order statistic of rank ceil((n + 1) level), infinite if the rank
+        exceeds n; of combined donors the smallest atom with ``level`` of the weight at or below it.
+
+        Raises
+        ------
+        InvalidInputError
+            If the level is not inside (0, 1).
+        """
+        return order_statistic(self.values, level, next_run=self.together)
+
+    def violation(self, maximum_loss: float) -> float:
+        """P(l(K) > maximum_loss), at most 1 - level if and only if the quantile of the level meets it.
+
+        Of n runs that stay together, x of them above, it is (x + 1) / (n + 1), never 0; of combined donors
+        the share of the atoms above. An atom at most 1e-9 above counts as met.
+        """
+        above = int(np.count_nonzero(self.values > maximum_loss + float(ATOM_TOLERANCE)))
+        return (above + int(self.together)) / (len(self.values) + int(self.together))
+
+
+def order_statistic(values: FloatArray, level: float, *, next_run: bool = True) -> float:
+    """The smallest of n ascending values that covers ``level``.
+
+    Parameters
+    ----------
+    values : float array (n,)
+        Ascending.
+    level : float
+        omega in (0, 1), read as the decimal that it prints as.
+    next_run : bool
+        Rank ceil((n + 1) level), which an exchangeable next value stays below with probability ``level``
+        at least; infinite where n is too small. Else rank ceil(n level), the quantile of the values.
+
+    Raises
+    ------
+    InvalidInputError
+        If the level is not inside (0, 1) or there is no value.
+    """
+    if not 0 < level < 1 or not len(values):
+        raise InvalidInputError(f"needs a level inside (0, 1) and a value, not {level} of {len(values)}")
+    rank = math.ceil((len(values) + int(next_run)) * Fraction(decimal(level)))
+    return float(values[rank - 1]) if rank <= len(values) else math.inf
+
+
+def final_loss(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> FinalLoss:
+    """The final loss with residuals independent of each other.
+
+    Raises
+    ------
+    NotCoveredError
+        If the schedule lies outside the support of the traces.
+    InvalidInputError
+        As `outside_support`.
+    """
+    require_support(law, schedule, known)
+    ahead, loss = epochs_ahead(schedule, known)
+    steps = [independent_step(law, item) for item in ahead]
+    return compose(loss, steps)
+
+
+def independent_step(law: AffineLaw, place: Position) -> LossStep:
+    """An epoch as the step that evaluators consume, its residual independent of all others.
+
+    The very first epoch also draws the loss before it, one of those seen, and so forgets what it is given.
+    """
+    step = law.step(place)
+    residual = Term(1.0, Empirical(values=tuple(step.residuals.tolist())))
+    if place.previous is not None or place.age > 1:
+        return LossStep(step.retention, step.shift(place.start), (residual,))
+    before = Term(step.retention, Empirical(values=tuple(first_losses(law, place.trained).tolist())))
+    return LossStep(0.0, step.shift(0), (before, residual) if step.retention else (residual,))
+
+
+def final_atoms(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> FinalAtoms:
+    """The final loss with the residuals of each run kept together.
+
+    Raises
+    ------
+    NotCoveredError
+        If the schedule lies outside the support of the traces.
+    InvalidInputError
+        As `outside_support`.
+    """
+    found = _mixed(law, schedule, known)
+    values = np.array([found.constant])
+    for lending in found.parts:
+        values = _fewer((values[:, None] + lending[None, :]).ravel())
+    return FinalAtoms(np.sort(values), found.donors, found.together)
+
+
+def mixed_loss(
+    law: AffineLaw,
+    schedule: Schedule,
+    counting: Counting = PLAIN,
+    deviations: Sequence[float] = (),
+) -> FinalLoss:
+    """The same as a constant and one independent term per stage, or one term for whole runs.
+
+    Parameters
+    ----------
+    counting : Counting
+        How runs are counted.
+    deviations : sequence of float
+        By how much plans as such were off the law [loss], all equally likely; added where no run went through
+        the whole schedule.
+
+    Raises
+    ------
+    NotCoveredError
+        If the schedule lies outside the support of the traces.
+    InvalidInputError
+        As `outside_support`.
+    """
+    require_support(law, schedule, None)
+    found = mixture_of(law, [part[-1] for part in stages_ahead(positions(schedule))], counting)
+    weights = None if found.weights is None else tuple(map(float, found.weights))
+    laws = [Empirical(values=tuple(part.tolist()), weights=weights) for part in found.parts]
+    if not found.together and len(deviations):
+        laws.append(Empirical(values=tuple(deviations)))
+    return FinalLoss(found.constant, tuple((Term(1.0, part), 1) for part in laws))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """The final loss as a constant and independent parts, all atoms of a part equally likely unless weighted.
+
+    Attributes
+    ----------
+    constant : float
+        [loss]
+    parts : tuple of float arrays
+        What runs lend, by stage, or by whole run [loss].
+    donors : int
+        Of the stage that has fewest.
+    together : bool
+        Whether runs are whole.
+    weights : int array, optional
+        Of the atoms of whole runs counted with a confidence.
+    """
+
+    constant: float
+    parts: tuple[FloatArray, ...]
+    donors: int
+    together: bool
+    weights: NDArray[np.int64] | None = None
+
+
+def mixture_of(law: AffineLaw, ends: Sequence[Position], counting: Counting = PLAIN) -> Mixed:
+    """What a schedule, given by the last positions of its stages, ends with; the support is not checked."""
+    found = law.beginnings.get(tuple((end.trained, end.age) for end in ends), ())
+    if len(found) < counting.whole_runs:
+        apart = None if counting.unseen is None else counting.unseen - min(0.0, counting.least_deviation)
+        return staged(law, ends, unseen=apart)
+    own = _settled(law, ends, found, counting.settled_epochs)
+    if counting.unseen is None:
+        return Mixed(0.0, (own,), len(found), together=True)
+    atoms, weights = np.append(own, counting.unseen), None
+    if counting.confidence is not None:
+        atoms, weights = np.sort(own), confident_weights(len(own), counting.confidence)
+        atoms = np.append(atoms, max(counting.unseen, float(atoms[-1])))
+    return Mixed(0.0, (atoms,), len(found), together=True, weights=weights)
+
+
+def _settled(law: AffineLaw, ends: Sequence[Position], found: Sequence[int], epochs: int) -> FloatArray:
+    """`settled_losses` of the runs that went through a schedule, worked out once."""
+    key = ("settled", epochs, *((end.trained, end.age) for end in ends))
+    if key not in law.lent:
+        last = ends[-1].start + ends[-1].age
+        law.lent[key] = settled_losses([law.records[index] for index in found], last, epochs)
+    losses = law.lent[key]
+    assert isinstance(losses, np.ndarray)  # noqa: S101 - the cache holds nothing else under such a key
+    return losses
+
+
+def staged(
+    law: AffineLaw,
+    ends: Sequence[Position],
+    first_age: int = 1,
+    loss: float | None = None,
+    unseen: float | None = None,
+) -> Mixed:
+    """Stages lent by different runs, given by their last positions; the support is the caller's business.
+
+    Parameters
+    ----------
+    first_age : int
+        Of the first epoch of the first of them.
+    loss : float, optional
+        Before it; without one the donors of a first stage bring their own l(0) [loss].
+    unseen : float, optional
+        Every stage counts one donor more, which takes the loss to this one at least, whatever the others
+        lend.
+    """
+    lending = [lent(law, end, 1 if number else first_age) for number, end in enumerate(ends)]
+    after = suffix_weights([stage.retained for stage in lending])
+    constant, values = float(after[0]) * (0.0 if loss is None else loss), []
+    for number, (end, stage) in enumerate(zip(ends, lending, strict=True)):
+        weight = float(after[number + 1])
+        constant += weight * (stage.intercept + stage.slope * maturity(end.start))
+        gains = stage.gains
+        if number == 0 and loss is None:
+            gains = gains + stage.retained * stage.first_losses
+        values.append(_sayable(weight * gains))
+    if unseen is not None:
+        least = [float(part.min()) for part in values]
+        away = unseen - constant - math.fsum(least)
+        # measured from the least sum of all; never below what a stage lends
+        values = [
+            np.append(part, max(low + away, float(part.max())))
+            for part, low in zip(values, least, strict=True)
+        ]
+    return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
+
+
+def runs_through(law: AffineLaw, schedule: Schedule) -> tuple[RunRecord, ...]:
+    """The runs whose first epochs are those of the schedule."""
+    if not schedule:
+        return law.records
+    ends = tuple((part[-1].trained, part[-1].age) for part in stages_ahead(positions(schedule)))
+    return tuple(law.records[index] for index in law.beginnings.get(ends, ()))
+
+
+def _mixed(law: AffineLaw, schedule: Schedule, known: Known | None) -> Mixed:
+    require_support(law, schedule, known)
+    ahead, loss = epochs_ahead(schedule, known)
+    whole = runs_through(law, schedule)
+    if len(whole) >= LEAST_TOGETHER:
+        return _whole(law, ahead, loss, whole, known)
+    parts = stages_ahead(ahead)
+    ends, first_age = [part[-1] for part in parts], ahead[0].age
+    return staged(law, ends, first_age, None if known is None else known.loss)
+
+
+def _sayable(values: FloatArray) -> FloatArray:
+    """Numbers too small for a document are 0: a stage long past leaves products of all retentions since."""
+    return np.where(np.abs(values) * Checked.largest_number < 1, 0.0, values)
+
+
+def _whole(
+    law: AffineLaw, ahead: Sequence[Position], loss: float, runs: Sequence[RunRecord], known: Known | None
+) -> Mixed:
+    """Whole runs; from a known loss they go on as they did from their own."""
+    weights = suffix_weights([law.step(item).retention for item in ahead])
+    first, end = ahead[0].start + ahead[0].age - 1, ahead[-1].start + ahead[-1].age
+    own = np.array([run.losses[end] for run in runs])
+    if known is not None:
+        own = own - weights[0] * np.array([run.losses[first] for run in runs])
+    return Mixed(float(weights[0]) * loss, (own,), len(runs), together=True)
+
+
+def _fewer(values: FloatArray) -> FloatArray:
+    """At most `MOST_ATOMS` atoms: groups of neighbours become their greatest."""
+    size = math.ceil(values.size / MOST_ATOMS)
+    if size == 1:
+        return values
+    ordered = np.sort(values)
+    padded = np.concatenate([np.full(-values.size % size, ordered[0]), ordered])
+    return np.asarray(padded.reshape(-1, size).max(axis=1))

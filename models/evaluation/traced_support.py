@@ -1,0 +1,207 @@
+"""Where an affine law must not be asked: what the traces do not support.
+
+Outside the support are a model on a cluster that was not trained after that predecessor; an age and switch
+epoch outside the convex hull of those seen with the model; a stage to which fewer than `FEWEST_DONORS` runs
+lend residuals; a mean loss that leaves the range of the losses that a step was fitted to; and a mean loss
+after an epoch beyond every loss that any run ever had.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from depl.models.evaluation.traced_lending import first_losses, lent
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import AffineLaw, Position, positions, told
+from depl.models.traces.table import Schedule
+
+FEWEST_DONORS = 6
+"""With fewer donors than this a stage is outside the support."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The state of a run under way: the loss after so many epochs."""
+
+    epoch: int
+    loss: float
+
+
+def outside_support(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> tuple[str, ...]:
+    """Why the law must not be asked for a schedule; empty if it may.
+
+    Parameters
+    ----------
+    known : Known, optional
+        The loss so far; only later epochs are then looked at, and the loss itself.
+
+    Raises
+    ------
+    InvalidInputError
+        If the schedule is empty or ``known`` is no epoch before its last.
+    """
+    ahead, _ = epochs_ahead(schedule, known)
+    for part in stages_ahead(ahead):
+        if (reason := stage_outside(law, part[-1], part[0].age)) is not None:
+            return (reason,)
+    return _strays(law, ahead, known)
+
+
+def require_support(law: AffineLaw, schedule: Schedule, known: Known | None) -> None:
+    """Refuse what `outside_support` finds.
+
+    Raises
+    ------
+    NotCoveredError
+        With the first reason.
+    InvalidInputError
+        As `outside_support`.
+    """
+    reasons = outside_support(law, schedule, known)
+    if reasons:
+        raise NotCoveredError(f"outside the support of the traces: {reasons[0]}")
+
+
+def stage_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
+    """Why a stage that goes on to ``last`` is outside the support; None if it is not.
+
+    Parameters
+    ----------
+    last : Position
+        Of its last epoch.
+    first_age : int
+        Of the first epoch that is looked at.
+    """
+    for age in range(first_age, last.age):
+        if law.find(last._replace(age=age)) is None:
+            return f"too few runs were {told(last._replace(age=age))}"
+    return epoch_outside(law, last, first_age)
+
+
+def epoch_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
+    """The same for a stage that was inside the support one epoch earlier."""
+    if law.find(last) is None:
+        return f"too few runs were {told(last)}"
+    reach = _greatest_age(law, last)
+    if reach is None or last.age > reach + 1e-9:
+        why = "switch epochs" if reach is None else f"ages beyond {reach:.0f}"
+        return f"{told(last)}: {why} outside those that were run"
+    if len(lent(law, last, first_age).donors) < FEWEST_DONORS:
+        return f"fewer than {FEWEST_DONORS} runs were {told(last)}"
+    return None
+
+
+def strays(law: AffineLaw, place: Position, loss: float) -> str | None:
+    """Why the law of an epoch must not be asked from a mean loss before it; None if it may.
+
+    The mean before the epoch lies among the losses that its step was fitted to, and that after it among all
+    that were ever seen.
+    """
+    before = law.step(place).losses
+    if not _among(loss, before):
+        return f"a loss of {loss:.4g} where {_span(before)} were seen before the epoch {told(place)}"
+    after = mean_after(law, place, loss)
+    if not _among(after, law.seen):
+        return f"a loss of {after:.4g} after the epoch {told(place)}, where {_span(law.seen)} were ever seen"
+    return None
+
+
+def extreme_predictions(law: AffineLaw) -> Iterator[tuple[Position, float, float]]:
+    """The mean losses after an epoch that lie farthest out: epoch, loss before it, mean loss after it.
+
+    Of every step at the first and the last switch epoch that the runs support at its age, and from the
+    least and the greatest loss that it was fitted to. Predictions are linear in both (in the logarithm of
+    the switch epoch), so all others lie between these.
+    """
+    steps = [
+        (Position(trained, previous, age, 0), first, step)
+        for (trained, first, age, previous), step in law.steps.items()
+    ]
+    jumps = [
+        (Position(trained, previous, 1, 0), False, step) for (previous, trained), step in law.jumps.items()
+    ]
+    for place, first, step in (*steps, *jumps):
+        for start in (0,) if first else _supported_starts(law, place):
+            for loss in step.losses:
+                there = place._replace(start=start)
+                yield there, loss, step.shift(start) + step.retention * loss
+
+
+def mean_after(law: AffineLaw, place: Position, loss: float) -> float:
+    """The mean loss after an epoch, from that before it."""
+    step = law.step(place)
+    return step.shift(place.start) + step.retention * loss
+
+
+def epochs_ahead(schedule: Schedule, known: Known | None) -> tuple[list[Position], float]:
+    """The epochs to come, and the loss before them if it is known, else 0."""
+    places = list(positions(schedule))
+    if not places:
+        raise InvalidInputError("a schedule has at least one epoch", ".schedule")
+    if known is None:
+        return places, 0.0
+    if not 0 <= known.epoch < len(places) or not math.isfinite(known.loss):
+        raise InvalidInputError(f"no finite loss before the last of {len(places)} epochs: {known}", ".known")
+    return places[known.epoch :], known.loss
+
+
+def stages_ahead(ahead: Sequence[Position]) -> list[list[Position]]:
+    """The epochs to come, stage by stage."""
+    return [list(items) for _, items in groupby(ahead, key=lambda item: (item.trained, item.start))]
+
+
+def _among(loss: float, seen: tuple[float, float]) -> bool:
+    """Whether a mean loss lies in a range, but for the rounding of a mean of equal numbers."""
+    room = 1e-9 * max(abs(seen[0]), abs(seen[1]))
+    return seen[0] - room <= loss <= seen[1] + room
+
+
+def _span(seen: tuple[float, float]) -> str:
+    return f"{seen[0]:.4g} to {seen[1]:.4g}"
+
+
+def _supported_starts(law: AffineLaw, place: Position) -> tuple[int, ...]:
+    """First and last switch epoch at which a later stage may reach the age of ``place``."""
+    own = place.previous if (place.trained, place.previous) in law.with_own else None
+    ends = law.longest.get((place.trained, False, own), {})
+    able = [
+        start
+        for start in range(min(ends, default=0), max(ends, default=-1) + 1)
+        if (_hull_age(ends, start) or 0) >= place.age - 1e-9
+    ]
+    return (able[0], able[-1]) if able else ()
+
+
+def _greatest_age(law: AffineLaw, last: Position) -> float | None:
+    """Greatest age at this switch epoch in the convex hull of the pairs of both seen; None outside.
+
+    A model that has a law of its own after its predecessor has a hull of its own, too.
+    """
+    own = last.previous if (last.trained, last.previous) in law.with_own else None
+    return _hull_age(law.longest.get((last.trained, last.previous is None, own), {}), last.start)
+
+
+def _hull_age(ends: Mapping[int, int], start: int) -> float | None:
+    """Height, at a switch epoch, of the convex hull of greatest ages by switch epoch; None outside."""
+    if not ends or not min(ends) <= start <= max(ends):
+        return None
+    below = [(first, age) for first, age in ends.items() if first <= start]
+    above = [(first, age) for first, age in ends.items() if first >= start]
+    return max(_between(one, other, start) for one in below for other in above)
+
+
+def _between(one: tuple[int, int], other: tuple[int, int], start: int) -> float:
+    if one[0] == other[0]:
+        return float(max(one[1], other[1]))
+    return one[1] + (other[1] - one[1]) * (start - one[0]) / (other[0] - one[0])
+
+
+def _strays(law: AffineLaw, ahead: Sequence[Position], known: Known | None) -> tuple[str, ...]:
+    """Whether the mean loss leaves the range that a step was fitted to."""
+    loss = float(first_losses(law, ahead[0].trained).mean()) if known is None else known.loss
+    for item in ahead:
+        if (reason := strays(law, item, loss)) is not None:
+            return (reason,)
+        loss = mean_after(law, item, loss)
+    return ()

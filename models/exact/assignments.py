@@ -1,0 +1,118 @@
+"""Dataset assignments, and what an epoch may do under one of them.
+
+An *assignment* gives every cluster one nonempty set of datasets or leaves it out; a plan uses exactly one.
+Under an assignment a *kind* is a way to learn: a model and data whose gains no other data share. Clusters
+whose data gain the same learn alike and differ only in what they cost, so a kind has one or more *options*
+(configurations).
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.exact.choices import Choices
+from depl.models.exact.kernels import Sample
+from depl.models.exact.sampled import CountedProblem
+from depl.models.problem.laws import FloatArray
+
+LARGEST_ASSIGNMENTS = 4096
+"""Up to so many assignments are told apart by the root bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Some clusters with their data, and the kinds of epochs that they offer.
+
+    Attributes
+    ----------
+    transfers : float
+        Transfer costs of all of them [cost].
+    models : int array (J,)
+        Model of each kind.
+    subsets : int array (J,)
+        A subset of datasets, by position, whose gains are those of the kind.
+    options : tuple of tuple of int
+        For each kind the configurations that have it, by position.
+    """
+
+    transfers: float
+    models: NDArray[np.intp]
+    subsets: NDArray[np.intp]
+    options: tuple[tuple[int, ...], ...]
+
+    def cheapest(self, values: FloatArray) -> FloatArray:
+        """Least value over the options of each kind: (K, G) to (K, J)."""
+        return np.stack([values[:, list(chosen)].min(axis=1) for chosen in self.options], axis=1)
+
+
+def count_assignments(problem: Choices) -> int:
+    """How many there are: every cluster has a set of data, or none; not all none."""
+    instance = problem.instance
+    return int(2 ** (len(instance.datasets) * len(instance.clusters))) - 1
+
+
+def assignments(problem: Choices) -> Iterator[Assignment]:
+    """All of them."""
+    choices = (None, *range(len(problem.subsets)))
+    for chosen in itertools.product(choices, repeat=len(problem.instance.clusters)):
+        pairs = [(cluster, subset) for cluster, subset in enumerate(chosen) if subset is not None]
+        if pairs:
+            yield make_assignment(problem, pairs)
+
+
+def undominated(candidates: Iterable[Assignment]) -> list[Assignment]:
+    """Those that no other one contains at the same transfer costs: their plans are plans of that other."""
+    kept: list[tuple[set[int], Assignment]] = []
+    for item in sorted(candidates, key=lambda item: (item.transfers, -sum(map(len, item.options)))):
+        offered = set(itertools.chain.from_iterable(item.options))
+        if not any(item.transfers == other.transfers and offered <= known for known, other in kept):
+            kept.append((offered, item))
+    return [item for _, item in kept]
+
+
+def everything_allowed(problem: Choices) -> Assignment:
+    """All configurations together without transfers: a relaxation of every assignment."""
+    pairs = itertools.product(range(len(problem.instance.clusters)), range(len(problem.subsets)))
+    whole = make_assignment(problem, list(pairs))
+    return Assignment(0.0, whole.models, whole.subsets, whole.options)
+
+
+def make_assignment(problem: Choices, pairs: list[tuple[int, int]]) -> Assignment:
+    """The kinds that (cluster, subset) pairs, given by position, offer."""
+    models, sets = len(problem.instance.models), len(problem.subsets)
+    kinds: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for cluster, subset in pairs:
+        for model in range(models):
+            position = (cluster * sets + subset) * models + model
+            kinds.setdefault((model, problem.first_alike[subset]), []).append((position, subset))
+    return Assignment(
+        transfers=math.fsum(problem.transfer_cost(n, problem.subsets[d]) for n, d in pairs),
+        models=np.array([model for model, _ in kinds], dtype=np.intp),
+        subsets=np.array([members[0][1] for members in kinds.values()], dtype=np.intp),
+        options=tuple(tuple(position for position, _ in members) for members in kinds.values()),
+    )
+
+
+def kind_gains(problem: CountedProblem, assignment: Assignment) -> FloatArray:
+    """Fall of the loss by kind without switches, shape (K_max, J, S) [loss]."""
+    return np.ascontiguousarray(problem.gains[:, assignment.subsets, assignment.models])
+
+
+def make_sample(
+    problem: CountedProblem, assignment: Assignment, order: NDArray[np.intp], length: int | None = None
+) -> Sample:
+    """The first ``length`` epochs of an assignment as arrays for the kernels, scenarios in a given order."""
+    first = problem.initial_model
+    return Sample(
+        gains=np.ascontiguousarray(kind_gains(problem, assignment)[:length][..., order]),
+        switch_losses=np.ascontiguousarray(problem.switch_losses[:length][..., order]),
+        may_follow=problem.may_follow,
+        models=assignment.models,
+        first_model=-1 if first is None else first,
+        needed=problem.needed,
+        allowed=problem.allowed,
+    )

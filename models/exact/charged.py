@@ -1,0 +1,180 @@
+"""Charges of a subproblem, one assignment of data and one number of epochs: what a plan may spend, and where.
+
+Every plan of a subproblem is a path of kinds. It is cut off where a linear charge exceeds its limit: for some
+prices lam of time, sum of psi(lam) <= cutoff - transfers + lam T_max for every plan that costs less than the
+cutoff (weak duality); and the fastest times sum to at most T_max.
+
+What a path can still achieve is tabulated by the *extra* charge that is left, the first charge less the least
+charge of each epoch, in whole cells. Extra charges are rounded down to cells, so the table allows too much
+rather than too little.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.choices import Choices
+from depl.models.exact.kernels import Charges
+from depl.models.exact.prices import Prices
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.laws import FloatArray
+
+_ROUNDING = 1e-12
+CELL_ROUNDING = 1e-6
+"""Part of a cell by which a budget is rounded up."""
+
+_FEW = 40
+
+
+@dataclass(eq=False)
+class Charged:
+    """The part of a subproblem that does not depend on what the quantile means.
+
+    Parameters
+    ----------
+    problem : Choices
+    prices : `depl.models.exact.prices.Prices`
+    assignment : Assignment
+    length : int
+        Number of epochs.
+    multipliers : sequence of float
+        Prices lam of time of the cost charges; the first one's extra charges are the table's budget. None of
+        them: the fastest times are (to find out whether anything is feasible).
+    cutoff : float
+        Only plans that cost less are of interest.
+
+    Attributes
+    ----------
+    finished : bool
+        Nothing is left to be searched.
+    """
+
+    problem: Choices
+    prices: Prices
+    assignment: Assignment
+    length: int
+    multipliers: Sequence[float]
+    cutoff: float
+    finished: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        """Build the charges; finished if they exclude every plan."""
+        rows = [self._cost_row(value) for value in self.multipliers]
+        self._charges = self._charged(np.stack([*rows, self._time_row()]))
+        self._state = np.zeros(self.length + 2, dtype=np.int64)
+        self.finished = not self._affordable()
+
+    def lower_cutoff(self, cutoff: float) -> None:
+        """A better plan is known: from now on only plans below ``cutoff`` are of interest."""
+        self.cutoff = cutoff
+        self._charges = self._charges._replace(limits=self._limit_values())
+        self.finished = self.finished or not self._affordable()
+
+    def add_multiplier(self, multiplier: float) -> None:
+        """Bound the cost at one more price of time; what has been chosen so far keeps its place."""
+        self.multipliers = (*self.multipliers, multiplier)
+        costs, time = self._charges.values[:-1], self._charges.values[-1:]
+        self._charges = self._charged(np.concatenate([costs, self._cost_row(multiplier)[None], time]))
+        spent, values = self._charges.spent, self._charges.values
+        for k in range(self._state[-1]):
+            spent[:, k + 1] = spent[:, k] + values[:, k, self._order[k, self._state[k] - 1]]
+
+    def _make_cells(self, most: int, most_whole: int = 0) -> None:
+        """Cells of extra charge: ``_scale`` per unit, ``_cells`` in all, ``_steps`` by epoch and kind.
+
+        There may be ``most_whole`` of them if that makes them exact (`whole_cells`), otherwise ``most``.
+        """
+        row = self._charges.values[0]
+        extras = row - row.min(axis=1, keepdims=True)
+        budget = float(self._charges.limits[0] - self._charges.rest[0, 0])
+        fitting = extras[extras <= budget]
+        whole = whole_cells(fitting, budget, most_whole)
+        self._whole = whole is not None
+        self._scale, self._cells = cell_scale(fitting, budget, most) if whole is None else whole
+        with np.errstate(invalid="ignore"):
+            cells = np.floor(extras * self._scale + CELL_ROUNDING / (2 * self.length + 2))
+        self._steps = np.where(extras <= budget, cells, -1.0).astype(np.int64)
+        self._order = np.argsort(extras, axis=1, kind="stable").astype(np.int64)
+
+    def _chosen(self) -> list[int]:
+        """Kinds of the leaf that has just been reached."""
+        return [int(self._order[k, self._state[k] - 1]) for k in range(self.length)]
+
+    def _cost_row(self, multiplier: float) -> FloatArray:
+        return self.assignment.cheapest(self.prices.at(multiplier)[: self.length])
+
+    def _time_row(self) -> FloatArray:
+        fastest = self.assignment.cheapest(self.prices.fastest[: self.length])
+        if self.prices.maximum_time is None:  # only excludes what misses the round deadline
+            return np.where(np.isinf(fastest), 1.0, 0.0)
+        return fastest
+
+    def _limit_values(self) -> FloatArray:
+        limit = self.prices.maximum_time
+        values = []
+        for multiplier in self.multipliers:
+            paid = 0.0 if limit is None else multiplier * limit
+            values.append(
+                self.cutoff - self.assignment.transfers + paid + _ROUNDING * (abs(self.cutoff) + paid)
+            )
+        time = 0.5 if limit is None else limit * (1 + TIME_TOLERANCE) * (1 + _ROUNDING)
+        return np.array([*values, time])
+
+    def _charged(self, values: FloatArray) -> Charges:
+        rest = np.zeros((len(values), self.length + 1))
+        rest[:, :-1] = values.min(axis=2)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        limits = self._limit_values()
+        return Charges(np.ascontiguousarray(values), rest, limits, np.zeros_like(rest))
+
+    def _affordable(self) -> bool:
+        return bool(np.all(self._charges.rest[:, 0] <= self._charges.limits))
+
+
+def whole_cells(extras: FloatArray, budget: float, most: int) -> tuple[float, int] | None:
+    """Cells per unit of charge, and how many cells, such that no extra charge is rounded; None if too many.
+
+    Covers extra charges that are whole numbers: then their greatest common divisor is a cell.
+
+    Parameters
+    ----------
+    extras, budget, most
+        As for `cell_scale`.
+    """
+    values = extras[extras > 0]
+    if not values.size or budget >= 2**52 or np.any(values != np.floor(values)):
+        return None
+    unit = int(np.gcd.reduce(values.astype(np.int64)))
+    cells = int(budget / unit + CELL_ROUNDING) + 1
+    return (1 / unit, cells) if cells <= most else None
+
+
+def cell_scale(extras: FloatArray, budget: float, most: int) -> tuple[float, int]:
+    """Cells per unit of charge, and how many cells, so that rounding down loses little.
+
+    Where few different extra charges exist, a whole number of cells is made to fit one of them exactly; among
+    such choices, and the plain one, that with the least mean relative loss is taken.
+
+    Parameters
+    ----------
+    extras : float array
+        Extra charges of all choices that fit into the budget.
+    budget : float
+        Largest extra charge that a plan may have.
+    most : int
+        Number of cells at most.
+    """
+    values, counts = np.unique(extras[extras > 0], return_counts=True)
+    if not len(values) or most == 1:
+        return 0.0, 1
+    scales = [np.array([(most - 1) / budget])]
+    if len(values) <= _FEW:
+        for value in values:
+            largest = int((most - 1) * value / budget)
+            scales.append(np.arange(1, largest + 1) / value)
+    candidates = np.unique(np.concatenate(scales))
+    exact = values[:, None] * candidates
+    lost = np.average((exact - np.floor(exact + CELL_ROUNDING / 2)) / exact, axis=0, weights=counts)
+    chosen = float(candidates[int(np.argmin(np.round(lost, 3)))])
+    return chosen, int(budget * chosen + CELL_ROUNDING) + 1

@@ -1,0 +1,161 @@
+"""What a plan may choose at every epoch, as tables that all exact solvers share; nothing about the quantile.
+
+A *configuration* is a (cluster, dataset subset, model) that an epoch may use. Arrays are indexed by epoch
+k - 1 and by position: configurations, models and clusters in the order of the instance.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import Allocation, allocate
+from depl.models.problem.epochs import Load, LossStep, load, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+
+MOST_DATASETS = 16
+"""Greatest |D| of which all sets are listed."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One choice for an epoch: where, on which data, which model."""
+
+    cluster: int
+    datasets: frozenset[str]
+    model: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Configurations of an instance, what they ask for, and which may follow which.
+
+    Attributes
+    ----------
+    instance : Instance
+    """
+
+    instance: Instance
+
+    @property
+    def epochs(self) -> int:
+        """K_max."""
+        return self.instance.target.maximum_epochs
+
+    @property
+    def initial_model(self) -> int | None:
+        """Model before epoch 1; None if there is none."""
+        name = self.instance.target.initial_model
+        return None if name is None else [model.name for model in self.instance.models].index(name)
+
+    @functools.cached_property
+    def subsets(self) -> tuple[frozenset[str], ...]:
+        """All nonempty sets of datasets, small ones first.
+
+        Raises
+        ------
+        NotCoveredError
+            If there are more than `MOST_DATASETS` datasets.
+        """
+        if len(self.instance.datasets) > MOST_DATASETS:
+            raise NotCoveredError(
+                f"all sets of data are to be listed, of at most {MOST_DATASETS} datasets; there are "
+                f"{len(self.instance.datasets)}; use depl"
+            )
+        names = [item.name for item in self.instance.datasets]
+        sizes = range(1, len(names) + 1)
+        return tuple(frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
+
+    @functools.cached_property
+    def configurations(self) -> tuple[Configuration, ...]:
+        """All of them, whether or not they can keep the time limits."""
+        instance = self.instance
+        return tuple(
+            Configuration(cluster, datasets, model)
+            for cluster in range(len(instance.clusters))
+            for datasets in self.subsets
+            for model in range(len(instance.models))
+        )
+
+    @functools.cached_property
+    def loads(self) -> tuple[tuple[Load, ...], ...]:
+        """What each configuration asks of its cluster, [k - 1][g]."""
+        instance = self.instance
+        return tuple(
+            tuple(
+                load(
+                    instance,
+                    epoch,
+                    instance.models[g.model].name,
+                    instance.clusters[g.cluster].name,
+                    g.datasets,
+                )
+                for g in self.configurations
+            )
+            for epoch in range(1, self.epochs + 1)
+        )
+
+    @functools.cached_property
+    def first_alike(self) -> tuple[int, ...]:
+        """For each subset of datasets the first one on which all models learn the same, by position."""
+        known: dict[tuple[LossStep, ...], int] = {}
+        return tuple(
+            known.setdefault(self._runs(datasets), position) for position, datasets in enumerate(self.subsets)
+        )
+
+    @functools.cached_property
+    def may_follow(self) -> NDArray[np.bool_]:
+        """Whether the second model may follow the first; shape (M, M)."""
+        names = [model.name for model in self.instance.models]
+        return np.array([[self.instance.may_follow(i, j) for j in names] for i in names])
+
+    def transfer_cost(self, cluster: int, datasets: frozenset[str]) -> float:
+        """Cost of bringing the datasets to the cluster, once [cost]."""
+        name = self.instance.clusters[cluster].name
+        return math.fsum(self.instance.transfer_cost(item, name) for item in sorted(datasets))
+
+    def allocation(self, choices: Sequence[Configuration]) -> Allocation:
+        """The cheapest resources of a sequence, and whether it can keep the time limits."""
+        position = {g: index for index, g in enumerate(self.configurations)}
+        loads = [self.loads[k][position[chosen]] for k, chosen in enumerate(choices)]
+        return allocate(loads, self.instance.target.maximum_time, self.instance.target.round_deadline)
+
+    def transfers(self, choices: Sequence[Configuration]) -> float:
+        """Transfer costs of a sequence, every cluster's data once [cost]."""
+        return math.fsum(self.transfer_cost(*pair) for pair in {(g.cluster, g.datasets) for g in choices})
+
+    def plan(self, choices: Sequence[Configuration]) -> Plan:
+        """The plan with these configurations and the cheapest resources.
+
+        Every cluster must use one dataset subset throughout, and the time limits must be within reach.
+        """
+        resources = self.allocation(choices).resources
+        instance = self.instance
+        given = {g.cluster: g.datasets for g in choices}
+        data = tuple(
+            ClusterData(
+                cluster=instance.clusters[cluster].name,
+                datasets=tuple(item.name for item in instance.datasets if item.name in given[cluster]),
+            )
+            for cluster in sorted(given)
+        )
+        epochs = tuple(
+            PlannedEpoch(
+                model=instance.models[g.model].name,
+                cluster=instance.clusters[g.cluster].name,
+                resources=float(x),
+            )
+            for g, x in zip(choices, resources, strict=True)
+        )
+        return Plan(instance=instance.fingerprint, data=data, epochs=epochs)
+
+    def _runs(self, datasets: frozenset[str]) -> tuple[LossStep, ...]:
+        names = [model.name for model in self.instance.models]
+        epochs = range(1, self.epochs + 1)
+        return tuple(loss_step(self.instance, k, 0, name, name, datasets) for k in epochs for name in names)

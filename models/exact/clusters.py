@@ -1,0 +1,208 @@
+"""The cheapest clusters for a given sequence of kinds, exactly.
+
+Kinds fix the gains; which option (cluster) trains each epoch only changes the cost. At a price lam of time
+the cheapest option of every epoch gives a lower bound, tight if the same options are cheapest at the
+multiplier of their own allocation. Otherwise every choice whose extra price stays within (upper - lower
+bound) is tried; epochs with equal loads are interchangeable, so only how many take which option counts, and
+an option that asks for no less of anything than another one is left out.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.prices import Prices
+from depl.models.problem.allocation import allocate
+from depl.models.problem.laws import FloatArray
+
+_ROUNDS = 40
+"""Prices of time tried at most: twenty halvings leave a millionth of a bracket; the others are plans' own."""
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """A plan with its exact cost.
+
+    Attributes
+    ----------
+    choices : tuple of `depl.models.exact.choices.Configuration`
+    cost : float
+        Transfers and allocation [cost].
+    multiplier : float
+        lam of the time row [cost / time].
+    """
+
+    choices: tuple[Configuration, ...]
+    cost: float
+    multiplier: float
+
+
+def costed(problem: Choices, positions: Sequence[int]) -> Clustered | None:
+    """The plan with the configurations at these positions; None if it cannot keep the time limits."""
+    choices = tuple(problem.configurations[g] for g in positions)
+    target = problem.instance.target
+    loads = [problem.loads[k][g] for k, g in enumerate(positions)]
+    allocation = allocate(loads, target.maximum_time, target.round_deadline)
+    if not allocation.feasible:
+        return None
+    return Clustered(choices, problem.transfers(choices) + allocation.cost, allocation.multiplier)
+
+
+def cheapest_clusters(
+    problem: Choices,
+    prices: Prices,
+    assignment: Assignment,
+    kinds: Sequence[int],
+    multiplier: float,
+    cutoff: float,
+    proceed: Callable[[], bool] = lambda: True,
+    most: int | None = None,
+) -> Clustered | None:
+    """Cheapest options of a sequence of kinds, or None if no choice is feasible and below ``cutoff``.
+
+    Parameters
+    ----------
+    kinds : sequence of int
+        Kind of each epoch.
+    multiplier : float
+        First guess of lam [cost / time].
+    cutoff : float
+        Only plans that cost less, transfers of the whole assignment included, are of interest [cost].
+    proceed : callable
+        Asked before every choice, as there may be exponentially many; once it says no, the best of those
+        that were tried is returned, and nothing is proved of the others.
+    most : int or None
+        Choices that are tried at most, for callers who need a good plan and no proof; None for all.
+    """
+    options = [assignment.options[kind] for kind in kinds]
+    if all(len(row) == 1 for row in options):
+        plan = costed(problem, [row[0] for row in options])
+        return plan if plan is not None and plan.cost < cutoff else None
+    best, lower, reference = _alternate(problem, prices, assignment, options, multiplier)
+    if best is None:
+        return None
+    cutoff = min(cutoff, best.cost)
+    if lower < cutoff - _ROUNDING * abs(cutoff):
+        near = _near(prices, reference, options, lambda: cutoff - lower)
+        for positions in itertools.islice(near, most):
+            if not proceed():
+                break
+            plan = costed(problem, positions)
+            if plan is not None and plan.cost < cutoff:
+                best, cutoff = plan, plan.cost
+    return best if best.cost <= cutoff else None
+
+
+def smallest(values: FloatArray, options: list[tuple[int, ...]]) -> list[int]:
+    """For every epoch the option of least value, by position."""
+    return [row[int(np.argmin(values[k, list(row)]))] for k, row in enumerate(options)]
+
+
+def _alternate(
+    problem: Choices,
+    prices: Prices,
+    assignment: Assignment,
+    options: list[tuple[int, ...]],
+    multiplier: float,
+) -> tuple[Clustered | None, float, float]:
+    """A good plan, a lower bound of all with these kinds, and the price of time that gave it."""
+    limit = prices.maximum_time
+    best = costed(problem, smallest(prices.fastest, options))
+    multiplier = 0.0 if limit is None else multiplier
+    lower, reference = -math.inf, multiplier
+    low, high = 0.0, math.inf  # prices of time at which the cheapest options are too slow, and fast enough
+    for turn in range(_ROUNDS if best is not None else 0):
+        values = prices.at(multiplier)
+        positions = smallest(values, options)
+        charge = 0.0 if limit is None else multiplier * limit
+        bound = math.fsum([assignment.transfers, -charge, *(values[k, g] for k, g in enumerate(positions))])
+        if bound > lower:
+            lower, reference = bound, multiplier
+        plan = costed(problem, positions)
+        if plan is not None and (best is None or plan.cost < best.cost):
+            best = plan
+        if plan is not None and plan.multiplier == multiplier:
+            break
+        # The plan's own bound touches the one of all plans here and is greatest at its multiplier.
+        if plan is None or plan.multiplier > multiplier:
+            low = max(low, multiplier)
+        else:
+            high = min(high, multiplier)
+        if plan is not None and turn % 2 == 0 and low < plan.multiplier < high:
+            multiplier = plan.multiplier
+        elif high < math.inf:
+            multiplier = 0.5 * (low + high)
+        elif best is not None and limit:  # cost / limit: all time costs as much as the plan
+            multiplier = max(2 * low, best.multiplier) or best.cost / limit
+        if not low < multiplier < high:
+            break
+    return best, lower, reference
+
+
+def _near(
+    prices: Prices, multiplier: float, options: list[tuple[int, ...]], slack: Callable[[], float]
+) -> Iterator[list[int]]:
+    """Every choice, up to exchanges among equal epochs, whose extra price is within ``slack``.
+
+    Nothing is listed in vain: what is chosen so far can always be completed without any further extra, so
+    the time between two choices grows with the number of epochs and options only. ``slack`` may fall
+    on the way.
+    """
+    values = prices.at(multiplier)
+    groups: dict[object, list[int]] = {}
+    for k, row in enumerate(options):
+        at = list(row)
+        groups.setdefault((row, prices.loads[:, k, at].tobytes()), []).append(k)
+    members: list[tuple[list[int], list[int], list[float]]] = []
+    for epochs in groups.values():
+        k = epochs[0]
+        chosen = _undominated(prices.loads[:, k], options[k])
+        chosen.sort(key=lambda g, k=k: -float(values[k, g]))  # type: ignore[misc]  # the least completes all
+        members.append((epochs, chosen, [float(values[k, g] - values[k, chosen[-1]]) for g in chosen]))
+    # The last one changes fastest: the one where another option costs least.
+    members.sort(key=lambda member: -min(member[2][:-1], default=math.inf))
+    positions = [row[0] for row in options]
+
+    def fill(group: int, used: float) -> Iterator[list[int]]:
+        if group == len(members):
+            yield list(positions)
+            return
+        epochs, row, extras = members[group]
+        for chosen, spent in _compositions(len(epochs), extras, used, slack):
+            spread = itertools.chain.from_iterable([g] * n for g, n in zip(row, chosen, strict=True))
+            for k, g in zip(epochs, spread, strict=True):
+                positions[k] = g
+            yield from fill(group + 1, spent)
+
+    return fill(0, 0.0)
+
+
+def _undominated(loads: FloatArray, row: tuple[int, ...]) -> list[int]:
+    """Those options that ask for less of something than each other one; the first of equal ones."""
+    kept: list[int] = []
+    for g in sorted(row, key=lambda g: (*loads[:, g], g)):
+        if not any(bool(np.all(loads[:, other] <= loads[:, g])) for other in kept):
+            kept.append(g)
+    return kept
+
+
+def _compositions(
+    count: int, extras: list[float], used: float, slack: Callable[[], float]
+) -> Iterator[tuple[list[int], float]]:
+    """Ways to split ``count`` epochs over options, each with all extras used so far; the last extra is 0."""
+    if len(extras) == 1:
+        yield [count], used
+        return
+    for first in range(count + 1):
+        spent = used + (first * extras[0] if first else 0.0)
+        if spent > slack():
+            break
+        for others, total in _compositions(count - first, extras[1:], spent, slack):
+            yield [first, *others], total

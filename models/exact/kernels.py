@@ -1,0 +1,484 @@
+"""Compiled inner loops: the table of reachable gains, the depth-first search, and the gain-price recursion.
+
+The same functions run uncompiled when NUMBA_DISABLE_JIT=1, with the same results: every operation that rounds
+is done in double precision in a fixed order. Only the table is stored in single precision, rounded upward.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.foundation.compiling import kernel
+from depl.models.problem.laws import FloatArray
+
+SinglePrecision = NDArray[np.float32]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+FINISHED, LEAF, PAUSED = 0, 1, 2
+"""What `descend` returns: the tree is exhausted, a leaf was reached, the node budget is used up."""
+
+UNREACHABLE = np.float32(-1e30)
+"""Stands for minus infinity in tables; far below any gain, and sums of it stay finite."""
+
+_UPWARD = 2.0**-23
+_CELL_ROUNDING = 1e-6
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Sample(NamedTuple):
+    """What the kinds of an assignment gain in every scenario, and what is asked of a plan.
+
+    Attributes
+    ----------
+    gains : float array (K, J, S)
+        Of an epoch of a kind; for `one_switch_scan` and `best_block` summed over the first k epochs instead,
+        shape (K + 1, J, S).
+    switch_losses : float array (K, M, M, S)
+    may_follow : bool array (M, M)
+    models : int array (J,)
+        Model of each kind.
+    first_model : int
+        Model before epoch 1; negative for none.
+    needed : float
+        Gain that S - allowed scenarios have to reach [loss].
+    allowed : int
+    """
+
+    gains: FloatArray
+    switch_losses: FloatArray
+    may_follow: Booleans
+    models: NDArray[np.intp]
+    first_model: int
+    needed: float
+    allowed: int
+
+
+class Charges(NamedTuple):
+    """Linear charges of a plan, each with a limit.
+
+    Attributes
+    ----------
+    values : float array (L, K, J)
+        Charge of an epoch of a kind. Row 0 is the one that the table's budget counts.
+    rest : float array (L, K + 1)
+        Least charge of all epochs after the k-th.
+    limits : float array (L,)
+    spent : float array (L, K + 1)
+        Charges after k epochs of the current path; changed by `descend`.
+    """
+
+    values: FloatArray
+    rest: FloatArray
+    limits: FloatArray
+    spent: FloatArray
+
+
+def compiled(function: _Function) -> _Function:
+    """Compile with numba, types kept; the result is cached on disk so that a second start is quick."""
+    return kernel(error_model="numpy")(function)
+
+
+@compiled
+def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecision:
+    """V[k, m, b, s]: most that scenario s can still gain after k epochs, the last of them on model m.
+
+    The remaining epochs may use up b cells of budget, epoch k + 1 with kind j uses up steps[k, j] of them
+    (negative: excluded). All K epochs are trained.
+
+    Parameters
+    ----------
+    steps : int array (K, J)
+    cells : int
+        b = 0, ..., cells - 1.
+
+    Returns
+    -------
+    float32 array (K + 1, M, cells, S)
+        Rounded upward; `UNREACHABLE` where the budget does not last. Layer 0 is left empty.
+    """
+    length, kinds, size = sample.gains.shape
+    count = sample.switch_losses.shape[1]
+    table = np.full((length + 1, count, cells, size), UNREACHABLE, dtype=np.float32)
+    table[length] = np.float32(0)
+    best = np.empty((count, size), dtype=np.float32)
+    for k in range(length - 1, 0, -1):
+        for b in range(cells):
+            best[:] = UNREACHABLE
+            for j in range(kinds):
+                step, model = steps[k, j], sample.models[j]
+                if 0 <= step <= b:
+                    _raise_to(best[model], table[k + 1, model, b - step], sample.gains[k, j])
+            for before in range(count):
+                for after in range(count):
+                    if before == after:
+                        _keep_larger(table[k, before, b], best[after])
+                    elif sample.may_follow[before, after]:
+                        _switched(table[k, before, b], best[after], sample.switch_losses[k, before, after])
+    return table
+
+
+@compiled
+def descend(
+    sample: Sample,
+    charges: Charges,
+    table: SinglePrecision,
+    scale: float,
+    order: Integers,
+    state: Integers,
+    reached: FloatArray,
+    nodes: int,
+) -> int:
+    """Depth-first search over the kinds of K epochs, from where it stopped, for at most ``nodes`` children.
+
+    A child stays if all charges can keep their limits and all scenarios but ``allowed`` can reach ``needed``.
+
+    Parameters
+    ----------
+    table : float32 array (K + 1, M, cells, S)
+        From `reachable_gains`.
+    scale : float
+        Cells of the table per unit of charge 0.
+    order : int array (K, J)
+        In which order to try the kinds.
+    state : int array (K + 2,)
+        Changed: [k] is the number of kinds tried at depth k, [K + 1] the depth.
+    reached : float array (K + 1, S)
+        Changed: gains after k epochs.
+
+    Returns
+    -------
+    int
+        `FINISHED`, `LEAF` or `PAUSED`. At a leaf the choices are order[k, state[k] - 1].
+    """
+    length, kinds = order.shape
+    depth = state[length + 1]
+    while depth >= 0:
+        if depth == length:
+            state[length + 1] = depth - 1
+            return LEAF
+        if nodes <= 0:
+            state[length + 1] = depth
+            return PAUSED
+        if state[depth] == kinds:
+            state[depth] = 0
+            depth -= 1
+            continue
+        kind = order[depth, state[depth]]
+        state[depth] += 1
+        nodes -= 1
+        before = sample.first_model if depth == 0 else sample.models[order[depth - 1, state[depth - 1] - 1]]
+        if before >= 0 and not sample.may_follow[before, sample.models[kind]]:
+            continue
+        if not affordable(charges, depth, kind):
+            continue
+        left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
+        cell = min(int(left * scale + _CELL_ROUNDING), table.shape[2] - 1)
+        rest = table[depth + 1, sample.models[kind], cell]
+        if _reachable(sample, rest, reached[depth], reached[depth + 1], depth, before, kind):
+            depth += 1
+    state[length + 1] = depth
+    return FINISHED
+
+
+@compiled
+def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> FloatArray:
+    """Least cost less gain_price * gain over all sequences of k epochs, by k and scenario.
+
+    Parameters
+    ----------
+    costs : float array (K, J)
+        Cost of a kind at an epoch; infinite excludes it.
+    gain_price : float
+        mu [cost / loss].
+
+    Returns
+    -------
+    float array (K + 1, S)
+        Infinite where no sequence of that length exists; row 0 is 0.
+    """
+    length, kinds, size = sample.gains.shape
+    count = sample.switch_losses.shape[1]
+    least = np.full((length + 1, size), np.inf)
+    least[0] = 0.0
+    now = np.full((count, size), np.inf)
+    following = np.empty((count, size))
+    for k in range(length):
+        for after in range(count):
+            following[after] = np.inf
+            if k == 0:
+                _start(following[after], sample, after, gain_price)
+            else:
+                _arrive(following[after], now, sample, k, after, gain_price)
+        now[:] = np.inf
+        for j in range(kinds):
+            if costs[k, j] < np.inf:
+                row, before = now[sample.models[j]], following[sample.models[j]]
+                for s in range(size):
+                    value = before[s] + (costs[k, j] - gain_price * sample.gains[k, j, s])
+                    row[s] = min(row[s], value)
+        for after in range(count):
+            for s in range(size):
+                least[k + 1, s] = min(least[k + 1, s], now[after, s])
+    return least
+
+
+@compiled
+def one_switch_scan(
+    sample: Sample, costs: FloatArray, charge: float, cutoff: float, found: Integers
+) -> float:
+    """Cheapest plan with at most one switch of kind that all scenarios but ``allowed`` accept.
+
+    Parameters
+    ----------
+    sample : Sample
+        With summed gains.
+    costs : float array (K + 1, J)
+        Costs of a kind summed over the first k epochs.
+    charge : float
+        Added to all costs (transfers less lam T_max).
+    cutoff : float
+        Only cheaper plans are of interest.
+    found : int array (4,)
+        Changed if there is one: length, epochs before the switch, kind before, kind after.
+
+    Returns
+    -------
+    float
+        Its cost, or ``cutoff``.
+    """
+    longest, kinds = costs.shape
+    best = cutoff
+    for length in range(1, longest):
+        for first in range(kinds):
+            start = sample.models[first]
+            if sample.first_model >= 0 and not sample.may_follow[sample.first_model, start]:
+                continue
+            for second in range(kinds):
+                if not sample.may_follow[start, sample.models[second]]:
+                    continue
+                last = length if first == second else length - 1
+                for split in range(last, last - 1 if first == second else 0, -1):
+                    cost = costs[split, first] + (costs[length, second] - costs[split, second]) + charge
+                    if cost < best and _within(sample, _gain_of_two(sample, length, split, first, second)):
+                        best = cost
+                        found[0], found[1], found[2], found[3] = length, split, first, second
+    return best
+
+
+@compiled
+def best_block(
+    sample: Sample,
+    costs: FloatArray,
+    charge: float,
+    kinds: Integers,
+    length: int,
+    cutoff: float,
+    found: Integers,
+) -> float:
+    """Cheapest plan that differs from a given one in its length and in one block of epochs of a single kind.
+
+    Parameters
+    ----------
+    sample, costs, charge
+        As for `one_switch_scan`.
+    kinds : int array (K_max,)
+        Kinds of the plan; what follows its last epoch is what it would be prolonged with.
+    length : int
+        Lengths from length - 2 to length + 2 are tried.
+    found : int array (4,)
+        Changed if there is one: new length, first epoch of the block, epoch after it, its kind.
+
+    Returns
+    -------
+    float
+        Its cost, or ``cutoff``.
+    """
+    longest, count = costs.shape
+    gains, charges, broken = _sums(sample, costs, kinds)
+    best = cutoff
+    for total in range(max(1, length - 2), min(longest - 1, length + 2) + 1):
+        for first in range(total):
+            for kind in range(count):
+                for last in range(first + 1, total + 1):
+                    cost = charges[first] + (costs[last, kind] - costs[first, kind])
+                    cost += charges[total] - charges[last] + charge
+                    if not cost < best or not _fits(sample, kinds, broken, first, last, total, kind):
+                        continue
+                    reached = gains[first] + (sample.gains[last, kind] - sample.gains[first, kind])
+                    reached += gains[total] - gains[last]
+                    _correct_switches(sample, reached, kinds, first, last, total, kind)
+                    if _within(sample, reached):
+                        best = cost
+                        found[0], found[1], found[2], found[3] = total, first, last, kind
+    return best
+
+
+@compiled
+def _at_least(value: float) -> np.float32:
+    """``value`` in single precision, rounded upward; exact for whole numbers up to 2^24."""
+    rounded = np.float32(value)
+    return rounded if rounded >= value else np.float32(value + abs(value) * _UPWARD)
+
+
+@compiled
+def _raise_to(best: SinglePrecision, rest: SinglePrecision, gain: FloatArray) -> None:
+    for s in range(best.size):
+        value = np.float64(rest[s]) + gain[s]
+        rounded = _at_least(value)
+        best[s] = rounded if rounded > best[s] else best[s]
+
+
+@compiled
+def _keep_larger(row: SinglePrecision, best: SinglePrecision) -> None:
+    for s in range(row.size):
+        row[s] = best[s] if best[s] > row[s] else row[s]
+
+
+@compiled
+def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> None:
+    for s in range(row.size):
+        value = np.float64(best[s]) - loss[s]
+        rounded = _at_least(value)
+        row[s] = rounded if rounded > row[s] else row[s]
+
+
+@compiled
+def affordable(charges: Charges, depth: int, kind: int) -> bool:
+    """Charge one more epoch; False if a limit would be exceeded whatever follows."""
+    for row in range(charges.limits.size):
+        total = charges.spent[row, depth] + charges.values[row, depth, kind]
+        charges.spent[row, depth + 1] = total
+        if total + charges.rest[row, depth + 1] > charges.limits[row]:
+            return False
+    return True
+
+
+@compiled
+def _reachable(
+    sample: Sample,
+    rest: SinglePrecision,
+    now: FloatArray,
+    following: FloatArray,
+    depth: int,
+    before: int,
+    kind: int,
+) -> bool:
+    """Write the gains after one more epoch; False as soon as too many scenarios cannot reach the target."""
+    after = sample.models[kind]
+    switching = before >= 0 and before != after
+    misses = 0
+    for s in range(now.size):
+        value = now[s] + sample.gains[depth, kind, s]
+        if switching:
+            value -= sample.switch_losses[depth, before, after, s]
+        following[s] = value
+        if value + np.float64(rest[s]) < sample.needed:
+            misses += 1
+            if misses > sample.allowed:
+                return False
+    return True
+
+
+@compiled
+def _start(row: FloatArray, sample: Sample, after: int, gain_price: float) -> None:
+    first = sample.first_model
+    if first < 0 or first == after:
+        row[:] = 0.0
+    elif sample.may_follow[first, after]:
+        for s in range(row.size):
+            row[s] = gain_price * sample.switch_losses[0, first, after, s]
+
+
+@compiled
+def _arrive(row: FloatArray, now: FloatArray, sample: Sample, k: int, after: int, gain_price: float) -> None:
+    for before in range(len(now)):
+        if before == after:
+            for s in range(row.size):
+                row[s] = min(row[s], now[before, s])
+        elif sample.may_follow[before, after]:
+            losses = sample.switch_losses[k, before, after]
+            for s in range(row.size):
+                row[s] = min(row[s], now[before, s] + gain_price * losses[s])
+
+
+@compiled
+def _within(sample: Sample, gains: FloatArray) -> bool:
+    misses = 0
+    for gain in gains:
+        if gain < sample.needed:
+            misses += 1
+            if misses > sample.allowed:
+                return False
+    return True
+
+
+@compiled
+def _gain_of_two(sample: Sample, length: int, split: int, first: int, second: int) -> FloatArray:
+    """Gains of a plan of two kinds, the first for ``split`` epochs."""
+    before, after = sample.models[first], sample.models[second]
+    gains: FloatArray = sample.gains[split, first] + (
+        sample.gains[length, second] - sample.gains[split, second]
+    )
+    if sample.first_model >= 0 and sample.first_model != before:
+        gains -= sample.switch_losses[0, sample.first_model, before]
+    if before != after:
+        gains -= sample.switch_losses[split, before, after]
+    return gains
+
+
+@compiled
+def _sums(sample: Sample, costs: FloatArray, kinds: Integers) -> tuple[FloatArray, FloatArray, Integers]:
+    """Gains, costs and forbidden switches of a sequence of kinds, summed over its first k epochs."""
+    longest, _, size = sample.gains.shape
+    gains, charges = np.zeros((longest, size)), np.zeros(longest)
+    broken = np.zeros(longest, dtype=np.int64)
+    previous = sample.first_model
+    for k in range(longest - 1):
+        kind = kinds[k]
+        model = sample.models[kind]
+        charges[k + 1] = charges[k] + (costs[k + 1, kind] - costs[k, kind])
+        gains[k + 1] = gains[k] + (sample.gains[k + 1, kind] - sample.gains[k, kind])
+        broken[k + 1] = broken[k]
+        if previous >= 0 and previous != model:
+            gains[k + 1] -= sample.switch_losses[k, previous, model]
+            if not sample.may_follow[previous, model]:
+                broken[k + 1] += 1
+        previous = model
+    return gains, charges, broken
+
+
+@compiled
+def _fits(
+    sample: Sample, kinds: Integers, broken: Integers, first: int, last: int, total: int, kind: int
+) -> bool:
+    """Whether all switches are allowed once epochs ``first`` to ``last`` - 1 are of one kind."""
+    entering = sample.first_model if first == 0 else sample.models[kinds[first - 1]]
+    if broken[first] > 0 or (entering >= 0 and not sample.may_follow[entering, sample.models[kind]]):
+        return False
+    if last == total:
+        return True
+    return bool(
+        sample.may_follow[sample.models[kind], sample.models[kinds[last]]]
+        and broken[total] == broken[last + 1]
+    )
+
+
+@compiled
+def _correct_switches(
+    sample: Sample, reached: FloatArray, kinds: Integers, first: int, last: int, total: int, kind: int
+) -> None:
+    """Charge the switches at both ends of a block in place of the old one after it."""
+    model = sample.models[kind]
+    entering = sample.first_model if first == 0 else sample.models[kinds[first - 1]]
+    if entering >= 0 and entering != model:
+        reached -= sample.switch_losses[first, entering, model]
+    if last < total:
+        old, following = sample.models[kinds[last - 1]], sample.models[kinds[last]]
+        if old != following:
+            reached += sample.switch_losses[last, old, following]
+        if model != following:
+            reached -= sample.switch_losses[last, model, following]

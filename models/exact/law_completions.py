@@ -1,0 +1,204 @@
+"""How likely a violation stays, whatever follows: a lower bound for every state of the search.
+
+V[k, m, b](i) is the least probability of missing the target after k epochs, the last of them on model m, with
+a loss that has changed by i grid steps and b cells of extra charge left, *if every further choice may depend
+on the loss seen so far*. Plans that are fixed in advance are among those policies, so no completion of a
+prefix with law P does better than sum of P(i) V[k, m, b](i): an information relaxation, in which the future
+of the plan adapts. With the laws of `law_grid` it is a lower bound of the true violation.
+
+The recursion backward in k is a convolution for every kind and a minimum over kinds,
+
+    V[k, m, b](i) = min over kinds j that may follow m of E V[k + 1, m_j, b - step_j](i + change of (m, j)).
+
+Below the grid V counts 0 and above it the value at its top, both too small. Tilted values are cut off at
+`_LARGEST`: they belong to losses so far ahead of any plan's schedule that only rounding would remember them.
+What a convolution may be off is taken off: with transforms whose entries err by at most 8 u log2(n) of the
+sum of magnitudes, the 2-norm of the error is below `_ROUNDING` times the mass of the tilted law times the
+2-norm of V, for up to n = 2**20 points. (Where a rise has much tilted mass, that is far more than what the
+values that are kept would lose: the largest ones were cut off.)
+V is stored as the transform of its tilted values, so that the search multiplies transforms and never
+transforms anything.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.choices import Choices
+from depl.models.exact.kernels import Integers
+from depl.models.exact.law_grid import ComplexArray, Grid, GridLaw, GridSteps
+from depl.models.problem.laws import FloatArray
+
+_LARGEST = 1e3
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """Epochs of all kinds after all models, on one grid.
+
+    Attributes
+    ----------
+    laws : dict
+        By (k, model before or -1, kind): the law of the switch or None, and that of the run.
+    transforms : complex array (K, M + 1, J, F)
+        Of the tilted laws, switch and run together; [.., M, ..] without a model before.
+    clipped : complex array (K, M + 1, J, F)
+        The same with every rise of the loss taken for none, for losses near the top of the grid.
+    rises : int array (K, M + 1, J)
+        Largest change, in steps; at least 0.
+    allowed : bool array (M + 1, J)
+    error : float
+        Bound on what errors of all distribution functions add up to over K epochs.
+    """
+
+    laws: dict[tuple[int, int, int], tuple[GridLaw | None, GridLaw]]
+    transforms: ComplexArray
+    clipped: ComplexArray
+    rises: Integers
+    allowed: NDArray[np.bool_]
+    error: float
+
+
+def make_changes(
+    problem: Choices, assignment: Assignment, grid: Grid, steps: GridSteps, length: int
+) -> Changes:
+    """Round and transform all epochs of an assignment."""
+    count, kinds = len(problem.instance.models), len(assignment.models)
+    allowed = np.ones((count + 1, kinds), dtype=bool)
+    allowed[:count] = problem.may_follow[:, assignment.models]
+    shape = (length, count + 1, kinds)
+    transforms = np.zeros((*shape, grid.size // 2 + 1), dtype=np.complex128)
+    clipped = np.zeros_like(transforms)
+    rises = np.zeros(shape, dtype=np.int64)
+    laws: dict[tuple[int, int, int], tuple[GridLaw | None, GridLaw]] = {}
+    error, share = 0.0, math.exp(grid.share)
+    for k, before, j in np.ndindex(*shape):
+        if not allowed[before, j]:
+            continue
+        model = int(assignment.models[j])
+        run = steps.run(k + 1, model, int(assignment.subsets[j]))
+        switch = steps.switch(k + 1, before, model) if before not in (count, model) else None
+        laws[k, before, j] = switch, run
+        for target, rising in ((transforms, True), (clipped, False)):
+            target[k, before, j] = steps.transform(run, grid.size, grid.tilt, rising)
+            target[k, before, j] *= share
+            if switch is not None:
+                target[k, before, j] *= steps.transform(switch, grid.size, grid.tilt, rising)
+        rises[k, before, j] = max(0, run.last) + (max(0, switch.last) if switch is not None else 0)
+        error = max(error, run.error + (switch.error if switch is not None else 0.0))
+    return Changes(laws, transforms, clipped, rises, allowed, error * length)
+
+
+def least_violations(
+    assignment: Assignment,
+    grid: Grid,
+    changes: Changes,
+    grid_steps: GridSteps,
+    steps: Integers,
+    cells: int,
+) -> tuple[ComplexArray, FloatArray, Integers]:
+    """Transforms of V for k = 1, ..., K, and the Euclidean norms of V.
+
+    Parameters
+    ----------
+    steps : int array (K, J)
+        Cells of budget that a kind uses up at an epoch; negative where it is excluded.
+    cells : int
+        b = 0, ..., cells - 1.
+
+    Returns
+    -------
+    complex array (K + 1, M, cells, F)
+        Conjugate and weighted: with P the transform of the tilted law of a prefix, the bound is the sum of
+        the real parts of P times this row.
+    float array (K + 1, M, cells)
+    int array (K + 1, M)
+        Cells without which no completion stays within the budget.
+    """
+    length = len(steps)
+    count = changes.allowed.shape[0] - 1
+    paths = _Backward(assignment, grid, changes, steps, grid_steps)
+    table = np.zeros((length + 1, count, cells, grid.size // 2 + 1), dtype=np.complex128)
+    norms = np.zeros((length + 1, count, cells))
+    least = np.zeros((length + 1, count), dtype=np.int64)
+    final = np.where(np.arange(grid.lowest, grid.highest + 1) > grid.target, 1.0, 0.0)
+    changes_at = np.arange(grid.lowest, grid.highest + 1) * grid.step
+    values = np.empty((count, cells, grid.size))
+    values[:] = final * np.exp(-grid.tilt * changes_at - grid.share * length)
+    for k in range(length, 0, -1):
+        table[k], norms[k] = _stored(values, grid)
+        if k > 1:
+            values, least[k - 1] = paths.earlier(values, least[k], k - 1)
+    return table, norms, least
+
+
+@dataclass(eq=False)
+class _Backward:
+    """One step of the recursion, from after epoch k + 1 to after epoch k."""
+
+    assignment: Assignment
+    grid: Grid
+    changes: Changes
+    steps: Integers
+    grid_steps: GridSteps
+
+    def __post_init__(self) -> None:
+        """Choose one size of transforms for all epochs."""
+        pairs = self.changes.laws.values()
+        self._low = max([0, *(-(run.first + (switch.first if switch else 0)) for switch, run in pairs)])
+        self._high = max([0, *(run.last + (switch.last if switch else 0) for switch, run in pairs)])
+        self._padded = fft.next_fast_len(self.grid.size + self._low + self._high, real=True)
+
+    def earlier(self, values: FloatArray, least: Integers, k: int) -> tuple[FloatArray, Integers]:
+        """V after k epochs from V after k + 1, shape (M, cells, N), and the cells needed at least."""
+        extended = self._extended(values)
+        transforms, norms = fft.rfft(extended, axis=-1), np.sqrt(np.square(extended).sum(axis=-1))
+        found = np.full(values.shape, _LARGEST)
+        count, cells, size = values.shape
+        needed = np.full(count, cells, dtype=np.int64)
+        window = slice(self._low, self._low + size)
+        shared: dict[tuple[int, int], FloatArray] = {}
+        for before, j in np.ndindex(count, len(self.assignment.models)):
+            step, start = int(self.steps[k, j]), int(least[int(self.assignment.models[j])])
+            if step < 0 or step + start >= cells or not self.changes.allowed[before, j]:
+                continue
+            needed[before] = min(int(needed[before]), step + start)
+            switch, run = self.changes.laws[k, before, j]
+            key = (0 if switch is None else id(switch), j)
+            if key not in shared:
+                law, rows = self._backward(switch, run), slice(start, cells - step)
+                product = transforms[self.assignment.models[j], rows] * law
+                doubt = _ROUNDING * abs(law[0]) * norms[self.assignment.models[j], rows, None]
+                exact = fft.irfft(product, self._padded, axis=-1)[..., window]
+                shared[key] = np.maximum(exact - doubt, 0.0)
+            np.minimum(found[before, step + start :], shared[key], out=found[before, step + start :])
+        return found, needed
+
+    def _extended(self, values: FloatArray) -> FloatArray:
+        """Zeros below the grid, the value at the top above it (tilted on)."""
+        count, cells, size = values.shape
+        wide = np.zeros((count, cells, self._padded))
+        wide[..., self._low : self._low + size] = values
+        above = np.exp(-self.grid.tilt * self.grid.step * np.arange(1, self._high + 1))
+        wide[..., self._low + size : self._low + size + self._high] = values[..., -1:] * above
+        return wide
+
+    def _backward(self, switch: GridLaw | None, run: GridLaw) -> ComplexArray:
+        """Conjugate transform of the tilted change."""
+        result = self.grid_steps.transform(run, self._padded, self.grid.tilt) * math.exp(self.grid.share)
+        if switch is not None:
+            result = result * self.grid_steps.transform(switch, self._padded, self.grid.tilt)
+        return np.asarray(np.conj(result))
+
+
+def _stored(values: FloatArray, grid: Grid) -> tuple[ComplexArray, FloatArray]:
+    """Values by change modulo N, transformed, conjugate and weighted; and their norms."""
+    turned = np.roll(values, grid.lowest % grid.size, axis=-1)
+    result = np.conj(fft.rfft(turned, axis=-1)) / grid.size
+    result[..., 1 : (grid.size + 1) // 2] *= 2.0
+    return result, np.sqrt(np.square(values).sum(axis=-1))

@@ -1,0 +1,187 @@
+"""Epochs on a grid, rounded in favour of the plan: the changes of the loss that the search reckons with.
+
+Every change of the loss is rounded down to a multiple of the step, mass below the window is dropped and mass
+above the window moves to its top. All of it can only lower the probability that the final loss exceeds the
+target, so what is computed from these laws is a lower bound of the true violation, up to the rounding of
+double precision. (Deterministic parts are read in double precision; the tolerance of 1e-9 with which atoms
+meet the target covers that.)
+
+Laws are stored *tilted*: the mass at x steps is multiplied by exp(s (h x + y / K)), with h the step, K the
+number of epochs and y = l(0) - l_max the fall that is asked for. What wraps round in a Fourier transform of
+length N is then weighed by exp(-s h N), and near the saddle point s the numbers that matter are neither tiny
+nor huge, whatever the quantile level.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from depl.models.exact.choices import Choices
+from depl.models.problem.epochs import LossStep, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.densities import quantile
+from depl.models.risk.rounded import rounded
+from depl.models.scenarios.draws import ATOM_TOLERANCE, switch_step
+
+ComplexArray = NDArray[np.complex128]
+
+_TAIL = 1e-9
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the loss is followed: changes from ``lowest`` to ``highest`` steps since the start.
+
+    Attributes
+    ----------
+    step : float
+        h, of few binary digits [loss].
+    lowest, highest : int
+    target : int
+        The target is missed iff the change is above this many steps.
+    tilt : float
+        s [1 / loss].
+    share : float
+        What the tilt adds to the exponent at every epoch: s y / K.
+    """
+
+    step: float
+    lowest: int
+    highest: int
+    target: int
+    tilt: float
+    share: float
+
+    @property
+    def size(self) -> int:
+        """N, number of grid points."""
+        return self.highest - self.lowest + 1
+
+    @property
+    def aliased(self) -> float:
+        """At most so much is added to a violation by what wraps round."""
+        return 2 * math.exp(-self.tilt * self.step * self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class GridLaw:
+    """A change of the loss on the grid, rounded down, not tilted.
+
+    Attributes
+    ----------
+    first : int
+        Change of the first mass, in steps.
+    masses : float array
+        Their sum is below 1 by what was dropped.
+    error : float
+        Bound on the error of the distribution function.
+    """
+
+    first: int
+    masses: FloatArray
+    error: float
+
+    @property
+    def last(self) -> int:
+        """Largest change, in steps."""
+        return self.first + len(self.masses) - 1
+
+    def within(self, first: int, last: int) -> "GridLaw":
+        """With what is above ``last`` moved down to it and what is below ``first`` dropped."""
+        masses, start = self.masses, self.first
+        if self.last > last:
+            above = float(masses[max(0, last - start) :].sum())
+            masses = np.concatenate([masses[: max(0, last - start)], [above]])
+            start = min(start, last)
+        if start < first:
+            masses, start = masses[first - start :], first
+        if not len(masses):
+            masses = np.zeros(1)
+        return GridLaw(start, masses, self.error)
+
+    def transform(self, size: int, exponent: float) -> ComplexArray:
+        """Fourier transform of masses times exp(exponent x), the changes x taken modulo ``size``."""
+        changes = np.arange(self.first, self.last + 1)
+        wrapped = np.zeros(size)
+        np.add.at(wrapped, changes % size, self.masses * np.exp(exponent * changes))
+        return np.asarray(fft.rfft(wrapped))
+
+
+def make_grid(instance: Instance, points: int, tilt: float, epochs: int, below: float, above: float) -> Grid:
+    """A grid of ``points`` points from ``below`` under the target to ``above`` over the start [loss]."""
+    limit = Fraction(instance.target.maximum_loss) - Fraction(instance.target.initial_loss)
+    limit += Fraction(ATOM_TOLERANCE)
+    fall = float(-limit)
+    step = _few_digits((fall + below + above) / (points - 3))
+    target = math.floor(limit / Fraction(step))
+    highest = math.floor(above / step)
+    return Grid(step, highest - points + 1, highest, target, tilt, tilt * fall / epochs)
+
+
+class GridSteps:
+    """The changes of the loss by epoch, model before and kind, on one grid step; rounded when asked for."""
+
+    def __init__(self, problem: Choices, step: float, reach: float) -> None:
+        """Laws are followed over ``reach`` [loss] to both sides."""
+        self._problem = problem
+        self._step = step
+        self._most = max(2, math.ceil(reach / step))
+        self._runs: dict[tuple[int, int, int], GridLaw] = {}
+        self._switches: dict[tuple[int, int, int], GridLaw | None] = {}
+        self._laws: dict[LossStep, GridLaw] = {}
+        self._transforms: dict[tuple[int, int, float, bool], ComplexArray] = {}
+
+    def run(self, epoch: int, model: int, subset: int) -> GridLaw:
+        """An epoch of a model without a switch; epochs count from 1."""
+        key = epoch, model, subset
+        if key not in self._runs:
+            instance, name = self._problem.instance, self._problem.instance.models[model].name
+            step = loss_step(instance, epoch, 0, name, name, self._problem.subsets[subset])
+            self._runs[key] = self._law(step)
+        return self._runs[key]
+
+    def switch(self, epoch: int, before: int, after: int) -> GridLaw | None:
+        """The loss of a switch; None where nothing is lost."""
+        key = epoch, before, after
+        if key not in self._switches:
+            names = [model.name for model in self._problem.instance.models]
+            change = switch_step(self._problem.instance, epoch, names[before], names[after])
+            lossless = change is None or change == LossStep(1.0, 0.0, ())
+            self._switches[key] = None if lossless or change is None else self._law(change)
+        return self._switches[key]
+
+    def transform(self, law: GridLaw, size: int, tilt: float, rising: bool = True) -> ComplexArray:
+        """Transform of one of these laws, tilted but for the share of the epoch."""
+        key = id(law), size, tilt, rising
+        if key not in self._transforms:
+            kept = law.within(1 - size, size - 1 if rising else 0)
+            self._transforms[key] = kept.transform(size, tilt * self._step)
+        return self._transforms[key]
+
+    def _law(self, change: LossStep) -> GridLaw:
+        if change not in self._laws:
+            self._laws[change] = self._rounded(change)
+        return self._laws[change]
+
+    def _rounded(self, change: LossStep) -> GridLaw:
+        """On at most as many points to either side as the grid has: who moves further leaves it anyway."""
+        shift = math.floor(Fraction(change.shift) / Fraction(self._step))
+        if not change.terms:
+            return GridLaw(shift, np.ones(1), 0.0).within(-self._most, self._most)
+        (term,) = change.terms
+        ends = [float(term.coefficient * quantile(term.law, _TAIL, upper=side)) for side in (False, True)]
+        first = min(max(math.floor(min(ends) / self._step) - 1, -self._most), self._most - 1)
+        last = min(max(math.ceil(max(ends) / self._step), first + 1), self._most)
+        down = rounded(term, self._step, first, last)[1]
+        return GridLaw(down.first + shift, down.masses, down.error).within(-self._most, self._most)
+
+
+def _few_digits(step: float) -> float:
+    """``step`` rounded up to eight binary digits."""
+    octave = 2.0 ** (math.floor(math.log2(step)) - 7)
+    return math.ceil(step / octave) * octave

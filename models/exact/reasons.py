@@ -1,0 +1,107 @@
+"""Why there is no plan under scenarios, in the words of a user.
+
+What is reachable is given from both sides: the best quantile of a plan with at most one switch, which exists,
+and a bound that no plan within the limits can beat. Where T_max may be in the way, so is the least time of a
+plan with at most one switch that meets the target.
+"""
+
+import math
+
+import numpy as np
+
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.clusters import smallest
+from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.prices import Prices
+from depl.models.exact.sampled import CountedProblem
+from depl.models.problem.allocation import TIME_TOLERANCE
+
+_BISECTIONS = 30
+
+
+def infeasibility_reason(
+    problem: CountedProblem, prices: Prices, assigned: list[Assignment], best_gain: float
+) -> str:
+    """The stage that fails and the nearest reachable values.
+
+    Parameters
+    ----------
+    best_gain : float
+        Gain that no plan exceeds in S - p scenarios [loss].
+    """
+    first = obstacle(problem, prices)
+    if first:
+        return first
+    target = problem.instance.target
+    found = max((reached(problem, prices, item) for item in assigned), default=-math.inf)
+    seen = f"; the best quantile of a plan with at most one switch is {target.initial_loss - found:.6g}"
+    none = target.initial_loss - max(best_gain, found)
+    bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
+    return (
+        f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable on "
+        f"{problem.size} scenarios within {target.maximum_epochs} epochs and the time limits"
+        f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
+    )
+
+
+def fastest(
+    problem: CountedProblem, prices: Prices, assigned: list[Assignment], needed: float
+) -> tuple[float, tuple[Configuration, ...]] | None:
+    """Least time of a plan with at most one switch that gains ``needed`` in S - p scenarios, but for T_max.
+
+    With full resources; None if there is none, or the instance has no T_max.
+    """
+    if prices.maximum_time is None:
+        return None
+    best: tuple[float, tuple[Configuration, ...]] | None = None
+    for assignment in assigned:
+        found = Neighbourhood(problem, prices, assignment).fastest(needed)
+        if found is not None and (best is None or found[0] < best[0]):
+            positions = smallest(prices.fastest, [assignment.options[kind] for kind in found[1]])
+            best = found[0], tuple(problem.configurations[g] for g in positions)
+    return best
+
+
+def obstacle(problem: Choices, prices: Prices) -> str:
+    """Why not even one epoch can be trained, or nothing."""
+    target = problem.instance.target
+    if not problem.epochs:
+        return "models: maximum_epochs is 0, and the initial loss is above the target"
+    first = problem.initial_model
+    startable = [
+        model
+        for model in range(len(problem.instance.models))
+        if first is None or problem.may_follow[first, model]
+    ]
+    if not startable:
+        return f"models: none may follow the initial model {target.initial_model!r}"
+    usable = [index for index, g in enumerate(problem.configurations) if g.model in startable]
+    least = (prices.work[0] / prices.capacity[0] + prices.communication[0])[usable]
+    limit = math.inf if target.maximum_time is None else target.maximum_time
+    if np.all(np.isinf(prices.least[0, usable])) or least.min() > limit * (1 + TIME_TOLERANCE):
+        return f"resources: no epoch keeps the time limits; the fastest takes {least.min():.6g}"
+    return ""
+
+
+def _time_needed(problem: CountedProblem, prices: Prices, assigned: list[Assignment]) -> str:
+    found = fastest(problem, prices, assigned, problem.needed)
+    if found is None:
+        return ""
+    return (
+        f"; the fastest plan with at most one switch that meets it takes {found[0]:.6g}, maximum_time is "
+        f"{prices.maximum_time:.6g}"
+    )
+
+
+def reached(problem: CountedProblem, prices: Prices, assignment: Assignment) -> float:
+    """Gain that a plan with at most one switch, in time, reaches in S - p scenarios."""
+    near = Neighbourhood(problem, prices, assignment)
+    high = problem.needed
+    low = -near.largest_gain - float(np.abs(problem.switch_losses).sum(axis=0).max(initial=0.0)) - 1.0
+    if not near.in_time(low):
+        return -math.inf
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if near.in_time(middle) else (low, middle)
+    return low

@@ -1,0 +1,136 @@
+"""The planning problem with counted scenarios in place of the law: tables that every solver of it shares.
+
+The search under scenarios needs no more than linear gains, at least some of which have to reach what is
+needed. That is a `CountedProblem`; draws make one (`SampledProblem`), chords of a deviation another
+(`depl.models.exact.normal_search`).
+"""
+
+import functools
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.exact.choices import Choices, Configuration
+from depl.models.problem.laws import FloatArray
+from depl.models.scenarios.draws import (
+    ATOM_TOLERANCE,
+    Scenarios,
+    allowed_misses,
+    epoch_gains,
+    switch_losses,
+)
+
+
+class CountedProblem(Choices):
+    """Problem (2)-(6) with several linear gains in place of the law, of which all but ``allowed`` must do.
+
+    Attributes
+    ----------
+    barred : bool array (M, M), optional
+        Switches that are forbidden beside those of the instance.
+    """
+
+    barred: NDArray[np.bool_] | None = None
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many gains are counted, S."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> int:
+        """How many of them may miss."""
+
+    @property
+    def needed(self) -> float:
+        """Gain from which on the target is met: l(0) - l_max, less the atom tolerance [loss]."""
+        target = self.instance.target
+        return target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
+
+    @property
+    @abstractmethod
+    def gains(self) -> FloatArray:
+        """Fall of the loss, without switch, in every count; shape (K_max, subsets, M, S) [loss]."""
+
+    @property
+    @abstractmethod
+    def switch_losses(self) -> FloatArray:
+        """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
+
+    @abstractmethod
+    def barring(self, switches: NDArray[np.bool_]) -> "CountedProblem":
+        """The problem in which some more switches, shape (M, M), are forbidden."""
+
+    @functools.cached_property
+    def may_follow(self) -> NDArray[np.bool_]:
+        """Whether the second model may follow the first; shape (M, M)."""
+        allowed = super().may_follow
+        return allowed if self.barred is None else allowed & ~self.barred
+
+    def gain(self, choices: Sequence[Configuration]) -> FloatArray:
+        """l(0) - l(K) of a sequence of configurations in every count, shape (S,) [loss]."""
+        total = np.zeros(self.size)
+        before = self.initial_model
+        for k, chosen in enumerate(choices):
+            total += self.gains[k, self.subsets.index(chosen.datasets), chosen.model]
+            if before is not None and before != chosen.model:
+                total -= self.switch_losses[k, before, chosen.model]
+            before = chosen.model
+        return total
+
+    def misses(self, choices: Sequence[Configuration]) -> int:
+        """How many of the counts end above the target."""
+        return int((self.gain(choices) < self.needed).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class SampledProblem(CountedProblem):
+    """Problem (2)-(6) with floor((1 - omega) S + 1e-9) scenarios allowed to miss.
+
+    Attributes
+    ----------
+    instance : Instance
+    scenarios : Scenarios
+    barred : bool array (M, M), optional
+        Switches that are forbidden beside those of the instance.
+    """
+
+    scenarios: Scenarios
+    barred: NDArray[np.bool_] | None = None
+
+    def barring(self, switches: NDArray[np.bool_]) -> "SampledProblem":
+        """The problem in which some more switches, shape (M, M), are forbidden."""
+        return replace(self, barred=switches)
+
+    @property
+    def size(self) -> int:
+        """S."""
+        return len(self.scenarios)
+
+    @functools.cached_property
+    def allowed(self) -> int:
+        """How many scenarios may miss."""
+        return allowed_misses(self.instance, len(self.scenarios))
+
+    @functools.cached_property
+    def gains(self) -> FloatArray:
+        """Fall of the loss, without switch, in every scenario; shape (K_max, subsets, M, S) [loss]."""
+        shape = (self.epochs, len(self.subsets), len(self.instance.models), len(self.scenarios))
+        table = np.zeros(shape)
+        for k, d, m in np.ndindex(*shape[:3]):
+            name = self.instance.models[m].name
+            table[k, d, m] = epoch_gains(self.instance, self.scenarios, k + 1, name, self.subsets[d])
+        return table
+
+    @functools.cached_property
+    def switch_losses(self) -> FloatArray:
+        """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
+        models = len(self.instance.models)
+        table = np.zeros((self.epochs, models, models, len(self.scenarios)))
+        for k, i, j in np.ndindex(*table.shape[:3]):
+            table[k, i, j] = switch_losses(self.instance, self.scenarios, k + 1, i, j)
+        return table

@@ -1,0 +1,81 @@
+"""A lower bound from the mean over all scenarios, which no scenario can choose for itself.
+
+The bounds that look at one scenario at a time let each of them have a plan of its own, and the more noise
+there is and the less switches cost, the more that wins. The mean gain of a plan has little noise left. What
+S - p met scenarios require of it is this: let e_s be the least that scenario s ends above the mean, over all
+sequences of the length. If a plan of mean gain Y meets all scenarios outside a set I of at most p, then
+
+    S Y >= sum over s not in I of max(needed, Y + e_s) + sum over s in I of (Y + e_s).
+
+So with short_s = max(0, needed - Y - e_s), the sum of all e_s and of the short_s but the p largest is at
+most 0. That sum does not increase with Y; the least Y at which it is at most 0 is required of every plan. At
+a price mu of gain, a plan then costs at least min [sum of psi - mu mean gain] + mu Y.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.exact.kernels import Sample, priced_prefixes
+from depl.models.problem.laws import FloatArray
+
+_SLACK = 1e-9
+
+
+def mean_bounds(sample: Sample, costs: FloatArray, gain_prices: Iterable[float]) -> FloatArray:
+    """Lower bounds of sum of psi by number of epochs, shape (K + 1,) [cost].
+
+    Parameters
+    ----------
+    costs : float array (K, J)
+        psi of each kind at each epoch; infinite excludes it.
+    gain_prices : iterable of float
+        Prices mu of gain; the greatest bound counts.
+    """
+    mean = sample._replace(
+        gains=sample.gains.mean(axis=-1, keepdims=True),
+        switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
+    )
+    required = required_means(sample, mean, np.isfinite(costs))
+    best = np.full(len(costs) + 1, -math.inf)
+    for price in gain_prices:
+        best = np.maximum(best, priced_prefixes(mean, costs, float(price))[:, 0] + price * required)
+    return best
+
+
+def required_means(sample: Sample, mean: Sample, open_kinds: NDArray[np.bool_]) -> FloatArray:
+    """Least mean gain of a plan that meets S - p scenarios, by number of epochs; shape (K + 1,) [loss].
+
+    Minus infinity where nothing is required, 0 where no sequence of that length exists.
+
+    Parameters
+    ----------
+    mean : Sample
+        The mean of all scenarios, as the only one.
+    open_kinds : bool array (K, J)
+        Which kinds an epoch may have.
+    """
+    apart = sample._replace(
+        gains=sample.gains - mean.gains, switch_losses=sample.switch_losses - mean.switch_losses
+    )
+    least = priced_prefixes(apart, np.where(open_kinds, 0.0, math.inf), -1.0)
+    return np.array([_required(row, sample.needed, sample.allowed) for row in least])
+
+
+def _required(deviations: FloatArray, needed: float, allowed: int) -> float:
+    """needed - c for the largest c with [sum of all e] + [sum of max(0, c - e) but the p smallest e] <= 0.
+
+    Between two of the e that sum is linear in c, so c is found among the pieces.
+    """
+    if not np.all(np.isfinite(deviations)):
+        return 0.0
+    kept = np.sort(deviations)[allowed:]
+    slack = _SLACK * (float(np.abs(deviations).max()) + abs(needed)) * len(deviations)
+    room = slack - float(deviations.sum())  # exact deviations sum to at most 0, up to rounding
+    if room < 0:
+        return math.inf
+    parts = (room + np.cumsum(kept)) / np.arange(1, len(kept) + 1)
+    ends = np.append(kept[1:], math.inf)
+    return needed - float(parts[np.argmax(parts <= ends)])

@@ -1,0 +1,204 @@
+"""Method ``scenario-search``: a cheapest plan under scenarios, proved by depth-first search.
+
+1. Plans with at most one switch and exchanges of blocks give an incumbent (`incumbents`). If there is none,
+   the search below runs with the fastest times in place of costs until it finds a plan or proves that none
+   exists. Where a short search does not end it, one among the plans that never go back to a model may
+   improve the incumbent.
+2. Subproblems (`tree`) are bounded from below by prices of time and gain (`scenario_bounds.length_bounds`).
+3. A subproblem is searched depth first (`scenario_subproblem`). What survives as a leaf is judged by the sums
+   of `SampledProblem` and by its exact allocation (`clusters`), so that rounding in the search decides
+   nothing.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.exact.assignments import Assignment
+from depl.models.exact.clusters import Clustered
+from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.reasons import infeasibility_reason
+from depl.models.exact.sampled import CountedProblem, SampledProblem
+from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, usual_time_price
+from depl.models.exact.scenario_subproblem import Subproblem
+from depl.models.exact.traced_search import search_under_scenarios
+from depl.models.exact.tree import OPTIMALITY, Task, TreeSearch
+from depl.models.problem.instance import Instance
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import DEFAULT_SCENARIOS, Limits, Outcome
+from depl.models.solving.result import DualBound, Termination
+
+_NODES_PER_CALL = 200_000
+_FEW_NODES = 50_000
+_ORDERED_NODES = 200_000
+_MOST_MULTIPLIERS = 6
+_STARTS = 12
+_TIME_PRICES = (0.7, 1.0, 1.4)
+_GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
+
+
+def scenario_search(instance: Instance, limits: Limits) -> Outcome:
+    """Cheapest plan under scenarios by exact search; proves optimality and infeasibility.
+
+    Raises
+    ------
+    NotCoveredError
+        If there are more than 4096 assignments of data to clusters.
+    """
+    sample = limits.scenarios
+    if sample is None:
+        sample = draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
+    if instance.traced_law is not None:
+        return search_under_scenarios(instance, limits, sample)
+    return ScenarioSearch(SampledProblem(instance, sample), limits).answer()
+
+
+@dataclass
+class ScenarioSearch(TreeSearch):
+    """The state of one search under scenarios."""
+
+    problem: CountedProblem
+    _best_gain: float = field(default=-math.inf, init=False)
+
+    def run(self) -> Termination:
+        """Search until something is proved."""
+        if self.problem.misses(()) <= self.problem.allowed:
+            self.best, self.dual = Clustered((), 0.0, 0.0), DualBound(0.0, 0.0, 0.0)
+            return Termination.OPTIMAL
+        self.first_plans()
+        if self.best is None and not self._feasible():
+            return Termination.INFEASIBLE
+        self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
+        self._raise_bound(min(self.dual.bound * (1 - OPTIMALITY), self.threshold))
+        tasks = self.explore(self.tasks(), _FEW_NODES)
+        if tasks:
+            self._ordered_plans()
+        return self._proved(tasks)
+
+    def first_plans(self) -> None:
+        """Plans with at most one switch under every assignment, improved by exchanges."""
+        for assignment in self._assigned:
+            if assignment.transfers >= self.cost:
+                break
+            self._require_time()
+            near = Neighbourhood(self.problem, self._prices, assignment, self.in_time)
+            multiplier = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
+            for _ in range(_STARTS):
+                self._require_time()
+                kinds = near.one_switch(multiplier, self.cost)
+                plan = None if kinds is None else near.costed(kinds, multiplier, math.inf)
+                if kinds is None:
+                    break
+                if plan is None:  # too slow: time has to be more expensive
+                    multiplier *= 4
+                    continue
+                if plan.cost < self.cost:
+                    self._accept(near, kinds, plan)
+                if plan.multiplier == multiplier:
+                    break
+                multiplier = plan.multiplier
+
+    def _accept(self, near: Neighbourhood, kinds: Sequence[int], plan: Clustered) -> None:
+        self.best = plan
+        self.best = near.improved(kinds, plan)[1]
+        self.limits.report(self.cost, min(self.lower, self.cost))
+
+    def _ordered_plans(self) -> None:
+        """Search, for few nodes, among the plans that run through the models in one order, or in the other.
+
+        Forbidding all ways back leaves each scenario little choice, so these searches mostly end quickly, and
+        where switching costs something their plans are close to the best.
+        """
+        back = np.tril(np.ones_like(self.problem.may_follow), -1)
+        for barred in (back, back.T):
+            if self.best is None or not (self.problem.may_follow & barred).any():
+                return
+            problem = self.problem.barring(barred)
+            search = ScenarioSearch(problem, replace(self.limits, progress=None), self.best)
+            search.build()
+            try:
+                search.explore(search.tasks(), _ORDERED_NODES)
+            finally:
+                self.best = search.best
+            self.limits.report(self.cost, min(self.lower, self.cost))
+
+    def _bounded(self, assignment: Assignment) -> list[Task]:
+        """Bounds at several prices of time and gain."""
+        incumbent = self._incumbent()
+        usual = self.cost / self.problem.needed
+        best = np.full(self.problem.epochs + 1, -math.inf)
+        chosen = np.full(self.problem.epochs + 1, incumbent.multiplier)
+        for factor in _TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
+            multiplier = factor * incumbent.multiplier
+            bounds = length_bounds(self.problem, self._prices, assignment, multiplier, usual * _GAIN_PRICES)
+            chosen = np.where(bounds > best, multiplier, chosen)
+            best = np.maximum(best, bounds)
+        return [
+            Task(float(best[length]) * (1 - OPTIMALITY), assignment, length, float(chosen[length]))
+            for length in range(1, self.problem.epochs + 1)
+        ]
+
+    def _explored(self, task: Task, effort: int) -> Task | None:
+        """Search a subproblem for at most ``effort`` nodes."""
+        self._require_time()
+        known = self.best is not None
+        multipliers = self._multipliers(task) if known else ()
+        subproblem = Subproblem(
+            self.problem,
+            self._prices,
+            task.assignment,
+            task.length,
+            multipliers,
+            self.threshold,
+            self._hardest(),
+        )
+        if not known and not subproblem.finished:
+            gains = subproblem.root_gains()
+            self._best_gain = max(
+                self._best_gain, float(np.partition(gains, self.problem.allowed)[self.problem.allowed])
+            )
+        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - OPTIMALITY)))
+        if known and task.bound >= self.threshold:
+            return None
+        near = Neighbourhood(self.problem, self._prices, task.assignment, self.in_time)
+        nodes = effort
+        while not subproblem.finished and nodes > 0:
+            self._require_time()
+            kinds = subproblem.proceed(min(nodes, _NODES_PER_CALL))
+            nodes -= _NODES_PER_CALL if kinds is None else 1
+            if kinds is not None:
+                self._judge(subproblem, near, kinds)
+                if not known and self.best is not None:
+                    return task
+        return None if subproblem.finished else task
+
+    def _judge(self, subproblem: Subproblem, near: Neighbourhood, kinds: Sequence[int]) -> None:
+        """Cost a leaf exactly: a new incumbent, or one more price of time that excludes it."""
+        self.leaves += 1
+        start = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
+        plan = near.costed(kinds, start, math.inf)
+        if plan is not None and plan.cost < self.cost:
+            self._accept(near, kinds, plan)
+            subproblem.lower_cutoff(self.threshold)
+        self._require_time()  # not all clusters were tried if it ran out on the way
+        if plan is None:
+            return
+        if 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
+            subproblem.add_multiplier(plan.multiplier)
+
+    def _why_infeasible(self) -> str:
+        return infeasibility_reason(self.problem, self._prices, self._assigned, self._best_gain)
+
+    def _multipliers(self, task: Task) -> tuple[float, ...]:
+        """Prices of time for the cost charges of a subproblem, the one that bounds it best first."""
+        others = {self._incumbent().multiplier} - {task.multiplier}
+        return (task.multiplier, *others)
+
+    def _hardest(self) -> NDArray[np.intp]:
+        """Scenarios, those that the incumbent meets least first."""
+        if self.best is None:
+            return np.arange(self.problem.size)
+        return np.argsort(self.problem.gain(self.best.choices), kind="stable")

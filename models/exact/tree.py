@@ -1,0 +1,208 @@
+"""What every exact search shares: an incumbent, a lower bound, and subproblems explored by increasing bound.
+
+Every assignment of data and every number of epochs is a *subproblem*. Subproblems get little effort each in
+the first round and more in every further one, so that a hard one does not keep an easy one from improving the
+incumbent. The lower bound at any moment is the least bound of an unfinished subproblem.
+
+Rounding. All pruning leaves a slack of `OPTIMALITY` (relative) below the incumbent, far above what double
+precision loses in sums of a few hundred terms. The cost of a plan that makes use of the relative tolerance
+1e-9 of T_max may be below its own bound by lam T_max 1e-9, as in `depl.models.problem.allocation.dual_bound`.
+"""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from depl.models.exact.assignments import (
+    LARGEST_ASSIGNMENTS,
+    Assignment,
+    assignments,
+    count_assignments,
+    undominated,
+)
+from depl.models.exact.choices import Choices
+from depl.models.exact.clusters import Clustered
+from depl.models.exact.prices import Prices
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits, Outcome, OutOfTimeError
+from depl.models.solving.result import DualBound, Termination
+
+OPTIMALITY = 5e-10
+"""Relative difference of costs below which a plan is not looked for."""
+
+
+FIRST_ROUND = 2_000_000
+"""Effort for every subproblem in the first round."""
+
+GROWTH = 8
+"""How many times more it is in every further one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A subproblem that is still open: its lower bound, and the price of time that gives it."""
+
+    bound: float
+    assignment: Assignment
+    length: int
+    multiplier: float
+
+
+@dataclass
+class TreeSearch(ABC):
+    """The state of one search.
+
+    Attributes
+    ----------
+    best : Clustered or None
+        The incumbent.
+    lower : float
+        No feasible plan costs less [cost].
+    dual : DualBound or None
+        A weaker bound that can be proved again without a search.
+    leaves : int
+        Leaves of the search that were judged exactly.
+    """
+
+    problem: Choices
+    limits: Limits
+    best: Clustered | None = None
+    lower: float = 0.0
+    dual: DualBound | None = field(default=None, init=False)
+    leaves: int = field(default=0, init=False)
+    build_seconds: float = field(default=0.0, init=False)
+
+    def answer(self) -> Outcome:
+        """Build and run; what can be said in the end, or when the time limit or the user stops the search."""
+        started = time.perf_counter()
+        try:
+            self.build()
+            self.build_seconds = time.perf_counter() - started
+            termination = self.run()
+        except KeyboardInterrupt:
+            termination = Termination.INTERRUPTED
+        except OutOfTimeError:
+            termination = Termination.TIME_LIMIT
+        return self._outcome(termination)
+
+    @abstractmethod
+    def run(self) -> Termination:
+        """Search until something is proved."""
+
+    def build(self) -> None:
+        """Tables that do not depend on any plan.
+
+        Raises
+        ------
+        NotCoveredError
+            If there are more than `LARGEST_ASSIGNMENTS` assignments of data to clusters.
+        """
+        count = count_assignments(self.problem)
+        if count > LARGEST_ASSIGNMENTS:
+            raise NotCoveredError(
+                f"the search accepts at most {LARGEST_ASSIGNMENTS} assignments of data to clusters, there "
+                f"are {count}; use another method"
+            )
+        self._prices = Prices.of(self.problem)
+        self._assigned = sorted(undominated(assignments(self.problem)), key=lambda item: item.transfers)
+
+    @property
+    def cost(self) -> float:
+        """Cost of the incumbent [cost]; infinite without one."""
+        return math.inf if self.best is None else self.best.cost
+
+    @property
+    def threshold(self) -> float:
+        """Only plans that cost less are looked for [cost]."""
+        return self.cost if self.best is None else self.cost * (1 - max(self.limits.gap, OPTIMALITY))
+
+    def tasks(self) -> list[Task]:
+        """All subproblems whose bound is below the incumbent, by increasing bound."""
+        found: list[Task] = []
+        for assignment in self._assigned:
+            self._require_time()
+            if assignment.transfers >= self.threshold:
+                break
+            found += [task for task in self._bounded(assignment) if task.bound < self.threshold]
+        return sorted(found, key=lambda task: task.bound)
+
+    def explore(self, tasks: list[Task], effort: int) -> list[Task]:
+        """Give every task, by increasing bound, at most so much effort; those that are still open."""
+        left: list[Task] = []
+        for index, task in enumerate(tasks):
+            if task.bound >= self.threshold:
+                break
+            rest = self._explored(task, effort)
+            if rest is not None:
+                left.append(rest)
+            following = [item.bound for item in (*left, *tasks[index + 1 : index + 2])]
+            self._raise_bound(min([*following, self.threshold]))
+        return sorted(left, key=lambda task: task.bound)
+
+    @abstractmethod
+    def _bounded(self, assignment: Assignment) -> list[Task]:
+        """The subproblems of an assignment, each with a lower bound."""
+
+    @abstractmethod
+    def _explored(self, task: Task, effort: int) -> Task | None:
+        """Search a subproblem; None if it is finished, otherwise the task that is left, better bounded."""
+
+    @abstractmethod
+    def _why_infeasible(self) -> str:
+        """What stands in the way of every plan, in the user's words."""
+
+    def _feasible(self) -> bool:
+        """Find any plan, or prove that there is none, with the fastest times in place of costs."""
+        lengths = range(1, self.problem.epochs + 1)
+        tasks = [Task(0.0, item, length, 0.0) for item in self._assigned for length in lengths]
+        effort = FIRST_ROUND
+        while tasks:
+            left = []
+            for task in tasks:
+                if self._explored(task, effort) is not None:
+                    left.append(task)
+                if self.best is not None:
+                    return True
+            tasks = left
+            effort *= GROWTH
+        return False
+
+    def _proved(self, tasks: list[Task]) -> Termination:
+        """Explore every subproblem that may hold a better plan."""
+        effort = FIRST_ROUND
+        while tasks:
+            tasks = self.explore(tasks, effort)
+            effort *= GROWTH
+        self.lower = max(self.lower, self.threshold)
+        return Termination.GAP_REACHED if self.limits.gap > OPTIMALITY else Termination.OPTIMAL
+
+    def _outcome(self, termination: Termination) -> Outcome:
+        """What can be said now."""
+        if self.best is not None:
+            plan = self.problem.plan(self.best.choices) if self.best.choices else Plan()
+            lower = min(self.lower, self.best.cost)
+            return Outcome(termination, plan, lower, None, self.dual, self.build_seconds)
+        if termination is Termination.INFEASIBLE:
+            return Outcome(termination, None, math.inf, self._why_infeasible(), None, self.build_seconds)
+        reason = "stopped before a plan was found or proved impossible; allow more time"
+        return Outcome(termination, None, self.lower, reason, self.dual, self.build_seconds)
+
+    def _incumbent(self) -> Clustered:
+        if self.best is None:
+            raise RuntimeError("costs are bounded relative to an incumbent")
+        return self.best
+
+    def _raise_bound(self, bound: float) -> None:
+        if bound > self.lower:
+            self.lower = bound
+            self.limits.report(self.cost, min(self.lower, self.cost))
+
+    def in_time(self) -> bool:
+        """Whether the time limit has not been reached."""
+        return not self.limits.expired()
+
+    def _require_time(self) -> None:
+        if not self.in_time():
+            raise OutOfTimeError

@@ -1,0 +1,399 @@
+"""The base of every data structure that a user can write: frozen, typed, finite, checked on construction.
+
+msgspec checks types and bounds only while it decodes; objects built in Python must pass the same
+gate. `Checked` therefore converts every field once more in ``__post_init__`` and reports the first
+offence with its place, and `decode` turns msgspec's errors into ours with the full JSON path.
+"""
+
+import contextlib
+import functools
+import math
+import os
+import re
+import secrets
+import stat
+import typing
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.json_keys import require_single_keys
+
+Name = Annotated[
+    str,
+    # (?![\s\S]) is the very end in Python and in ECMAScript alike, where $ may precede a line break
+    Meta(min_length=1, pattern=r"^\S(.*\S)?(?![\s\S])", description="a unique name without outer blanks"),
+]
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+
+SCHEMA_COMMAND = "depl instances schema"
+"""Lists the fields of an instance; errors point to it."""
+
+LARGEST_FILE = 2**30
+"""Most bytes that are read of a file, or of what a compressed one holds: 1 GiB, which is far more than any
+document or table of ours needs and leaves a machine of a few GiB alive."""
+
+_PORTION = 2**20
+
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+"""Names of this process's own streams: where they lead to a file, what else is printed must follow on."""
+
+LONGEST_COLUMN = 12
+"""Numbers of an array, or flat objects, that are written one field below the other; more go into lines."""
+
+
+class Checked(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True, kw_only=True
+):
+    """A frozen record whose fields are typed, bounded and finite, however it was built."""
+
+    largest_number: ClassVar[float] = 1e100
+    """Numbers beyond this, or closer to zero than its reciprocal, are refused: the square of every
+    number, divided by another, stays within double precision. Infinite where numbers are results."""
+
+    def __post_init__(self) -> None:
+        """Normalise every field to its declared type and refuse what does not fit."""
+        for name, (kind, default) in _fields(type(self)).items():
+            place = f".{name}"
+            value = _converted(getattr(self, name), kind, place)
+            value = _settled(value, self.largest_number, place)
+            # msgspec leaves a default out only where it is that very object; content alone shall count
+            msgspec.structs.force_setattr(self, name, default if value == default else value)
+        self.validate()
+
+    def validate(self) -> None:
+        """Check what types and bounds cannot say; overridden where there is something to check."""
+
+
+def decode(text: str | bytes, kind: type[T]) -> T:
+    """Read one JSON document as ``kind``.
+
+    Raises
+    ------
+    InvalidInputError
+        With the JSON path (``$.clusters[1].capacity``) of the first offence; a key that an object has twice
+        is one.
+    """
+    found = peek(text, kind)
+    try:
+        require_single_keys(text if isinstance(text, str) else text.decode("utf-8"))
+    except UnicodeError as error:
+        raise InvalidInputError(f"not a JSON document: {error}", "$") from error
+    return found
+
+
+def peek(text: str | bytes, kind: type[T]) -> T:
+    """As `decode`, for a look at some fields of a document that is read whole later.
+
+    Raises
+    ------
+    InvalidInputError
+        As `decode`, but not for a key that occurs twice, of which it takes the last.
+    """
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.ValidationError as error:
+        raise _located(error, "$") from error
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InvalidInputError(f"not a JSON document: {error}", "$") from error
+    except RecursionError as error:
+        raise InvalidInputError("nested too deeply to be read", "$") from error
+
+
+def decode_document(text: str | bytes, kind: type[S]) -> S:
+    """Read a document that opens with its format and version, as every file of ours does.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is of another format or version, and as `decode`.
+    """
+    header = peek(text, _Header)
+    defaults = {field.name: field.default for field in msgspec.structs.fields(kind)}
+    wanted, version = defaults["format"], defaults["version"]
+    if header.format != wanted:
+        raise InvalidInputError(
+            f"this is a {header.format!r} document; a {wanted!r} one is needed here", "$.format"
+        )
+    if header.version != version:
+        raise InvalidInputError(
+            f"version {header.version} is not known to this depl, which reads {version}; update one of them",
+            "$.version",
+        )
+    return decode(text, kind)
+
+
+def encode_document(value: msgspec.Struct) -> str:
+    """Write ``value`` as indented JSON: format and version first, defaults left out, a final newline.
+
+    More than `LONGEST_COLUMN` numbers lie on one line, and of as many flat objects each on a line of its own,
+    so that long files stay small and their differences readable.
+    """
+    return _indented(document(value), "") + "\n"
+
+
+def document(value: msgspec.Struct) -> dict[str, Any]:
+    """``value`` as plain data that reads back as the same document: with its format and version."""
+    head = {name: getattr(value, name) for name in ("format", "version")}
+    return {**head, **msgspec.to_builtins(value)}
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a file that a user named.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is not UTF-8, and as `read_bytes`.
+    """
+    try:
+        return read_bytes(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("not UTF-8 text", str(path)) from error
+
+
+def read_bytes(path: str | Path, largest: int = LARGEST_FILE) -> bytes:
+    """Return the content of a file that a user named.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is missing, a folder, unreadable, or larger than ``largest`` bytes.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = read_at_most(file, largest + 1)
+    except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+        raise InvalidInputError(f"cannot be read ({reason_of(error)})", str(path)) from error
+    if len(content) > largest:
+        raise InvalidInputError(f"is larger than {largest >> 20} MiB, the most that is read", str(path))
+    return content
+
+
+class Readable(Protocol):
+    """What bytes can be read from, such as a file, plain or compressed."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next ``size`` bytes at most; none at the end."""
+
+
+def read_at_most(stream: Readable, count: int) -> bytes:
+    """The next ``count`` bytes, or as many as there are; no memory is taken for those that are not."""
+    parts: list[bytes] = []
+    while count and (part := stream.read(min(count, _PORTION))):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """As `write_bytes`, in UTF-8."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write ``content`` to ``path`` so that a reader sees the old file or the new one, never half of it.
+
+    A new file keeps the permissions of the one that it replaces, and a symbolic link goes on pointing to it.
+    What is no regular file, such as a pipe or a device, is written to and stays what it is.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be written; an older one is then still whole.
+    """
+    try:
+        if str(path) in _STREAMS:
+            with os.fdopen(os.dup(_STREAMS[str(path)]), "wb") as stream:
+                stream.write(content)
+            return
+        found = found_there(path)
+        if found is None or stat.S_ISREG(found.st_mode):
+            _replace(Path(os.path.realpath(path)), content, found)
+        else:
+            with Path(path).open("wb") as stream:
+                stream.write(content)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot be written ({reason_of(error)})", str(path)) from error
+
+
+def found_there(path: str | Path) -> os.stat_result | None:
+    """What a name leads to, links followed; None where there is nothing.
+
+    Raises
+    ------
+    OSError, ValueError
+        If that cannot be told, as for a name that is longer than the file system allows.
+    """
+    try:
+        return Path(path).stat()
+    except FileNotFoundError:
+        return None
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """Why the operating system, or Python in front of it, would not have a name or a file."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def require_known(name: str, known: Collection[str], path: str) -> None:
+    """Refuse a name that is not among the known ones.
+
+    Raises
+    ------
+    InvalidInputError
+        At ``path``, with all known names.
+    """
+    if name not in known:
+        raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, known))}", path)
+
+
+def require_unique(keys: Iterable[object], path: str) -> None:
+    """Refuse a key that occurs twice.
+
+    Raises
+    ------
+    InvalidInputError
+        At the second place, ``path`` with its index.
+    """
+    seen = set()
+    for index, key in enumerate(keys):
+        if key in seen:
+            shown = sorted(key) if isinstance(key, frozenset) else key
+            raise InvalidInputError(f"{shown!r} is defined twice; keep one", f"{path}[{index}]")
+        seen.add(key)
+
+
+def _replace(target: Path, content: bytes, found: os.stat_result | None) -> None:
+    """Write a new file and put it in the place of the old one, in one step of the file system."""
+    # Renaming is atomic only within a file system, so the temporary file has to lie in the same folder. Its
+    # name is short and its own: the target's may be as long as names may be, or be written twice at a time.
+    temporary = target.with_name(f".depl-{secrets.token_hex(8)}.partial")
+    try:
+        with temporary.open("xb") as file:
+            if found is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(found.st_mode))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _indented(value: Any, margin: str) -> str:
+    """``value``, made of builtins, as `msgspec.json.format` writes it, but for long arrays."""
+    if not _is_nested(value) or not value:
+        return msgspec.json.encode(value).decode()
+    inner = margin + "  "
+    if isinstance(value, dict):
+        rows = [f"{_indented(name, '')}: {_indented(item, inner)}" for name, item in value.items()]
+        return f"{{\n{inner}" + f",\n{inner}".join(rows) + f"\n{margin}}}"
+    long = len(value) > LONGEST_COLUMN
+    if long and all(_is_number(item) for item in value):
+        return _on_one_line(value)
+    flat = long and all(isinstance(item, dict) and _is_flat(item) for item in value)
+    rows = [_on_one_line(item) if flat else _indented(item, inner) for item in value]
+    return f"[\n{inner}" + f",\n{inner}".join(rows) + f"\n{margin}]"
+
+
+def _on_one_line(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_flat(record: dict[str, Any]) -> bool:
+    """Whether a record holds no other one, and no array but of single values."""
+    nested = [item for item in record.values() if _is_nested(item)]
+    return not any(isinstance(item, dict) or any(map(_is_nested, item)) for item in nested)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list | tuple)
+
+
+class _Header(msgspec.Struct):
+    format: str
+    version: int
+
+
+def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
+    match = _PLACE.match(str(error))
+    what, inner = (match["what"], match["path"]) if match else (str(error), None)
+    path = prefix + (inner or "").removeprefix("$")
+    cause = error.__cause__
+    if isinstance(cause, InvalidInputError):
+        return InvalidInputError(cause.message, path + cause.path)
+    if "unknown field" in what or "missing required field" in what:
+        what += f"; the fields are listed by '{SCHEMA_COMMAND}'"
+    if "matching regex" in what:
+        what += f", which '{SCHEMA_COMMAND}' describes"
+    return InvalidInputError(what, path)
+
+
+def _converted(value: Any, kind: Any, place: str) -> Any:
+    """``value`` as its declared type; scalars and arrays of numpy as the plain values that they hold."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        try:
+            return msgspec.convert(_without_numpy(value), kind)
+        except msgspec.ValidationError as error:
+            raise _located(error, place) from error
+
+
+def _without_numpy(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_without_numpy(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_numpy(item) for key, item in value.items()}
+    return value
+
+
+def _settled(value: Any, largest: float, place: str) -> Any:
+    """``value`` with zeros unsigned, if all its numbers can be calculated with and all its texts written."""
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(f"{value!r} holds half a character (a lone surrogate)", place) from error
+        return str(value)  # numpy's own kind of text is one, too
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInputError(
+                f"must be a finite number, not {value}; leave the field out for 'none'", place
+            )
+        if abs(value) > largest or 0 < abs(value) < 1 / largest:
+            raise InvalidInputError(
+                f"{value} is beyond what double precision can calculate with; rescale", place
+            )
+        return value + 0.0
+    if isinstance(value, tuple):
+        return tuple(_settled(item, largest, f"{place}[{index}]") for index, item in enumerate(value))
+    return value
+
+
+@functools.cache
+def _fields(kind: type) -> dict[str, tuple[Any, Any]]:
+    """Declared type and default (a value that equals nothing where there is none) of every field."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {field.name: (hints[field.name], field.default) for field in msgspec.structs.fields(kind)}
+
+
+def decimal(number: float | Fraction) -> Fraction:
+    """The decimal that a float prints as (99/100 for 0.99), exactly."""
+    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))

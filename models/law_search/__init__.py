@@ -1,1 +1,0 @@
-"""Exact search for a cheapest plan under the law itself."""

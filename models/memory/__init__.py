@@ -1,1 +1,0 @@
-"""Laws of the loss with memory, fitted to traces: their data, what they predict, plans under them."""

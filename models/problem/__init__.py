@@ -1,0 +1,1 @@
+"""What is given: instances, laws, plans; and what an epoch costs and gains."""

@@ -1,0 +1,417 @@
+r"""The affine law of the loss, as predictions use it: training that forgets.
+
+The paper's increments are independent (Sec. III); those of real training are not (erratum E14): a loss that
+is high by chance falls faster. The affine law
+
+    l(k) = a + b ln s + retention l(k-1) + e
+
+(of the loss, or of its logarithm in the place of l: `Scale`) has coefficients of its own for every model on
+its cluster, every predecessor and every epoch t since it took over (the *age*); s is the switch epoch, the
+number of epochs before it took over. Predecessors with few runs share theirs. A first model has neither
+predecessor nor s.
+
+`depl.models.estimation.affine` fits the coefficients; here they meet the runs that they were fitted to, which
+lend the residuals e and say where the law may be asked at all.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.laws import FloatArray
+from depl.models.traces.table import Schedule
+
+Trained = tuple[str, str]
+"""Model and cluster of an epoch."""
+
+Scale = Literal["loss", "log"]
+"""What the law is a law of: the loss, or its logarithm, whose residuals spread alike at all levels."""
+
+LARGEST_RETENTION = 1.0 - 2.0**-20
+
+
+class Position(NamedTuple):
+    """What decides the law of an epoch.
+
+    Attributes
+    ----------
+    trained : (str, str)
+        Model and cluster.
+    previous : (str, str) or None
+        Those before the last switch; None in a first stage.
+    age : int
+        Epochs since the switch, this one included, from 1.
+    start : int
+        Epochs before the switch.
+    """
+
+    trained: Trained
+    previous: Trained | None
+    age: int
+    start: int
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """What is fitted to a pool of epochs: l(k) = intercept + start_slope * ln s + retention * l(k-1) + e.
+
+    Attributes
+    ----------
+    intercept : float
+        [loss]
+    start_slope : float
+        [loss]; 0 where the switch epoch does not vary.
+    retention : float
+        In [0, 1).
+    ages : (int, int)
+        Least and greatest age that is pooled.
+    pooled : bool
+        Of a jump: whether all predecessors of the model are in the pool, not its own alone.
+    """
+
+    intercept: float
+    start_slope: float
+    retention: float
+    ages: tuple[int, int]
+    pooled: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class AffineStep:
+    """The law of one epoch: its coefficients, and what was seen in the epochs of the pool.
+
+    Attributes
+    ----------
+    coefficients : Coefficients
+    residuals : float array (n,)
+        What e was in the pooled observations [loss]; after a fit their mean is 0.
+    runs : int
+        How many runs they are from.
+    losses : (float, float)
+        Least and greatest l(k-1) among them [loss].
+    """
+
+    coefficients: Coefficients
+    residuals: FloatArray
+    runs: int
+    losses: tuple[float, float]
+
+    @property
+    def intercept(self) -> float:
+        """The constant a [loss]."""
+        return self.coefficients.intercept
+
+    @property
+    def start_slope(self) -> float:
+        """The factor b of ln s [loss]."""
+        return self.coefficients.start_slope
+
+    @property
+    def retention(self) -> float:
+        """In [0, 1)."""
+        return self.coefficients.retention
+
+    @property
+    def ages(self) -> tuple[int, int]:
+        """Least and greatest age that is pooled."""
+        return self.coefficients.ages
+
+    def shift(self, start: int) -> float:
+        """a + b ln s [loss]."""
+        return self.coefficients.intercept + self.coefficients.start_slope * maturity(start)
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One run as the law sees it: what stays together when residuals are kept per run.
+
+    Attributes
+    ----------
+    positions : tuple of Position
+        Of epochs 1, ..., K.
+    losses : float array (K + 1,)
+        l(0), ..., l(K), on the scale of the law.
+    residuals : float array (K,)
+        e of epochs 1, ..., K, on the scale of the law; NaN where there is no law.
+    observed : float array (K + 1,)
+        The losses as they were recorded [loss].
+    """
+
+    positions: tuple[Position, ...]
+    losses: FloatArray
+    residuals: FloatArray
+    observed: FloatArray
+
+    @cached_property
+    def trained(self) -> Schedule:
+        """Model and cluster of epochs 1, ..., K."""
+        return tuple(item.trained for item in self.positions)
+
+
+StepKey = tuple[Trained, bool, int, Trained | None]
+"""Model and cluster, whether it is a first stage, age (from 2, and 1 in first stages), and predecessor.
+
+Predecessor None stands for every one that has no steps of its own, and in a first stage for there being none.
+"""
+
+JumpKey = tuple[Trained, Trained]
+"""What was trained before a switch, and after it."""
+
+
+@dataclass(frozen=True, eq=False)
+class AffineLaw:
+    """All steps of the law, and the runs they were fitted to.
+
+    Attributes
+    ----------
+    steps : mapping of StepKey to AffineStep
+    jumps : mapping of JumpKey to AffineStep
+        The first epoch after a switch.
+    records : tuple of RunRecord
+        In the order of the traces.
+    scale : "loss" or "log"
+        Of everything that the law says.
+    """
+
+    steps: Mapping[StepKey, AffineStep]
+    jumps: Mapping[JumpKey, AffineStep]
+    records: tuple[RunRecord, ...]
+    scale: Scale = "loss"
+
+    def find(self, position: Position) -> AffineStep | None:
+        """The law of an epoch, None if too few runs were there to fit one."""
+        trained, previous = position.trained, position.previous
+        if previous is not None and position.age == 1:
+            return self.jumps.get((previous, trained))
+        own = previous if (trained, previous) in self.with_own else None
+        return self.steps.get((trained, previous is None, position.age, own))
+
+    def step(self, position: Position) -> AffineStep:
+        """The law of an epoch.
+
+        Raises
+        ------
+        NotCoveredError
+            If too few runs were there to fit one.
+        """
+        found = self.find(position)
+        if found is None:
+            raise NotCoveredError(f"outside the support of the traces: too few runs were {told(position)}")
+        return found
+
+    @cached_property
+    def seen(self) -> tuple[float, float]:
+        """Least and greatest loss of all runs in all epochs, on the scale of the law [loss]."""
+        return (
+            min(float(run.losses.min()) for run in self.records),
+            max(float(run.losses.max()) for run in self.records),
+        )
+
+    @cached_property
+    def with_own(self) -> frozenset[tuple[Trained, Trained]]:
+        """Pairs of what is trained and its predecessor that have steps of their own."""
+        return frozenset(
+            (trained, previous) for trained, _, _, previous in self.steps if previous is not None
+        )
+
+    @cached_property
+    def by_stage(self) -> Mapping[tuple[Trained, bool], tuple[tuple[int, int, int], ...]]:
+        """Stages by model on cluster, and whether they come first: (record, epochs before it, its epochs)."""
+        found: dict[tuple[Trained, bool], list[tuple[int, int, int]]] = defaultdict(list)
+        for index, run in enumerate(self.records):
+            places = run.positions
+            for k, item in enumerate(places):
+                if k + 1 == len(places) or places[k + 1].age == 1:
+                    found[item.trained, item.previous is None].append((index, item.start, item.age))
+        return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
+
+    @cached_property
+    def longest(self) -> Mapping[tuple[Trained, bool, Trained | None], Mapping[int, int]]:
+        """Longest stage by the epochs before it, after every predecessor, and (None) after all of them."""
+        found: dict[tuple[Trained, bool, Trained | None], dict[int, int]] = defaultdict(dict)
+        for (trained, first), rows in self.by_stage.items():
+            for index, start, length in rows:
+                for before in {None, self.records[index].positions[start].previous}:
+                    ends = found[trained, first, before]
+                    ends[start] = max(ends.get(start, 0), length)
+        return MappingProxyType(found)
+
+    @cached_property
+    def beginnings(self) -> Mapping[tuple[tuple[Trained, int], ...], tuple[int, ...]]:
+        """Records by what they begin with, given as stages and their lengths."""
+        found: dict[tuple[tuple[Trained, int], ...], list[int]] = defaultdict(list)
+        for index, run in enumerate(self.records):
+            done: tuple[tuple[Trained, int], ...] = ()
+            for k, item in enumerate(run.positions):
+                found[(*done, (item.trained, item.age))].append(index)
+                if k + 1 < len(run.positions) and run.positions[k + 1].age == 1:
+                    done = (*done, (item.trained, item.age))
+        return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
+
+    @cached_property
+    def lent(self) -> dict[object, object]:
+        """What predictions have worked out once for a stage; theirs to fill."""
+        return {}
+
+
+class Epochs(NamedTuple):
+    """Every trained epoch of every run, in columns of equal length."""
+
+    place: Sequence[Position]
+    run: NDArray[np.int64]
+    before: FloatArray
+    after: FloatArray
+
+
+def positions(schedule: Schedule) -> tuple[Position, ...]:
+    """Where epochs 1, 2, ... of a schedule stand; a stage ends where the model or its cluster changes."""
+    found: list[Position] = []
+    for trained in schedule:
+        found.append(following(found[-1] if found else None, trained))
+    return tuple(found)
+
+
+def following(last: Position | None, trained: Trained) -> Position:
+    """Where the epoch after ``last`` stands if it trains this; None: nothing was trained yet."""
+    if last is None:
+        return Position(trained, None, 1, 0)
+    if last.trained == trained:
+        return last._replace(age=last.age + 1)
+    return Position(trained, last.trained, 1, last.start + last.age)
+
+
+def maturity(start: int) -> float:
+    """ln s, the regressor of the switch epoch: the first epochs before it matter most; 0 without any."""
+    return math.log(start) if start else 0.0
+
+
+def told(position: Position) -> str:
+    """A position in words."""
+    model, cluster = position.trained
+    after = f" after {position.previous[0]!r}" if position.previous else ""
+    return f"at {model!r} on {cluster!r}{after}, epoch {position.age} since epoch {position.start}"
+
+
+def epochs_of(places: Sequence[Sequence[Position]], losses: Sequence[FloatArray]) -> Epochs:
+    """The epochs of runs that stood at ``places`` and had these losses, l(0) first."""
+    return Epochs(
+        [item for run in places for item in run],
+        np.repeat(np.arange(len(places)), [len(run) for run in places]),
+        np.concatenate([row[:-1] for row in losses]),
+        np.concatenate([row[1:] for row in losses]),
+    )
+
+
+def pools_of(places: Sequence[Position]) -> tuple[dict[StepKey, list[int]], dict[JumpKey, list[int]]]:
+    """Indices of the epochs that stand at every key, later stages by their predecessor."""
+    steps: dict[StepKey, list[int]] = defaultdict(list)
+    jumps: dict[JumpKey, list[int]] = defaultdict(list)
+    for index, item in enumerate(places):
+        if item.previous is not None and item.age == 1:
+            jumps[item.previous, item.trained].append(index)
+        else:
+            steps[item.trained, item.previous is None, item.age, item.previous].append(index)
+    return steps, jumps
+
+
+def assembled(
+    steps: Mapping[StepKey, Coefficients],
+    jumps: Mapping[JumpKey, Coefficients],
+    places: Sequence[tuple[Position, ...]],
+    observed: Sequence[FloatArray],
+    scale: Scale = "loss",
+) -> AffineLaw:
+    """The law with these coefficients and runs.
+
+    Parameters
+    ----------
+    places : sequence of tuple of Position
+        Of every run.
+    observed : sequence of float arrays (K + 1,)
+        Of every run, l(0) first [loss].
+    scale : "loss" or "log"
+        Of the coefficients; all losses must be positive for the second.
+
+    Raises
+    ------
+    NotCoveredError
+        If no epoch of a run belongs to the pool of a step.
+    """
+    losses = [on_scale(row, scale) for row in observed]
+    epochs = epochs_of(places, losses)
+    pools = Pools(epochs.place)
+    starts = np.array([maturity(item.start) for item in epochs.place])
+    found_steps = {
+        key: _step(epochs, starts, pools.of_step(key, found), found) for key, found in steps.items()
+    }
+    found_jumps = {
+        pair: _step(epochs, starts, pools.of_jump(pair, found), found) for pair, found in jumps.items()
+    }
+    bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
+    records = tuple(
+        _record(bare, run, row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
+    )
+    return AffineLaw(bare.steps, bare.jumps, records, scale)
+
+
+def on_scale(losses: FloatArray, scale: Scale) -> FloatArray:
+    """Losses, or their logarithms."""
+    return losses if scale == "loss" else np.log(losses)
+
+
+class Pools:
+    """Which epochs lend their residuals to the rows of a law.
+
+    Parameters
+    ----------
+    places : sequence of Position
+        Of all epochs of all runs, one run after the other.
+    """
+
+    def __init__(self, places: Sequence[Position]) -> None:
+        self._steps, self._jumps = pools_of(places)
+        self._later: dict[Trained, list[tuple[int, list[int]]]] = defaultdict(list)
+        for (trained, first, age, _), rows in self._steps.items():
+            if not first:
+                self._later[trained].append((age, rows))
+        self._into: dict[Trained, list[int]] = defaultdict(list)
+        for (_, trained), rows in self._jumps.items():
+            self._into[trained] += rows
+
+    def of_step(self, key: StepKey, found: Coefficients) -> list[int]:
+        """Indices of the epochs of a step; none if no run was there."""
+        trained, first, _, previous = key
+        ages = range(found.ages[0], found.ages[1] + 1)
+        if previous is None and not first:
+            return [index for age, rows in self._later.get(trained, ()) if age in ages for index in rows]
+        return [index for age in ages for index in self._steps.get((trained, first, age, previous), ())]
+
+    def of_jump(self, pair: JumpKey, found: Coefficients) -> list[int]:
+        """The same for a jump."""
+        return self._into.get(pair[1], []) if found.pooled else self._jumps.get(pair, [])
+
+
+def _step(epochs: Epochs, starts: FloatArray, pool: list[int], found: Coefficients) -> AffineStep:
+    if not pool:
+        raise NotCoveredError("a step of the law needs at least one epoch of a run in its pool")
+    before, after = epochs.before[pool], epochs.after[pool]
+    residuals = after - (found.intercept + found.start_slope * starts[pool] + found.retention * before)
+    residuals.flags.writeable = False
+    runs = int(np.unique(epochs.run[pool]).size)
+    return AffineStep(found, residuals, runs, (float(before.min()), float(before.max())))
+
+
+def _record(law: AffineLaw, run: tuple[Position, ...], losses: FloatArray, observed: FloatArray) -> RunRecord:
+    residuals = np.full(len(run), np.nan)
+    for k, item in enumerate(run):
+        if (step := law.find(item)) is not None:
+            residuals[k] = losses[k + 1] - (step.shift(item.start) + step.retention * losses[k])
+    return RunRecord(run, losses, residuals, observed)

@@ -1,0 +1,189 @@
+"""What one epoch does: an affine step of the loss, and a load on a cluster.
+
+This is the only place where run laws, switch laws, the data law and the compute rule are read. All
+solvers, evaluators and risk code consume `LossStep` and `Load`, never ``A`` and ``B`` themselves, so
+that laws with memory (retention below 1) change nothing downstream.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Lognormal,
+    Normal,
+    StudentT,
+    Undeclared,
+    Zero,
+)
+
+NoiseLaw = InverseGamma | Lognormal | Normal | StudentT | Empirical | Undeclared
+"""Laws that are random; constants are part of the shift of a step."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """``coefficient * X``, a random part of a loss, with X following ``law``."""
+
+    coefficient: float
+    law: NoiseLaw
+
+
+@dataclass(frozen=True)
+class LossStep:
+    """l(k) = retention * l(k-1) + shift + sum of terms, independent of each other and of the past."""
+
+    retention: float
+    shift: float
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class FinalLoss:
+    """l(K) = constant + sum of independent terms, each with its multiplicity."""
+
+    constant: float
+    terms: tuple[tuple[Term, int], ...]
+
+    def reduced(self) -> "FinalLoss":
+        """The same loss without terms that occur zero times or with coefficient 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If a term occurs a negative number of times.
+        """
+        for term, count in self.terms:
+            if count < 0:
+                raise InvalidInputError(f"{term} occurs {count} times in a final loss; counts are at least 0")
+        if all(count and term.coefficient for term, count in self.terms):
+            return self
+        return FinalLoss(self.constant, tuple(pair for pair in self.terms if pair[1] and pair[0].coefficient))
+
+    def mean(self) -> float:
+        """E l(K)."""
+        parts = [count * term.coefficient * term.law.moments().mean for term, count in self.terms]
+        return math.fsum([self.constant, *parts])
+
+    def variance(self) -> float:
+        """Var l(K), possibly infinite."""
+        return math.fsum(
+            count * term.coefficient * term.coefficient * term.law.moments().variance
+            for term, count in self.terms
+        )
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one epoch asks of one cluster, per node already divided and all nodes already paid for.
+
+    Attributes
+    ----------
+    work : float
+        c / nodes, so that computing takes work / x [resource x time].
+    price : float
+        nodes * unit_cost, so that the epoch costs price * x [cost / resource].
+    capacity : float
+        Greatest x [resource].
+    communication : float
+        s(m) / b(n) [time].
+    """
+
+    work: float
+    price: float
+    capacity: float
+    communication: float
+
+
+def loss_step(
+    instance: Instance,
+    epoch: int,
+    epochs_since_switch: int,
+    previous_model: str | None,
+    model: str,
+    datasets: frozenset[str],
+) -> LossStep:
+    """The affine step of the loss at one epoch, the recursion of Sec. III with eq. (8).
+
+    Parameters
+    ----------
+    epoch : int
+        k, counted from 1.
+    epochs_since_switch : int
+        Epochs already trained on ``model`` since it was last switched to (0 right after a switch or
+        at the start). The paper's law does not depend on it; laws with memory will.
+    previous_model : str or None
+        Model of epoch k - 1, or the initial model at k = 1; None if there is none.
+    datasets : frozenset of str
+        D, the data of the cluster that trains this epoch.
+
+    Raises
+    ------
+    InvalidInputError
+        If the switch is forbidden.
+    NotCoveredError
+        If the instance has a traced law, whose epochs depend on more than this.
+    """
+    if instance.traced_law is not None:
+        raise NotCoveredError(
+            "the loss of this instance has memory (traced_law), and this method plans with independent "
+            "increments: use the method enumerate or scenario-search"
+        )
+    coefficient, noise = instance.model(model).improvement.at(epoch)
+    parts: list[tuple[float, NoiseLaw | Deterministic]] = [
+        (-instance.learning_factor(datasets) * coefficient, noise)
+    ]
+    if previous_model is not None and previous_model != model:
+        law = instance.switch_law(previous_model, model)
+        if isinstance(law, Forbidden):
+            raise InvalidInputError(f"the switch from {previous_model!r} to {model!r} is forbidden")
+        if not isinstance(law, Zero):
+            parts.append((1.0, law))
+    shift = math.fsum(weight * law.value for weight, law in parts if isinstance(law, Deterministic))
+    terms = tuple(
+        Term(weight, law) for weight, law in parts if not isinstance(law, Deterministic) and weight != 0
+    )
+    return LossStep(1.0, shift, terms)
+
+
+def compose(initial_loss: float, steps: Sequence[LossStep]) -> FinalLoss:
+    """The final loss after ``steps``, equal terms counted together.
+
+    With retention below 1 the weight of every step is the product of the retentions after it.
+    """
+    constants: list[float] = []
+    counts: dict[Term, int] = {}
+    remaining = 1.0
+    for step in reversed(steps):
+        constants.append(remaining * step.shift)
+        for term in step.terms if remaining else ():
+            weighted = term if remaining == 1.0 else Term(remaining * term.coefficient, term.law)
+            counts[weighted] = counts.get(weighted, 0) + 1
+        remaining *= step.retention
+    return FinalLoss(math.fsum([remaining * initial_loss, *constants]), tuple(counts.items()))
+
+
+def load(instance: Instance, epoch: int, model: str, cluster: str, datasets: frozenset[str]) -> Load:
+    """The load of one epoch of ``model`` on ``cluster`` with its data ``datasets``."""
+    place, trained = instance.cluster(cluster), instance.model(model)
+    return Load(
+        work=compute(instance, epoch, model, datasets) / place.nodes,
+        price=place.nodes * place.unit_cost,
+        capacity=place.capacity,
+        communication=trained.size / place.bandwidth,
+    )
+
+
+def compute(instance: Instance, epoch: int, model: str, datasets: frozenset[str]) -> float:
+    """c(k, m, D): demand times work of the data, or the instance's own table [resource x time]."""
+    trained = instance.model(model)
+    if trained.compute is None:
+        return trained.demand * instance.workload(datasets)
+    used = [table for table in trained.compute if table.dataset is None or table.dataset in datasets]
+    return math.fsum(table.epochs[epoch - 1] for table in used)

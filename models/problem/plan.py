@@ -1,0 +1,154 @@
+"""A plan as data: which data each used cluster gets, and for every epoch its model, cluster and resources."""
+
+import functools
+import math
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from depl.models.foundation.documents import Checked, Name, decode_document, encode_document
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import NonNegative
+
+
+class ClusterData(Checked, frozen=True, kw_only=True):
+    """The nonempty set of datasets that a cluster uses in all its epochs."""
+
+    cluster: Name
+    datasets: Annotated[tuple[Name, ...], Meta(min_length=1)]
+
+
+class PlannedEpoch(Checked, frozen=True, kw_only=True):
+    """One epoch: the model, the cluster that trains it, and x, the resources that each node commits."""
+
+    largest_number: ClassVar[float] = math.inf
+
+    model: Name
+    cluster: Name
+    resources: NonNegative
+
+
+class Bounds(Checked, frozen=True, kw_only=True):
+    """A claimed interval; None where there is no bound."""
+
+    largest_number: ClassVar[float] = math.inf
+
+    lower: float | None
+    upper: float | None
+
+
+class ScenarioClaim(Checked, frozen=True, kw_only=True):
+    """The sample on which the plan meets the target: a count in place of the law in constraint (3)."""
+
+    size: Annotated[int, Meta(ge=1, description="S")]
+    misses: Annotated[int, Meta(ge=0, description="scenarios that end above l_max")]
+    allowed: Annotated[int, Meta(ge=0, description="floor((1 - omega) S + 1e-9)")]
+    digest: Annotated[str, Meta(description="SHA-256 of the draws and their rounding")]
+    seed: Annotated[int, Meta(ge=0)] | None = None
+    decimals: Annotated[int, Meta(ge=0, le=8)] | None = None
+
+
+class DualClaim(Checked, frozen=True, kw_only=True):
+    """A lower bound that can be proved again from two prices; see `depl.models.solving.result.DualBound`."""
+
+    time_price: NonNegative
+    gain_price: NonNegative
+    bound: float
+
+
+class Claims(Checked, frozen=True, kw_only=True):
+    """What whoever made the plan says of it; the verifier recomputes every entry that is present."""
+
+    largest_number: ClassVar[float] = math.inf
+
+    cost: float | None = None
+    training_time: float | None = None
+    violation: Bounds | None = None
+    quantile: Bounds | None = None
+    cheapest_resources: bool | None = None
+    lower_bound: float | None = None
+    method: str | None = None
+    scenarios: ScenarioClaim | None = None
+    dual: DualClaim | None = None
+
+
+class Plan(Checked, frozen=True, kw_only=True):
+    """A complete decision; an empty tuple of epochs is the plan that does not train."""
+
+    format: Literal["depl-plan"] = "depl-plan"
+    version: Literal[1] = 1
+    instance: Annotated[str, Meta(description="fingerprint of the instance it was made for")] | None = None
+    data: tuple[ClusterData, ...] = ()
+    epochs: tuple[PlannedEpoch, ...] = ()
+    claims: Claims | None = None
+
+    def datasets(self, cluster: str) -> frozenset[str]:
+        """D_n of a used cluster."""
+        return self._datasets_by_cluster.get(cluster, frozenset())
+
+    @property
+    def schedule(self) -> tuple[tuple[str, str], ...]:
+        """Model and cluster of epochs 1, ..., K."""
+        return tuple((epoch.model, epoch.cluster) for epoch in self.epochs)
+
+    def check_names(self, instance: Instance) -> None:
+        """Refuse a plan that does not speak of ``instance``.
+
+        Raises
+        ------
+        InvalidInputError
+            If it was made for another instance, names what that does not have, repeats a name, gives
+            data to a cluster that never trains, or trains on a cluster without data.
+        """
+        if self.instance is not None and self.instance != instance.fingerprint:
+            raise InvalidInputError(
+                f"the plan was made for another instance (fingerprint {self.instance[:12]}, this one has "
+                f"{instance.fingerprint[:12]}); use that instance, or remove the field",
+                "$.instance",
+            )
+        clusters = {item.name for item in instance.clusters}
+        datasets = {item.name for item in instance.datasets}
+        models = {item.name for item in instance.models}
+        seen: set[str] = set()
+        for index, row in enumerate(self.data):
+            _require(row.cluster in clusters, f"no cluster {row.cluster!r}", f"$.data[{index}].cluster")
+            _require(row.cluster not in seen, f"{row.cluster!r} is listed twice", f"$.data[{index}].cluster")
+            seen.add(row.cluster)
+            given: set[str] = set()
+            for position, name in enumerate(row.datasets):
+                path = f"$.data[{index}].datasets[{position}]"
+                _require(name in datasets, f"no dataset {name!r}", path)
+                _require(name not in given, f"{name!r} is listed twice", path)
+                given.add(name)
+        for index, epoch in enumerate(self.epochs):
+            _require(epoch.model in models, f"no model {epoch.model!r}", f"$.epochs[{index}].model")
+            _require(epoch.cluster in clusters, f"no cluster {epoch.cluster!r}", f"$.epochs[{index}].cluster")
+            _require(
+                epoch.cluster in seen,
+                f"cluster {epoch.cluster!r} has no data in $.data",
+                f"$.epochs[{index}].cluster",
+            )
+        idle = seen - {epoch.cluster for epoch in self.epochs}
+        _require(not idle, f"{sorted(idle)} get data but never train; remove them", "$.data")
+
+    def to_json(self) -> str:
+        """The plan as indented JSON."""
+        return encode_document(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Plan":
+        """Read a plan; names are checked against an instance by `check_names`."""
+        return decode_document(text, cls)
+
+    @functools.cached_property
+    def _datasets_by_cluster(self) -> dict[str, frozenset[str]]:
+        found: dict[str, frozenset[str]] = {}
+        for row in self.data:
+            found[row.cluster] = found.get(row.cluster, frozenset()).union(row.datasets)
+        return found
+
+
+def _require(condition: bool, message: str, path: str) -> None:
+    if not condition:
+        raise InvalidInputError(f"{message}; correct the plan", path)

@@ -1,0 +1,334 @@
+"""The affine law as part of an instance file: its coefficients, and the runs that lend the residuals.
+
+Everything else follows from these (`depl.models.problem.affine_law`): residuals are what the coefficients
+leave of the losses of the runs, and the support is where the runs have been.
+"""
+
+import math
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from depl.models.foundation.documents import Checked, Name, require_unique
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import (
+    LARGEST_RETENTION,
+    AffineLaw,
+    AffineStep,
+    Coefficients,
+    Pools,
+    Position,
+    Scale,
+    StepKey,
+    Trained,
+    assembled,
+    positions,
+)
+from depl.models.problem.counting import LEAST_TOGETHER, Counting
+
+Residuals = Literal["per_run", "independent"]
+
+Retention = Annotated[float, Meta(ge=0, le=LARGEST_RETENTION, description="what stays of l(k-1)")]
+Age = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
+class Stage(Checked, frozen=True, kw_only=True):
+    """Consecutive epochs of one model on one cluster."""
+
+    model: Name
+    cluster: Name
+    epochs: Age
+
+    @property
+    def trained(self) -> Trained:
+        """Model and cluster."""
+        return self.model, self.cluster
+
+
+class RecordedRun(Checked, frozen=True, kw_only=True):
+    """One run of the traces."""
+
+    stages: Annotated[tuple[Stage, ...], Meta(min_length=1)]
+    losses: Annotated[tuple[float, ...], Meta(min_length=2, description="l(0), ..., l(K) [loss]")]
+
+    def validate(self) -> None:
+        """Require one loss per epoch and one before them."""
+        epochs = sum(stage.epochs for stage in self.stages)
+        if len(self.losses) != epochs + 1:
+            raise InvalidInputError(
+                f"has {len(self.losses)} entries for {epochs} epochs; give l(0) and one loss per epoch",
+                ".losses",
+            )
+        for index in range(1, len(self.stages)):
+            if self.stages[index].trained == self.stages[index - 1].trained:
+                raise InvalidInputError("goes on with the stage before; join the two", f".stages[{index}]")
+
+    @cached_property
+    def positions(self) -> tuple[Position, ...]:
+        """Where its epochs stand."""
+        return positions(tuple(stage.trained for stage in self.stages for _ in range(stage.epochs)))
+
+
+class FittedStep(Checked, frozen=True, kw_only=True):
+    """l(k) = intercept + start_slope * ln s + retention * l(k-1) + e, age epochs since the model took over.
+
+    Without a predecessor it holds after all that have no steps of their own.
+    """
+
+    model: Name
+    cluster: Name
+    age: Age
+    intercept: Annotated[float, Meta(description="a [loss]")]
+    retention: Retention
+    start_slope: Annotated[float, Meta(description="b [loss], times ln s, s epochs before")] = 0.0
+    first: Annotated[bool, Meta(description="of a first stage, which nothing came before")] = False
+    previous_model: Annotated[Name, Meta(description="after this model alone")] | None = None
+    previous_cluster: Annotated[Name, Meta(description="and its cluster")] | None = None
+    ages: Annotated[tuple[Age, Age], Meta(description="pooled for it; its own alone unless given")] | None = (
+        None
+    )
+
+    def validate(self) -> None:
+        """Age 1 is that of a jump unless the stage is the first, without predecessor; the pool is a range."""
+        if (self.previous_model is None) != (self.previous_cluster is None):
+            raise InvalidInputError("name the model before and its cluster, or neither", ".previous_model")
+        if self.first and self.previous_model is not None:
+            raise InvalidInputError("nothing comes before a first stage", ".previous_model")
+        if self.age == 1 and not self.first:
+            raise InvalidInputError("the first epoch of a later stage is a jump; list it there", ".age")
+        if self.ages is not None and self.ages[0] > self.ages[1]:
+            raise InvalidInputError("give the least age and then the greatest", ".ages")
+        least, greatest = self.ages or (self.age, self.age)
+        if not (1 if self.first else 2) <= least <= self.age <= greatest:
+            raise InvalidInputError(
+                "the pool holds the age of the step, and of a later stage no age below 2", ".ages"
+            )
+
+    @property
+    def key(self) -> StepKey:
+        """As `depl.models.problem.affine_law.AffineLaw.steps` are found."""
+        return (self.model, self.cluster), self.first, self.age, self.previous
+
+    @property
+    def previous(self) -> Trained | None:
+        """What was trained before, if the step is for that alone."""
+        if self.previous_model is None or self.previous_cluster is None:
+            return None
+        return self.previous_model, self.previous_cluster
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """What the law needs."""
+        ages = self.ages or (self.age, self.age)
+        return Coefficients(self.intercept, self.start_slope, self.retention, ages)
+
+
+class FittedJump(Checked, frozen=True, kw_only=True):
+    """The same for the first epoch of a model after another, or on another cluster."""
+
+    previous_model: Name
+    previous_cluster: Name
+    model: Name
+    cluster: Name
+    intercept: Annotated[float, Meta(description="a [loss]")]
+    retention: Retention
+    start_slope: Annotated[float, Meta(description="b [loss], times ln s, s epochs before")] = 0.0
+    pooled: Annotated[bool, Meta(description="with the jumps from all other predecessors")] = False
+
+    def validate(self) -> None:
+        """Refuse a jump to where it comes from."""
+        if (self.previous_model, self.previous_cluster) == (self.model, self.cluster):
+            raise InvalidInputError("a model on its own cluster makes no jump; remove the row", "")
+
+    @property
+    def key(self) -> tuple[Trained, Trained]:
+        """As `depl.models.problem.affine_law.AffineLaw.jumps` are found."""
+        return (self.previous_model, self.previous_cluster), (self.model, self.cluster)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """What the law needs."""
+        return Coefficients(self.intercept, self.start_slope, self.retention, (1, 1), self.pooled)
+
+
+class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affine"):
+    """The affine law of the loss, fitted to traces; replaces improvements and switches.
+
+    Attributes
+    ----------
+    runs : tuple of RecordedRun
+        What was fitted to.
+    steps : tuple of FittedStep
+    jumps : tuple of FittedJump
+    scale : "loss" or "log"
+        Whether the law is one of the loss or of its logarithm; losses of runs are losses either way.
+    residuals : "per_run" or "independent"
+        Whether a run lends its residuals of a whole stage (of the whole plan, where enough runs went through
+        it), or every epoch draws one of its own.
+    unseen_loss : float or None
+        Where whole runs are lent: the loss of one more run, unlike all that were seen [loss].
+    deviations : tuple of float
+        By how much plans that were never run ended off the law, all equally likely, on its scale; added to
+        the final loss of plans that too few runs went through.
+    care : float or None
+        Which share of the plans held out the deviations are to cover. Where they are asked for and there are
+        none, too few plans were run to tell, and plans that too few runs went through are refused.
+    confidence : float or None
+        How sure a promise must be; None for promises that are right on average over sets of runs. With a
+        confidence only plans that enough runs went through are promised.
+    whole_runs : int
+        Fewest runs through a plan that make up its law alone.
+    settled_epochs : int
+        Above a loss count as many of them as were above it after any of the last so many epochs, as a search
+        favours chance dips; after the epoch with which all of them end, that epoch counts alone.
+    """
+
+    runs: Annotated[tuple[RecordedRun, ...], Meta(min_length=1)]
+    steps: Annotated[tuple[FittedStep, ...], Meta(min_length=1)]
+    jumps: tuple[FittedJump, ...] = ()
+    scale: Scale = "loss"
+    residuals: Residuals = "per_run"
+    unseen_loss: float | None = None
+    deviations: tuple[float, ...] = ()
+    care: Annotated[float, Meta(gt=0, lt=1, description="share of plans that deviations cover")] | None = None
+    confidence: Annotated[float, Meta(ge=0.5, lt=1, description="how sure a promise is")] | None = None
+    whole_runs: Annotated[int, Meta(ge=1, le=1_000_000)] = LEAST_TOGETHER
+    settled_epochs: Annotated[int, Meta(ge=1, le=1_000)] = 1
+
+    def validate(self) -> None:
+        """Require one law per epoch, each with runs that lend residuals, and counts that have a meaning."""
+        if self.confidence is not None and (self.residuals != "per_run" or self.unseen_loss is None):
+            raise InvalidInputError(
+                "a confidence counts whole runs, and one more unlike all seen: keep residuals per_run, and "
+                "give unseen_loss",
+                ".confidence",
+            )
+        require_unique([item.key for item in self.steps], ".steps")
+        require_unique([item.key for item in self.jumps], ".jumps")
+        if self.scale == "log":
+            self._require_positive()
+        try:
+            self.law  # noqa: B018 - says whether it can be put together
+        except NotCoveredError as error:
+            raise InvalidInputError(str(error), self._unsupported_row()) from error
+
+    def on_scale(self, loss: float) -> float:
+        """A loss on the scale of the law, minus infinity for the logarithm of what has none."""
+        if self.scale == "loss":
+            return loss
+        return math.log(loss) if loss > 0 else -math.inf
+
+    @property
+    def unseen(self) -> float | None:
+        """``unseen_loss`` on the scale of the law."""
+        return None if self.unseen_loss is None else self.on_scale(self.unseen_loss)
+
+    @property
+    def counting(self) -> Counting:
+        """How runs are counted, on the scale of the law."""
+        return Counting(
+            unseen=self.unseen,
+            whole_runs=self.whole_runs,
+            settled_epochs=self.settled_epochs,
+            confidence=self.confidence,
+            least_deviation=min(self.deviations, default=0.0),
+        )
+
+    @property
+    def only_whole_runs(self) -> bool:
+        """Whether plans that fewer than `whole_runs` runs went through are refused."""
+        return self.confidence is not None or (self.care is not None and not self.deviations)
+
+    def _require_positive(self) -> None:
+        message = "only positive losses have logarithms; use the scale of the loss"
+        for index, run in enumerate(self.runs):
+            if min(run.losses) <= 0:
+                epoch = run.losses.index(min(run.losses))
+                raise InvalidInputError(message, f".runs[{index}].losses[{epoch}]")
+        if self.unseen_loss is not None and self.unseen_loss <= 0:
+            raise InvalidInputError(message, ".unseen_loss")
+
+    @cached_property
+    def law(self) -> AffineLaw:
+        """The law with its residuals."""
+        return assembled(
+            {item.key: item.coefficients for item in self.steps},
+            {item.key: item.coefficients for item in self.jumps},
+            [run.positions for run in self.runs],
+            [np.array(run.losses) for run in self.runs],
+            self.scale,
+        )
+
+    def _unsupported_row(self) -> str:
+        """Where the first row is that no run lends residuals to."""
+        pools = Pools([item for run in self.runs for item in run.positions])
+        for index, step in enumerate(self.steps):
+            if not pools.of_step(step.key, step.coefficients):
+                return f".steps[{index}]"
+        for index, jump in enumerate(self.jumps):
+            if not pools.of_jump(jump.key, jump.coefficients):
+                return f".jumps[{index}]"
+        return ""
+
+
+def traced_law(
+    law: AffineLaw,
+    residuals: Residuals = "per_run",
+    unseen_loss: float | None = None,
+    deviations: tuple[float, ...] = (),
+    **counting: Any,
+) -> TracedLaw:
+    """A fitted law as part of an instance; see `TracedLaw` for the arguments."""
+    return TracedLaw(
+        runs=tuple(
+            RecordedRun(stages=_stages(run.positions), losses=tuple(run.observed.tolist()))
+            for run in law.records
+        ),
+        steps=tuple(_step(*key, step) for key, step in sorted(law.steps.items(), key=_order)),
+        jumps=tuple(_jump(*key, step) for key, step in sorted(law.jumps.items())),
+        scale=law.scale,
+        residuals=residuals,
+        unseen_loss=unseen_loss,
+        deviations=deviations,
+        **counting,
+    )
+
+
+def _stages(places: tuple[Position, ...]) -> tuple[Stage, ...]:
+    ends = [item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1]
+    return tuple(Stage(model=item.trained[0], cluster=item.trained[1], epochs=item.age) for item in ends)
+
+
+def _order(entry: tuple[StepKey, AffineStep]) -> tuple[Trained, bool, Trained, int]:
+    trained, first, age, previous = entry[0]
+    return trained, not first, previous or ("", ""), age
+
+
+def _step(trained: Trained, first: bool, age: int, previous: Trained | None, step: AffineStep) -> FittedStep:
+    return FittedStep(
+        model=trained[0],
+        cluster=trained[1],
+        previous_model=None if previous is None else previous[0],
+        previous_cluster=None if previous is None else previous[1],
+        first=first,
+        age=age,
+        ages=None if step.ages == (age, age) else step.ages,
+        intercept=step.intercept,
+        start_slope=step.start_slope,
+        retention=step.retention,
+    )
+
+
+def _jump(previous: Trained, trained: Trained, step: AffineStep) -> FittedJump:
+    return FittedJump(
+        previous_model=previous[0],
+        previous_cluster=previous[1],
+        model=trained[0],
+        cluster=trained[1],
+        intercept=step.intercept,
+        start_slope=step.start_slope,
+        retention=step.retention,
+        pooled=step.coefficients.pooled,
+    )

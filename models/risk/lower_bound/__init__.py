@@ -1,0 +1,1 @@
+"""Lower bounds on the probability of a miss by exponential tilting (Esscher)."""

@@ -1,0 +1,122 @@
+r"""How much gain a plan needs at least, seen from under an exponential tilt: sharp for many increments.
+
+Let G be the total gain of a plan, a sum of independent increments, s > 0 a rate and Q the law tilted by
+e**(-s G). With H = KL(Q | P), mu = E_Q G and Z = s (G - mu),
+
+    P(G < g) = e**(-H) A(Delta),   A(Delta) = E_Q[e**Z; Z < -Delta],   Delta = s (mu - g).
+
+A falls in Delta, so a plan with P(G < g) <= p has s mu > s g + Delta* for every Delta* with
+A(Delta*) > p e**H. H, mu, and the numbers W, T, F of Z under Q add up (`depl.models.risk.lower_bound.laws`);
+the tilt takes the heavy tails off, and what is left of a sum of many is nearly normal. Two bounds of A:
+
+*Characteristic function.* e**z for z < -Delta has the transform e**(-(1 - i y) Delta) / (1 - i y), so
+
+    A = e**(-Delta) / pi  Re int_0^infinity e**(i y Delta) f(y) / (1 - i y) dy,   f(y) = E_Q e**(i y Z).
+
+|f(y)| <= exp(-d(y)), d(y) = 3 W**2 / F ln(1 + y**2 F / (6 W)), falls like a power, so the integral converges.
+What is known of f up to some Y, and what the integral then is at least, is in
+`depl.models.risk.lower_bound.transform`. For plans with H and their excess B = H - W / 2 in a cell, W, T and
+F lie in known intervals (`depl.models.risk.lower_bound.spread`); the least A over them counts.
+
+*Jensen*: with q = Q(Z < c), Cauchy and Schwarz give E_Q[Z; Z < c] = -E_Q[Z; Z >= c] >= -(W q (1 - q))**(1/2),
+so A(-c) >= q e**(-(W (1 - q) / q)**(1/2)), which rises in q, and q >= c**2 / (W + c**2) by Cantelli:
+A(-c) >= c**2 / (W + c**2) e**(-W / c). It needs nothing but W, and no W above the true one.
+
+For normal increments B = T = F = 0: the first bound is Phi itself, and nothing is lost.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.lower_bound.spread import Spread
+from depl.models.risk.lower_bound.transform import largest_shifts
+
+_FALLBACKS = np.geomspace(0.2, 50.0, 400)
+_ROUNDING = 1e-9
+_NO_PLANS = 2.0
+
+
+def tilted_margins(budget: float, ends: FloatArray, excesses: FloatArray, spread: Spread) -> FloatArray:
+    """Delta* for plans with H and B in cells, shape (len(excesses) - 1, len(ends) - 1).
+
+    It is infinite where lines show that no plan is in a cell, and -infinite where nothing is known.
+
+    Parameters
+    ----------
+    budget : float
+        p = 1 - omega.
+    ends : ndarray
+        Rising ends of the cells of H, from 0 on.
+    excesses : ndarray
+        The same for B; the last may be infinite, and the first negative.
+    spread : depl.models.risk.lower_bound.spread.Spread
+        What else is known of these plans.
+    """
+    allowed = budget * np.exp(ends[1:]) * (1 + _ROUNDING)
+    found = np.empty((len(excesses) - 1, len(ends) - 1))
+    for row, (least, most) in enumerate(itertools.pairwise(excesses.tolist())):
+        if math.isfinite(most + spread.roughness) and spread.widest > 0:
+            found[row] = _near(allowed, ends, (least, most), spread)
+        else:
+            found[row] = _jensen(np.maximum(2 * (ends[1:] - least), 0.0), allowed)
+    finite = np.where(np.isfinite(found), found, 0.0)
+    return np.asarray(found - _ROUNDING * (1 + abs(finite)))
+
+
+def plane(ends: FloatArray, excesses: FloatArray, values: FloatArray) -> tuple[float, float, float]:
+    """A plane below values on cells: at the first corner, and its slopes in H and in B.
+
+    Shapes (n + 1,), (m + 1,) and (m, n). It is the one that lies least below on average; with an infinite end
+    of B it does not depend on B. Cells without plans do not count; where there are no others, the plane asks
+    for more than any plan needs.
+    """
+    if np.isneginf(values).any():
+        return -math.inf, 0.0, 0.0
+    if np.isposinf(values).all():
+        return _NO_PLANS, 0.0, 0.0
+    slopes, others = {0.0, _slope(values.T, ends)}, {0.0}
+    if math.isfinite(excesses[-1]):
+        others.add(_slope(values, excesses))
+    best = -math.inf, 0.0, 0.0, 0.0
+    for slope, other in itertools.product(slopes, others):
+        along = (ends[1:] if slope > 0 else ends[:-1]) - ends[0]
+        rest = values - slope * along
+        if other:
+            rest = rest - other * ((excesses[1:] if other > 0 else excesses[:-1]) - excesses[0])[:, None]
+        corner = float(rest.min())
+        below = float((rest - corner)[np.isfinite(values)].mean())
+        best = max(best, (-below, corner, slope, other))
+    return best[1:]
+
+
+def _slope(values: FloatArray, ends: FloatArray) -> float:
+    """From the first row with plans to the last one, between the left ends of their cells."""
+    known = np.flatnonzero(np.isfinite(values).any(axis=1))
+    first, last = int(known[0]), int(known[-1])
+    both = np.isfinite(values[first]) & np.isfinite(values[last])
+    if first == last or not both.any():
+        return 0.0
+    return float((values[last][both] - values[first][both]).mean() / (ends[last] - ends[first]))
+
+
+def _near(allowed: FloatArray, ends: FloatArray, excesses: tuple[float, float], spread: Spread) -> FloatArray:
+    """Delta* of the cells of H, by the characteristic function or else by Jensen."""
+    cells = list(itertools.pairwise(ends.tolist()))
+    variances = np.array([spread.variances(cell, excesses) for cell in cells])
+    thirds = np.array([spread.thirds(high, excesses) for _, high in cells])
+    fourths = np.array([spread.fourths(high, excesses) for _, high in cells])
+    near = largest_shifts(allowed, variances, thirds, fourths, spread.switch_fourth, spread.widest)
+    return np.maximum(near, _jensen(np.maximum(variances[:, 1], 0.0), allowed))
+
+
+def _jensen(variances: FloatArray, allowed: FloatArray) -> FloatArray:
+    """-c for the least c of a grid with A(-c) > ``allowed``; -infinity if there is none."""
+    c, w = _FALLBACKS, (variances * (1 + _ROUNDING) + _ROUNDING)[:, None]
+    proved = c**2 / (w + c**2) * np.exp(-w / c) > allowed[:, None]
+    found: FloatArray = np.full(len(allowed), -math.inf)
+    some = proved.any(axis=1)
+    found[some] = -c[proved[some].argmax(axis=1)]
+    return found

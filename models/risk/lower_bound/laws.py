@@ -1,0 +1,264 @@
+r"""Laws under a tilt, and numbers that add up over increments (for `depl.models.risk.lower_bound.bound`).
+
+An increment Y = c X of the gain is looked at under its law tilted by e**(-s Y). Its *share* is u = s c, and
+all that is said of it here is free of units:
+
+    H(u) = KL(tilted | law) = -ln E e**(-u X) - u E_u X      the divergence,
+    D(u) = u (E X - E_u X)                                   what the tilt takes off the mean,
+    W(u) = u**2 Var_u X,  T(u) = u**3 kappa_3(u)             variance and third cumulant,
+    F(u)                                                     for the remainder: see below,
+    B(u) = H(u) - W(u) / 2                                   the excess.
+
+All of them add up over independent increments. With Z = u (X - E_u X) under the tilted law,
+
+    ln E_u e**(i y Z) = -W y**2 / 2 - i T y**3 / 6 + theta F y**4 / 24,   |theta| <= 1.
+
+*Generalised gamma convolutions* without left tail, among them inverse gamma and lognormal laws (Halgreen 1979
+and Thorin 1977; Bondesson 1992, Springer LNS 76): ln E e**(-u X) = -a u - int ln(1 + u / t) U(dt). The tilted
+law has U shifted by u. With v = (u / (t + u))**2 in (0, 1) and m(dv) = v U(dt),
+
+    W = int m,   T = 2 int sqrt(v) dm,   F = u**4 kappa_4(u) = 6 int v dm,
+    B = int (sqrt(v) / 3 + v / 4 + ...) dm >= T / 6,   dH/du = u kappa_2(u),
+    |E_u e**(i y Z)| = exp(-d(y)),   d(y) = int ln(1 + y**2 v) / (2 v) dm.
+
+The law has jumps to the right only, so kappa_j(u), the integral of x**j e**(-u x) over its Levy measure, is
+positive and falls in u for j >= 2, and F is right for all y because of
+|e**(i x) - 1 - i x + x**2 / 2 + i x**3 / 6| <= x**4 / 24. Jensen's inequality gives
+d(y) >= 3 W**2 / F ln(1 + y**2 F / (6 W)), and that passes on to sums. A normal law is the case v = 0:
+B = T = F = 0, d = W y**2 / 2.
+
+*In x = ln u*, with K_j = u**j kappa_j(u) = (j - 1)! int v**(j/2 - 1) dm, so that 0 <= K_(j+1) <= j K_j,
+
+    dK_j/dx = j K_j - K_(j+1),   dH/dx = W,   dB/dx = T / 2,   dD/dx = D + W.
+
+Every table is rounded to the safe side by what its sums in double precision may be off (`_ROUNDING`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from depl.models.problem.epochs import NoiseLaw
+from depl.models.problem.laws import FloatArray, InverseGamma, Lognormal, Normal
+
+STEP = 0.01
+"""Distance of the nodes of a table, in ln u."""
+
+_LEFT, _RIGHT = -745.0, -42.0
+_FINEST, _COARSEST = 0.4, 0.2
+_CHUNK = 512
+_ROUNDING = 1e-13
+
+Kind = Literal["third", "fourth"]
+"""T or F."""
+
+
+def covers(law: NoiseLaw) -> bool:
+    """Whether epochs may follow the law: those whose characteristic functions fall for good."""
+    return isinstance(law, InverseGamma | Lognormal | Normal)
+
+
+def unit_of(law: NoiseLaw) -> float:
+    """What u is counted in: the mean of a positive law, the standard deviation of a normal one."""
+    mean, variance = law.moments()
+    return math.sqrt(variance) if isinstance(law, Normal) else mean
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedTable:
+    """H and D of one law at nodes ln u = start + i STEP, for values in between by linear interpolation.
+
+    d2H/dx2 = 2 W - T, d2D/dx2 = D + 3 W - T, and d2B/dx2 = (3 T - F) / 2 lies between 0 and 3 T / 2. A chord
+    is off by at most STEP**2 / 8 times what these may be on its interval [u, u'], where falling cumulants
+    give K_j <= u'**j kappa_j(u); that is put into the nodes.
+
+    Attributes
+    ----------
+    start : float
+        ln u of the first node.
+    lost_low : ndarray
+        Interpolated: at most D.
+    low, high, excess_low, excess_high : ndarray
+        Interpolated: at most and at least H and B; those of B rise.
+    nodes : Reach
+        H, B, T and F at all nodes.
+    """
+
+    start: float
+    lost_low: FloatArray
+    low: FloatArray
+    high: FloatArray
+    excess_low: FloatArray
+    excess_high: FloatArray
+    nodes: "Reach"
+
+    @classmethod
+    def of(cls, law: NoiseLaw, first: float, last: float) -> "TiltedTable":
+        """Tabulate a covered law for ln u between two values."""
+        count = math.ceil((last - first) / STEP) + 2
+        u = np.exp(first + STEP * np.arange(count))
+        if isinstance(law, Normal):
+            ones, zeros = np.ones(count), np.zeros(count)
+            divergence, lost, second, third, fourth = u**2 / 2, u**2, ones, zeros, zeros
+        else:
+            divergence, lost, second, third, fourth = _tilted(*_points(law, float(u[0])), u)
+        w, third, fourth = u**2 * second, u**3 * third, u**4 * fourth
+        off, excess = _ROUNDING * (1 + u), np.maximum(divergence - w / 2, 0.0)
+        grown = np.exp(STEP * np.arange(2, 5))[:, None]
+        above, thirds, fourths = (rows[:-1] * r for rows, r in zip((w, third, fourth), grown, strict=True))
+        bend = STEP**2 / 8
+        curved = np.maximum(thirds - 2 * w[1:] / grown[0], 0.0)
+        nodes = Reach(
+            np.maximum(divergence, w / 2),
+            excess,
+            third,
+            fourth,
+            _greatest_beside(thirds),
+            _greatest_beside(fourths),
+            3 * off,
+        )
+        return cls(
+            first,
+            lost - off - _greatest_beside(bend * (lost[1:] + 3 * above)),
+            divergence - off - _greatest_beside(bend * 2 * above),
+            divergence + off + _greatest_beside(bend * curved),
+            _rising_below(excess - 2 * off - bend * 1.5 * nodes.greatest_third),
+            np.maximum.accumulate(excess + 2 * off),
+            nodes,
+        )
+
+    def reach(self, first: float, last: float, most: float) -> "Reach":
+        """Nodes around all ln u between two values with H <= most."""
+        begin = min(max(0, math.floor((first - self.start) / STEP)), len(self.low) - 2)
+        end = min(math.ceil((last - self.start) / STEP), int(np.searchsorted(self.low, most))) + 1
+        return self.nodes.part(slice(begin, max(begin + 2, end)))
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Neighbouring nodes of tables, between which all u lie that some runs may have.
+
+    Attributes
+    ----------
+    divergence, excess, third, fourth : ndarray
+        H, B, T and F, shape (n,).
+    greatest_third, greatest_fourth : ndarray
+        At least T and F on both intervals beside a node.
+    rounding : ndarray
+        What it may change in H, B, T or F.
+    """
+
+    divergence: FloatArray
+    excess: FloatArray
+    third: FloatArray
+    fourth: FloatArray
+    greatest_third: FloatArray
+    greatest_fourth: FloatArray
+    rounding: FloatArray
+
+    @classmethod
+    def joined(cls, reaches: Sequence["Reach"]) -> "Reach":
+        """Those of several laws."""
+        return cls(*(np.concatenate(rows) for rows in zip(*map(_rows, reaches), strict=True)))
+
+    def part(self, rows: slice) -> "Reach":
+        """Some of the nodes."""
+        return Reach(*(values[rows] for values in _rows(self)))
+
+    def line(self, kind: Kind, slope: float, *, above: bool) -> float:
+        """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=, for slope >= 0; or for F.
+
+        With q = T - a H - slope B, or -q from below, q'' in ln u is at least -``bent``, so inside an interval
+        q exceeds its values at the ends by at most STEP**2 / 8 of that: T'' = 9 T - 7 F + K_5 lies between
+        -7 F and 9 T, and F'' = 16 F - 9 K_5 + K_6 between -20 F and 16 F. What rounding adds to sums is left
+        to `unclear`.
+        """
+        values = self.third if kind == "third" else self.fourth
+        bent = 1.5 * slope * self.greatest_third if above else np.zeros(len(values))
+        if kind == "fourth":
+            bent = bent + 20 * self.greatest_fourth
+        else:
+            bent = bent + (7 * self.greatest_fourth if above else 9 * self.greatest_third)
+        sign = 1.0 if above else -1.0
+        over = sign * (values - slope * self.excess) + STEP**2 / 8 * bent - (1 + slope) * self.rounding
+        over = np.divide(over, self.divergence, out=np.zeros(len(over)), where=self.divergence > 0)
+        return sign * float(over.max(initial=0.0)) * (1 + STEP**2)  # |a H''| <= 4 |a| H
+
+    def greatest_ratio(self) -> float:
+        """B / H, at most, but for `unclear`: both rise in u."""
+        excess, least = self.excess[1:] - self.rounding[1:], self.divergence[:-1]
+        ratios = np.divide(excess, least, out=np.zeros(len(least)), where=least > 0)
+        return float(ratios.max(initial=0.0))
+
+
+def unclear(shares: float) -> float:
+    """What rounding may change in sums over shares that sum up to a value with 1 for each of them."""
+    return 3 * _ROUNDING * shares
+
+
+def _tilted(points: FloatArray, weights: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
+    """H, D, kappa_2, kappa_3 and kappa_4 of a positive law of mean 1 at some u."""
+    found = np.empty((5, len(u)))
+    for begin in range(0, len(u), _CHUNK):
+        rows = slice(begin, begin + _CHUNK)
+        share = u[rows, None]
+        exponents = -share * (points - 1)
+        highest = exponents.max(axis=1, keepdims=True)
+        tilted = np.exp(exponents - highest) * weights
+        total = tilted.sum(axis=1, keepdims=True)
+        tilted /= total
+        mean = (tilted * points).sum(axis=1)
+        centred = points - mean[:, None]
+        second, third, fourth = ((tilted * centred**power).sum(axis=1) for power in (2, 3, 4))
+        divergence = -(np.log(total) + highest)[:, 0] - u[rows] * (mean - 1)
+        found[:, rows] = divergence, u[rows] * (1 - mean), second, third, fourth - 3 * second**2
+    return tuple(np.maximum(row, 0.0) for row in found)
+
+
+def _points(law: NoiseLaw, least: float) -> tuple[FloatArray, FloatArray]:
+    """The law of X / E X as points and weights: the trapezoidal rule for its logarithm.
+
+    The density of ln X is analytic and falls double exponentially or like a normal one, so that the rule is
+    exact to rounding; to the left it goes as far as any tilt can move the law, to the right to where X has
+    no mass left, and further where E X comes from far out, until e**(-u X) is nothing for the ``least`` u.
+    """
+    mean = law.moments()[0]
+    if isinstance(law, InverseGamma):
+        shape, scale = law.shape_scale()
+        spread = math.sqrt(float(special.polygamma(1, shape)))
+        step = min(_FINEST * spread, _COARSEST)
+        peak = math.log(scale / shape)
+        last = min(peak + max(-_RIGHT / (shape - 1), 12 * spread), math.log(-_LEFT * mean / least) + 1)
+        ends = math.log(scale / (shape - _LEFT)), max(last, peak - _RIGHT / shape)
+        grid = np.arange(ends[0] - 0.5, ends[1] + 1, step)
+        logarithms = -shape * (grid - peak) - scale * np.exp(-grid) + shape
+    elif isinstance(law, Lognormal):
+        centre, spread = law.log_parameters()
+        step = min(_FINEST * spread, _COARSEST)
+        grid = np.arange(centre - 38 * spread, centre + spread**2 + 11 * spread, step)
+        logarithms = -((grid - centre) ** 2) / (2 * spread**2)
+    else:
+        raise TypeError(f"no table of a {type(law).__name__}")
+    weights = np.exp(logarithms)
+    kept = weights > 0
+    points, weights = np.exp(grid[kept]) / mean, weights[kept]
+    return points, weights / weights.sum()
+
+
+def _rising_below(values: FloatArray) -> FloatArray:
+    """At every node the least value from there on."""
+    return np.asarray(np.minimum.accumulate(values[::-1])[::-1])
+
+
+def _greatest_beside(gaps: FloatArray) -> FloatArray:
+    """At every node the greater of its two intervals."""
+    greatest: FloatArray = np.maximum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
+    return greatest
+
+
+def _rows(reach: Reach) -> list[FloatArray]:
+    return [getattr(reach, field.name) for field in fields(reach)]

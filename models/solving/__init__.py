@@ -1,0 +1,1 @@
+"""The contract of every method, and what is told of its result."""

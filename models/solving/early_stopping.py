@@ -1,0 +1,133 @@
+r"""What a plan costs if training stops as soon as the target is reached.
+
+The plan is followed until the observed loss is at most l_max, and at most to its end. Losses may rise, so two
+probabilities have to be told apart:
+
+- P(*reached*): some l(k) with k <= K is at most l_max, so that the run with early stopping ends there;
+- P(*final*): l(K) is at most l_max, that is constraint (3), the promise of a run that trains all its epochs.
+
+Reached is never less likely than final, and as likely where no epoch can raise the loss.
+
+With S(k) = P(l(0) > l_max, ..., l(k) > l_max) epoch k is trained with probability S(k - 1). Data are brought
+to a cluster right before the first epoch that it trains, so a transfer is paid iff that epoch is trained:
+
+    E[cost] = sum over k of S(k - 1) (kappa x(k) + beta of what epoch k is the first to use).
+
+S comes as certified bounds (`depl.models.risk.survival`), so everything here does.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from depl.models.evaluation.evaluate import epoch_loads, law_of_end, plan_steps
+from depl.models.evaluation.traced_loss import traced_survival
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.risk.discrete import decimal
+from depl.models.risk.interval import Interval
+from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """A plan that is left as soon as the target is reached; every entry a certified interval.
+
+    Attributes
+    ----------
+    cost : Interval
+        Expected cost, transfers at first use [cost].
+    epochs : Interval
+        Expected number of epochs trained.
+    reached : Interval
+        P(l(k) <= l_max for some k <= K).
+    final : Interval
+        P(l(K) <= l_max) if all epochs are trained.
+    survival : Survival
+        P(not reached until k), k = 0, ..., K.
+    """
+
+    cost: Interval
+    epochs: Interval
+    reached: Interval
+    final: Interval
+    survival: Survival
+
+
+def early_stopping(
+    instance: Instance, plan: Plan, violation: Interval | None = None, points: int = POINTS
+) -> EarlyStopping:
+    """Enclose what early stopping does to a plan.
+
+    Parameters
+    ----------
+    violation : Interval, optional
+        Certified P(l(K) > l_max) of the plan, if it is known already.
+    points : int
+        Most grid points, as `depl.models.risk.survival.survival`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan does not speak of the instance, makes a forbidden switch or outlasts a table.
+    NotCoveredError
+        For a law with memory whose residuals are not kept per run.
+    """
+    plan.check_names(instance)
+    maximum_loss = instance.target.maximum_loss
+    if violation is None:
+        violation = law_of_end(instance, plan).violation(maximum_loss)
+    found = _survival(instance, plan, points)
+    final, last = _complement(violation), _complement(found.at(len(plan.epochs)))
+    reached = last
+    if last.exact is None:
+        lower = max(last.lower, final.lower)
+        reached = Interval(lower, max(lower, last.upper), last.evaluator)
+    return EarlyStopping(
+        cost=_expectation(_payments(instance, plan), found),
+        epochs=_expectation([1.0] * len(plan.epochs), found),
+        reached=reached,
+        final=final,
+        survival=found,
+    )
+
+
+def _survival(instance: Instance, plan: Plan, points: int) -> Survival:
+    maximum_loss = instance.target.maximum_loss
+    if instance.traced_law is None or not plan.epochs:
+        return survival(instance.target.initial_loss, plan_steps(instance, plan), maximum_loss, points)
+    return exact_survival(traced_survival(instance.traced_law, plan.schedule, maximum_loss), "runs counted")
+
+
+def _payments(instance: Instance, plan: Plan) -> list[float]:
+    """What each epoch costs where it is trained, with the transfers before it."""
+    payments, seen = [], set()
+    for demand, epoch in zip(epoch_loads(instance, plan), plan.epochs, strict=True):
+        parts = [demand.price * epoch.resources]
+        if epoch.cluster not in seen:
+            seen.add(epoch.cluster)
+            parts += [instance.transfer_cost(name, epoch.cluster) for name in plan.datasets(epoch.cluster)]
+        payments.append(math.fsum(parts))
+    return payments
+
+
+def _expectation(payments: list[float], found: Survival) -> Interval:
+    """Sum of payment k times S(k - 1)."""
+    if found.exact is not None:
+        parts = (share * decimal(paid) for share, paid in zip(found.exact, payments, strict=False))
+        value = sum(parts, Fraction(0))
+        ends = float(value) * (1 - _ROUNDING), float(value) * (1 + _ROUNDING)
+        return Interval(*ends, found.evaluator, value)
+    lower = math.fsum(share * paid for share, paid in zip(found.lower.tolist(), payments, strict=False))
+    upper = math.fsum(share * paid for share, paid in zip(found.upper.tolist(), payments, strict=False))
+    return Interval(lower * (1 - _ROUNDING), upper * (1 + _ROUNDING), found.evaluator)
+
+
+def _complement(value: Interval) -> Interval:
+    """1 - value, with rounding in favour of the interval."""
+    lower = max(0.0, math.nextafter(1 - value.upper, -1.0))
+    upper = min(1.0, math.nextafter(1 - value.lower, 2.0))
+    exact = None if value.exact is None else 1 - value.exact
+    return Interval(lower, upper, value.evaluator, exact)

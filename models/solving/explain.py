@@ -1,0 +1,477 @@
+"""Put the numbers of a plan into the equations of the paper, line by line.
+
+Equations (1) to (6) as `docs/problem` reads them (E1 and E2 by intent), the recursion of the loss with its
+increments (8), then what binds, what the limits cost to first order, and which limit fails next when it is
+tightened (`depl.models.solving.sensitivity`). Consecutive epochs that do the same are one line.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from depl.models.evaluation.evaluate import (
+    Constraint,
+    Evaluation,
+    epoch_loads,
+    evaluate,
+    law_of_end,
+    plan_steps,
+)
+from depl.models.evaluation.traced_lending import first_losses
+from depl.models.evaluation.traced_loss import EndLaw, basis, below_all_seen, end_law
+from depl.models.evaluation.traced_support import mean_after
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.wording import counted, number
+from depl.models.problem.affine_law import positions
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import Load, LossStep, compose, load, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Zero
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.risk.interval import Interval
+from depl.models.solving import wording
+from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.sensitivity import prices, rooms
+
+_SAME_RESOURCES = 1e-9
+_WORTH_SAVING = 1e-6
+_LONGEST_SUM = 8
+_LARGEST_DENOMINATOR = 10_000
+
+
+def explain(instance: Instance, plan: Plan) -> str:
+    r"""Show how the equations come out at ``plan``.
+
+    Parameters
+    ----------
+    instance : Instance
+    plan : Plan
+        Feasible or not.
+
+    Returns
+    -------
+    str
+        Lines of plain text, without a final line break.
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan does not speak of the instance, as `depl.models.evaluation.evaluate.evaluate`.
+
+    Examples
+    --------
+    >>> from depl.instances.library import load
+    >>> print(explain(load("tiny").replace(maximum_loss=15), Plan()).split("\n")[0])
+    Plan of 0 epochs for 'tiny': cost 0, all constraints hold.
+    """
+    evaluation = evaluate(instance, plan)
+    groups = _groups(instance, plan)
+    state = "all constraints hold" if evaluation.feasible else "NOT FEASIBLE"
+    if not _declared(evaluation) and not _failing(evaluation):
+        state = "all constraints hold but (3), which has no law to be judged by"
+    sections = (
+        [
+            f"Plan of {counted(evaluation.epochs, 'epoch')} for {instance.name!r}: "
+            f"cost {number(evaluation.cost)}, {state}."
+        ],
+        _loss_lines(instance, plan, groups, evaluation),
+        _time_lines(groups),
+        _cost_lines(instance, plan, groups, evaluation),
+        _target_lines(instance, plan, evaluation),
+        _stopping_lines(instance, plan, evaluation),
+        _horizon_lines(instance, groups, evaluation),
+        _resource_lines(instance, groups),
+        _data_lines(instance, plan),
+        _binding_lines(evaluation),
+        _price_lines(instance, plan, evaluation),
+        _next_lines(instance, plan, evaluation),
+    )
+    return "\n\n".join("\n".join(lines) for lines in sections)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Consecutive epochs first..last that train one model on one cluster with equal load and resources."""
+
+    first: int
+    last: int
+    previous: str | None
+    model: str
+    cluster: str
+    datasets: frozenset[str]
+    resources: float
+    place: Load
+    runs: tuple[LossStep, ...]
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def label(self) -> str:
+        return f"epoch {self.first}" if self.count == 1 else f"epochs {self.first}-{self.last}"
+
+    @property
+    def time(self) -> float:
+        if self.place.work == 0:
+            return self.place.communication
+        if self.resources == 0:
+            return math.inf
+        return self.place.work / self.resources + self.place.communication
+
+    def continued_by(self, other: "_Group") -> bool:
+        laws = [[term.law for run in ends for term in run.terms] for ends in (self.runs[-1:], other.runs[:1])]
+        return (
+            (self.model, self.cluster, self.place) == (other.model, other.cluster, other.place)
+            and laws[0] == laws[1]
+            and math.isclose(self.resources, other.resources, rel_tol=_SAME_RESOURCES)
+        )
+
+
+def _groups(instance: Instance, plan: Plan) -> list[_Group]:
+    found: list[_Group] = []
+    previous = instance.target.initial_model
+    for k, epoch in enumerate(plan.epochs, start=1):
+        data = plan.datasets(epoch.cluster)
+        one = _Group(
+            first=k,
+            last=k,
+            previous=previous,
+            model=epoch.model,
+            cluster=epoch.cluster,
+            datasets=data,
+            resources=epoch.resources,
+            place=load(instance, k, epoch.model, epoch.cluster, data),
+            runs=() if instance.traced_law else (loss_step(instance, k, 0, None, epoch.model, data),),
+        )
+        if found and found[-1].continued_by(one):
+            fields = vars(found.pop())
+            one = _Group(**{**fields, "last": k, "runs": fields["runs"] + one.runs})
+        found.append(one)
+        previous = epoch.model
+    return found
+
+
+def _loss_lines(
+    instance: Instance, plan: Plan, groups: Sequence[_Group], evaluation: Evaluation
+) -> list[str]:
+    start = instance.target.initial_loss
+    if instance.traced_law is not None and plan.epochs:
+        return _traced_lines(instance.traced_law, plan, evaluation, instance.target.violation_budget)
+    steps = plan_steps(instance, plan)
+    final = compose(start, steps)
+    declared = _declared(evaluation)
+    rows = []
+    for group in groups:
+        if group.previous not in (None, group.model):
+            change = instance.switch_law(group.previous or "", group.model)
+            effect = "= 0" if isinstance(change, Zero) else f"~ {wording.law(change)}"
+            switch = f"{group.previous} -> {group.model}"
+            rows.append((f"epoch {group.first}", switch, f"l_sw {effect}", ""))
+        mean = number(compose(start, steps[: group.last]).mean()) if declared else "?"
+        share = instance.learning_factor(group.datasets)
+        everything = len(group.datasets) == len(instance.datasets)
+        data = "all data" if everything else f"{_set(group.datasets)}, h = {number(share)}"
+        on = f"{group.model} on {data}"
+        rows.append((group.label, on, _run(group), f"E l({group.last}) = {mean}"))
+    moments = f"  l({evaluation.epochs}) has no declared law: mean and deviation are not known."
+    if declared:
+        deviation = number(math.sqrt(final.variance()))
+        moments = f"  l({evaluation.epochs}) has mean {number(final.mean())}, standard deviation {deviation}."
+    return [
+        f"Loss  l(k) = l(k-1) + l_run(k) + l_sw(k), eq. (8), from l(0) = {number(start)}",
+        *_aligned(rows),
+        moments,
+    ]
+
+
+def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation, budget: Fraction) -> list[str]:
+    """The affine law, stage by stage: how much of the loss before an epoch stays, and what the mean is."""
+    law, places = traced.law, positions(plan.schedule)
+    mean = float(first_losses(law, places[0].trained).mean())
+    start, rows = mean, []
+    for _, items in groupby(places, key=lambda item: item.start):
+        stage = list(items)
+        for place in stage:
+            mean = mean_after(law, place, mean)
+        first, last = stage[0], stage[-1]
+        label = f"epochs {first.start + 1}-{last.start + last.age}"
+        kept = _span([law.step(place).retention for place in stage])
+        end = f"E l = {number(mean)}" if traced.scale == "loss" else f"E ln l = {number(mean)}"
+        rows.append((label, " on ".join(first.trained), f"retention {kept}", end))
+    loss = "l" if traced.scale == "loss" else "ln l"
+    kind = "kept per run" if traced.residuals == "per_run" else "independent"
+    found = end_law(traced, plan.schedule)
+    deviation = math.sqrt(found.variance())
+    moments = f"mean {number(evaluation.expected_loss)}, standard deviation {number(deviation)}"
+    return [
+        f"Loss  {loss}(k) = a + b ln s + retention {loss}(k-1) + e, the traced law, "
+        f"from a mean {loss}(0) of {number(start)}",
+        *_aligned(rows),
+        f"  residuals e are {kind}",
+        f"  rests on {basis(traced, plan.schedule)}",
+        f"  l({evaluation.epochs}) has {moments}.",
+        *_disbelief(traced, found, budget),
+    ]
+
+
+def _disbelief(traced: TracedLaw, law: EndLaw, budget: Fraction) -> list[str]:
+    """A line where the law promises the impossible."""
+    if not below_all_seen(traced, law, budget):
+        return []
+    return [
+        f"  NOT to be believed: the {number(float(1 - budget))}-quantile of l(K) lies below every loss that "
+        "any run ever had, so the law does not describe the runs."
+    ]
+
+
+def _run(group: _Group) -> str:
+    terms = [term for run in group.runs for term in run.terms]
+    if not terms:
+        return f"l_run = {_span([run.shift for run in group.runs])}"
+    return f"l_run = {_span([term.coefficient for term in terms])} X, X ~ {wording.law(terms[0].law)}"
+
+
+def _time_lines(groups: Sequence[_Group]) -> list[str]:
+    rows = []
+    for group in groups:
+        each = " each" if group.count > 1 else ""
+        compute = f"{number(group.place.work)} / {number(group.resources)}" if group.place.work else "0"
+        equation = f"T(k) = {compute} + {number(group.place.communication)} = {number(group.time)}{each}"
+        rows.append((group.label, f"{group.model} on {group.cluster}", equation))
+    return ["(1) Epoch time  T(k) = c / x + s / b, with c for one node of the cluster", *_aligned(rows)]
+
+
+def _cost_lines(
+    instance: Instance, plan: Plan, groups: Sequence[_Group], evaluation: Evaluation
+) -> list[str]:
+    rows: list[tuple[str, ...]] = []
+    parts: list[str] = []
+    for row in plan.data:
+        for dataset in row.datasets:
+            paid = instance.transfer_cost(dataset, row.cluster)
+            if paid:
+                rows.append(("once", f"{dataset} to {row.cluster}", f"beta = {number(paid)}"))
+                parts.append(number(paid))
+    for group in groups:
+        nodes = instance.cluster(group.cluster).nodes
+        factors = [group.count, *([nodes] if nodes > 1 else [])]
+        product = " * ".join([*map(str, factors), number(group.place.price / nodes), number(group.resources)])
+        parts.append(number(group.count * group.place.price * group.resources))
+        meaning = "epochs * nodes * kappa * x" if nodes > 1 else "epochs * kappa * x"
+        where = f"{group.model} on {group.cluster}"
+        rows.append((group.label, where, f"{meaning} = {product} = {parts[-1]}"))
+    total = f"  cost = {_sum(parts)}" + (f" = {number(evaluation.cost)}" if len(parts) > 1 else "")
+    return ["(2) Cost  sum of beta(d, n), once, + sum of kappa(n) x(k)", *_aligned(rows), total]
+
+
+def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
+    target = instance.target
+    last, level = f"l({evaluation.epochs})", number(target.quantile_level)
+    violation = evaluation.violation
+    constraint = next(item for item in evaluation.constraints if item.equation == "(3)")
+    allowed = float(target.violation_budget)
+    head = f"(3) Loss target  P({last} <= {number(target.maximum_loss)}) >= {level}"
+    if not _declared(evaluation):
+        return [
+            head,
+            "  no law is declared, so nothing is said; on given scenarios 'depl check' counts the misses",
+        ]
+    lines = [
+        head,
+        f"  P({last} > {number(target.maximum_loss)}) {_certified(violation)}; allowed is {number(allowed)}, "
+        f"of which {number(100 * violation.upper / allowed, 3)} % are used: {_verdict(constraint.satisfied)}",
+    ]
+    quantile = evaluation.quantile
+    if quantile is not None:
+        margin = quantile.middle - evaluation.expected_loss
+        deviation = math.sqrt(law_of_end(instance, plan).variance())
+        known = 0 < deviation < math.inf
+        scaled = f", {number(margin / deviation, 4)} standard deviations" if known else ""
+        lines += [
+            f"  the {level}-quantile of {last} {_certified(quantile)}",
+            f"  its margin over the mean {number(evaluation.expected_loss)} is {number(margin)}{scaled}",
+        ]
+    return lines
+
+
+def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
+    last, level = evaluation.epochs, number(instance.target.maximum_loss)
+    head = f"With early stopping  train until l(k) <= {level} is observed, at most {counted(last, 'epoch')}"
+    if not _declared(evaluation):
+        return [head, "  not computed: no law is declared"]
+    try:
+        found = early_stopping(instance, plan, evaluation.violation)
+    except NotCoveredError as error:
+        return [head, f"  not computed: {error}"]
+    return [
+        head,
+        f"  reached: P(l(k) <= {level} for some k <= {last}) {_certified(found.reached)}",
+        f"  final: P(l({last}) <= {level}), all epochs trained, {_certified(found.final)}",
+        f"  expected cost {_certified(found.cost)}, in place of {number(evaluation.cost)}; a cluster's data "
+        "are paid right before it first trains",
+        f"  expected number of epochs {_certified(found.epochs)}",
+    ]
+
+
+def _horizon_lines(instance: Instance, groups: Sequence[_Group], evaluation: Evaluation) -> list[str]:
+    target = instance.target
+    parts = [f"{group.count} * {number(group.time)}" for group in groups]
+    summed = _sum(parts) + (f" = {number(evaluation.training_time)}" if parts else "")
+    lines = ["(4) Training time  sum of T(k) <= T_max"]
+    if target.maximum_time is None:
+        lines.append(f"  {summed}, without a limit")
+    else:
+        held = _verdict(_satisfied(evaluation, "(4)"))
+        lines.append(f"  {summed}; T_max is {number(target.maximum_time)}: {held}")
+    if target.round_deadline is not None:
+        longest = number(max(evaluation.epoch_times, default=0.0))
+        held = _verdict(_satisfied(evaluation, "tau"))
+        lines.append(
+            f"  longest epoch {longest}; the round deadline is {number(target.round_deadline)}: {held}"
+        )
+    return lines
+
+
+def _resource_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
+    rows = []
+    for name in dict.fromkeys(group.cluster for group in groups):
+        most = max((group for group in groups if group.cluster == name), key=lambda group: group.resources)
+        capacity = instance.cluster(name).capacity
+        rows.append((name, f"largest x(k) = {number(most.resources)}", f"r = {number(capacity)}", most.label))
+    return ["(5) Resources  x(k) <= r(n)", *_aligned(rows)]
+
+
+def _data_lines(instance: Instance, plan: Plan) -> list[str]:
+    rows = []
+    for row in plan.data:
+        trains = sum(epoch.cluster == row.cluster for epoch in plan.epochs)
+        missing = len(instance.datasets) - len(row.datasets)
+        use = "all data" if missing == 0 else f"leaves {missing} of {len(instance.datasets)} out"
+        rows.append((row.cluster, f"has {_set(row.datasets)} ({use})", f"trains {counted(trains, 'epoch')}"))
+    return ["(6) Data  only clusters that train have data", *_aligned(rows)]
+
+
+def _binding_lines(evaluation: Evaluation) -> list[str]:
+    failing = _failing(evaluation)
+    # x = 0 where nothing is to be computed meets its limit 0, which says nothing.
+    binding = [item for item in evaluation.constraints if item.satisfied and item.binding and item.limit > 0]
+    lines = ["What binds" if not failing else "What fails, and what binds"]
+    for verb, items in (("fails", failing), ("binds", binding)):
+        for equation, kind in dict.fromkeys((item.equation, _kind(item)) for item in items):
+            members = [item for item in items if (item.equation, _kind(item)) == (equation, kind)]
+            worst = max(members, key=lambda item: item.value - item.limit)
+            excess = f", {number(worst.value - worst.limit)} too much" if verb == "fails" else ""
+            sides = f"{number(worst.value)} against {number(worst.limit)}{excess}"
+            lines.append(f"  {equation} {kind} {verb}: {sides}{_places(members)}")
+    return lines if len(lines) > 1 else [*lines, "  nothing: no limit is met with equality"]
+
+
+def _price_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
+    target = instance.target
+    allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
+    found = prices(instance, plan)
+    lines = ["What the limits cost, for these epochs with their cheapest resources, to first order"]
+    if found is None:
+        return [*lines, f"  no resources keep the time limits: {allocation.reason}"]
+    saving = evaluation.resource_cost - allocation.cost
+    if abs(saving) > _WORTH_SAVING * max(allocation.cost, _WORTH_SAVING):
+        lines.append(
+            f"  the resources of the plan cost {number(evaluation.resource_cost)}, "
+            f"the cheapest that keep the time limits {number(allocation.cost)}"
+        )
+    if target.maximum_time is not None:
+        lines.append(f"  one unit more of T_max saves {number(found.time)} (lambda, the price of time)")
+    if target.round_deadline is not None:
+        lines.append(f"  one unit more of tau saves {number(found.round_deadline)}")
+    lines += [
+        f"  one unit more of r({name}) saves {number(value)}"
+        for name, value in found.capacity.items()
+        if value > 0
+    ]
+    return lines if len(lines) > 1 else [*lines, "  nothing: there is no time limit"]
+
+
+def _next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
+    rows = []
+    for room in rooms(instance, plan, evaluation):
+        verb = "could fall" if room.relative >= 0 else "would have to rise"
+        share = f"{number(100 * abs(room.relative), 3)} %" + (
+            " of l(0) - l_max" if room.name == "l_max" else ""
+        )
+        change = f"{verb} from {number(room.limit)} to {number(room.last)}"
+        rows.append((room.equation, room.name, change, share))
+    return [
+        "What fails next: how far each limit alone could be tightened, with other resources; nearest first",
+        *_aligned(rows),
+    ]
+
+
+def _declared(evaluation: Evaluation) -> bool:
+    """Whether the law of the final loss is known."""
+    return not math.isnan(evaluation.expected_loss)
+
+
+def _failing(evaluation: Evaluation) -> list[Constraint]:
+    """The constraints that fail; (3) is not judged without a law."""
+    known = _declared(evaluation)
+    return [
+        item for item in evaluation.constraints if not item.satisfied and (known or item.equation != "(3)")
+    ]
+
+
+def _kind(constraint: Constraint) -> str:
+    return constraint.name.partition(" at epoch ")[0]
+
+
+def _places(constraints: Sequence[Constraint]) -> str:
+    """The epochs of constraints that stand once per epoch, as ", at epochs 1-3, 5"."""
+    epochs = [int(text) for item in constraints if (text := item.name.partition(" at epoch ")[2])]
+    runs: list[list[int]] = []
+    for epoch in epochs:
+        if runs and epoch == runs[-1][-1] + 1:
+            runs[-1].append(epoch)
+        else:
+            runs.append([epoch])
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f", at epoch{'s' if len(epochs) > 1 else ''} {', '.join(texts)}" if texts else ""
+
+
+def _certified(interval: Interval) -> str:
+    exact = interval.exact
+    if exact is not None and exact.denominator <= _LARGEST_DENOMINATOR:
+        return f"is exactly {exact}"
+    return f"lies in {wording.interval(interval.lower, interval.upper)}, certified"
+
+
+def _satisfied(evaluation: Evaluation, equation: str) -> bool:
+    return all(item.satisfied for item in evaluation.constraints if item.equation == equation)
+
+
+def _verdict(satisfied: bool) -> str:
+    return "holds" if satisfied else "FAILS"
+
+
+def _set(names: Iterable[str]) -> str:
+    return "{" + ", ".join(sorted(names)) + "}"
+
+
+def _span(values: Sequence[float]) -> str:
+    """One number, or the first and the last of several different ones."""
+    ends = number(values[0]), number(values[-1])
+    return ends[0] if ends[0] == ends[1] else " .. ".join(ends)
+
+
+def _sum(parts: Sequence[str]) -> str:
+    shown = parts if len(parts) <= _LONGEST_SUM else [*parts[: _LONGEST_SUM - 2], "...", parts[-1]]
+    return " + ".join(shown) or "0"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows as indented lines whose columns start below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [f"  {line}".rstrip() for line in padded]

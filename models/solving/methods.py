@@ -1,0 +1,274 @@
+"""The seam between callers and solution methods: what a method receives and returns, and its registry."""
+
+import math
+import operator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Protocol, TypeVar
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.scenarios.draws import Scenarios
+from depl.models.solving.decisions import Decision
+from depl.models.solving.result import DualBound, Termination
+
+Progress = Callable[[float, float, float], None]
+"""Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
+
+
+class Meaning(Enum):
+    """What a method understands by the quantile in constraint (3)."""
+
+    LAW = "law"
+    """The law of the loss, by certified probabilities."""
+    SCENARIOS = "scenarios"
+    """A count of sampled scenarios (sample average approximation)."""
+
+
+DEFAULT_METHOD = "depl"
+"""Name of the method that solves unless the caller names one and the law of the loss has memory."""
+
+DEFAULT_WITH_MEMORY = "enumerate"
+"""Name of the method that solves instances with a traced law unless the caller names one."""
+
+DEFAULT_ON_SCENARIOS = "scenario-search"
+"""Name of the method that solves instances without laws, on given scenarios, unless the caller names one."""
+
+DEFAULT_SCENARIOS = 100
+"""S of a method that counts scenarios, unless the caller says more."""
+
+
+@dataclass
+class Looks:
+    """A number of looks at the clock that a solve may take, so that it ends alike on every machine.
+
+    Attributes
+    ----------
+    left : int
+        Looks that still find time left; counted down, and shared by all `Limits` made from one another.
+    """
+
+    left: int
+
+    def spent(self) -> bool:
+        """Take one look: whether the number was used up before it."""
+        self.left -= 1
+        return self.left < 0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a method may stop.
+
+    Attributes
+    ----------
+    gap : float
+        Certified relative gap that is good enough; 0 asks for a proof of optimality.
+    time_limit : float or None
+        Wall seconds.
+    seed : int
+        For methods that draw.
+    scenarios : Scenarios or None
+        The sample that methods of meaning SCENARIOS count on; None for all others.
+    progress : callable or None
+        Receives rows of progress.
+    options : mapping
+        What the method takes besides, by name; see `Registered.options`.
+    looks : Looks or None
+        Counted looks at the clock, after which the time counts as over whatever the clock says.
+    """
+
+    gap: float = 0.0
+    time_limit: float | None = None
+    seed: int = 0
+    scenarios: Scenarios | None = None
+    progress: Progress | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+    looks: Looks | None = None
+
+    def expired(self) -> bool:
+        """Whether the time limit has been reached; counts as one look at the clock."""
+        if self.looks is not None and self.looks.spent():
+            return True
+        return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
+
+    def part(self, share: float) -> "Limits":
+        """The same, but they expire once a share of the time that is left now has gone by."""
+        if self.time_limit is None:
+            return self
+        gone = time.perf_counter() - self.started
+        return replace(self, time_limit=gone + share * max(self.time_limit - gone, 0.0))
+
+    def report(self, incumbent: float, bound: float) -> None:
+        """Pass one row of progress on."""
+        if self.progress is not None:
+            self.progress(time.perf_counter() - self.started, incumbent, bound)
+
+
+class OutOfTimeError(Exception):
+    """The time limit was reached before a method held anything; it may leave this to `solve`."""
+
+
+_Item = TypeVar("_Item")
+
+
+def in_time(items: Iterable[_Item], proceed: Callable[[], bool]) -> Iterator[_Item]:
+    """The items, as long as ``proceed`` says yes before each of them.
+
+    Raises
+    ------
+    OutOfTimeError
+        As soon as it says no.
+    """
+    for item in items:
+        if not proceed():
+            raise OutOfTimeError
+        yield item
+
+
+def require_limits(
+    gap: float = 0.0, time_limit: float | None = None, seed: int = 0
+) -> tuple[float, float | None, int]:
+    """The same as plain numbers, if a caller may ask for them; inside a solve, no time may be left.
+
+    Raises
+    ------
+    InvalidInputError
+        If the gap is not in [0, 1), the time limit not positive, the seed negative, or one is no number.
+    """
+    try:
+        gap, time_limit = float(gap), None if time_limit is None else float(time_limit)
+        seed = operator.index(seed)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"gap, time_limit and seed must be numbers: {error}") from error
+    if not 0 <= gap < 1:
+        raise InvalidInputError(f"gap must lie in [0, 1), not {gap}")
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidInputError(f"time_limit must be positive, not {time_limit}")
+    if seed < 0:
+        raise InvalidInputError(f"seed must be at least 0, not {seed}")
+    return gap, time_limit, seed
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing.
+
+    ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
+    only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
+    ``tolerances`` are those of the solver that the proof rests on, by its own names. ``stage_seconds`` is
+    what each stage took, for methods that go through stages (`depl.models.solving.stage_clock`).
+    """
+
+    termination: Termination
+    plan: Plan | None
+    lower_bound: float = -math.inf
+    reason: str | None = None
+    dual: DualBound | None = None
+    build_seconds: float = 0.0
+    decisions: tuple[Decision, ...] = ()
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+class Method(Protocol):
+    """A solution method; a bare `Plan` or None stands for "a plan without a bound"."""
+
+    def __call__(self, instance: Instance, limits: Limits) -> Outcome | Plan | None:
+        """Solve ``instance`` within ``limits``; must leave KeyboardInterrupt to the caller or handle it.
+
+        May leave `OutOfTimeError` to the caller while it holds nothing.
+        """
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A method with its name, a sentence on what it does, and the names of the options it takes.
+
+    ``memory`` says whether it plans under laws with memory, too
+    (`depl.models.problem.instance.Instance.traced_law`). ``version`` is raised when the name begins to mean
+    another thing, so that results recorded under it before are not taken for its own
+    (`depl.benchmarks.sweep.earlier`).
+    """
+
+    name: str
+    run: Method
+    summary: str
+    meaning: Meaning = Meaning.LAW
+    options: tuple[str, ...] = ()
+    memory: bool = False
+    version: int = 1
+
+
+_REGISTRY: dict[str, Registered] = {}
+
+
+def register(
+    name: str,
+    method: Method,
+    summary: str = "",
+    meaning: Meaning = Meaning.LAW,
+    options: tuple[str, ...] = (),
+    memory: bool = False,
+    version: int = 1,
+) -> None:
+    """Make ``method`` available under ``name`` in solve, benchmarks and reports.
+
+    Raises
+    ------
+    InvalidInputError
+        If the name is taken by another method.
+    """
+    known = _REGISTRY.get(name)
+    if known is not None and known.run is not method:
+        raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
+    sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
+    _REGISTRY[name] = Registered(name, method, sentence, meaning, options, memory, version)
+
+
+def default_method(instance: Instance) -> str:
+    """Name of the method that solves an instance unless the caller names one."""
+    if not instance.declares_laws:
+        return DEFAULT_ON_SCENARIOS
+    return DEFAULT_METHOD if instance.traced_law is None else DEFAULT_WITH_MEMORY
+
+
+def find(name: str) -> Registered:
+    """The method of that name.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none; the message lists those that exist.
+    """
+    if name not in _REGISTRY:
+        raise InvalidInputError(f"no method {name!r}; known are {', '.join(sorted(_REGISTRY)) or 'none'}")
+    return _REGISTRY[name]
+
+
+def require_counting(name: str) -> Registered:
+    """The method of that name, which counts scenarios.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none, or it works under the law; the message lists those that count.
+    """
+    method = find(name)
+    if method.meaning is Meaning.LAW:
+        able = ", ".join(known.name for known in registered() if known.meaning is Meaning.SCENARIOS)
+        raise InvalidInputError(
+            f"method {name!r} works under the law itself and takes no scenarios; leave them out, or choose a "
+            f"method that counts them: {able}",
+            "scenarios",
+        )
+    return method
+
+
+def registered() -> tuple[Registered, ...]:
+    """All methods, by name."""
+    return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))

@@ -1,0 +1,299 @@
+r"""A run observed after some epochs, and what is left of the problem from there.
+
+After e epochs with loss l(e) = v the rest of a run obeys the same recursion (Sec. III), started from v at
+epoch e + 1. So the rest of the problem is an ordinary `Instance`:
+
+- l(0) becomes v, K_max becomes K_max - e, T_max what is left of it, and the model of epoch e the initial one;
+- epoch j of the rest is epoch e + j of the run. A / sqrt(k + B) at k = e + j is A / sqrt(j + (B + e)), so the
+  offset B grows by e; tables lose their first e entries; what does not depend on the epoch stays;
+- a dataset that is already at a cluster costs nothing to bring there. Which data the rest uses is open again:
+  what was brought is free, used or not, and what is new is paid.
+
+Increments of different epochs are independent, so given what happened until e the final loss is v plus the
+increments of epochs e + 1, ..., K: the law of the final loss of the rest, started in v, is the conditional
+law of l(K) given the state. All methods and the verifier therefore work on the rest as they are, and their
+certificates hold conditionally on the state.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeVar, assert_never
+
+import msgspec
+from msgspec import Meta
+
+from depl.models.evaluation.evaluate import epoch_loads
+from depl.models.foundation.documents import Checked, Name, decode_document, encode_document, require_unique
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.instance import Instance, Model, Provenance
+from depl.models.problem.laws import NonNegative
+from depl.models.problem.learning import (
+    ConstantImprovement,
+    Improvement,
+    InverseSqrtImprovement,
+    TabledImprovement,
+)
+from depl.models.problem.plan import ClusterData, Plan
+
+
+class State(Checked, frozen=True, kw_only=True):
+    """Where a run stands after an epoch (or, at epoch 0, before the first).
+
+    Raises
+    ------
+    InvalidInputError
+        If the model is missing after an epoch or given before the first, or a transfer is listed twice.
+    """
+
+    format: Literal["depl-state"] = "depl-state"
+    version: Literal[1] = 1
+    instance: Annotated[str, Meta(description="fingerprint of the instance that is trained")] | None = None
+    epoch: Annotated[int, Meta(ge=0, le=1_000_000, description="epochs trained so far")]
+    loss: Annotated[float, Meta(description="l(epoch), observed")]
+    elapsed_time: Annotated[NonNegative, Meta(description="training time so far [time]")] = 0.0
+    model: Annotated[Name, Meta(description="model of the last epoch; absent iff epoch is 0")] | None = None
+    transferred: Annotated[
+        tuple[ClusterData, ...], Meta(description="data already brought to clusters, and paid")
+    ] = ()
+
+    def validate(self) -> None:
+        """Check what spans more than one field."""
+        if self.epoch == 0 and self.model is not None:
+            raise InvalidInputError("no model was trained before epoch 1; remove it", ".model")
+        if self.epoch > 0 and self.model is None:
+            raise InvalidInputError(f"name the model that epoch {self.epoch} trained", ".model")
+        require_unique([row.cluster for row in self.transferred], ".transferred")
+        for index, row in enumerate(self.transferred):
+            require_unique(row.datasets, f".transferred[{index}].datasets")
+
+    @property
+    def paid(self) -> frozenset[tuple[str, str]]:
+        """The (dataset, cluster) pairs whose transfer was paid."""
+        return frozenset((name, row.cluster) for row in self.transferred for name in row.datasets)
+
+    def to_json(self) -> str:
+        """The state as indented JSON."""
+        return encode_document(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "State":
+        """Read a state; `check_state` holds it against an instance and a plan."""
+        return decode_document(text, cls)
+
+
+def check_state(instance: Instance, state: State, plan: Plan | None = None) -> None:
+    """Refuse a state that a run of the instance, or of the plan, cannot be in.
+
+    Elapsed time beyond T_max is possible, and makes the rest infeasible: `time_is_up`.
+
+    Parameters
+    ----------
+    plan : Plan, optional
+        The plan that the run followed.
+
+    Raises
+    ------
+    InvalidInputError
+        If the state is of another instance, names what that does not have, or has trained more epochs than
+        allowed or planned; if its model is not the one planned; or if an epoch was trained on a cluster to
+        which planned data with a price were not brought.
+    """
+    if state.instance is not None and state.instance != instance.fingerprint:
+        raise InvalidInputError(
+            f"the state was observed on another instance (fingerprint {state.instance[:12]}, this one has "
+            f"{instance.fingerprint[:12]}); use that instance, or remove the field",
+            "$.instance",
+        )
+    most = instance.target.maximum_epochs
+    if state.epoch > most:
+        raise InvalidInputError(f"is {state.epoch}, but at most K_max = {most} epochs are allowed", "$.epoch")
+    known = {item.name for item in instance.models}
+    if state.model is not None and state.model not in known:
+        raise InvalidInputError(f"no model {state.model!r}; correct the state", "$.model")
+    _check_places(instance, state)
+    if plan is not None:
+        plan.check_names(instance)
+        _check_progress(instance, state, plan)
+
+
+def time_is_up(instance: Instance, state: State) -> str | None:
+    """Why nothing that follows can keep T_max; None while something can."""
+    limit = instance.target.maximum_time
+    if limit is None or _time_left(limit, state.elapsed_time) > 0:
+        return None
+    return (
+        f"resources: T_max = {limit:.6g} was passed, {state.elapsed_time:.6g} have elapsed, and nothing that "
+        f"follows can take that back; the nearest T_max to plan on with is above {state.elapsed_time:.6g}"
+    )
+
+
+def remaining_instance(instance: Instance, state: State) -> Instance:
+    """The rest of the problem, seen from a state (see the module for why it is one).
+
+    Time that the tolerance of T_max still allows after T_max itself is used up is left, too.
+
+    Raises
+    ------
+    InvalidInputError
+        If the state is impossible, as `check_state`, or the time is up (then no instance says that nothing
+        is feasible, not even to stop).
+    """
+    check_state(instance, state)
+    reason = time_is_up(instance, state)
+    if reason is not None:
+        raise InvalidInputError(reason, "$.elapsed_time")
+    target, epoch = instance.target, state.epoch
+    limit = target.maximum_time
+    paid = state.paid
+    return instance.replace(
+        name=f"{instance.name} after epoch {epoch}",
+        models=tuple(_model_after(model, epoch) for model in instance.models),
+        transfers=tuple(
+            msgspec.structs.replace(row, cost=0.0) if (row.dataset, row.cluster) in paid else row
+            for row in instance.transfers
+        ),
+        target=msgspec.structs.replace(
+            target,
+            initial_loss=state.loss,
+            maximum_epochs=target.maximum_epochs - epoch,
+            maximum_time=None if limit is None else _time_left(limit, state.elapsed_time),
+            initial_model=target.initial_model if epoch == 0 else state.model,
+        ),
+        provenance=_provenance(instance, epoch),
+    )
+
+
+def remaining_plan(plan: Plan, state: State) -> Plan:
+    """The epochs of a plan that are still to come, with the data of the clusters that they use."""
+    epochs = plan.epochs[state.epoch :]
+    used = {epoch.cluster for epoch in epochs}
+    return Plan(data=tuple(row for row in plan.data if row.cluster in used), epochs=epochs)
+
+
+def sunk_cost(instance: Instance, plan: Plan, state: State) -> float:
+    """What is paid: the transfers that were made, and the epochs trained, as planned [cost]."""
+    transfers = [instance.transfer_cost(name, cluster) for name, cluster in sorted(state.paid)]
+    done = Plan(epochs=plan.epochs[: state.epoch], data=plan.data)
+    epochs = [
+        demand.price * item.resources
+        for demand, item in zip(epoch_loads(instance, done), done.epochs, strict=True)
+    ]
+    return math.fsum([*transfers, *epochs])
+
+
+def planned_state(instance: Instance, plan: Plan, epoch: int, loss: float) -> State:
+    """The state of a run that took exactly the time planned, and brought data when they were first used.
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan does not speak of the instance or has fewer epochs.
+    """
+    plan.check_names(instance)
+    if not 0 <= epoch <= len(plan.epochs):
+        raise InvalidInputError(f"must lie between 0 and {len(plan.epochs)}, not be {epoch}", "epoch")
+    done = Plan(epochs=plan.epochs[:epoch], data=plan.data)
+    times = [
+        demand.communication + (demand.work / item.resources if demand.work else 0.0)
+        for demand, item in zip(epoch_loads(instance, done), done.epochs, strict=True)
+    ]
+    used = {item.cluster for item in done.epochs}
+    return State(
+        instance=instance.fingerprint,
+        epoch=epoch,
+        loss=loss,
+        elapsed_time=math.fsum(times),
+        model=done.epochs[-1].model if epoch else None,
+        transferred=tuple(row for row in plan.data if row.cluster in used),
+    )
+
+
+def _check_places(instance: Instance, state: State) -> None:
+    clusters = {item.name for item in instance.clusters}
+    datasets = {item.name for item in instance.datasets}
+    for index, row in enumerate(state.transferred):
+        path = f"$.transferred[{index}]"
+        if row.cluster not in clusters:
+            raise InvalidInputError(f"no cluster {row.cluster!r}; correct the state", f"{path}.cluster")
+        for position, name in enumerate(row.datasets):
+            if name not in datasets:
+                raise InvalidInputError(
+                    f"no dataset {name!r}; correct the state", f"{path}.datasets[{position}]"
+                )
+
+
+def _check_progress(instance: Instance, state: State, plan: Plan) -> None:
+    if state.epoch > len(plan.epochs):
+        raise InvalidInputError(
+            f"is {state.epoch}, but the plan ends after epoch {len(plan.epochs)}; give the plan that the run "
+            "followed",
+            "$.epoch",
+        )
+    done = plan.epochs[: state.epoch]
+    if done and done[-1].model != state.model:
+        raise InvalidInputError(
+            f"is {state.model!r}, but the plan trains {done[-1].model!r} at epoch {state.epoch}; give the "
+            "plan that the run followed",
+            "$.model",
+        )
+    for k, epoch in enumerate(done, start=1):
+        for name in sorted(plan.datasets(epoch.cluster)):
+            missing = (name, epoch.cluster) not in state.paid
+            if missing and instance.transfer_cost(name, epoch.cluster) > 0:
+                raise InvalidInputError(
+                    f"epoch {k} was trained on {epoch.cluster!r} with {name!r}, which must have been brought "
+                    "there; list it",
+                    "$.transferred",
+                )
+
+
+def _time_left(limit: float, elapsed: float) -> float:
+    """What is left of T_max; once that is used up, what is left of its tolerance."""
+    left = limit - elapsed
+    return left if left > 0 else limit * (1 + TIME_TOLERANCE) - elapsed
+
+
+def _model_after(model: Model, epoch: int) -> Model:
+    if epoch == 0:
+        return model
+    compute = model.compute and tuple(
+        msgspec.structs.replace(table, epochs=_after(table.epochs, epoch)) for table in model.compute
+    )
+    return msgspec.structs.replace(
+        model, improvement=_improvement_after(model.improvement, epoch), compute=compute
+    )
+
+
+def _improvement_after(improvement: Improvement, epoch: int) -> Improvement:
+    match improvement:
+        case InverseSqrtImprovement():
+            return msgspec.structs.replace(improvement, offset=improvement.offset + epoch)
+        case ConstantImprovement():
+            return improvement
+        case TabledImprovement():
+            return msgspec.structs.replace(improvement, epochs=_after(improvement.epochs, epoch))
+        case _:
+            assert_never(improvement)
+
+
+_Entry = TypeVar("_Entry")
+
+
+def _after(table: Sequence[_Entry], epoch: int) -> tuple[_Entry, ...]:
+    """A table without its first entries; its last one, which no epoch reads, where none is left."""
+    return tuple(table[epoch:] or table[-1:])
+
+
+def _provenance(instance: Instance, epoch: int) -> tuple[Provenance, ...]:
+    """Where the values of the rest come from: what was said of whole tables holds, of single entries not."""
+    note = f"of the run after epoch {epoch}"
+    new = (
+        Provenance(path="$.target.initial_loss", source="measured", note=note),
+        Provenance(path="$.target.initial_model", source="measured", note=note),
+        Provenance(path="$.target.maximum_epochs", source="derived", note=note),
+        Provenance(path="$.target.maximum_time", source="derived", note=note),
+    )
+    replaced = {row.path for row in new}
+    kept = (row for row in instance.provenance if row.path not in replaced and ".epochs[" not in row.path)
+    return (*kept, *new)

@@ -1,0 +1,306 @@
+r"""Plan again from an observed state; and the rule by which that keeps the promise made at the start.
+
+What a re-plan promises holds *given the state*: the rest of the run meets the target with probability omega.
+A policy that re-plans with the same omega whenever it likes does not deliver omega over all runs: in lucky
+states the old rest would do better than omega, and exactly that surplus is spent (`docs/replanning`,
+`depl.instances.spent_promise`).
+
+The rule that keeps the promise. Let V(s) be the conditional probability of missing the target in state s if
+the plan in force is followed, and change plans in s only if the new V(s) is not above the old one. Between
+two changes V is a martingale (tower property), at a change it does not rise; so over the whole run E V does
+not rise. It starts at 1 - omega or below and ends as the probability of missing the target.
+
+"Not above" is decided by certified intervals: the *upper* end of the new one against the *lower* end of the
+old one. The old rest itself may always be kept, certificate or not.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+import msgspec
+
+from depl.models.evaluation.evaluate import Evaluation, epoch_loads, evaluate, final_loss
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
+from depl.models.problem.plan import Plan
+from depl.models.risk.certify import certified_violation
+from depl.models.risk.discrete import ATOM_TOLERANCE
+from depl.models.risk.interval import Interval
+from depl.models.scenarios.draws import Scenarios
+from depl.models.solving.methods import Progress, default_method, find, require_limits
+from depl.models.solving.observed_state import (
+    State,
+    check_state,
+    remaining_instance,
+    remaining_plan,
+    sunk_cost,
+    time_is_up,
+)
+from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.solve import solve
+
+_LEAST_LEVEL = 1e-3
+_SAME_COST = 1e-9
+
+
+class Choice(Enum):
+    """Which rest to follow."""
+
+    NEW = "new"
+    """The new rest."""
+    OLD = "old"
+    """The old rest as it was planned: it is allowed, and nothing that is allowed is known to be cheaper."""
+    RETIMED = "retimed"
+    """The epochs of the old rest with other resources, the cheapest for the time that is left."""
+    STOP = "stop"
+    """Neither: the target is met; or the old rest is lost and no other known, so stopping loses nothing."""
+    NONE = "none"
+    """Nothing is known that is allowed."""
+
+
+@dataclass(frozen=True)
+class OldRest:
+    """The epochs of the old plan that are still to come, seen from the state.
+
+    Attributes
+    ----------
+    plan : Plan
+        For the remaining instance.
+    evaluation : Evaluation
+        Its cost to go, time and conditional violation.
+    broken : tuple of str
+        The limits that it does not keep, the loss target apart; T_max may be one if training was slow.
+    keeps_omega : bool
+        Whether it certainly meets the target with probability omega, given the state.
+    retimed : Plan or None
+        The same epochs with the cheapest resources for the time that is left, and so with the same law of the
+        final loss; None if no resources keep the limits.
+    retimed_cost : float
+        What they cost; infinite without them [cost].
+    """
+
+    plan: Plan
+    evaluation: Evaluation
+    broken: tuple[str, ...]
+    keeps_omega: bool
+    retimed: Plan | None
+    retimed_cost: float
+
+
+@dataclass(frozen=True)
+class Replanning:
+    """What became of a plan, and what may take its place.
+
+    Attributes
+    ----------
+    state : State
+    remaining : Instance or None
+        The instance that was solved; None if the time is up.
+    met : bool
+        Whether the observed loss meets the target, so that stopping now costs nothing.
+    old : OldRest
+    result : Result
+        The new rest, with its certificates conditional on the state.
+    sunk_cost : float
+        What was paid before, as planned [cost].
+    level : float
+        What was asked of the new rest: omega, or with ``keep_promise`` the conditional probability of the old
+        rest, rounded up.
+    choice : Choice
+    plan : Plan or None
+        The rest to follow, for ``remaining``; None if there is none.
+    cost_to_go : float or None
+        What that costs [cost].
+    """
+
+    state: State
+    remaining: Instance | None
+    met: bool
+    old: OldRest
+    result: Result
+    sunk_cost: float
+    level: float
+    choice: Choice
+    plan: Plan | None
+    cost_to_go: float | None
+
+    @property
+    def total_cost(self) -> float | None:
+        """Cost of the whole run, what is paid and what is to go [cost]."""
+        return None if self.cost_to_go is None else self.sunk_cost + self.cost_to_go
+
+
+def replan(
+    instance: Instance,
+    plan: Plan,
+    state: State,
+    method: str | None = None,
+    *,
+    keep_promise: bool = False,
+    gap: float = 0.0,
+    time_limit: float | None = None,
+    seed: int = 0,
+    scenarios: int | Scenarios | None = None,
+    progress: Progress | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Replanning:
+    """Plan the rest of a run again, seen from an observed state.
+
+    Parameters
+    ----------
+    instance, plan : Instance, Plan
+        The whole problem, and the plan that the run followed.
+    state : State
+        Where it stands.
+    method : str, optional
+        A registered method; all other parameters are those of `depl.models.solving.solve.solve`.
+    keep_promise : bool
+        Ask of the new rest what the old rest would deliver given the state, instead of omega: then the
+        promise made at the start holds over all runs, however often it is planned again.
+
+    Raises
+    ------
+    InvalidInputError, VerificationError
+        As `depl.models.solving.solve.solve`; or if the plan does not fit the instance, or the state is
+        impossible.
+    NotCoveredError
+        If the law of the loss has memory.
+    """
+    gap, time_limit, seed = require_limits(gap, time_limit, seed)
+    _require_memoryless(instance)
+    check_state(instance, state, plan)
+    method = find(default_method(instance) if method is None else method).name
+    old = _old_rest(instance, plan, state)
+    level = _level(instance, old) if keep_promise else instance.target.quantile_level
+    remaining = None
+    if reason := time_is_up(instance, state):
+        result = _too_late(method, seed, reason)
+    else:
+        remaining = remaining_instance(instance, state).replace(quantile_level=level)
+        result = solve(
+            remaining,
+            method,
+            gap=gap,
+            time_limit=time_limit,
+            seed=seed,
+            scenarios=scenarios,
+            progress=progress,
+            options=options,
+        )
+    met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + ATOM_TOLERANCE
+    rest = _cheapest_rest(remaining, old, result, met, keep_promise)
+    return Replanning(state, remaining, met, old, result, sunk_cost(instance, plan, state), level, *rest)
+
+
+def not_above(new: Interval, old: Interval) -> bool:
+    """Whether one probability is certified not to exceed another."""
+    return new.at_most(Fraction(old.lower) if old.exact is None else old.exact)
+
+
+def promising_level(violation: Interval) -> float:
+    """The least quantile level we can write that asks for no more violation than a certified one.
+
+    A plan that keeps this level misses the target at most as often as the lower end of ``violation``, which a
+    budget below the smallest one cannot say: there, `not_above` has to decide.
+    """
+    budget = Fraction(violation.lower) if violation.exact is None else violation.exact
+    budget = max(budget, SMALLEST_VIOLATION_BUDGET)
+    level = max(float(1 - budget), _LEAST_LEVEL)
+    while 1 - Fraction(repr(level)) > budget:
+        level = math.nextafter(level, 1.0)
+    return min(level, float(1 - SMALLEST_VIOLATION_BUDGET))
+
+
+def _require_memoryless(instance: Instance) -> None:
+    if instance.traced_law is not None:
+        raise NotCoveredError(
+            "the rest of a run is planned for losses whose increments do not depend on the past; what to "
+            "expect from an observed loss under a traced law says depl.models.evaluation.traced_prediction, "
+            "with Known"
+        )
+
+
+def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
+    late = time_is_up(instance, state) is not None
+    # Late or not, the loss and the cost to go are what they are; only the limit of time has no value then.
+    frame = instance.replace(maximum_time=2 * state.elapsed_time) if late else instance
+    rest = remaining_plan(plan, state)
+    seen = remaining_instance(frame, msgspec.structs.replace(state, instance=None))
+    evaluation = evaluate(seen, rest, quantile=False)
+    broken = [item.name for item in evaluation.constraints if not item.satisfied and item.equation != "(3)"]
+    retimed, cost = (None, math.inf) if late else _retimed(seen, rest)
+    return OldRest(
+        plan=rest,
+        evaluation=evaluation,
+        broken=tuple(dict.fromkeys(broken + (["training time"] if late else []))),
+        keeps_omega=evaluation.violation.at_most(instance.target.violation_budget),
+        retimed=retimed,
+        retimed_cost=evaluation.transfer_cost + cost,
+    )
+
+
+def _retimed(seen: Instance, rest: Plan) -> tuple[Plan | None, float]:
+    """The same epochs with the cheapest resources, and what those cost."""
+    target = seen.target
+    allocation = allocate(epoch_loads(seen, rest), target.maximum_time, target.round_deadline)
+    if len(rest.epochs) > target.maximum_epochs or not allocation.feasible:
+        return None, math.inf
+    epochs = zip(rest.epochs, allocation.resources.tolist(), strict=True)
+    changed = tuple(msgspec.structs.replace(item, resources=value) for item, value in epochs)
+    return msgspec.structs.replace(rest, epochs=changed), allocation.cost
+
+
+def _level(instance: Instance, old: OldRest) -> float:
+    """What the rule asks of the new rest; omega where the old rest is lost and the rule asks nothing."""
+    violation = old.evaluation.violation
+    return instance.target.quantile_level if _lost(violation) else promising_level(violation)
+
+
+def _lost(violation: Interval) -> bool:
+    return violation.lower >= 1
+
+
+def _too_late(method: str, seed: int, reason: str | None) -> Result:
+    nothing = (None, None, math.inf)
+    return Result(Termination.INFEASIBLE, Solution.NONE, method, *nothing, reason=reason, seed=seed)
+
+
+def _allowed(
+    remaining: Instance, old: OldRest, result: Result, met: bool, keep_promise: bool
+) -> Iterator[tuple[Choice, Plan, float]]:
+    """What may be followed, with its cost to go."""
+    violation = old.evaluation.violation
+    lost = keep_promise and _lost(violation)
+    # Where all is lost the rule allows everything; but what reaches omega is worth more than nothing.
+    if met or (lost and result.plan is None):
+        yield Choice.STOP, Plan(), 0.0
+    if not lost and (keep_promise or old.keeps_omega):
+        if not old.broken:
+            yield Choice.OLD, old.plan, old.evaluation.cost
+        if old.retimed is not None:
+            yield Choice.RETIMED, old.retimed, old.retimed_cost
+    if result.plan is None or result.cost is None:
+        return
+    if not keep_promise or not_above(_violation(remaining, result.plan), violation):
+        yield Choice.NEW, result.plan, result.cost
+
+
+def _violation(instance: Instance, plan: Plan) -> Interval:
+    return certified_violation(final_loss(instance, plan), instance.target.maximum_loss)
+
+
+def _cheapest_rest(
+    remaining: Instance | None, old: OldRest, result: Result, met: bool, keep_promise: bool
+) -> tuple[Choice, Plan | None, float | None]:
+    """The cheapest rest that is allowed, the first of those that cost the same; nothing once time is up."""
+    best: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
+    if remaining is None:
+        return best
+    for choice, plan, cost in _allowed(remaining, old, result, met, keep_promise):
+        if best[2] is None or cost < best[2] * (1 - _SAME_COST):
+            best = choice, plan, cost
+    return best

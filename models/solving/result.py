@@ -1,0 +1,196 @@
+"""What a solve returns: why it stopped, what it holds, and the numbers that prove it.
+
+*Why it stopped* and *what is held* are two enums, kept apart: a limit is not success, and "optimal"
+means proven.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from depl.models.foundation.documents import document
+from depl.models.problem.plan import Plan
+from depl.models.scenarios.evidence import ScenarioEvidence
+from depl.models.solving.decisions import Decision
+
+
+class Termination(Enum):
+    """Why a solve stopped."""
+
+    OPTIMAL = "optimal"
+    """The plan is proved to be cheapest."""
+    GAP_REACHED = "gap_reached"
+    """The wanted gap was certified."""
+    INFEASIBLE = "infeasible"
+    """It is proved that no plan meets the target."""
+    TIME_LIMIT = "time_limit"
+    """The time limit was reached."""
+    INTERRUPTED = "interrupted"
+    """The user stopped it."""
+    EXHAUSTED = "exhausted"
+    """The method ended without a proof."""
+    ERROR = "error"
+    """Something failed."""
+
+
+class Solution(Enum):
+    """What a solve holds."""
+
+    PROVEN_OPTIMAL = "proven_optimal"
+    """A feasible plan with a proof that none is cheaper."""
+    FEASIBLE = "feasible"
+    """A plan that the verifier accepts."""
+    NONE = "none"
+    """No plan."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """lower <= value <= upper; ``exact`` is the value itself where rational arithmetic gave it."""
+
+    lower: float
+    upper: float
+    exact: Fraction | None = field(default=None, compare=False)
+
+    @property
+    def highest(self) -> float | Fraction:
+        """What the value does not exceed; the value itself where it is known."""
+        return self.upper if self.exact is None else self.exact
+
+
+@dataclass(frozen=True)
+class DualBound:
+    """A lower bound under scenarios that needs no search tree: `depl.models.scenarios.root_bound`.
+
+    Attributes
+    ----------
+    time_price : float
+        lam >= 0, the price of one unit of total time [cost / time].
+    gain_price : float
+        mu >= 0, the price of one unit of gain [cost / loss].
+    bound : float
+        No plan that meets the target costs less [cost].
+    """
+
+    time_price: float
+    gain_price: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of `depl.solve`.
+
+    Attributes
+    ----------
+    cost : float or None
+        Cost of the plan [cost].
+    lower_bound : float
+        No feasible plan costs less [cost]; +inf if proved infeasible.
+    reason : str or None
+        If there is no plan: the stage that failed and the nearest reachable value.
+    violation, quantile : Range or None
+        Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan, under the laws of the instance.
+    rests_on : str or None
+        What these rest on, in words, where the law was fitted to runs: how many, and in which sense.
+    scenarios : ScenarioEvidence or None
+        Given if constraint (3) was understood as a count of scenarios; ``violation`` and ``quantile`` are
+        those of the law all the same, and need not meet the target.
+    dual : DualBound or None
+        A weaker lower bound that `depl check` can prove again.
+    decisions : tuple of Decision
+        What the method decided, stage by stage, and where it went back; empty if it keeps no record.
+    tolerances : mapping of str to float
+        Of the floating-point solver that the proof rests on, by its own names; empty where there is none.
+    wall_seconds, cpu_seconds, build_seconds : float
+        Of the solve, and of the part that built tables.
+    stage_seconds : mapping of str to float
+        By the values of `depl.models.solving.decisions.Stage`, for methods that go through stages; else empty
+        [s].
+    """
+
+    termination: Termination
+    solution: Solution
+    method: str
+    plan: Plan | None
+    cost: float | None
+    lower_bound: float
+    violation: Range | None = None
+    quantile: Range | None = None
+    rests_on: str | None = None
+    epochs: int | None = None
+    training_time: float | None = None
+    expected_loss: float | None = None
+    scenarios: ScenarioEvidence | None = None
+    dual: DualBound | None = None
+    reason: str | None = None
+    decisions: tuple[Decision, ...] = ()
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    instance: str = ""
+    seed: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    build_seconds: float = 0.0
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float | None:
+        """(cost - lower_bound) / cost; 0 if both are 0, None without a plan."""
+        if self.cost is None:
+            return None
+        if self.cost == self.lower_bound:
+            return 0.0
+        return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data; infinite or absent values become None."""
+        known: dict[str, Any] = {"termination": self.termination.value, "solution": self.solution.value}
+        for name in ("cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason"):
+            known[name] = getattr(self, name)
+        for name in ("violation", "quantile"):
+            interval: Range | None = getattr(self, name)
+            known[name] = {"lower": interval and interval.lower, "upper": interval and interval.upper}
+        known["rests_on"] = self.rests_on
+        known["quantile_means"] = "law" if self.scenarios is None else "scenarios"
+        for name in ("scenarios", "dual"):
+            evidence: ScenarioEvidence | DualBound | None = getattr(self, name)
+            known[name] = None if evidence is None else asdict(evidence)
+        known["decisions"] = [{**asdict(item), "stage": item.stage.value} for item in self.decisions]
+        known["tolerances"] = dict(self.tolerances)
+        for name in (
+            "method",
+            "instance",
+            "seed",
+            "versions",
+            "wall_seconds",
+            "cpu_seconds",
+            "build_seconds",
+        ):
+            known[name] = getattr(self, name)
+        known["stage_seconds"] = dict(self.stage_seconds)
+        known["plan"] = None if self.plan is None else document(self.plan)
+        return {name: _finite(value) for name, value in known.items()}
+
+    def to_json(self) -> str:
+        """The result as one JSON object."""
+        return msgspec.json.encode(self.to_dict()).decode()
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with None for what is not finite, and plain numbers where a method gave those of numpy."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,343 @@
+"""Solve an instance by a named method and return only what the independent verifier accepts."""
+
+import importlib.metadata
+import math
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from numbers import Integral
+
+import msgspec
+import numpy as np
+
+from depl.models.evaluation.evaluate import Evaluation, evaluate
+from depl.models.evaluation.traced_loss import basis
+from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import NO_LAW
+from depl.models.problem.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
+from depl.models.risk.interval import Interval
+from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
+from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
+from depl.models.solving.interrupts import first_interrupt_ignored
+from depl.models.solving.methods import (
+    DEFAULT_SCENARIOS,
+    Limits,
+    Looks,
+    Meaning,
+    Outcome,
+    OutOfTimeError,
+    Progress,
+    Registered,
+    default_method,
+    find,
+    registered,
+    require_counting,
+    require_limits,
+)
+from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.verifier.verify import verify
+
+_LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
+_ROUNDING = 1e-9
+
+
+class VerificationError(DeplError):
+    """A method's own answer fails the verifier, or contradicts itself: a defect of that method."""
+
+
+def solve(
+    instance: Instance,
+    method: str | None = None,
+    *,
+    gap: float = 0.0,
+    time_limit: float | None = None,
+    seed: int = 0,
+    scenarios: int | Scenarios | None = None,
+    progress: Progress | None = None,
+    options: Mapping[str, object] | None = None,
+    looks: int | None = None,
+) -> Result:
+    """Find a cheapest plan whose final loss meets its target with its target probability.
+
+    Parameters
+    ----------
+    instance : Instance
+    method : str, optional
+        A registered method; otherwise `depl.models.solving.methods.default_method`.
+    gap : float
+        Relative gap (cost - lower bound) / cost that is good enough.
+    time_limit : float, optional
+        Wall seconds.
+    seed : int
+        Seed of methods that draw; the same seed gives the same result.
+    scenarios : int or Scenarios, optional
+        For methods that count scenarios: how many to draw with ``seed`` (100 unless given), or which.
+    progress : callable, optional
+        Receives (seconds, incumbent, bound).
+    options : mapping, optional
+        What the method takes besides, by name: the ``options`` of `depl.models.solving.methods.Registered`.
+    looks : int, optional
+        How often the method may look at the clock before its time counts as over: a limit under which it
+        ends alike on every machine, for comparing versions. Solvers that keep the time themselves (HiGHS)
+        are not stopped by it.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown method, an impossible option, or an instance that the method does not cover.
+    NotCoveredError
+        If the law of the loss has memory and the method plans with independent increments; or if no law is
+        declared, and the method plans under the law or would have to draw scenarios.
+    VerificationError
+        If the method's plan fails the independent verifier, or its outcome contradicts itself.
+    """
+    method = default_method(instance) if method is None else method
+    gap, time_limit, seed = require_limits(gap, time_limit, seed)
+    wall, cpu = time.perf_counter(), time.process_time()
+    chosen = find(method)
+    _require_covered(instance, chosen)
+    further = _options(chosen, options)
+    counted = None if looks is None else Looks(_whole(looks, "looks"))
+    sample = _sample(instance, chosen, scenarios, seed)
+    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted)
+    returned = _run(chosen, instance, limits)
+    seconds = time.perf_counter() - wall, time.process_time() - cpu
+    outcome = _outcome(returned, method)
+    with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
+        result = _result(instance, method, seed, sample, outcome, seconds)
+    reached = result.gap is not None and result.gap <= gap + _ROUNDING
+    if outcome.termination is Termination.GAP_REACHED and not reached:
+        raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
+    return result
+
+
+def _run(method: Registered, instance: Instance, limits: Limits) -> object:
+    """What a method returns; if it leaves an interrupt or the end of its time to us, it holds nothing."""
+    try:
+        return method.run(instance, limits)
+    except KeyboardInterrupt:
+        return Outcome(Termination.INTERRUPTED, None, 0.0, "interrupted before there was a plan")
+    except OutOfTimeError:
+        return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan; allow more time")
+
+
+def _require_covered(instance: Instance, method: Registered) -> None:
+    if method.meaning is Meaning.LAW and not instance.declares_laws:
+        raise NotCoveredError(NO_LAW)
+    if instance.traced_law is None or method.memory:
+        return
+    able = ", ".join(known.name for known in registered() if known.memory)
+    raise NotCoveredError(
+        f"method {method.name!r} plans with independent increments, and the loss of {instance.name!r} has "
+        f"memory (traced_law); methods that know that: {able}"
+    )
+
+
+def _options(method: Registered, options: Mapping[str, object] | None) -> Mapping[str, object]:
+    """The further options of a solve, if the method takes them all."""
+    given = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in dict(options or {}).items()
+    }
+    unknown = [name for name in given if name not in method.options]
+    if unknown:
+        takes = ", ".join(method.options) or "none"
+        raise InvalidInputError(
+            f"method {method.name!r} takes no option {unknown[0]!r}; its options are: {takes}"
+        )
+    return given
+
+
+def _whole(number: object, name: str) -> int:
+    """A limit that counts.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no whole number from 0 on.
+    """
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+        raise InvalidInputError(f"must be a whole number, at least 0, not {number!r:.80}", name)
+    return int(number)
+
+
+def _sample(
+    instance: Instance, method: Registered, scenarios: int | Scenarios | None, seed: int
+) -> Scenarios | None:
+    """The scenarios that a method counts; None for a method that works under the law."""
+    if method.meaning is Meaning.LAW:
+        if scenarios is not None:
+            require_counting(method.name)
+        return None
+    if isinstance(scenarios, Scenarios):
+        require_fitting(instance, scenarios)
+        if scenarios.seed is not None and not instance.declares_laws:
+            raise InvalidInputError("have a seed, but there is no law to draw them from", "scenarios")
+        return scenarios
+    size: object = DEFAULT_SCENARIOS if scenarios is None else scenarios
+    if isinstance(size, bool) or not isinstance(size, Integral):
+        raise InvalidInputError(f"must be a whole number or Scenarios, not {size!r:.80}", "scenarios")
+    return draw_scenarios(instance, int(size), seed)
+
+
+def _outcome(returned: object, method: str) -> Outcome:
+    """What a method returned, if it is of a known kind and does not contradict itself."""
+    outcome = returned
+    if outcome is None or isinstance(outcome, Plan):
+        outcome = Outcome(Termination.EXHAUSTED, outcome)
+    if not isinstance(outcome, Outcome):
+        kind = type(outcome).__name__
+        raise VerificationError(f"method {method!r} returns a {kind}; an Outcome, a Plan or None is needed")
+    stopped = outcome.termination
+    if outcome.plan is None and stopped in (Termination.OPTIMAL, Termination.GAP_REACHED):
+        raise VerificationError(f"method {method!r} says {stopped.value!r} without a plan")
+    if outcome.plan is not None and stopped is Termination.INFEASIBLE:
+        raise VerificationError(f"method {method!r} says {stopped.value!r} and holds a plan")
+    return outcome
+
+
+def _result(
+    instance: Instance,
+    method: str,
+    seed: int,
+    sample: Scenarios | None,
+    outcome: Outcome,
+    seconds: tuple[float, float],
+) -> Result:
+    """What is known whether or not there is a plan, and the plan's own numbers if there is one."""
+    result = Result(
+        termination=outcome.termination,
+        solution=Solution.NONE,
+        method=method,
+        plan=None,
+        cost=None,
+        lower_bound=math.inf if outcome.termination is Termination.INFEASIBLE else outcome.lower_bound,
+        dual=outcome.dual,
+        reason=outcome.reason,
+        decisions=outcome.decisions,
+        tolerances=dict(outcome.tolerances),
+        instance=instance.fingerprint,
+        seed=seed,
+        versions=_versions(),
+        wall_seconds=seconds[0],
+        cpu_seconds=seconds[1],
+        build_seconds=outcome.build_seconds,
+        stage_seconds=dict(outcome.stage_seconds),
+    )
+    if outcome.plan is None:
+        return result
+    return _holding(result, instance, sample, outcome, outcome.plan)
+
+
+def _holding(
+    result: Result, instance: Instance, sample: Scenarios | None, outcome: Outcome, plan: Plan
+) -> Result:
+    """``result`` with the plan and its numbers, once the verifier has accepted them."""
+    method, proven = result.method, outcome.termination is Termination.OPTIMAL
+    try:
+        evaluation = evaluate(instance, plan)
+    except InvalidInputError as error:  # the method's fault, not the user's
+        raise VerificationError(f"the plan of method {method!r} cannot be evaluated: {error}") from error
+    evidence = None
+    if sample is not None:  # a stream of its own: the fresh sample must not repeat the scenarios
+        evidence = scenario_evidence(instance, sample, plan, np.random.default_rng([result.seed, 1]))
+    plan = _claiming(instance, outcome, plan, evaluation, evidence, method)
+    _require_verified(instance, plan, evaluation, sample, method)
+    quantile, violation = evaluation.quantile, None
+    if instance.declares_laws:
+        violation = Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact)
+    return replace(
+        result,
+        solution=Solution.PROVEN_OPTIMAL if proven else Solution.FEASIBLE,
+        plan=plan,
+        cost=evaluation.cost,
+        lower_bound=evaluation.cost if proven else min(outcome.lower_bound, evaluation.cost),
+        scenarios=evidence,
+        violation=violation,
+        quantile=None if quantile is None else Range(quantile.lower, quantile.upper),
+        rests_on=_basis(instance, plan),
+        epochs=evaluation.epochs,
+        training_time=evaluation.training_time,
+        expected_loss=_known(evaluation.expected_loss),
+    )
+
+
+def _basis(instance: Instance, plan: Plan) -> str | None:
+    """What the plan's probabilities rest on, where the law was fitted to runs."""
+    if instance.traced_law is None or not plan.epochs:
+        return None
+    return basis(instance.traced_law, plan.schedule)
+
+
+def _claiming(
+    instance: Instance,
+    outcome: Outcome,
+    bare: Plan,
+    evaluation: Evaluation,
+    evidence: ScenarioEvidence | None,
+    method: str,
+) -> Plan:
+    """The plan with its instance and everything that the verifier should recompute."""
+    quantile, dual = evaluation.quantile, outcome.dual
+    claims = Claims(
+        cost=_known(evaluation.cost),
+        training_time=_known(evaluation.training_time),
+        violation=_bounds(evaluation.violation) if instance.declares_laws else None,
+        quantile=None if quantile is None else _bounds(quantile),
+        cheapest_resources=True if outcome.termination is Termination.OPTIMAL else None,
+        lower_bound=_known(outcome.lower_bound),
+        method=method,
+        scenarios=None if evidence is None else _scenario_claim(evidence),
+        dual=None if dual is None else DualClaim(**asdict(dual)),
+    )
+    return msgspec.structs.replace(bare, instance=instance.fingerprint, claims=claims)
+
+
+def _scenario_claim(evidence: ScenarioEvidence) -> ScenarioClaim:
+    return ScenarioClaim(
+        size=evidence.size,
+        misses=evidence.misses,
+        allowed=evidence.allowed,
+        digest=evidence.digest,
+        seed=evidence.seed,
+        decimals=evidence.decimals,
+    )
+
+
+def _bounds(interval: Interval) -> Bounds:
+    return Bounds(lower=_known(interval.lower), upper=_known(interval.upper))
+
+
+def _known(bound: float) -> float | None:
+    """A bound, None where it is infinite and so says nothing."""
+    return bound if math.isfinite(bound) else None
+
+
+def _require_verified(
+    instance: Instance, plan: Plan, evaluation: Evaluation, sample: Scenarios | None, method: str
+) -> None:
+    draws = None if sample is None else (sample.improvements, sample.switch_losses)
+    report = verify(instance, plan, draws, most_plans=0)  # to list all plans is for `depl check`
+    if not report.ok:
+        failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)
+        raise VerificationError(f"the plan of method {method!r} fails the independent verifier: {failed}")
+    # What the verifier may leave open, the certificate has to decide; a count it decides by itself.
+    decided = [c for c in evaluation.constraints if sample is None or c.equation != "(3)"]
+    unmet = next((constraint for constraint in decided if not constraint.satisfied), None)
+    if unmet is not None:
+        raise VerificationError(
+            f"the plan of method {method!r} is not certified feasible: {unmet.equation} {unmet.name} "
+            f"is up to {unmet.value:.17g}, its limit {unmet.limit:.17g}"
+        )
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            found[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:  # run from a source tree that was not installed
+            found[library] = "not installed"
+    return found

@@ -1,0 +1,90 @@
+"""What a plan claims about all others: lower bounds of the cost, proved again where that needs no solver.
+
+Three proofs are at hand. A dual bound is proved again from its two prices (`depl.models.verifier.dual`). A
+lower bound that does not exceed it holds with it. And the plans of a tiny instance are listed, to confirm
+or refute a lower bound (`depl.models.verifier.plans`). What is left is the bound of a search tree that is
+not there any more: it is repeated, not proved.
+"""
+
+from collections.abc import Iterator
+
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Claims
+from depl.models.verifier.dual import dual_finding
+from depl.models.verifier.findings import Finding, Kind, failed, passed, undecided
+from depl.models.verifier.plans import MOST_PLANS, listed
+from depl.models.verifier.requirements import Requirement, count_requirement, law_requirement
+from depl.models.verifier.sample import DrawnSample
+from depl.models.verifier.scenarios import allowed_misses
+
+__all__ = ["MOST_PLANS", "bound_findings"]
+
+_TOLERANCE = 1e-9
+_DUAL = "claim: dual bound"
+_BOUND = "claim: lower_bound"
+
+
+def bound_findings(
+    instance: Instance, claims: Claims, sample: DrawnSample | None, cost: float, most_plans: int
+) -> Iterator[tuple[Finding, float]]:
+    """Verdicts on the dual bound and the lower bound, each with the bound that was proved (0 if none).
+
+    Parameters
+    ----------
+    sample : DrawnSample or None
+        The scenarios of the claim, if it makes one and they are known.
+    cost : float
+        Of the plan [cost].
+    most_plans : int
+        How many pairs of a sequence and an assignment may be listed.
+    """
+    proved = 0.0
+    if claims.dual is not None:
+        if claims.scenarios is None:
+            yield failed(_DUAL, "it speaks of scenarios, and the plan claims none", None), 0.0
+        elif instance.traced_law is not None:
+            yield undecided(_DUAL, "under a traced law single epochs have no gain that could be priced"), 0.0
+        elif sample is None:
+            yield undecided(_DUAL, "the scenarios that it speaks of are not known"), 0.0
+        else:
+            finding, proved = dual_finding(
+                instance, sample, allowed_misses(instance, sample.size), claims.dual, cost
+            )
+            yield finding, proved
+    if claims.lower_bound is not None:
+        finding = _lower_bound(instance, claims, sample, cost, proved, most_plans)
+        yield finding, max(0.0, claims.lower_bound) if finding.kind is Kind.CHECKED else 0.0
+
+
+def _lower_bound(
+    instance: Instance,
+    claims: Claims,
+    sample: DrawnSample | None,
+    cost: float,
+    proved: float,
+    most_plans: int,
+) -> Finding:
+    claimed = claims.lower_bound or 0.0
+    excess = claimed - cost
+    shown = f"{claimed:.12g} <= cost {cost:.12g}"
+    if claimed > cost * (1.0 + _TOLERANCE):
+        message = f"{claimed:.12g} exceeds the plan's own cost {cost:.12g} by {excess:.6g}"
+        return failed(_BOUND, message, excess)
+    if claimed <= 0.0:
+        return passed(_BOUND, f"{shown}; costs are never negative", excess)
+    if claimed <= proved * (1.0 + _TOLERANCE):
+        return passed(_BOUND, f"{shown}; not above the dual bound", excess)
+    requirement: Requirement | None = law_requirement(instance)
+    if claims.scenarios is not None:
+        requirement = None
+        if sample is not None:
+            requirement = count_requirement(instance, sample, allowed_misses(instance, sample.size))
+    found = None if requirement is None else listed(instance, requirement, claimed, most_plans)
+    if found is None or found.open_cost is not None:
+        message = f"{shown}; nothing here proves it, as the search behind it is not kept"
+        return Finding(_BOUND, True, message, excess, Kind.REPEATED)
+    if found.refuting is not None:
+        over = claimed - found.refuting
+        message = f"{claimed:.12g} exceeds the cost {found.refuting:.12g} of another plan by {over:.6g}"
+        return failed(_BOUND, message, over)
+    return passed(_BOUND, f"{shown}; none of all {found.plans} plans costs less", excess)

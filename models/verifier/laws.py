@@ -1,0 +1,273 @@
+"""The laws of the loss increments as the verifier sees them: scipy's densities and tails, nothing of ours.
+
+Of `depl.models.problem.laws` only the recorded parameters are read; every number comes from `scipy.stats` or
+from sums over the recorded values. The solvers' own methods of the laws, their transforms and quadratures are
+not used, so that an error there cannot hide itself here.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import logsumexp
+
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+
+FloatArray: TypeAlias = NDArray[np.float64]
+RandomLaw: TypeAlias = InverseGamma | Lognormal | Normal | StudentT | Empirical
+
+_NODES_PER_PANEL = 24
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """lower <= probability <= upper; both are the same fraction where the probability is known exactly."""
+
+    lower: float | Fraction
+    upper: float | Fraction
+
+
+@dataclass(frozen=True)
+class Increment:
+    """``count`` independent copies of ``coefficient * X``, each added to the loss.
+
+    The coefficient is exact where the instance's decimals determine it, because purely discrete laws
+    are summed without rounding.
+    """
+
+    coefficient: Fraction
+    law: RandomLaw
+    count: int = 1
+
+    @property
+    def factor(self) -> float:
+        """The coefficient as a float."""
+        return float(self.coefficient)
+
+
+def decimal(value: float) -> Fraction:
+    """The decimal number that was written, exactly: 0.1 is 1/10."""
+    return Fraction(repr(value))
+
+
+def is_discrete(law: RandomLaw) -> bool:
+    """Whether the law consists of atoms."""
+    return isinstance(law, Empirical)
+
+
+def is_truncated(law: RandomLaw) -> bool:
+    """Whether the law has a density with jumps at the two ends of an interval."""
+    return isinstance(law, StudentT) and law.lower is not None
+
+
+def is_polynomial(law: RandomLaw) -> bool:
+    """Whether both tails decay so slowly that no exponential moment exists: the untruncated Student-t."""
+    return isinstance(law, StudentT) and law.lower is None
+
+
+def is_smooth(law: RandomLaw) -> bool:
+    """Whether the law has a smooth density whose loss-raising tail decays exponentially or faster."""
+    return isinstance(law, InverseGamma | Lognormal | Normal)
+
+
+@functools.lru_cache(maxsize=1024)
+def distribution(law: RandomLaw) -> Any:
+    """scipy's frozen distribution; of a truncated Student-t, the one before truncation."""
+    if isinstance(law, InverseGamma):
+        if law.shape is not None:
+            return stats.invgamma(law.shape, scale=law.scale)
+        mean, variance = _given(law.mean), _given(law.variance)
+        # mean = b / (a - 1) and variance = mean^2 / (a - 2)
+        shape = 2.0 + mean * mean / variance
+        return stats.invgamma(shape, scale=mean * (shape - 1.0))
+    if isinstance(law, Lognormal):
+        if law.log_mean is not None:
+            return stats.lognorm(math.sqrt(_given(law.log_variance)), scale=math.exp(law.log_mean))
+        mean, variance = _given(law.mean), _given(law.variance)
+        # E exp(2 Y) / (E exp(Y))^2 = exp(sigma^2), and the median is mean exp(-sigma^2 / 2)
+        spread = math.log1p(variance / (mean * mean))
+        return stats.lognorm(math.sqrt(spread), scale=mean * math.exp(-0.5 * spread))
+    if isinstance(law, Normal):
+        return stats.norm(law.mean, math.sqrt(law.variance))
+    if isinstance(law, StudentT):
+        return stats.t(law.degrees_of_freedom, law.location, law.scale)
+    raise TypeError("atoms have no density")
+
+
+def exceedance(increment: Increment, threshold: FloatArray) -> FloatArray:
+    """P(coefficient * X > threshold) of one copy, elementwise, for a law with a density."""
+    points = threshold / increment.factor
+    return _above(increment.law, points) if increment.factor > 0 else _below(increment.law, points)
+
+
+def ends(increment: Increment) -> tuple[float, float]:
+    """Essential infimum and supremum of ``coefficient * X``."""
+    law = increment.law
+    if isinstance(law, Empirical):
+        inside = (min(law.values), max(law.values))
+    elif isinstance(law, StudentT):
+        inside = (
+            -math.inf if law.lower is None else law.lower,
+            math.inf if law.upper is None else law.upper,
+        )
+    else:
+        inside = (-math.inf if isinstance(law, Normal) else 0.0, math.inf)
+    low, high = sorted(increment.factor * end for end in inside)
+    return low, high
+
+
+def expectation(law: RandomLaw) -> float:
+    """E X."""
+    if isinstance(law, Empirical):
+        weights = [weight for _, weight in integer_atoms(law)]
+        return float(sum(value * weight for value, weight in integer_atoms(law)) / sum(weights))
+    if is_truncated(law):
+        points, weights_there = panel_nodes(law, math.inf)
+        return float(points @ weights_there)
+    return float(distribution(law).mean())
+
+
+def log_expectation(increment: Increment) -> float:
+    """ln E exp(coefficient * X) of one copy, X with atoms."""
+    values, weights = point_nodes(increment.law, math.inf)
+    return float(logsumexp(increment.factor * values, b=weights))
+
+
+def ordered_atoms(increment: Increment) -> FloatArray:
+    """What coefficient * X may be, in increasing order, of equally likely X."""
+    return np.sort(increment.factor * point_nodes(increment.law, math.inf)[0])
+
+
+def ordered_weights(increment: Increment) -> FloatArray:
+    """Weights of `ordered_atoms`, all 1 where they are equally likely."""
+    law = increment.law
+    if not isinstance(law, Empirical) or law.weights is None:
+        return np.ones(len(ordered_atoms(increment)))
+    return np.array(law.weights)[np.argsort(increment.factor * np.array(law.values), kind="stable")]
+
+
+def variance_of(law: RandomLaw) -> float:
+    """Var X; infinite where the integral diverges."""
+    if isinstance(law, Empirical) or is_truncated(law):
+        points, weights = point_nodes(law, math.inf)
+        return float((points - points @ weights) ** 2 @ weights)
+    return float(distribution(law).var())
+
+
+def absolute_deviation(law: RandomLaw) -> float:
+    """A bound of E |X - E X|: twice the mean of a positive law, else the standard deviation."""
+    if isinstance(law, InverseGamma | Lognormal):
+        return 2.0 * expectation(law)
+    return math.sqrt(variance_of(law))
+
+
+def peak_width(law: RandomLaw) -> float:
+    """Length on which the density of a Student-t changes."""
+    if not isinstance(law, StudentT):
+        raise TypeError("only a Student-t is asked for its width")
+    return law.scale * min(math.sqrt(law.degrees_of_freedom), 4.0)
+
+
+def integer_atoms(law: RandomLaw) -> list[tuple[Fraction, int]]:
+    """Values and integer weights of an empirical law, both exactly as written."""
+    if not isinstance(law, Empirical):
+        raise TypeError("only an empirical law has atoms")
+    written = (
+        [Fraction(1)] * len(law.values)
+        if law.weights is None
+        else [decimal(weight) for weight in law.weights]
+    )
+    common = math.lcm(*(weight.denominator for weight in written))
+    return [(decimal(value), int(weight * common)) for value, weight in zip(law.values, written, strict=True)]
+
+
+def point_nodes(law: RandomLaw, longest_panel: float) -> tuple[FloatArray, FloatArray]:
+    """Points and weights (shapes (n,)) that integrate smooth functions under a discrete or truncated law."""
+    if isinstance(law, Empirical):
+        weights = np.ones(len(law.values)) if law.weights is None else np.array(law.weights)
+        return np.array(law.values), weights / weights.sum()
+    return panel_nodes(law, longest_panel)
+
+
+def panel_nodes(law: RandomLaw, longest_panel: float) -> tuple[FloatArray, FloatArray]:
+    """Gauss points and probability weights (shapes (n,)) under a truncated Student-t.
+
+    The panels double in width away from the centre, where the density is a smooth function of the
+    distance, and are at most ``longest_panel`` wide so that oscillating integrands are resolved.
+    """
+    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
+        raise TypeError("only a truncated Student-t is integrated in panels")
+    reach = max(abs(law.lower - law.location), abs(law.upper - law.location))
+    unit = min(0.5 * peak_width(law), law.scale)
+    doublings = max(0, math.ceil(math.log2(reach / unit))) + 1
+    outward = np.concatenate([[0.0], unit * 2.0 ** np.arange(doublings)])
+    marks = law.location + np.concatenate([-outward[:0:-1], outward])
+    inner = marks[(marks > law.lower) & (marks < law.upper)]
+    edges = _subdivided(np.concatenate([[law.lower], inner, [law.upper]]), longest_panel)
+    points, lengths = gauss_panels(edges, _NODES_PER_PANEL)
+    weights = lengths * distribution(law).pdf(points)
+    return points, weights / weights.sum()
+
+
+def gauss_panels(edges: FloatArray, order: int) -> tuple[FloatArray, FloatArray]:
+    """Points and weights, shapes (order * panels,), of the Gauss rule on every panel between ``edges``."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    half = 0.5 * np.diff(edges)[:, None]
+    points = edges[:-1, None] + half * (nodes + 1.0)
+    return points.ravel(), (half * weights).ravel()
+
+
+def merged(increments: Iterable[Increment]) -> tuple[Increment, ...]:
+    """Equal increments counted together, those with coefficient zero left out."""
+    counts: dict[tuple[Fraction, RandomLaw], int] = {}
+    for item in increments:
+        if item.coefficient != 0:
+            key = (item.coefficient, item.law)
+            counts[key] = counts.get(key, 0) + item.count
+    return tuple(Increment(coefficient, law, count) for (coefficient, law), count in counts.items())
+
+
+def _above(law: RandomLaw, points: FloatArray) -> FloatArray:
+    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
+        return np.asarray(distribution(law).sf(points), dtype=float)
+    return _between(law, np.clip(points, law.lower, law.upper), np.float64(law.upper)) / _between(
+        law, np.float64(law.lower), np.float64(law.upper)
+    )
+
+
+def _below(law: RandomLaw, points: FloatArray) -> FloatArray:
+    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
+        base = distribution(law)
+        return np.asarray(base.cdf(points), dtype=float)
+    return _between(law, np.float64(law.lower), np.clip(points, law.lower, law.upper)) / _between(
+        law, np.float64(law.lower), np.float64(law.upper)
+    )
+
+
+def _between(law: StudentT, low: FloatArray | np.float64, high: FloatArray | np.float64) -> FloatArray:
+    """Mass of the untruncated law in [low, high], from the tails on the far side of the centre."""
+    base = distribution(law)
+    by_upper_tails = base.sf(low) - base.sf(high)
+    by_lower_tails = base.cdf(high) - base.cdf(low)
+    return np.asarray(np.where(low > law.location, by_upper_tails, by_lower_tails), dtype=float)
+
+
+def _subdivided(edges: FloatArray, longest: float) -> FloatArray:
+    pieces = [
+        np.linspace(low, high, max(1, math.ceil((high - low) / longest)), endpoint=False)
+        for low, high in itertools.pairwise(edges)
+    ]
+    return np.concatenate([*pieces, edges[-1:]])
+
+
+def _given(value: float | None) -> float:
+    if value is None:
+        raise TypeError("the law records neither of its parameter pairs")
+    return value

@@ -1,0 +1,298 @@
+"""What an instance and a plan say, read from their raw fields a second time.
+
+The solvers read them in `depl.models.problem.epochs` and through the methods of `Instance`; the verifier uses
+neither, so that a formula that is wrong there is not wrong here in the same way. Symbols are the paper's.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+from depl.models.problem.instance import (
+    Cluster,
+    ConstantImprovement,
+    Instance,
+    InverseLogDataLaw,
+    InverseSqrtImprovement,
+    LogDataLaw,
+    Model,
+    PowerDataLaw,
+    TabledImprovement,
+)
+from depl.models.problem.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Undeclared, Zero
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.verifier.laws import Increment, decimal, expectation, log_expectation, merged
+from depl.models.verifier.traces import traced_loss
+
+_LARGEST_LOGARITHM = 709.0
+
+
+@dataclass(frozen=True)
+class EpochFacts:
+    """What one epoch takes.
+
+    Attributes
+    ----------
+    work : float
+        c(k, m, D) / nodes [resource x time].
+    price : float
+        nodes * kappa(n) [cost / resource].
+    capacity : float
+        r(n) [resource].
+    communication : float
+        s(m) / b(n) [time].
+    resources : float
+        x(k, n), as planned [resource].
+    """
+
+    work: float
+    price: float
+    capacity: float
+    communication: float
+    resources: float
+
+    @property
+    def time(self) -> float:
+        """T(k) of eq. (1) [time]; infinite if there is work and no resources."""
+        if self.work == 0.0:
+            return self.communication
+        return self.communication + (self.work / self.resources if self.resources > 0.0 else math.inf)
+
+
+@dataclass(frozen=True)
+class LossFacts:
+    """The final loss: what is certain of it, what is random, and why it may not be defined.
+
+    Attributes
+    ----------
+    certain : Fraction
+        l(0) plus all deterministic increments.
+    increments : tuple of Increment
+        Independent random increments.
+    forbidden : tuple of (int, str, str)
+        Epoch and the two models of every forbidden switch.
+    outside : (int, str) or None
+        Under a traced law, the first epoch found outside its support, and why.
+    support : str
+        Under a traced law, what lends the residuals.
+    scale : "loss" or "log"
+        Whether ``certain`` and ``increments`` add up to the loss or to its logarithm.
+    declared : bool
+        Whether all increments are there: those of undeclared law are not.
+    """
+
+    certain: Fraction
+    increments: tuple[Increment, ...]
+    forbidden: tuple[tuple[int, str, str], ...]
+    outside: tuple[int, str] | None = None
+    support: str = ""
+    scale: str = "loss"
+    declared: bool = True
+
+    @property
+    def undefined(self) -> str:
+        """Why there is no law of the final loss; empty if there is one."""
+        if self.forbidden:
+            return "the loss is not defined after a forbidden switch"
+        return "" if self.outside is None else "the loss is not defined outside the support of the traces"
+
+    @property
+    def mean(self) -> float:
+        """E l(K); nan outside the support of the traces and without a law, infinite where it is too large."""
+        if self.outside is not None or not self.declared:
+            return math.nan
+        if self.scale == "log":
+            parts = [item.count * log_expectation(item) for item in self.increments]
+            logarithm = math.fsum([float(self.certain), *parts])
+            return math.exp(logarithm) if logarithm < _LARGEST_LOGARITHM else math.inf
+        random = [item.count * item.factor * expectation(item.law) for item in self.increments]
+        return math.fsum([float(self.certain), *random])
+
+    def on_scale(self, loss: float) -> float:
+        """A loss on the scale of the sum: minus infinity for the logarithm of what has none."""
+        if self.scale == "loss":
+            return loss
+        return math.log(loss) if loss > 0.0 else -math.inf
+
+    def gap(self, threshold: float) -> Fraction | None:
+        """What increments may add up to below a threshold on their scale; None if that is minus infinity."""
+        return None if threshold == -math.inf else decimal(threshold) - self.certain
+
+
+def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
+    """Work, price, capacity and communication time of every planned epoch."""
+    clusters = {item.name: item for item in instance.clusters}
+    models = {item.name: item for item in instance.models}
+    given = given_data(plan)
+    known: dict[tuple[str, str], EpochFacts] = {}
+    facts = []
+    for number, epoch in enumerate(plan.epochs, start=1):
+        kind, model = (epoch.model, epoch.cluster), models[epoch.model]
+        if kind not in known or model.compute is not None:  # without tables all epochs of a kind are equal
+            known[kind] = facts_of(instance, number, model, clusters[epoch.cluster], given[epoch.cluster])
+        facts.append(replace(known[kind], resources=epoch.resources))
+    return tuple(facts)
+
+
+def facts_of(
+    instance: Instance,
+    number: int,
+    trained: Model,
+    place: Cluster,
+    data: frozenset[str],
+    resources: float = 0.0,
+) -> EpochFacts:
+    """What epoch ``number`` takes, for one model, cluster and nonempty set of data."""
+    return EpochFacts(
+        work=_demanded(instance, trained, number, data) / place.nodes,
+        price=place.unit_cost * place.nodes,
+        capacity=place.capacity,
+        communication=trained.size / place.bandwidth,
+        resources=resources,
+    )
+
+
+def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
+    """The final loss by the recursion below eq. (1), with the run law (8) and the switch laws.
+
+    A traced law takes the place of both (`depl.models.verifier.traces`); which switches are forbidden it
+    leaves as it is.
+    """
+    if instance.traced_law is not None and plan.epochs:
+        return _traced_facts(instance, instance.traced_law, plan)
+    models = {item.name: item for item in instance.models}
+    given = given_data(plan)
+    certain = decimal(instance.target.initial_loss)
+    random: list[Increment] = []
+    forbidden: list[tuple[int, str, str]] = []
+    declared = True
+    before = instance.target.initial_model
+    shares = {name: data_share(instance, given[name]) for name in {epoch.cluster for epoch in plan.epochs}}
+    for number, epoch in enumerate(plan.epochs, start=1):
+        amount, noise = improvement_of(models[epoch.model], number)
+        parts: list[tuple[Fraction, ImprovementLaw | SwitchLaw]] = [(-shares[epoch.cluster] * amount, noise)]
+        if before is not None and before != epoch.model:
+            parts.append((Fraction(1), law_of_switch(instance, before, epoch.model)))
+        for coefficient, law in parts:
+            if isinstance(law, Forbidden):
+                forbidden.append((number, str(before), epoch.model))
+            elif isinstance(law, Undeclared):
+                declared = False
+            elif isinstance(law, Deterministic):
+                certain += coefficient * decimal(law.value)
+            elif not isinstance(law, Zero):
+                random.append(Increment(coefficient, law))
+        before = epoch.model
+    return LossFacts(certain, merged(random), tuple(forbidden), declared=declared)
+
+
+def has_laws(instance: Instance) -> bool:
+    """Whether the instance declares a law of everything that is random in it."""
+    shapes = [model.improvement for model in instance.models]
+    rows = [row for shape in shapes if isinstance(shape, TabledImprovement) for row in shape.epochs]
+    rows += [shape for shape in shapes if isinstance(shape, ConstantImprovement)]
+    noises = [row.noise for row in rows]
+    noises += [shape.noise for shape in shapes if isinstance(shape, InverseSqrtImprovement)]
+    changes = [instance.other_switches, *(row.law for row in instance.switches)]
+    found = any(isinstance(law, Undeclared) for law in (*noises, *changes))
+    return instance.traced_law is not None or not found
+
+
+def transfers(instance: Instance, plan: Plan) -> float:
+    """Sum of beta(d, n) over the data that each cluster was given, once (erratum E2)."""
+    listed = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
+    return math.fsum(listed.get((name, row.cluster), 0.0) for row in plan.data for name in row.datasets)
+
+
+def given_data(plan: Plan) -> dict[str, frozenset[str]]:
+    """D_n by the name of the cluster."""
+    return {row.cluster: frozenset(row.datasets) for row in plan.data}
+
+
+def longest_tables(instance: Instance, names: Iterable[str]) -> int | None:
+    """The last epoch for which all tables of these models have an entry; None without tables."""
+    used = set(names)
+    lengths = []
+    for model in instance.models:
+        if model.name in used:
+            if isinstance(model.improvement, TabledImprovement) and instance.traced_law is None:
+                lengths.append(len(model.improvement.epochs))
+            lengths.extend(len(table.epochs) for table in model.compute or ())
+    return min(lengths, default=None)
+
+
+def improvement_of(model: Model, number: int) -> tuple[Fraction, ImprovementLaw]:
+    """Coefficient and law of the improvement of epoch ``number``, eq. (8) or its other shapes."""
+    shape = model.improvement
+    if isinstance(shape, TabledImprovement):
+        shape = shape.epochs[number - 1]
+    if isinstance(shape, ConstantImprovement):
+        return decimal(shape.scale), shape.noise
+    return _over_root(shape, number), shape.noise
+
+
+def law_of_switch(instance: Instance, before: str, after: str) -> SwitchLaw:
+    """Law of the loss of a switch between two different models."""
+    listed = (row.law for row in instance.switches if (row.previous, row.following) == (before, after))
+    return next(listed, instance.other_switches)
+
+
+def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
+    """h(D) = K^(all data) / K^(D), the data law that eq. (7) uses, too."""
+    everything = frozenset(row.name for row in instance.datasets)
+    if instance.data_law is None or data == everything:
+        return Fraction(1)
+    return _needed(instance, everything) / _needed(instance, data)
+
+
+def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
+    names = [epoch.model for epoch in plan.epochs]
+    forbidden = tuple(
+        (number, before, after)
+        for number, (before, after) in enumerate(pairwise(names), start=2)
+        if before != after and isinstance(law_of_switch(instance, before, after), Forbidden)
+    )
+    found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
+    return LossFacts(found.certain, found.increments, forbidden, found.outside, found.support, law.scale)
+
+
+def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:
+    """c(k, m, D) [resource x time]."""
+    if model.compute is not None:
+        return math.fsum(
+            table.epochs[number - 1]
+            for table in model.compute
+            if table.dataset is None or table.dataset in data
+        )
+    amounts = [row.volume if row.work is None else row.work for row in instance.datasets if row.name in data]
+    return model.demand * math.fsum(amounts)
+
+
+def _over_root(shape: InverseSqrtImprovement, number: int) -> Fraction:
+    """A / sqrt(k + B): exact where the root is."""
+    radicand = number + decimal(shape.offset)
+    root = math.sqrt(radicand)
+    if Fraction(root) ** 2 == radicand:
+        return decimal(shape.scale) / Fraction(root)
+    return decimal(shape.scale / root)
+
+
+def _needed(instance: Instance, data: frozenset[str]) -> Fraction:
+    """K^, up to scale."""
+    law = instance.data_law
+    if law is None:
+        return Fraction(1)
+    if not isinstance(law, LogDataLaw | InverseLogDataLaw | PowerDataLaw):
+        listed = (
+            row.epochs for row in law.subsets if len(row.datasets) == len(data) == len(data & {*row.datasets})
+        )
+        return decimal(next(listed))
+    volume = law.base_volume + math.fsum(row.volume for row in instance.datasets if row.name in data)
+    if isinstance(law, LogDataLaw):
+        return decimal(law.a - law.b * math.log(volume))
+    if isinstance(law, InverseLogDataLaw):
+        return decimal(law.a / math.log(1.0 + volume) if volume > 1e-3 else law.a / math.log1p(volume))
+    return decimal(law.a / volume**law.p)

@@ -1,0 +1,270 @@
+r"""The loss of an instance with a traced law, worked out a second time from what the law records.
+
+The law (`depl.models.problem.traced_law.TracedLaw`) records runs, by their stages and losses, and the rows of
+an affine recursion. A *stage* of a schedule ends where the model or its cluster changes. Epoch k, of age t in
+a stage that begins after s epochs, obeys
+
+.. code-block:: text
+
+    l(k) = a + b ln s + rho l(k-1) + e,      the term with s absent where s = 0,
+
+of the loss or, if the law's scale says so, of its logarithm in the place of l; all that follows is on this
+scale, while recorded losses are losses. The coefficients are those of a row: for t = 1 of a later stage, that
+of what was trained before and after; of a first stage, that of (model, cluster, t); else of
+(model, cluster, t) after this predecessor, if any age has such a row, and after all others if not. The
+residual of an observed epoch is what the row of its own place leaves of its loss.
+
+*Per run.* If as many runs as the law asks for begin with the whole schedule, l(K) is what one of them had
+after K epochs (the greatest of the last so many losses that the law names, those before training left out),
+all equally likely, and so is the loss of a run unlike all seen, where it is given. With a confidence c, x of
+n runs above a loss weigh instead what makes P(at most x of n) = 1 - c, rounded up to a multiple of 1e-6 and
+one more. Otherwise every stage draws a donor of its own, which lends the residuals of all epochs of the
+stage, and in the first stage its l(0); one donor more per stage takes the loss to that of a run unlike all
+seen, or above. Donors of a stage of L epochs are runs with such a stage (model, cluster, first or not) of at
+least L epochs, L of them with residuals; those with the same predecessor alone, if that leaves at least 20.
+They are *balanced*: every whole schedule of a run lends at most as many runs as the median schedule does, or
+as many as it takes for 20 in all, the first in the order of the runs.
+
+*Independent.* Every epoch draws a residual from the pool of its row, and epoch 1 also an l(0), from the
+donors of a first stage of one epoch. The pool holds the epochs of the ages that the row names, jumps apart,
+after its predecessor, or after any if it names none; that of a jump holds the jumps from its predecessor, or
+from all if the row says so.
+
+What plans as such deviate by is one more draw, unless l(K) is that of whole runs. Where the law asks for such
+deviations and has none, or has a confidence, other schedules are outside the support.
+
+*Support.* The loss is not defined where a row is missing, a stage ends above the convex hull of the pairs
+(epochs before it, greatest length) that were seen or begins outside them, fewer than 6 donors are left, or
+the mean loss leaves the losses that a row was fitted to, or after an epoch all that any run had. Seen are the
+stages after this predecessor where the law has rows for it alone, else those after any.
+
+*Scenarios.* In scenarios every increment is the quantile at one number of their stream. Per run, that of a
+stage belongs to its first epoch and model, and that of whole runs to the first of all; independent, that of
+an epoch to the epoch and its model, and that of l(0) to epoch 1 and the pair of the first model with itself.
+What plans deviate by belongs to epoch 2 and the pair of the last model with itself.
+
+None of this is shared with `depl.models.problem.affine_law`: the loss is followed forwards here, epoch by
+epoch, and neither suffix weights nor products of them occur.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize, stats
+
+from depl.models.problem.laws import Empirical
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.verifier.laws import FloatArray, Increment, decimal
+from depl.models.verifier.runs import EDGE, Pair, Seen, SeenRun, SeenStage, seen_in, stages_of
+
+_FEWEST_DONORS = 6
+_NOTHING = 1e-60
+_UNIT = 10**6
+"""Probabilities with a confidence are multiples of 1 / _UNIT."""
+
+
+class Number(NamedTuple):
+    """One number per scenario: of a model at an epoch, or of a pair of models (before, after)."""
+
+    epoch: int
+    models: tuple[str, ...]
+
+
+class TracedLoss(NamedTuple):
+    """The final loss of a schedule, on the scale of the law.
+
+    Attributes
+    ----------
+    certain : Fraction
+        What is not random of it [loss].
+    increments : tuple of Increment
+        Independent, all discrete.
+    outside : (int, str) or None
+        The first epoch found for which the law has no support, and why; nothing else is then known.
+    support : str
+        What lends the residuals, in words.
+    numbers : tuple of Number
+        For every increment the number of a scenario at which its quantile is taken.
+    """
+
+    certain: Fraction
+    increments: tuple[Increment, ...]
+    outside: tuple[int, str] | None
+    support: str
+    numbers: tuple[Number, ...] = ()
+
+
+def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
+    """The final loss after the epochs of a schedule.
+
+    Parameters
+    ----------
+    law : TracedLaw
+        Only its recorded fields are read.
+    schedule : sequence of (str, str)
+        Model and cluster of epochs 1, ..., K; at least one.
+    """
+    seen = seen_in(law)
+    stages = stages_of([(pair, len(list(same))) for pair, same in groupby(schedule)])
+    outside = _outside(seen, stages)
+    if outside is not None:
+        return TracedLoss(Fraction(0), (), outside, "")
+    whole = [run for run in seen.runs if _begins_with(run, stages)]
+    if law.residuals == "per_run" and len(whole) >= law.whole_runs:
+        return _of_whole_runs(seen, whole, schedule, law)
+    if law.confidence is not None or (law.care is not None and not law.deviations):
+        message = f"{len(whole)} runs went through the whole plan, and the law promises others no plan"
+        return TracedLoss(Fraction(0), (), (len(schedule), message), "")
+    found = _per_stage(seen, stages) if law.residuals == "per_run" else _per_epoch(seen, stages)
+    if law.deviations:
+        increments = *found.increments, _draw(1.0, np.array(law.deviations))
+        last = schedule[-1][0]
+        found = found._replace(increments=increments, numbers=(*found.numbers, Number(2, (last, last))))
+    return found
+
+
+def _of_whole_runs(
+    seen: Seen, runs: Sequence[SeenRun], schedule: Sequence[Pair], law: TracedLaw
+) -> TracedLoss:
+    last = len(schedule)
+    went_on = max(len(run.losses) for run in runs) - 1 > last
+    epochs = range(max(1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
+    ranked = [sorted(float(run.losses[k]) for run in runs) for k in epochs]
+    own = [max(losses) for losses in zip(*ranked, strict=True)]
+    support, weights = f"{len(runs)} runs went through the whole plan", None
+    if law.confidence is not None:
+        support += f"; counted with confidence {law.confidence:g}"
+        weights = _confident(len(runs), law.confidence)
+        seen_last = [max(own[-1], *seen.beside)]
+    else:
+        seen_last = list(seen.beside)
+    drawn = Empirical(values=tuple(_noticeable(np.array(own + seen_last)).tolist()), weights=weights)
+    number = Number(1, (schedule[0][0],))
+    return TracedLoss(Fraction(0), (Increment(Fraction(1), drawn),), None, support, (number,))
+
+
+def _confident(runs: int, confidence: float) -> tuple[float, ...]:
+    """Weights of ascending losses and one more: the last x + 1 have the greatest share that x of n allow."""
+    shares = [0]
+    for above in range(runs):
+        end = optimize.brentq(
+            lambda share, above=above: stats.binom.cdf(above, runs, share) - (1 - confidence),
+            above / runs,
+            1.0,
+            xtol=1e-15,
+            rtol=1e-14,
+        )
+        shares.append(min(_UNIT, math.ceil(end * _UNIT - 1e-3) + 1))  # multiples themselves stay, but for one
+    shares.append(_UNIT)
+    return tuple(float(b - a) for a, b in pairwise(shares))[::-1]
+
+
+def _per_stage(seen: Seen, stages: Sequence[SeenStage]) -> TracedLoss:
+    """One donor per stage: what it adds is followed to the end as one array per stage."""
+    certain, lent, fewest = 0.0, list[FloatArray](), len(seen.runs)
+    for stage in stages:
+        donors = seen.donors(stage)
+        fewest = min(fewest, len(donors))
+        first = stage.before is None
+        lent.append(np.array([seen.runs[run].losses[0] if first else 0.0 for run, _ in donors]))
+        residuals = np.array([found for _, found in donors])
+        for age in range(1, stage.length + 1):
+            row = seen.known(stage, age)
+            certain = row.mean_after(stage.switch, certain)
+            lent = [row.retention * gains for gains in lent]
+            lent[-1] = lent[-1] + residuals[:, age - 1]
+    increments = tuple(_draw(1.0, gains) for gains in _with_unlike(seen, certain, lent))
+    numbers = tuple(Number(stage.start + 1, (stage.pair[0],)) for stage in stages)
+    return TracedLoss(decimal(certain), increments, None, f"at least {fewest} runs lend every stage", numbers)
+
+
+def _with_unlike(seen: Seen, certain: float, lent: Sequence[FloatArray]) -> list[FloatArray]:
+    """What every stage adds, a run unlike all seen among it: with one such part the sum is at its loss."""
+    if not seen.beside.size:
+        return list(lent)
+    least = [float(gains.min()) for gains in lent]
+    found = []
+    for number, gains in enumerate(lent):
+        others = math.fsum(least[:number] + least[number + 1 :])
+        wanted = float(seen.beside[0]) - certain - others - min(0.0, seen.least_deviation)
+        found.append(np.append(gains, max(wanted, float(gains.max()))))
+    return found
+
+
+def _per_epoch(seen: Seen, stages: Sequence[SeenStage]) -> TracedLoss:
+    """One residual per epoch: what is left of each at the end is its weight."""
+    weights, drawn = [1.0], [seen.first_losses(stages[0].pair)]
+    first = stages[0].pair[0]
+    certain, numbers = 0.0, [Number(1, (first, first))]
+    for stage in stages:
+        for age in range(1, stage.length + 1):
+            row = seen.known(stage, age)
+            certain = row.mean_after(stage.switch, certain)
+            weights = [*(row.retention * weight for weight in weights), 1.0]
+            drawn.append(row.residuals)
+            numbers.append(Number(stage.start + age, (stage.pair[0],)))
+    increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
+    support = f"at least {min(len(values) for values in drawn)} residuals for every epoch"
+    return TracedLoss(decimal(certain), increments, None, support, tuple(numbers))
+
+
+def _draw(weight: float, values: FloatArray) -> Increment:
+    """One of ``values``, all equally likely, times ``weight``."""
+    return Increment(decimal(weight), Empirical(values=tuple(_noticeable(values).tolist())))
+
+
+def _noticeable(values: FloatArray) -> FloatArray:
+    return np.where(np.abs(values) < _NOTHING, 0.0, values)
+
+
+def _outside(seen: Seen, stages: Sequence[SeenStage]) -> tuple[int, str] | None:
+    """The first reason found, stage by stage and then along the mean loss."""
+    for stage in stages:
+        name = f"{stage.pair[0]!r} on {stage.pair[1]!r}"
+        for age in range(1, stage.length + 1):
+            if seen.row(stage, age) is None:
+                after = "" if stage.before is None else f" after {stage.before[0]!r}"
+                return stage.start + age, f"the law has no row for {name}{after} at age {age}"
+        longest = seen.longest(stage)
+        if longest is None:
+            return stage.start + 1, f"no run began {name} at a switch epoch like {stage.start}"
+        if stage.length > longest:
+            reached = math.floor(longest)
+            message = f"no run trained {name} beyond age {reached} from a switch epoch like {stage.start}"
+            return stage.start + reached + 1, message
+        donors = len(seen.donors(stage))
+        if donors < _FEWEST_DONORS:
+            message = f"{donors} runs can lend {name} its residuals, at least {_FEWEST_DONORS} must"
+            return stage.start + stage.length, message
+    return _strays(seen, stages)
+
+
+def _strays(seen: Seen, stages: Sequence[SeenStage]) -> tuple[int, str] | None:
+    """Where the mean loss leaves the losses before the epochs of a pool, but for rounding."""
+    loss = math.fsum(seen.first_losses(stages[0].pair)) / len(seen.first_losses(stages[0].pair))
+    for stage in stages:
+        for age in range(1, stage.length + 1):
+            row = seen.known(stage, age)
+            slack = EDGE * max(abs(row.least), abs(row.greatest))
+            if not row.least - slack <= loss <= row.greatest + slack:
+                mean = f"a mean {seen.told} of {loss:.6g}"
+                message = f"{mean} where {row.least:.6g} to {row.greatest:.6g} were seen"
+                return stage.start + age, message
+            loss = row.mean_after(stage.switch, loss)
+            if not seen.least - seen.slack <= loss <= seen.greatest + seen.slack:
+                ever = f"{seen.least:.6g} to {seen.greatest:.6g} were ever seen"
+                return stage.start + age, f"a mean {seen.told} of {loss:.6g} after it, where {ever}"
+    return None
+
+
+def _begins_with(run: SeenRun, stages: Sequence[SeenStage]) -> bool:
+    """Whether the first epochs of a run are those of a schedule: all its stages, the last one at least."""
+    *full, last = stages
+    begun = run.stages[: len(stages)]
+    if len(begun) < len(stages) or list(begun[:-1]) != full:
+        return False
+    return begun[-1].pair == last.pair and begun[-1].length >= last.length
