@@ -42,10 +42,10 @@ slow: $(DEV) ## the tests that take minutes
 	@$(BIN) -m pytest -n $(WORKERS) -m slow
 
 fuzz: $(DEV) ## spoilt files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
-	@$(BIN) -m tests.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
+	@$(BIN) -m tests.checks.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
 
 mutation: $(DEV) ## small faults in a room, and whether its tests notice: hours (ROOM=... SEED=... MUTANTS=...)
-	@$(BIN) -m tests.mutation --room $(or $(ROOM),risk) $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
+	@$(BIN) -m tests.checks.mutation --room $(or $(ROOM),risk) $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
 
 browser: $(DEV) ## the report in headless Chromium (CHROMIUM=program if it is not on the path)
 	@$(BIN) -m pytest -m browser

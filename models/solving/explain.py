@@ -22,6 +22,7 @@ from depl.models.evaluation.evaluate import (
 from depl.models.evaluation.traced_lending import first_losses
 from depl.models.evaluation.traced_loss import EndLaw, basis, below_all_seen, end_law
 from depl.models.evaluation.traced_support import mean_after
+from depl.models.foundation import wording
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import counted, number
 from depl.models.problem import law_wording
@@ -33,7 +34,6 @@ from depl.models.problem.laws import Zero
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.interval import Interval
-from depl.models.foundation import wording
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.sensitivity import prices, rooms
 

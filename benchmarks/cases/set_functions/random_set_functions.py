@@ -1,7 +1,7 @@
 """Random set functions: submodular families, and functions that look submodular and are not.
 
 Drawn before anything is solved. In every submodular family at least half of the least minimisers are neither
-empty nor everything; tests/test_submodular_families.py holds the generator to that.
+empty nor everything; tests/heuristics/set_functions/test_families.py holds the generator to that.
 """
 
 from collections.abc import Callable, Mapping

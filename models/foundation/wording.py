@@ -1,0 +1,53 @@
+"""Numbers and intervals in words, for every text that depl prints.
+
+Plain ASCII, so that any terminal shows it. Bounds are rounded outward: a printed interval contains the
+certified one, and a printed lower bound is a lower bound.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """``value`` to a few significant digits, "none" for None and "infinite" where it is."""
+    if value is None:
+        return "none"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    return f"{value + 0.0:.{digits}g}"
+
+
+def rounded_down(value: float, digits: int = 7) -> str:
+    """The greatest number of so many significant digits that does not exceed ``value``."""
+    return _directed(value, digits, ROUND_FLOOR)
+
+
+def rounded_up(value: float, digits: int = 7) -> str:
+    """The least number of so many significant digits that is at least ``value``."""
+    return _directed(value, digits, ROUND_CEILING)
+
+
+def counter_probability(violation: float | Fraction, digits: int = 7) -> str:
+    """1 - violation, subtracted exactly and then rounded down; 0 for a violation above 1."""
+    kept = max(1 - Fraction(violation), Fraction(0))
+    rounding = Context(prec=digits, rounding=ROUND_FLOOR)
+    return _directed(rounding.divide(Decimal(kept.numerator), Decimal(kept.denominator)), digits, ROUND_FLOOR)
+
+
+def interval(lower: float, upper: float, digits: int = 7) -> str:
+    """The shortest "[lower, upper]" of so many significant digits that contains the given one."""
+    return f"[{rounded_down(lower, digits)}, {rounded_up(upper, digits)}]"
+
+
+def counted(count: int, noun: str) -> str:
+    """``count`` with its noun, which takes an s in the plural."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _directed(value: float | Decimal, digits: int, rounding: str) -> str:
+    if not math.isfinite(value):
+        return number(float(value))
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
+    plain = 1e-5 <= abs(float(value)) < 10**digits
+    return f"{rounded.normalize():{'f' if plain else ''}}" if rounded else "0"

@@ -1,0 +1,115 @@
+"""What is known of an optimum: verified plans are facts, and proofs that they contradict are none."""
+
+import math
+
+import pytest
+
+from depl.benchmarks.analysis.reference import below, question_of, reference_of, references
+from depl.benchmarks.analysis.reference import claim_of as claim
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.attempts_factory import attempt_of
+
+
+def known(*attempts):
+    return reference_of([claim(attempt) for attempt in attempts])
+
+
+def test_a_proof_gives_the_optimum_and_its_cost_is_the_best_bound():
+    found = known(attempt_of(cost=10, ending="optimal"), attempt_of(configuration="fast", cost=12, bound=3))
+    assert (found.optimum, found.bound, found.cheapest) == (10, 10, 10)
+    assert found.feasible
+    assert not found.disputed
+    assert found.proved_by == ("exact",)
+
+
+def test_without_a_proof_the_greatest_bound_counts_whoever_has_it():
+    found = known(attempt_of(cost=12, bound=3), attempt_of(bound=7))
+    assert (found.optimum, found.bound, found.cheapest) == (None, 7, 12)
+
+
+def test_a_cheaper_plan_refutes_a_proof_and_the_bound_with_it():
+    found = known(attempt_of(cost=10, ending="optimal"), attempt_of(cost=9, bound=8))
+    assert found.claimed == 10
+    assert found.optimum is None
+    assert found.disputed
+    assert found.bound == 8
+    assert found.proved_by == ()
+
+
+def test_of_two_proved_optima_the_cheaper_stands():
+    found = known(attempt_of(cost=10, ending="optimal"), attempt_of("one", "other", cost=9, ending="optimal"))
+    assert found.optimum == 9
+    assert found.proved_by == ("other",)
+
+
+def test_a_bound_above_a_plan_is_wrong_and_left_out():
+    assert known(attempt_of(cost=10, bound=4), attempt_of(bound=11)).bound == 4
+
+
+def test_rounding_refutes_nothing():
+    found = known(attempt_of(cost=10, ending="optimal"), attempt_of(cost=10 * (1 - 1e-9)))
+    assert found.optimum == 10
+    assert not found.disputed
+
+
+def test_a_proof_of_infeasibility_stands_until_somebody_holds_a_plan():
+    proof = attempt_of(ending="infeasible")
+    assert known(proof).infeasible
+    assert known(proof).proved_by == ("exact",)
+    found = known(proof, attempt_of(cost=3))
+    assert not found.infeasible
+    assert found.feasible
+    assert found.disputed
+
+
+def test_nothing_is_known_of_what_nobody_answered():
+    found = known(attempt_of(ending="hung", seconds=None))
+    assert (found.optimum, found.bound, found.cheapest) == (None, -math.inf, math.inf)
+    assert not found.infeasible
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "expected"),
+    [(9, 10, True), (10, 10, False), (10 * (1 - 1e-8), 10, False), (1, -math.inf, False), (0, 0, False)],
+)
+def test_below_means_by_more_than_rounding(cost, bound, expected):
+    assert below(cost, bound) is expected
+
+
+def test_optima_of_samples_are_kept_apart_from_those_of_the_law_and_of_other_samples():
+    settings = {"time_limit": 60.0, "gap": 0.0, "scenarios": 50, "options": {}}
+    law = attempt_of(cost=10, ending="optimal")
+    sampled = [
+        attempt_of(
+            configuration="milp",
+            seed=seed,
+            cost=cost,
+            ending="optimal",
+            meaning="scenarios",
+            settings=settings,
+        )
+        for seed, cost in ((0, 7.0), (1, 8.0))
+    ]
+    found = references([law, *sampled])
+    assert [found[question_of(item)].optimum for item in (law, *sampled)] == [10, 7, 8]
+    assert question_of(sampled[1]).sample == (50, 1)
+    assert not any(item.disputed for item in found.values())
+
+
+def test_results_of_different_instances_under_one_name_are_refused():
+    with pytest.raises(InvalidInputError, match="raise the version of the suite"):
+        references([attempt_of(cost=1), attempt_of("one", "depl", cost=1, instance_hash="another")])
+
+
+def test_a_worker_that_died_before_it_built_the_instance_is_no_contradiction():
+    built, died = attempt_of(cost=1), attempt_of("one", "depl", ending="crashed", instance_hash="")
+    assert references([built, died])[question_of(built)] == references([built])[question_of(built)]
+
+
+def test_suites_that_hold_the_same_instance_share_its_optimum():
+    proof = attempt_of("one", cost=10, ending="optimal", suite="a", instance_hash="same")
+    other = attempt_of("other-name", "fast", cost=12, suite="b", instance_hash="same")
+    apart = attempt_of("one", "fast", cost=12, suite="b", instance_hash="another")
+    found = references([proof, other, apart])
+    assert found[question_of(other)].optimum == 10
+    assert found[question_of(apart)].optimum is None

@@ -1,0 +1,132 @@
+"""Statistics of ratios against cases computed by hand, and counts that add up."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.analysis.reference import claim_of, reference_of
+from depl.benchmarks.analysis.tally import Fate, Trial, mean_interval, ratio, tally
+from tests.cases.attempts_factory import attempt_of
+
+
+def trial(attempt, *others):
+    reference = reference_of([claim_of(item) for item in (attempt, *others)])
+    return Trial(attempt.task.instance, attempt.ending, claim_of(attempt), reference, attempt.wall_seconds)
+
+
+PROOF = attempt_of(configuration="proof", cost=10, ending="optimal")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "others", "fate"),
+    [
+        (attempt_of(cost=11), (PROOF,), Fate.COMPARED),
+        (attempt_of(cost=11, ending="time_limit"), (PROOF,), Fate.COMPARED),
+        (attempt_of(cost=11, bound=5), (), Fate.BOUNDED),
+        (attempt_of(cost=11, bound=0), (), Fate.UNBOUNDED),
+        (attempt_of(ending="infeasible"), (), Fate.INFEASIBLE),
+        (attempt_of(ending="infeasible"), (PROOF,), Fate.FALSE_INFEASIBLE),
+        (attempt_of(), (PROOF,), Fate.MISSED),
+        (attempt_of(), (), Fate.OPEN),
+        (attempt_of(), (attempt_of(ending="infeasible"),), Fate.OPEN),
+        (attempt_of(ending="time_limit"), (PROOF,), Fate.TIMED_OUT),
+        (attempt_of(ending="refused"), (PROOF,), Fate.REFUSED),
+        (attempt_of(ending="rejected"), (PROOF,), Fate.REJECTED),
+        (attempt_of(ending="failed"), (PROOF,), Fate.FAILED),
+        (attempt_of(ending="error"), (PROOF,), Fate.FAILED),
+        (attempt_of(ending="hung", seconds=None), (PROOF,), Fate.HUNG),
+        (attempt_of(ending="crashed", seconds=None), (PROOF,), Fate.CRASHED),
+    ],
+)
+def test_every_attempt_has_one_fate(attempt, others, fate):
+    assert trial(attempt, *others).fate is fate
+
+
+def test_the_fates_add_up_to_the_trials_and_every_failure_stays_in():
+    endings = ("exhausted", "time_limit", "refused", "rejected", "failed", "hung", "crashed", "infeasible")
+    found = tally([trial(attempt_of(ending=ending), PROOF) for ending in endings] + [trial(PROOF)])
+    assert sum(found.fates.values()) == found.trials == 9
+    assert found.fates[Fate.COMPARED] == 1
+    assert found.unserved == 7  # all but the refusal, which promised nothing
+    assert found.proved_share == pytest.approx(1 / 9)
+
+
+def test_ratios_are_those_over_proved_optima_and_bounds_stand_apart():
+    costs = (10, 11, 15)
+    trials = [trial(attempt_of(f"i{cost}", cost=cost), PROOF) for cost in costs]
+    found = tally([*trials, trial(attempt_of("open", cost=9, bound=6))])
+    assert found.ratios.count == 3
+    assert found.ratios.mean == pytest.approx(1.2)
+    assert found.ratios.quantiles == (1.1, 1.5, 1.5)
+    assert found.ratios.largest == 1.5
+    assert found.optimal_share == pytest.approx(1 / 3)
+    assert (found.ratios_to_bound.count, found.ratios_to_bound.mean) == (1, 1.5)
+    assert found.ratios.lower is None
+
+
+def test_no_plan_gives_no_ratio():
+    found = tally([trial(attempt_of(), PROOF)])
+    assert found.ratios is None
+    assert found.optimal_share is None
+
+
+def test_a_plan_below_a_claimed_optimum_and_a_bound_above_a_plan_are_counted():
+    wrong, cheaper = attempt_of(cost=10, ending="optimal"), attempt_of(cost=9)
+    too_high = attempt_of(cost=9.5, bound=9.2)
+    found = tally([trial(wrong, cheaper), trial(cheaper, wrong), trial(too_high, cheaper)])
+    assert found.wrong_bounds == 2
+    assert found.below_optimum == 1
+    assert found.fates[Fate.COMPARED] == 0
+    assert found.proved_share == 0
+
+
+def test_a_time_limit_with_a_plan_is_compared_and_counted_beside():
+    found = tally([trial(attempt_of(cost=12, ending="time_limit"), PROOF)])
+    assert found.at_limit == 1
+    assert found.ratios.mean == 1.2
+
+
+def test_seconds_leave_out_refusals_and_what_was_killed():
+    trials = [
+        trial(attempt_of(cost=10, seconds=2.0)),
+        trial(attempt_of(ending="refused", seconds=0.0)),
+        trial(attempt_of(ending="hung", seconds=None)),
+    ]
+    assert tally(trials).median_seconds == tally(trials).largest_seconds == 2.0
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "expected"), [(3, 2, 1.5), (0, 0, 1), (1, 0, math.inf), (2, -1, math.inf)]
+)
+def test_the_ratio_of_zero_costs_is_one(cost, bound, expected):
+    assert ratio(cost, bound) == expected
+
+
+def test_the_interval_of_a_mean_covers_it_about_as_often_as_it_says():
+    """Exponential values: 95 % nominal, n = 40; 150 intervals, so that .87 is five deviations below."""
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(150):
+        values = [(str(index), float(value)) for index, value in enumerate(rng.exponential(size=40))]
+        lower, upper = mean_interval(values, rng)
+        assert lower < np.mean([value for _, value in values]) < upper
+        hits += lower <= 1 <= upper
+    assert 0.87 <= hits / 150 <= 1.0
+
+
+def test_trials_of_one_instance_are_drawn_together():
+    """Ten seeds on each of three instances tell no more than the three instances do."""
+    levels = {"a": 1.0, "b": 2.0, "c": 4.0}
+    once = list(levels.items())
+    often = once * 10
+    assert mean_interval(often, np.random.default_rng(0)) == pytest.approx(
+        mean_interval(once, np.random.default_rng(0))
+    )
+
+
+def test_the_interval_of_equal_values_has_no_width_and_that_of_one_instance_is_none():
+    rng = np.random.default_rng(0)
+    assert mean_interval([("a", 1.5), ("b", 1.5)], rng) == (1.5, 1.5)
+    assert mean_interval([("a", 1.5), ("a", 2.5)], rng) is None
+    assert mean_interval([("a", 1.5), ("b", math.inf)], rng) is None

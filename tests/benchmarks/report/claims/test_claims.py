@@ -1,0 +1,374 @@
+"""No verdict is typed in: each claim meets evidence for it and evidence against, and changes its verdict."""
+
+from collections.abc import Callable
+
+import pytest
+
+from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.report.evidence import Evidence
+from depl.benchmarks.report.verdicts import Ruling, judged
+from tests.cases.attempts_factory import attempt_of
+from tests.cases.report_cases import METHODS, TARGETS, costs, evidence, paper, plan, record
+
+HOLDS, FAILS, OPEN = Ruling.HOLDS, Ruling.FAILS, Ruling.UNDECIDABLE
+FAST, MIDDLE, SLOW = (6, 0, 0), (0, 4, 0), (0, 0, 4)
+
+
+def of(**by_method) -> Evidence:
+    """One family, by the costs of methods at the three targets."""
+    return evidence(paper(costs(**by_method)))
+
+
+def alike(optimum, depl, best) -> Evidence:
+    """One family: the optimum, both DepL and both best-exp with one plan each at all targets."""
+    everybody = {"exact": optimum} | {name: depl if name in METHODS[:2] else best for name in METHODS}
+    return evidence(paper({name: [made] * len(TARGETS) for name, made in everybody.items()}))
+
+
+def band(width: float) -> dict:
+    """A plan whose final loss has a band of that width."""
+    return plan(5, quantile=5.0, quantile_low=5.0 - width)
+
+
+def at_ends(tight, loose) -> Evidence:
+    """One family: the optimum and both DepL use these epochs at the tightest and the loosest target."""
+    at = [plan(4, tight), plan(3, (1, 1, 1)), plan(2, loose)]
+    return evidence(paper({"exact": at, "depl": at, "depl-paper": at}))
+
+
+def networks(alexnet, mobilenet) -> Evidence:
+    """The optimum and all methods at these costs, for both networks."""
+    attempts = []
+    for family, at in (("paper-alexnet", alexnet), ("paper-mobilenet", mobilenet)):
+        attempts += paper({name: [plan(cost) for cost in at] for name in ("exact", *METHODS)}, family)
+    return evidence(attempts)
+
+
+def levels(*by_eta: tuple[int, float, float]) -> Evidence:
+    """The graph with so many levels: cost over the optimum and seconds."""
+    labels = {"family": "paper-alexnet", "target": 9.0}
+    optimal = attempt_of("one", "exact", suite="paper-eta", cost=10.0, ending="optimal", labels=labels)
+    return evidence(
+        [
+            optimal,
+            *(
+                attempt_of(
+                    "one",
+                    f"graph-{eta}",
+                    suite="paper-eta",
+                    cost=10 * ratio,
+                    seconds=seconds,
+                    method="graph",
+                    settings={"options": {"eta": eta}},
+                    labels=labels,
+                )
+                for eta, ratio, seconds in by_eta
+            ),
+        ]
+    )
+
+
+def growing(power: float) -> Evidence:
+    """DepL as printed, with seconds growing like that power of |M|."""
+    return evidence(
+        [
+            attempt_of(
+                f"models-{size}", "depl-paper", suite="scaling-models", cost=1.0, seconds=size**power / 1e3,
+                labels={"models": size},
+            )
+            for size in (2, 4, 8, 16, 32)
+        ]
+    )  # fmt: skip
+
+
+def general(greedy: float, annealing: float, depl: float = 12.0) -> Evidence:
+    """Costs of general-purpose heuristics and of DepL where the optimum is 10."""
+    by_method = {"density-greedy": greedy, "annealing": annealing, "depl": depl, "depl-paper": depl}
+    attempts = []
+    for suite in ("paper", "random"):
+        attempts.append(attempt_of("one", "exact", suite=suite, cost=10.0, ending="optimal"))
+        attempts += [attempt_of("one", name, suite=suite, cost=cost) for name, cost in by_method.items()]
+    return evidence(attempts)
+
+
+def ratio_of(depl: float | None, family_a_missed: bool, family_b: float) -> Evidence:
+    """Cost of DepL as printed where the optimum is 10, and the families of counterexamples."""
+    attempts = [
+        attempt_of("one", "exact", suite="random", cost=10.0, ending="optimal"),
+        attempt_of("one", "depl-paper", suite="random", cost=depl),
+    ]
+    families = {"family_a_missed": family_a_missed, "family_b_ratio_10": 9.0, "family_b_ratio_1000": family_b}
+    return evidence(attempts, record("expanded-graph", **families))
+
+
+def stages(papers: float, other: float, error: float = 0.0, delivered: float = 1.0) -> Evidence:
+    """Two orders of the stages at these costs; the paper's delivers so much of the probability."""
+    attempts = []
+    for order, cost, kept in (
+        ("data-models-resources", papers, delivered),
+        ("models-data-resources", other, 0.995),
+    ):
+        attempts.append(
+            attempt_of(
+                "one", order, suite="ablation", cost=cost, labels={"error": error},
+                settings={"options": {"order": order}},
+                measures={"delivered": kept, "violation_allowed": 0.01},
+            )
+        )  # fmt: skip
+    return evidence(attempts)
+
+
+def tried(**changes: int) -> Evidence:
+    """The record of what was tried as printed, with one row of random selections."""
+    row = {"law": "log", "communication": "with communication", "problems": 9, "refuted": 0}
+    row |= {"helps_later": 0, "pairs_help": 0, "missed_by_minimum_norm": 0}
+    values = {"knapsacks": 9, "printed_mismatches": 0, "corrected_mismatches": 0, "bounded_plans": 9}
+    values |= {"equal_bounds": 9, "unsafe_bounds": 0, "least_margin_ratio": 1.0, "largest_margin_ratio": 1.0}
+    selections = [row | {name: changes[name] for name in row if name in changes}]
+    own = {name: changes[name] for name in values if name in changes}
+    return evidence((), record("printed-statements", selections=selections, **(values | own)))
+
+
+def selected(missed: int, by_minimum_norm: int) -> Evidence:
+    """How many selections of datasets are missed by branch and bound, and by minimum-norm points."""
+    submodular = record("submodular", selections=5, selections_missed=missed)
+    printed = tried(missed_by_minimum_norm=by_minimum_norm).records["printed-statements"]
+    return evidence((), submodular, printed)
+
+
+def fitted(as_printed: float, honest: float, switch: bool = True, positive: bool = True) -> Evidence:
+    """Shares of good fits of the inverse gamma, and one switch."""
+    row = {
+        "family": "digits",
+        "by": "curve by curve",
+        "fits": 100,
+        "as_printed": as_printed,
+        "honest": honest,
+    }
+    jump = {"as_printed": switch, "honest": switch, "positive": positive}
+    return evidence((), record("printed-statements", improvement_fits=[row], switch_fits=[jump]))
+
+
+def size_of_test(size: float) -> Evidence:
+    """The share of samples of the law itself that the test as printed rejects."""
+    values = {"size_as_printed": size, "samples": 1000, "sizes": {"whole_procedure": 0.05}}
+    return evidence((), record("estimation-tests", **values))
+
+
+def delivered(distance: float, least: float) -> Evidence:
+    """How well the independent law keeps promises, from the start and from a known loss."""
+    return evidence((), record("promised-delivered", paper_distance=distance, paper_known_least=least))
+
+
+def sets(*verdicts: str, change: float) -> Evidence:
+    """Comparisons of prediction sets, and the change at equal work."""
+    rows = [{"mean_verdict": verdict} for verdict in verdicts]
+    return evidence((), record("prediction-sets", comparisons=rows, equal_work_change=change))
+
+
+CHEAP = {"depl": (10, 8, 6), "depl_paper": (10, 8, 6)}
+BY_LEVELS = {"few": (25, 1.5, 0.1), "many": (400, 1.0, 9.0)}
+CASES: dict[str, tuple[tuple[Callable[[], Evidence], Ruling], ...]] = {
+    "over-27-percent": (
+        (lambda: of(**CHEAP, expected_greedy=(20, 16, 12), expected_cost=(20, 16, 12)), HOLDS),
+        (lambda: of(**CHEAP, expected_greedy=(11, 9, 7), expected_cost=(11, 9, 7)), FAILS),
+        # 1.3 / 1: 30 % more than DepL, but DepL saves 23 %
+        (lambda: of(**CHEAP, expected_greedy=(13, 10.4, 7.8), expected_cost=(13, 10.4, 7.8)), OPEN),
+        (lambda: of(**CHEAP, expected_greedy=(20, 16, 12), expected_cost=(10, 8, 6)), OPEN),
+    ),
+    "closely-matches": (
+        (lambda: of(exact=(10, 8, 6), **CHEAP), HOLDS),
+        (lambda: of(exact=(10, 8, 6), depl=(11, 9, 7), depl_paper=(11, 9, 7)), FAILS),
+        (lambda: of(exact=(10, 8, 6), depl=(10, 8, 6), depl_paper=(10, None, 6)), OPEN),
+    ),
+    "tighter-costs-more": (
+        (lambda: of(exact=(10, 8, 6), expected_greedy=(9, 8, 7)), HOLDS),
+        (lambda: of(exact=(6, 8, 10)), FAILS),
+    ),
+    "largest-when-loose": (
+        (lambda: of(**CHEAP, expected_greedy=(11, 10, 10), expected_cost=(11, 10, 10)), HOLDS),
+        (lambda: of(**CHEAP, expected_greedy=(20, 10, 7), expected_cost=(20, 10, 7)), FAILS),
+        (lambda: of(**CHEAP, expected_greedy=(15, 11, 10), expected_cost=(15, 11, 10)), OPEN),
+    ),
+    "mobilenet-cheaper": (
+        (lambda: networks((10, 8, 6), (5, 4, 3)), HOLDS),
+        (lambda: networks((5, 4, 3), (10, 8, 6)), FAILS),
+    ),
+    "mobilenet-steeper": (
+        (lambda: networks((10, 8, 6), (12, 8, 4)), HOLDS),
+        (lambda: networks((10, 8, 6), (5, 5, 5)), FAILS),
+        (lambda: networks((10, 8, 6), (5, 4, 2)), OPEN),  # 60 % against 40 %, but 3 against 4
+    ),
+    "equality": (
+        (lambda: alike(*[plan(5, violation=0.0099, quantile=4.9)] * 3), OPEN),  # at target 5 alone
+        (lambda: alike(*[plan(5, violation=0.001, quantile=1.0)] * 3), FAILS),
+        (lambda: alike(*[plan(5, violation=0.0099)] * 3), HOLDS),
+    ),
+    "lower-expected-loss": (
+        (lambda: alike(plan(5, expected_loss=4.0), *[plan(6, expected_loss=3.0)] * 2), HOLDS),
+        (lambda: alike(plan(5, expected_loss=4.0), *[plan(6, expected_loss=4.0)] * 2), FAILS),
+    ),
+    "similar-choices": (
+        (lambda: alike(plan(5, SLOW), plan(5, SLOW), plan(6, FAST)), HOLDS),
+        (lambda: alike(plan(5, SLOW), plan(6, FAST), plan(6, FAST)), FAILS),
+    ),
+    "intermediate-when-loose": (
+        (lambda: at_ends(SLOW, MIDDLE), HOLDS),
+        (lambda: at_ends(MIDDLE, SLOW), FAILS),
+    ),
+    "all-when-tight": (
+        (lambda: at_ends((1, 2, 3), MIDDLE), HOLDS),
+        (lambda: at_ends((1, 0, 3), (1, 2, 3)), FAILS),
+    ),
+    "fast-most": (
+        (lambda: alike(plan(5, SLOW), plan(5, SLOW), plan(6, FAST)), HOLDS),
+        (lambda: alike(plan(5, SLOW), plan(5, SLOW), plan(6, SLOW)), FAILS),
+    ),
+    "more-epochs": (
+        (lambda: alike(plan(5, SLOW), plan(5, SLOW), plan(6, FAST)), HOLDS),
+        (lambda: alike(plan(5, FAST), plan(5, FAST), plan(6, SLOW)), FAILS),
+    ),
+    "fast-pays": (
+        (lambda: alike(plan(5), plan(5), plan(6, **{"cost_of.fast-unsteady": 4.0})), HOLDS),
+        (lambda: alike(plan(5), plan(7), plan(5, **{"cost_of.fast-unsteady": 1.0})), FAILS),
+        (lambda: alike(plan(5), plan(5), plan(6, **{"cost_of.fast-unsteady": 1.0})), OPEN),
+    ),
+    "wider-bands": (
+        (lambda: alike(*[band(2.0)] * 2, band(3.0)), HOLDS),
+        (lambda: alike(*[band(2.0)] * 2, band(1.0)), FAILS),
+    ),
+    "np-hard": (
+        (lambda: tried(), HOLDS),
+        (lambda: tried(corrected_mismatches=1), FAILS),
+    ),
+    "printed-reduction": (
+        (lambda: tried(), HOLDS),
+        (lambda: tried(printed_mismatches=1), FAILS),
+    ),
+    "general-purpose": (
+        (lambda: general(20.0, 20.0), HOLDS),
+        (lambda: general(10.0, 10.5), FAILS),
+        (lambda: general(20.0, 10.0), OPEN),
+    ),
+    "polynomial": (
+        (lambda: growing(1.5), HOLDS),
+        (lambda: growing(3.0), FAILS),
+    ),
+    "constant-ratio": (
+        (lambda: ratio_of(20.0, family_a_missed=False, family_b=9.0), OPEN),  # no cost is below the optimum
+        (lambda: ratio_of(None, family_a_missed=True, family_b=909.0), FAILS),
+    ),
+    "arbitrarily-close": (
+        (lambda: levels(*BY_LEVELS.values()), HOLDS),
+        (lambda: levels((25, 1.2, 0.1), (400, 1.5, 9.0)), FAILS),
+        (lambda: levels((25, 1.5, 0.1), (400, 1.2, 9.0)), OPEN),  # closer, and not close
+    ),
+    "trade-off": (
+        (lambda: levels(*BY_LEVELS.values()), HOLDS),
+        (lambda: levels((25, 1.0, 9.0), (400, 1.0, 0.1)), FAILS),
+    ),
+    "submodular": (
+        (lambda: tried(), HOLDS),
+        (lambda: tried(refuted=1), FAILS),
+    ),
+    "no-further-help": (
+        (lambda: tried(), HOLDS),
+        (lambda: tried(helps_later=1, pairs_help=1), FAILS),
+        (lambda: tried(helps_later=1), OPEN),
+    ),
+    "data-optimal": (
+        (lambda: selected(0, 0), HOLDS),
+        (lambda: selected(0, 1), OPEN),
+        (lambda: selected(1, 1), FAILS),
+    ),
+    "additive-quantiles": (
+        (lambda: tried(), HOLDS),
+        (lambda: tried(equal_bounds=0), OPEN),
+        (lambda: tried(equal_bounds=0, unsafe_bounds=1), FAILS),
+    ),
+    "order-of-stages": (
+        (lambda: stages(10.0, 11.0), HOLDS),
+        (lambda: stages(11.0, 10.0), OPEN),
+        (lambda: stages(11.0, 10.0, delivered=0.5), OPEN),
+    ),
+    "order-under-errors": (
+        (lambda: stages(10.0, 11.0, error=0.2), HOLDS),
+        (lambda: stages(11.0, 10.0, error=0.2), OPEN),
+    ),
+    "inverse-gamma": (
+        (lambda: fitted(0.99, 0.96), HOLDS),
+        (lambda: fitted(0.99, 0.2), OPEN),
+        (lambda: fitted(0.8, 0.2), FAILS),
+    ),
+    "good-fit": (
+        (lambda: size_of_test(0.05), HOLDS),
+        (lambda: size_of_test(0.0), FAILS),
+    ),
+    "student-t": (
+        (lambda: fitted(1, 1), HOLDS),
+        (lambda: fitted(1, 1, positive=False), OPEN),
+        (lambda: fitted(1, 1, switch=False, positive=False), FAILS),
+    ),
+    "independence": (
+        (lambda: delivered(0.01, 0.89), HOLDS),
+        (lambda: delivered(0.01, 0.2), OPEN),
+        (lambda: delivered(0.1, 0.2), FAILS),
+    ),
+    "prediction-sets": (
+        (lambda: sets("smaller", "smaller", change=0.2), HOLDS),
+        (lambda: sets("smaller", "smaller", change=0.01), OPEN),
+        (lambda: sets("larger", "undecided", change=0.01), FAILS),
+    ),
+}  # fmt: skip
+
+
+def ruling_of(key: str, given: Evidence) -> Ruling:
+    """The verdict on one claim."""
+    (claim,) = [claim for claim in ALL if claim.key == key]
+    return judged([claim], given)[0].ruling
+
+
+@pytest.mark.parametrize(
+    ("key", "place"), [(key, place) for key, cases in CASES.items() for place in range(len(cases))]
+)
+def test_the_verdict_follows_the_evidence(key, place):
+    made, ruling = CASES[key][place]
+    assert ruling_of(key, made()) is ruling
+
+
+def test_every_claim_meets_evidence_that_changes_its_verdict():
+    assert list(CASES) == [claim.key for claim in ALL]
+    assert all(len({ruling for _, ruling in cases}) > 1 for cases in CASES.values())
+
+
+def test_without_evidence_nothing_is_said():
+    assert {verdict.ruling for verdict in judged(ALL, evidence())} == {Ruling.UNMEASURED}
+
+
+def test_there_are_claims_enough_each_with_its_place_in_the_paper():
+    assert len(ALL) >= 14
+    assert len({claim.key for claim in ALL}) == len(ALL)
+    assert all(claim.claim and claim.where for claim in ALL)
+
+
+def test_completions_of_table_one_are_readings_of_their_own():
+    plans = costs(exact=(10, 8, 6), depl=(10, 8, 6), depl_paper=(10, 8, 6), expected_greedy=(20, 16, 12))
+    shown = paper(plans, "one", "reconstruction", "completion")
+    plans["expected-greedy"] = [plan(cost) for cost in (11, 9, 7)]
+    other = paper(plans, "two", "reconstruction", "completion")
+    (verdict,) = judged(
+        [claim for claim in ALL if claim.key == "over-27-percent"], evidence([*shown, *other])
+    )
+    measured = [reading for reading in verdict.findings.readings if reading.cases]
+    assert {(reading.shown, reading.cases) for reading in measured} == {(1, 2)}
+    assert all("completions of Table I" in reading.statement for reading in measured)
+
+
+def test_refused_instances_are_not_missed_ones():
+    given = paper(costs(exact=(10, 8, 6), depl=(10, 8, 6)))
+    refused = paper(costs(depl_paper=(None, None, None)))
+    refused = [
+        attempt_of(item.task.instance, "depl-paper", suite="paper", labels=item.labels, ending="refused")
+        for item in refused
+    ]
+    assert ruling_of("closely-matches", evidence([*given, *refused])) is HOLDS

@@ -1,0 +1,119 @@
+"""The report in headless Chromium, without a network: ``make browser``, which fails where there is none."""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.report.page import report
+from depl.benchmarks.report.verdicts import judged
+from depl.cli import main
+from tests.benchmarks.report.test_page import ATTEMPTS, RECORD, drawn
+from tests.cases.report_cases import evidence
+
+pytestmark = pytest.mark.browser
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+WIDTHS = (390, 1280)
+PROBE = (Path(__file__).parents[2] / "report_probe.js").read_text(encoding="utf-8")
+FRAME = """<!DOCTYPE html><title>frame</title><pre id="found"></pre>
+<iframe src="page.html" style="width: {width}px; height: 900px; border: 0"></iframe>
+<script>
+addEventListener("message", (event) => document.getElementById("found").textContent = event.data);
+</script>
+"""
+
+
+def chromium() -> str:
+    """The program, by the variable CHROMIUM or by its usual names."""
+    for name in (os.environ.get("CHROMIUM", ""), *NAMES):
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    pytest.fail(
+        "there is no Chromium: install it (Debian, Ubuntu: apt-get install chromium), "
+        "or set CHROMIUM to the program"
+    )
+
+
+def seen(page: str, width: int, folder: Path) -> dict:
+    """What the probe tells of a page in a frame of that width."""
+    text = page.replace("<head>", f"<head><script>{PROBE}</script>", 1)
+    assert text != page
+    (folder / "page.html").write_text(text, encoding="utf-8")
+    frame = folder / "frame.html"
+    frame.write_text(FRAME.format(width=width), encoding="utf-8")
+    command = [
+        chromium(),
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={folder / 'profile'}",
+        "--window-size=1400,1000",
+        "--virtual-time-budget=20000",
+        "--dump-dom",
+        frame.as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    told = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert told, done.stdout[:2000]
+    assert told[1], f"the page did not load: {done.stderr[-2000:]}"
+    return json.loads(html.unescape(told[1]))
+
+
+@pytest.fixture(scope="module", params=["made up", "as committed"])
+def page(request, tmp_path_factory) -> str:
+    if request.param == "made up":
+        given = evidence(ATTEMPTS, RECORD)
+        return report(given, judged(ALL, given), [drawn("costs"), drawn("paper-alexnet-epochs")])
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    assert main(["bench", "report", "--out", str(path)]) == 0
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=WIDTHS)
+def found(request, page, tmp_path_factory) -> dict:
+    told = seen(page, request.param, tmp_path_factory.mktemp("browser"))
+    assert told["inner"] == request.param
+    return told
+
+
+def test_nothing_goes_wrong_and_nothing_is_missing_without_a_network(found):
+    assert found["complaints"] == []
+
+
+def test_no_line_is_wider_than_the_window(found):
+    assert found["folded"] <= found["inner"]
+    assert found["unfolded"] <= found["inner"]
+
+
+def test_every_figure_can_be_seen(found):
+    assert len(found["figures"]) >= 2
+    assert all(width > 200 and height > 100 for width, height in found["figures"])
+
+
+def test_every_heading_of_a_table_sorts_it(found):
+    assert found["buttons"] == found["headings"] > 10
+    (up, upward), (down, downward) = found["verdicts"]
+    assert (upward, downward) == ("ascending", "descending")
+    assert up == sorted(up)
+    assert down == sorted(down, reverse=True)
+    assert len(set(up)) > 1
+    (up, _), (down, _) = found["numbers"]
+    assert up == found["before"] == [str(number) for number in range(1, len(ALL) + 1)]
+    assert down == up[::-1]
+
+
+def test_the_probe_sees_what_is_wrong(tmp_path):
+    given = evidence(ATTEMPTS)
+    wrong = '<img src="elsewhere.png"><div style="width: 2000px">wide</div><script>nowhere()</script></body>'
+    told = seen(report(given, judged(ALL, given)).replace("</body>", wrong), WIDTHS[0], tmp_path)
+    assert told["folded"] >= 2000
+    assert any("nowhere" in text for text in told["complaints"])
+    assert any("elsewhere.png" in text for text in told["complaints"])

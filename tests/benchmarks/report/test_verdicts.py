@@ -1,0 +1,88 @@
+"""The rule that turns readings into a verdict."""
+
+import pytest
+
+from depl.benchmarks.report.verdict_section import counts
+from depl.benchmarks.report.verdicts import Claim, Findings, Reading, Ruling, in_order, judged, rule
+from tests.cases.report_cases import evidence
+
+YES, NO, MIXED = Reading("a", 3, 3), Reading("b", 0, 3), Reading("c", 2, 3)
+SILENT = Reading("d", 0, 0)
+
+
+def test_a_reading_answers_by_its_cases():
+    assert (YES.holds, NO.holds, MIXED.holds, SILENT.holds) == (True, False, None, None)
+
+
+def test_one_case_refutes_a_reading_about_all_cases():
+    assert Reading("a", 2, 3, always=True).holds is False
+    assert Reading("a", 3, 3, always=True).holds is True
+    assert Reading("a", 0, 0, always=True).holds is None
+
+
+@pytest.mark.parametrize(
+    ("readings", "ruling"),
+    [
+        ([], Ruling.UNMEASURED),
+        ([SILENT], Ruling.UNMEASURED),
+        ([YES], Ruling.HOLDS),
+        ([YES, YES, SILENT], Ruling.HOLDS),
+        ([NO, SILENT], Ruling.FAILS),
+        ([MIXED], Ruling.UNDECIDABLE),
+        ([YES, NO], Ruling.UNDECIDABLE),
+        ([YES, MIXED], Ruling.UNDECIDABLE),
+        ([NO, MIXED], Ruling.UNDECIDABLE),
+    ],
+)
+def test_a_claim_is_decided_only_if_all_measured_readings_agree(readings, ruling):
+    assert rule(readings) is ruling
+
+
+def test_verdicts_are_numbered_and_say_why():
+    def claim(key: str, *readings: Reading) -> Claim:
+        return Claim(key, key, "Sec. I", "This is open.", lambda given: Findings(readings))
+
+    one, two, three, four = judged(
+        [
+            claim("one", YES, NO, MIXED),
+            claim("two", Reading("a", 1, 1, "so it is")),
+            claim("three"),
+            claim("four", NO, NO),
+        ],
+        evidence(),
+    )
+    assert [one.number, two.number, three.number, four.number] == [1, 2, 3, 4]
+    assert one.reason == "Of 3 readings 1 for it, 1 against it, 1 that differ among cases. This is open."
+    assert two.reason == "It is so: so it is."
+    assert three.ruling is Ruling.UNMEASURED
+    assert four.reason == "It is not so under all 2 readings."
+
+
+def test_a_verdict_over_a_part_of_the_readings_says_so():
+    def verdict(*readings: Reading):
+        claim = Claim("key", "claim", "Sec. I", "This is open.", lambda given: Findings(readings))
+        return judged([claim], evidence())[0]
+
+    part = verdict(YES, YES, *[SILENT] * 14)
+    assert part.words == "holds so far (2 of 16 readings measured)"
+    assert part.reason == "It is so under 2 of 16 readings; the others are not measured."
+    assert (part.label, part.preliminary) == ("holds so far", True)
+    one = verdict(SILENT, Reading("a", 0, 1, "none of 1"))
+    assert one.words == "fails so far (1 of 2 readings measured)"
+    assert one.reason == "It is not so under 1 of 2 readings: none of 1; the others are not measured."
+    assert (verdict(YES, YES).words, verdict(NO).words) == ("holds", "fails")
+    # What is measured already disagrees, so that no further reading could decide it.
+    open_ = verdict(YES, NO, SILENT)
+    assert (open_.words, open_.preliminary) == ("not decidable from the paper", False)
+    assert open_.reason == "Of the 2 of 3 readings measured 1 for it, 1 against it. This is open."
+    assert verdict(SILENT, SILENT).words == "not measured"
+
+
+def test_preliminary_verdicts_are_counted_apart():
+    claims = [
+        Claim(str(place), "", "", "", lambda given, found=found: Findings(found))
+        for place, found in enumerate([[YES, SILENT], [YES], [NO], [YES, SILENT]])
+    ]
+    verdicts = judged(claims, evidence())
+    assert [verdict.label for verdict in in_order(verdicts)] == ["holds", *["holds so far"] * 2, "fails"]
+    assert [item.text for item in counts(verdicts).iter("span")] == ["1 holds", "2 holds so far", "1 fails"]

@@ -1,0 +1,176 @@
+"""The shipped suites are frozen: their instances have committed fingerprints, and each suite solves one."""
+
+import hashlib
+import itertools
+import json
+import math
+import statistics
+from pathlib import Path
+
+import pytest
+
+import depl
+from depl.benchmarks.suites.catalogue import all_suites
+from depl.benchmarks.suites.completions import MODELS, TABLE, TARGETS, completions
+from depl.benchmarks.suites.measures import costs_by_model, plan_measures
+from depl.benchmarks.suites.standard.chance_knapsack import LEVELS, drawn_knapsack
+from depl.benchmarks.suites.suite import Draw, Suite
+from depl.models.problem.epochs import compose, loss_step
+from depl.models.solving.methods import registered
+
+FROZEN = Path(__file__).resolve().parents[2] / "data" / "suite_fingerprints.json"
+"""Written by ``python tests/benchmarks/suites/test_suites.py`` after a change that is meant; raise the suite's
+version, too."""
+SUITES = all_suites()
+
+
+MEASURED = [
+    pytest.param(name, marks=[pytest.mark.slow] if name == "digits" else [])
+    for name, suite in SUITES.items()
+    if suite.measure
+]
+SPARSE = 5
+"""One instance in so many is built in every run of the tests, all of them in the slow ones."""
+
+
+def fingerprint(suite: Suite, step: int) -> str:
+    """Hash of names, labels and instances of every ``step``-th draw."""
+    rows = [[draw.name, dict(draw.labels), draw.build().fingerprint] for draw in suite.draws()[::step]]
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+
+
+def frozen(suite: Suite) -> dict[str, object]:
+    """What the file holds of a suite."""
+    hashes = {"some": fingerprint(suite, SPARSE), "all": fingerprint(suite, 1)}
+    return {"version": suite.version, "instances": len(suite.draws()), **hashes}
+
+
+def test_every_suite_is_frozen_and_no_other_is():
+    assert sorted(json.loads(FROZEN.read_text(encoding="utf-8"))) == sorted(SUITES)
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_instances_of_a_suite_are_those_that_were_frozen(name):
+    known = json.loads(FROZEN.read_text(encoding="utf-8"))[name]
+    suite = SUITES[name]
+    assert (suite.version, len(suite.draws())) == (known["version"], known["instances"])
+    assert fingerprint(suite, SPARSE) == known["some"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SUITES)
+def test_all_instances_of_a_suite_are_those_that_were_frozen(name):
+    assert fingerprint(SUITES[name], 1) == json.loads(FROZEN.read_text(encoding="utf-8"))[name]["all"]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_names_are_unique_and_methods_registered(name):
+    suite = SUITES[name]
+    names = [draw.name for draw in suite.draws()]
+    assert len(set(names)) == len(names) > 0
+    options = {method.name: method.options for method in registered()}
+    for item in suite.configurations:
+        assert set(item.options) <= set(options[item.method])
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_measure_gives_numbers_of_a_plan_and_of_none(name):
+    suite = SUITES[name]
+    draw = suite.draws()[0]
+    instance = draw.build()
+    configuration = suite.configurations[0]
+    result = depl.solve(instance, configuration.method, time_limit=20, options=configuration.options)
+    measured = suite.measure(draw, instance, result)
+    assert all(value is None or isinstance(value, int | float) for value in measured.values())
+
+
+def test_there_are_at_least_400_completions_and_no_two_are_the_same_problem():
+    found = completions()
+    assert len(found) >= 400
+    assert len({item.name for item in found}) == len(found)
+    assert len({item.instance(TARGETS[0]).fingerprint for item in found}) == len(found)
+
+
+@pytest.mark.parametrize("network", TABLE)
+def test_a_completion_has_the_means_of_table_one_on_average(network):
+    for item in completions():
+        if item.network != network or item.decay != "slower-last" or item.limits != "deadline":
+            continue
+        instance = item.instance(13)
+        for name, (mean, _, demand) in zip(MODELS, TABLE[network], strict=True):
+            steps = [
+                loss_step(instance, k, 0, name, name, frozenset({"training-data"})) for k in range(1, 16)
+            ]
+            falls = [-compose(0, [step]).mean() for step in steps]
+            half = 2 if item.improvement == "halved" else 1
+            assert sum(falls) / 15 == pytest.approx(mean / half, rel=1e-9)
+            assert instance.model(name).demand == demand
+
+
+def test_the_printed_completion_with_round_deadlines_has_the_known_optimum():
+    # The shipped family is this completion: 17 epochs of slow-steady at 5, 8 at 13.
+    name = "alexnet-inverse-gamma-printed-constant-pruning-free-deadline"
+    (item,) = [item for item in completions() if item.name == name]
+    costs = [depl.solve(item.instance(target), "exact", time_limit=20).cost for target in TARGETS]
+    assert costs == pytest.approx([17, 8])
+
+
+def test_measures_of_the_tiny_optimum(tiny, tiny_optimum):
+    draw = Draw("tiny", {}, lambda: tiny)
+    result = depl.solve(tiny, "exact")
+    assert costs_by_model(tiny, tiny_optimum) == pytest.approx({"full": 24, "pruned": 3})
+    measured = plan_measures(draw, tiny, result)
+    assert measured["cost_of.full"] == pytest.approx(24)
+    assert measured["transfer_cost"] == pytest.approx(1)
+    assert measured["violation_allowed"] == pytest.approx(0.3)
+    # full gains 2 or 6, twice; pruned on half the data 1.25; the switch loses .25 or .5.
+    assert measured["expected_loss"] == pytest.approx(15 - 8 - 1.25 + 0.375)
+    assert measured["quantile"] == pytest.approx(15 - 8 - 1.25 + 0.5, abs=1e-6)
+    # the .3-quantile: 12 gained with probability 1/4 leaves 3 - 1.25 + ..., then 8 gained
+    assert measured["quantile_low"] <= measured["expected_loss"] <= measured["quantile"]
+
+
+def test_a_plan_that_is_missing_has_no_figures(steady):
+    result = depl.solve(steady.replace(maximum_loss=3), "exact")
+    assert plan_measures(Draw("none", {}, lambda: steady), steady, result) == {
+        "violation_allowed": pytest.approx(0.1)
+    }
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("number", range(2))
+def test_drawn_chance_knapsacks_have_the_value_that_listing_all_sets_finds(level, number):
+    knapsack = drawn_knapsack(10, level, number)
+    score = statistics.NormalDist().inv_cdf(level)
+
+    def fits(items):
+        mean, variance = (float(sum(row[i] for i in items)) for row in (knapsack.means, knapsack.variances))
+        return mean + score * math.sqrt(variance) <= knapsack.capacity
+
+    sets = itertools.chain.from_iterable(itertools.combinations(range(10), size) for size in range(11))
+    best = max(sum(int(knapsack.values[i]) for i in items) for items in sets if fits(items))
+    suite = SUITES["chance-knapsack"]
+    draw = suite.draw(f"items-010-omega-{level}-{number}")
+    result = depl.solve(draw.build(), "exact", time_limit=20)
+    assert result.solution is depl.Solution.PROVEN_OPTIMAL
+    assert suite.measure(draw, draw.build(), result) == {"value": best}
+
+
+def test_a_plan_on_wrong_laws_is_judged_under_the_true_ones():
+    suite = SUITES["ablation"]
+    order = suite.configurations[1]
+    judged = {}
+    for error in ("0", "0.5"):
+        draw = suite.draw(f"truth-30-error-{error}")
+        instance = draw.build()
+        result = depl.solve(instance, order.method, options=order.options)
+        judged[error] = suite.measure(draw, instance, result)
+        assert judged[error]["promised"] >= 1 - judged[error]["violation_allowed"]
+        assert judged[error]["true_cost"] == pytest.approx(result.cost)
+    assert judged["0"]["delivered"] == judged["0"]["promised"]
+    assert judged["0.5"]["delivered"] != judged["0.5"]["promised"]
+
+
+if __name__ == "__main__":
+    known = {name: frozen(suite) for name, suite in sorted(SUITES.items())}
+    FROZEN.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")

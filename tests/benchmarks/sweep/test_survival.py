@@ -1,0 +1,193 @@
+"""Sweeps are killed in every way, and at the end every task has one attempt and nothing is left running.
+
+It is done to real processes: workers of a real dask cluster are killed at random times (fixed seed), so is
+the process that writes, and tasks abort, leave or hang.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.sweep.store import Store
+from tests.cases.sweep_cases import users_file
+
+MOODS = {3: "crashed", 5: "crashed", 7: "hung"}
+
+
+def test_a_killed_worker_and_a_killed_parent_lose_nothing(tmp_path):
+    survive(tmp_path, tasks=8, period=8, killings=1, resumed_by=1)
+
+
+@pytest.mark.slow
+def test_of_two_hundred_tasks_all_are_there_after_many_killings(tmp_path):
+    survive(tmp_path, tasks=200, period=50, killings=20, resumed_by=2)
+
+
+def survive(folder: Path, *, tasks: int, period: int, killings: int, resumed_by: int) -> None:
+    """Kill workers while half of the tasks are run, then the parent; resume, and kill workers again."""
+    source, path = (
+        users_file(folder, count=tasks, pause=0.1, limit=1.0, period=period),
+        folder / "kept.sqlite",
+    )
+    asked = ["users", "--methods", "moody", "--grace", "4", "--import", source, "--out", str(path)]
+    rng = np.random.default_rng(8)
+    killed = 0
+    with running("run", *asked, "--workers", "2") as parent:
+        while count(path) < tasks // 2:
+            killed += kill_a_worker(parent, rng) if killed < killings // 2 + 1 else 0
+            time.sleep(rng.uniform(0.2, 1.0))
+            assert parent.poll() is None, parent.stderr.read()
+        everything = descendants(parent.pid)
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+    assert killed
+    assert_gone(everything)
+    kept = read_attempts(path)
+    assert tasks // 2 <= len(kept) < tasks
+    with running("resume", str(path), "--workers", str(resumed_by), "--json") as parent:
+        while parent.poll() is None:
+            if resumed_by > 1 and killed < killings:
+                killed += kill_a_worker(parent, rng)
+            everything = descendants(parent.pid) or everything
+            time.sleep(rng.uniform(0.2, 1.0))
+        told, complaints = parent.communicate()
+    assert parent.returncode == 0, complaints
+    assert complaints.splitlines()[0].startswith(f"{tasks} of {tasks} attempts")
+    answer = json.loads(told)
+    assert (answer["finished"], answer["kept"], answer["made"]) == (tasks, len(kept), tasks - len(kept))
+    assert_gone(everything)
+    assert_complete(path, kept, tasks, period)
+
+
+def assert_complete(path: Path, kept: list, tasks: int, period: int) -> None:
+    """Every task once; those that behave have answered, and every other one ended as it had to."""
+    attempts = read_attempts(path)
+    assert attempts[: len(kept)] == kept
+    numbers = [int(attempt.labels["number"]) for attempt in attempts]
+    assert sorted(numbers) == list(range(tasks))
+    endings = {number: attempt.ending for number, attempt in zip(numbers, attempts, strict=True)}
+    assert endings == {number: MOODS.get(number % period, "exhausted") for number in range(tasks)}
+    assert {attempt.cost for attempt in attempts if attempt.ending == "exhausted"} == {28.0}
+
+
+@pytest.mark.parametrize(
+    ("workers", "everywhere"),
+    [("1", False), ("1", True), *(pytest.param("2", to, marks=pytest.mark.slow) for to in (False, True))],
+)
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path, workers, everywhere):
+    """A shell sends it to the command alone, a batch system to all processes of a job, in any order."""
+    source, path = users_file(tmp_path, count=50, pause=0.2), tmp_path / "kept.sqlite"
+    asked = ["users", "--methods", "answers", "--import", source, "--out", str(path), "--workers", workers]
+    with running("run", *asked) as parent:
+        while count(path) < 2:
+            time.sleep(0.05)
+        everything = descendants(parent.pid)
+        if everywhere:
+            interrupt_solving(everything)
+            time.sleep(0.5)  # long enough for an attempt that it ended to be recorded
+        parent.send_signal(signal.SIGINT)
+        _, complaints = parent.communicate(timeout=30)
+    assert parent.returncode == 4
+    assert f"go on with: depl bench resume {path}" in complaints
+    assert "Traceback" not in complaints
+    kept = read_attempts(path)
+    assert 2 <= len(kept) < 50
+    assert {attempt.ending for attempt in kept} == {"exhausted"}
+    assert_gone(everything)
+    with Store(path) as store:
+        assert len(store.requests()) == 1
+
+
+@contextlib.contextmanager
+def running(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """``depl bench`` in a process of its own, as from a shell; killed at the end of the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "depl", "bench", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).resolve().parents[3],
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            pipe.close()
+
+
+def kill_a_worker(parent: subprocess.Popen[str], rng: np.random.Generator) -> int:
+    """Kill one of the workers, if there is one yet; how many were killed."""
+    workers = [
+        identifier
+        for identifier, command in descendants(parent.pid).items()
+        if "depl.benchmarks.sweep.worker" in command
+    ]
+    if not workers:
+        return 0
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(rng.choice(sorted(workers))), signal.SIGKILL)
+    return 1
+
+
+def interrupt_solving(processes: dict[int, str]) -> None:
+    """Send SIGINT to the processes that solve."""
+    solving = [key for key, command in processes.items() if "depl.benchmarks.sweep.child" in command]
+    assert solving
+    for identifier in solving:
+        os.kill(identifier, signal.SIGINT)
+
+
+def count(path: Path) -> int:
+    """How many attempts a file holds by now."""
+    try:
+        return len(read_attempts(path))
+    except ValueError:  # not there yet, or without its tables
+        return 0
+
+
+def descendants(ancestor: int) -> dict[int, str]:
+    """The command lines of all processes below one."""
+    parents, commands = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                state = (entry / "stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)] = int(state[1])
+                commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+    found, ring = {}, {ancestor}
+    while ring:
+        ring = {identifier for identifier, parent in parents.items() if parent in ring}
+        found |= {identifier: commands[identifier] for identifier in ring if identifier in commands}
+    return found
+
+
+def assert_gone(processes: dict[int, str], patience: float = 15.0) -> None:
+    """All of these processes end soon."""
+    deadline = time.monotonic() + patience
+    while left := {key: command for key, command in processes.items() if runs(key, command)}:
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        time.sleep(0.1)
+
+
+def runs(identifier: int, command: str) -> bool:
+    """Whether this very process runs still."""
+    folder = Path(f"/proc/{identifier}")
+    try:
+        state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        return state != "Z" and (folder / "cmdline").read_text().replace("\0", " ") == command
+    except OSError:
+        return False

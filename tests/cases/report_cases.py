@@ -1,0 +1,89 @@
+"""Evidence for tests of the report: made-up attempts of the paper's suites, and records of cases."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from depl.benchmarks.report.evidence import Evidence, evidence_of
+from depl.benchmarks.runner.results import Record
+from depl.benchmarks.sweep.attempt import Attempt
+from tests.cases.attempts_factory import MACHINE, attempt_of
+
+TARGETS = (5.0, 9.0, 13.0)
+METHODS = ("depl", "depl-paper", "expected-greedy", "expected-cost")
+
+
+def plan(
+    cost: float | None,
+    epochs: Sequence[int] = (0, 0, 4),
+    violation: float = 0.005,
+    **measures: float,
+) -> dict[str, Any]:
+    """Fields of an attempt: a plan with so many epochs of fast-unsteady, intermediate and slow-steady."""
+    if cost is None:
+        return {"cost": None}
+    names = ("fast-unsteady", "intermediate", "slow-steady")
+    return {
+        "cost": cost,
+        "epochs": sum(epochs),
+        "epochs_by_model": dict(zip(names, epochs, strict=True)),
+        "violation": (violation, violation),
+        "measures": {"violation_allowed": 0.01, **measures},
+    }
+
+
+def paper(
+    plans: Mapping[str, Sequence[dict[str, Any]]],
+    family: str = "paper-alexnet",
+    suite: str = "paper",
+    label: str = "family",
+) -> list[Attempt]:
+    """Attempts of a family: for each method a plan at each target; that of ``exact`` is proved optimal."""
+    return [
+        attempt_of(
+            f"{family}-{target:g}",
+            method,
+            suite=suite,
+            labels={label: family, "target": target},
+            ending="optimal" if method == "exact" else "exhausted",
+            **fields,
+        )
+        for method, at in plans.items()
+        for target, fields in zip(TARGETS, at, strict=True)
+    ]
+
+
+def costs(**by_method: Sequence[float | None]) -> dict[str, list[dict[str, Any]]]:
+    """Plans that differ in cost alone; underscores in names stand for hyphens."""
+    return {name.replace("_", "-"): [plan(cost) for cost in at] for name, at in by_method.items()}
+
+
+def record(case: str, **values: Any) -> Record:
+    """A record of a case with such values."""
+    return Record(
+        case=case,
+        summary="made up",
+        command=f"python -m depl.benchmarks run {case}",
+        smoke=False,
+        seed=1,
+        date="2026-01-01",
+        wall_seconds=1.0,
+        cpu_seconds=1.0,
+        goals=(),
+        values=values,
+        commit=None,
+        python="3.12.0",
+        versions={},
+        machine=MACHINE,
+    )
+
+
+def evidence(attempts: Sequence[Attempt] = (), *records: Record) -> Evidence:
+    """Evidence of these."""
+    return evidence_of(attempts, records)
+
+
+def moved(attempts: Sequence[Attempt], **changes: Any) -> list[Attempt]:
+    """The attempts with other fields."""
+    return [msgspec.structs.replace(attempt, **changes) for attempt in attempts]

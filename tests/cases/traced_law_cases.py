@@ -1,0 +1,78 @@
+"""Traced laws to test with: random ones under every reading, and one small enough to work out by hand."""
+
+import numpy as np
+
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
+from tests.cases.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
+from tests.oracles.traced_law import Oracle, Schedule
+
+READINGS = [
+    {"residuals": residuals, "deviations": deviations, "unseen_loss": unseen, "scale": scale}
+    for scale in ("loss", "log")
+    for residuals in ("per_run", "independent")
+    for deviations, unseen in (((), None), ((-0.07, 0.02, 0.11), 2.5))
+]
+"""Ways to read a law, the first ones as they were before runs unlike all seen were counted in stages."""
+
+COUNTS = [
+    {},
+    {"whole_runs": 6, "settled_epochs": 2},
+    {"unseen_loss": 2.6, "whole_runs": 30},
+    {"unseen_loss": 1.1, "whole_runs": 6, "settled_epochs": 3, "deviations": (), "care": 0.9},
+    {"unseen_loss": 2.6, "whole_runs": 6, "confidence": 0.9, "settled_epochs": 2, "residuals": "per_run"},
+    {"care": 0.8, "whole_runs": 7, "unseen_loss": 0.9},
+]
+"""How runs are counted in them."""
+
+
+def reading(seed: int) -> dict[str, object]:
+    """One of all ways to read a law and to count its runs."""
+    found = {**READINGS[seed % len(READINGS)], **COUNTS[(seed + seed // len(READINGS)) % len(COUNTS)]}
+    return {**found, "confidence": None} if found["residuals"] == "independent" else found
+
+
+def cases(count: int) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+    """Random laws under all readings, with all their supported schedules of up to four epochs."""
+    found = []
+    for seed in range(count):
+        document = random_law(np.random.default_rng(1000 + seed), **reading(seed))
+        oracle = Oracle(document)
+        schedules = every_schedule(instance_of(document))
+        found.append((document, oracle, [item for item in schedules if oracle.supported(item)]))
+    return found
+
+
+def plan_of(schedule: Schedule) -> Plan:
+    return Plan(
+        data=tuple(
+            ClusterData(cluster=name, datasets=("data",)) for name in sorted({name for _, name in schedule})
+        ),
+        epochs=tuple(
+            PlannedEpoch(model=model, cluster=cluster, resources=2.0 + k)
+            for k, (model, cluster) in enumerate(schedule)
+        ),
+    )
+
+
+def halves(count: int = 8, **fields: object) -> TracedLaw:
+    """``count`` runs full-far of losses 4, 3 or 2, 1 or 2, by turns; all residuals are zero or one half.
+
+    Retention 0 after the switch: what the first stage lends does not matter then.
+    """
+    runs = [run_of([(FULL, 1), (FAR, 1)], [4.0, 2.0 + index % 2, 1.0 + index % 2]) for index in range(count)]
+    return TracedLaw(
+        runs=runs,
+        steps=[FittedStep(model="full", cluster="edge", first=True, age=1, intercept=0.5, retention=0.5)],
+        jumps=[
+            FittedJump(
+                previous_model="full",
+                previous_cluster="edge",
+                model="cut",
+                cluster="far",
+                intercept=1.5,
+                retention=0,
+            )
+        ],
+        **fields,
+    )

@@ -1,0 +1,325 @@
+"""Every loader of files that a user can name: what it reads well, how that is spoilt, and how it is read."""
+
+import contextlib
+import functools
+import io
+import json
+import pickle
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from depl.benchmarks.runner import results
+from depl.benchmarks.runner.machine import Commit, Machine
+from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.sweep.compact import encode_attempts
+from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.sweep.store import stored_requests, write_store
+from depl.cli import main
+from depl.instances.chance_knapsack_files import read_chance_knapsack
+from depl.instances.knapsack_files import read_knapsacks
+from depl.instances.library import load, strip_comments
+from depl.instances.setups import load_setup, setup_template
+from depl.instances.training.cifar import cifar10
+from depl.models.foundation.documents import read_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.scenarios.files import load_scenarios, save_scenarios
+from depl.models.solving.observed_state import State, check_state
+from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.logs import read_long, read_wide
+from depl.models.traces.table import Traces
+from tests.cases.documents import RICH
+from tests.cases.memory_cases import instance_of, random_law
+from tests.cases.sweep_cases import blanks
+from tests.checks.fuzz_mutations import (
+    Rng,
+    spoilt_bytes,
+    spoilt_json,
+    spoilt_lines_of_gzip,
+    spoilt_npz,
+    spoilt_table,
+)
+
+Spoil = Callable[[Rng, bytes], bytes]
+
+
+class Loader(NamedTuple):
+    """A way into depl: files that it reads, ways to spoil them, and what is done with a file."""
+
+    suffix: str
+    good: tuple[bytes, ...]
+    spoil: tuple[Spoil, ...]
+    read: Callable[[Path], object]
+
+
+class AnswerError(Exception):
+    """A command answered in a way that is not documented."""
+
+
+@functools.cache
+def tiny() -> Instance:
+    """The instance that plans, states and scenarios are of."""
+    return load("tiny")
+
+
+def plan() -> Plan:
+    """A plan with every field."""
+    document = {
+        "format": "depl-plan",
+        "version": 1,
+        "instance": tiny().fingerprint,
+        "data": [{"cluster": "cloud", "datasets": ["archive", "sensors"]}],
+        "epochs": [{"model": "full", "cluster": "cloud", "resources": 3.0}] * 2,
+        "claims": {
+            "cost": 25.0,
+            "violation": {"lower": 0.1, "upper": 0.2},
+            "scenarios": {"size": 9, "misses": 1, "allowed": 2, "digest": "0", "seed": 1},
+            "dual": {"time_price": 1.0, "gain_price": 1.0, "bound": 2.0},
+        },
+    }
+    return Plan.from_json(json.dumps(document))
+
+
+STATE = {
+    "format": "depl-state",
+    "version": 1,
+    "epoch": 1,
+    "loss": 9.5,
+    "elapsed_time": 1.0,
+    "model": "full",
+    "transferred": [{"cluster": "cloud", "datasets": ["archive"]}],
+}
+LONG = b"seed,step,val/loss,acc,time,key\na,0,2.5,10,1,x\na,1,1.5,50,2,x\na,1,1.25,75,3,y\nb,0,2,12.5,1,x\n"
+WIDE = b"step,a - loss,a - loss__MIN,b - loss\n0,2.5,2.5,2.25\n1,1.5,1.5,\n2,1.25,1.25,nan\n"
+ROWS = b"run,0,1,2\na,2.5,1.5,1.25\nb,2.25,,\nc,2,1.5,nan\n"
+SACKS = (
+    b"3 10\n5 4\n4.5 3\n3 7\n0 1 1\n",
+    b"3\n10\n\n5 4\n4 3\n3 7\n",
+    b"knapPI_11_2\nn 2\nc 970\nz 14\ntime 0.00\n1,582,194,0\n2,1e3,97,1\n-----\n",
+)
+CHANCE = (b"3 20 0.95\n10 6 1.5\n7 5 0\n12 9 2.25\n", b"1 20 z=1\n10 6 1.5\n")
+
+
+def traces() -> Traces:
+    """Two runs with every kind of column."""
+    return Traces(
+        run=["7", "7", "7", "8"],
+        epoch=[0, 1, 2, 1],
+        model=["big", "big", "small", "big"],
+        cluster=["edge", "edge", "far", "edge"],
+        loss=[2.5, 1.25, 1.0, 1.125],
+        metrics={"error_rate": [0.9, 0.5, 0.25, 0.5], "start_loss": [np.nan, np.nan, 1.5, np.nan]},
+        provenance={"command": "depl train"},
+    )
+
+
+def written(name: str, write: Callable[[Path], object]) -> bytes:
+    """The content of a file that depl writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder) / name)
+        return (Path(folder) / name).read_bytes()
+
+
+def again(record: Any, kind: Any) -> None:
+    """What was accepted must read back as itself."""
+    if kind.from_json(record.to_json()) != record:
+        raise AnswerError("what was accepted does not read back as itself")
+
+
+def read_instance(path: Path) -> None:
+    """Load, hash and write an instance."""
+    instance = load(path)
+    again(instance, Instance)
+    _ = instance.fingerprint
+
+
+def read_plan(path: Path) -> None:
+    """Read a plan and hold it against an instance."""
+    found = Plan.from_json(read_text(path))
+    again(found, Plan)
+    found.check_names(tiny())
+
+
+def read_state(path: Path) -> None:
+    """Read a state and hold it against an instance."""
+    found = State.from_json(read_text(path))
+    again(found, State)
+    check_state(tiny(), found)
+
+
+def read_setup(path: Path) -> None:
+    """Load a setup."""
+    load_setup(path)
+
+
+def use_traces(path: Path) -> None:
+    """Read traces, and write and read them once more."""
+    found = read_traces(path)
+    _ = found.schedules
+    write_traces(path.with_name(f"again{path.suffix}"), found)
+    if read_traces(path.with_name(f"again{path.suffix}")).runs != found.runs:
+        raise AnswerError("what was accepted does not read back as itself")
+
+
+def read_logs(path: Path) -> None:
+    """Read a log of one line per epoch by each of the rules."""
+    names = {"run": "seed", "epoch": "step", "loss": "val/loss", "accuracy": "acc"}
+    refused = []
+    rules = ({}, {"on_missing": "end", "on_repeated": "last", "order": "time"}, {"where": {"key": "x"}})
+    for more in rules:
+        try:
+            read_long(path, names, model="m", cluster="c", percent=True, **more).report()
+        except InvalidInputError as error:
+            refused.append(error)
+    if len(refused) == len(rules):
+        raise refused[0]
+
+
+def read_attempts_file(path: Path) -> None:
+    """Read attempts, and what they were made for."""
+    read_attempts(path)
+    stored_requests(path)
+
+
+def read_record(path: Path) -> None:
+    """Read a record of a benchmark, and show it."""
+    results.table([results.read(path)])
+
+
+def read_batches(path: Path) -> None:
+    """Read the batches of CIFAR-10."""
+    folder = path.parent / "batches"
+    folder.mkdir(exist_ok=True)
+    for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
+        (folder / name).write_bytes(path.read_bytes())
+    cifar10(folder)
+
+
+def answer(*words: str) -> Callable[[Path], None]:
+    """A command with the file in it: documented codes, one JSON object, nothing that steers a terminal."""
+
+    def run(path: Path) -> None:
+        for more in ([], ["--json"]):
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = main([*(str(path) if word == "FILE" else word for word in words), *more])
+            told = out.getvalue() + err.getvalue()
+            if code not in (0, 2, 3) or "Traceback" in told:
+                raise AnswerError(f"exit code {code}: {err.getvalue()[-2000:]}")
+            if any(sign in told for sign in "\x00\x07\x1b\x9b\u202e\u2066"):
+                raise AnswerError(f"steers the terminal: {told[:2000]!r}")
+            if more:
+                json.loads(out.getvalue())
+
+    return run
+
+
+def attempts(count: int) -> list[Attempt]:
+    """Attempts that do not depend on the commit or the machine, as names of mutants must not."""
+    here = {"commit": Commit(id="0" * 40, dirty=False), "python": "CPython 3.11", "versions": {"numpy": "2"}}
+    machine = Machine(cpu="any", cores=2, memory_gib=4.0, system="Linux")
+    return [msgspec.structs.replace(row, **here, machine=machine) for row in blanks(count)]
+
+
+def database() -> bytes:
+    """Attempts in SQLite."""
+    return written("a.sqlite", lambda path: write_store(path, attempts(2), ()))
+
+
+def record() -> bytes:
+    """A record of a benchmark."""
+    goal = results.Outcome("gap", "is small", "<=", 0.1, 0.05, True)
+    (some,) = attempts(1)
+    found = results.Record(
+        case="case",
+        summary="What it shows.",
+        command="python -m depl.benchmarks run case",
+        smoke=False,
+        seed=1,
+        date="2026-01-31",
+        wall_seconds=1.5,
+        cpu_seconds=1.25,
+        goals=(goal,),
+        values={"gap": [0.05, {"of": "all"}]},
+        commit=some.commit,
+        python=some.python,
+        versions=some.versions,
+        machine=some.machine,
+    )
+    return msgspec.json.encode(found)
+
+
+def spoilt_database(rng: Rng, content: bytes) -> bytes:
+    """One row of a database with another document, or something else in its place."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.sqlite"
+        path.write_bytes(content)
+        connection = sqlite3.connect(path)
+        (document,) = connection.execute("SELECT document FROM attempt").fetchone()
+        value = [
+            lambda: spoilt_json(rng, document.encode()).decode("utf-8", errors="replace"),
+            lambda: spoilt_bytes(rng, document.encode()),
+            lambda: int(rng.integers(100)),
+            lambda: 1.5,
+        ][int(rng.integers(4))]()
+        connection.execute("UPDATE attempt SET document = ? WHERE rowid = 1", (value,))
+        connection.commit()
+        connection.close()
+        return path.read_bytes()
+
+
+def batch() -> bytes:
+    """A batch of two images, as a pickle of the kind that CIFAR-10 comes in."""
+    return pickle.dumps({b"data": np.zeros((2, 3072), dtype=np.uint8), b"labels": [1, 2]}, protocol=2)
+
+
+@functools.cache
+def loaders() -> dict[str, Loader]:
+    """All loaders by name."""
+    rng = np.random.default_rng(0)
+    rich = json.dumps(RICH).encode()
+    traced = instance_of(random_law(rng)).to_json().encode()
+    family = json.dumps(
+        {"format": "depl-family", "version": 1, "instance": RICH, "targets": {"6.5": {"maximum_loss": 6.5}}}
+    ).encode()
+    instances = (rich, traced, family, tiny().to_json().encode())
+    setup = strip_comments(setup_template()).encode()
+    csv, npz, small = (
+        written(f"a.{kind}", lambda path, decimals=decimals: write_traces(path, traces(), decimals))
+        for kind, decimals in (("csv", None), ("npz", None), ("npz", 5))
+    )
+    scenarios = written("a.npz", lambda path: save_scenarios(draw_scenarios(tiny(), 3, 1), path))
+    compact = encode_attempts("paper", attempts(3))
+    as_json, as_table = (spoilt_json, spoilt_json, spoilt_bytes), (spoilt_table, spoilt_table, spoilt_bytes)
+    as_npz = (spoilt_npz, spoilt_npz, spoilt_bytes)
+    as_gzip = (spoilt_lines_of_gzip, spoilt_lines_of_gzip, spoilt_bytes)
+    as_sqlite = (spoilt_database, spoilt_bytes)
+    options = {"model": "m", "cluster": "c", "on_missing": "end"}
+    return {
+        "instance": Loader(".json", instances, as_json, read_instance),
+        "plan": Loader(".json", (plan().to_json().encode(),), as_json, read_plan),
+        "state": Loader(".json", (json.dumps(STATE).encode(),), as_json, read_state),
+        "setup": Loader(".json", (setup,), as_json, read_setup),
+        "traces-csv": Loader(".csv", (csv,), as_table, use_traces),
+        "traces-npz": Loader(".npz", (npz, small), as_npz, use_traces),
+        "logs-long": Loader(".csv", (LONG,), as_table, read_logs),
+        "logs-columns": Loader(".csv", (WIDE,), as_table, lambda path: read_wide(path, **options)),
+        "logs-rows": Loader(".csv", (ROWS,), as_table, lambda path: read_wide(path, "rows", **options)),
+        "scenarios": Loader(".npz", (scenarios,), as_npz, lambda path: load_scenarios(path, tiny())),
+        "knapsack": Loader("", SACKS, as_table, read_knapsacks),
+        "chance-knapsack": Loader("", CHANCE, as_table, read_chance_knapsack),
+        "attempts-compact": Loader(".jsonl.gz", (compact,), as_gzip, read_attempts_file),
+        "attempts-sqlite": Loader(".sqlite", (database(),), as_sqlite, read_attempts_file),
+        "record": Loader(".json", (record(),), as_json, read_record),
+        "cifar": Loader("", (batch(),), (spoilt_bytes,), read_batches),
+        "show": Loader(".json", instances, as_json, answer("instances", "show", "FILE")),
+        "check": Loader(".json", (plan().to_json().encode(),), as_json, answer("check", "tiny", "FILE")),
+    }

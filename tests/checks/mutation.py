@@ -1,0 +1,245 @@
+"""Mutation score: which share of small faults in a room do its tests notice?
+
+``python -m tests.checks.mutation --room risk --mutants 300 --seed 1`` (or ``make mutation ROOM=risk SEED=1``)
+draws faults (`tests.checks.mutation_operators` lists the kinds) from all that the files of a room allow, puts
+each into a copy of the project of its own, and runs the tests of the room until one fails. A named check,
+which takes hours; none of the default tests.
+
+The tests of a room are the test files that import one of its modules, themselves or through a helper; those
+that import the changed file come first, the quickest before the others, until they take `MOST_SECONDS`
+together: a fault that none of them notices survives. Which pass without a fault, and their seconds, is
+measured once. A run that takes `SLOWER` times as long as without a fault hangs, and counts as noticed.
+
+Every answer is a line of JSON in ``build/mutation/ROOM-SEED.jsonl``, or the file named with ``--out``; called
+again, the command goes on where it was stopped, unless the sources or the tests have changed since. Faults
+that change nothing that can be seen are listed by name, with the reason, in
+``tests/checks/mutation_equivalent.txt``; they do not count. Exit code 0: all was measured; 2: a wrong usage.
+"""
+
+import argparse
+import hashlib
+import itertools
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.checks.mutation_copies import BrokenRunError, Ending, copied, files_testing, module_of, put_in, run
+from tests.checks.mutation_operators import Mutant, mutants, mutated
+
+ROOT = Path(__file__).resolve().parents[2]
+EQUIVALENT = Path(__file__).with_name("mutation_equivalent.txt")
+ROOMS = {
+    "risk": ("models/risk/**/*.py",),
+    "verifier": ("models/verifier/**/*.py",),
+    "allocation": ("models/**/allocation.py",),
+    "search": ("models/exact/**/*.py",),
+}
+"""Files of each room."""
+
+MOST_SECONDS = 60.0
+"""Of the processor, for the tests of a mutant that survives: a room has a hundred of them."""
+
+SLOWER = 2.0
+LEAST_SECONDS = 60.0
+"""Of the processor, before a run counts as hung: compiling the kernels of a file takes half of that."""
+
+
+class UsageError(Exception):
+    """A wrong usage."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Draw, run and tell; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    seed, room = options.seed, options.room
+    out = options.out or ROOT / "build" / "mutation" / f"{room}-{seed}.jsonl"
+    try:
+        drawn = chosen(room, seed, options.mutants, options.only)
+        measure(Log(out, {"room": room, "seed": seed, "sources": fingerprint(room)}), drawn, room)
+        tell(summary(drawn, Log.rows(out)))
+    except (UsageError, BrokenRunError) as error:
+        sys.stderr.write(f"tests.checks.mutation: {error}\n")
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.checks.mutation", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("--room", choices=ROOMS, required=True)
+    parser.add_argument("--mutants", type=int, default=300, help="how many are drawn; default: 300")
+    parser.add_argument("--seed", type=int, default=1, help="default: 1")
+    parser.add_argument("--only", metavar="TEXT", help="instead of a draw: all whose name contains it")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="lines of JSON; continued if it exists")
+    return parser
+
+
+def files_of(room: str, root: Path = ROOT) -> list[str]:
+    """The source files of a room."""
+    found = {path for pattern in ROOMS[room] for path in root.glob(pattern)}
+    return sorted(str(path.relative_to(root)) for path in found)
+
+
+def chosen(room: str, seed: int, count: int, only: str | None = None) -> list[Mutant]:
+    """The first mutants of a seed; fewer mutants are the first of more."""
+    every = [
+        mutant
+        for name in files_of(room)
+        for mutant in mutants(name, (ROOT / name).read_text(encoding="utf-8"))
+    ]
+    if only is not None:
+        found = [mutant for mutant in every if only in mutant.name]
+        if not found:
+            raise UsageError(f"no mutant of room {room!r} has {only!r} in its name")
+        return found
+    if count < 1:
+        raise UsageError(f"--mutants must be at least 1, not {count}")
+    return [every[place] for place in np.random.default_rng(seed).permutation(len(every))[:count]]
+
+
+def fingerprint(room: str) -> str:
+    """Of the files of a room and of its tests; answers hold for these alone."""
+    names = [*files_of(room), *files_testing(ROOT, map(module_of, files_of(room)))]
+    found = hashlib.sha256()
+    for name in names:
+        found.update(name.encode() + b"\0" + (ROOT / name).read_bytes() + b"\0")
+    return found.hexdigest()[:16]
+
+
+class Log:
+    """Lines of JSON: what was measured on, the tests without a fault, then one line for each mutant."""
+
+    def __init__(self, path: Path, about: dict[str, object]) -> None:
+        self.path, self.about = path, about
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            self.add({"about": about})
+        first, *self.known = self.rows(path)
+        if first.get("about") != about:
+            raise UsageError(
+                f"{path.name} was measured on other sources or tests; name another file by --out"
+            )
+
+    def add(self, row: dict[str, object]) -> None:
+        """Append one line; what is stopped while writing is one line that cannot be read."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    @staticmethod
+    def rows(path: Path) -> list[dict[str, Any]]:
+        """The lines that can be read."""
+        found = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+        if not found:
+            raise UsageError(f"{path.name} holds no line of JSON; remove it")
+        return found
+
+
+def measure(log: Log, drawn: Sequence[Mutant], room: str) -> None:
+    """Run the tests with every mutant that has no answer yet."""
+    done = {row["mutant"] for row in log.known if "mutant" in row}
+    waiting = [mutant for mutant in drawn if mutant.name not in done]
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        base = Path(folder, "base")
+        copied(base)
+        seconds = _without_fault(log, base, room)
+        for number, mutant in enumerate(waiting, start=1):
+            ending = judged(mutant, base, Path(folder, "copy"), seconds)
+            log.add({"mutant": mutant.name, "line": mutant.line, **ending._asdict()})
+            tell(f"{number} of {len(waiting)}: {ending.how} in {ending.wall:.0f} s: {mutant.name}")
+
+
+def _without_fault(log: Log, base: Path, room: str) -> dict[str, float]:
+    """CPU-seconds of each test file of the room without a fault, beyond the quickest one's; measured once."""
+    known = {row["tests"]: row for row in log.known if "tests" in row}
+    for name in files_testing(base, map(module_of, files_of(room))):
+        if name not in known:
+            ending = run(base, [name], 600.0)
+            known[name] = {"tests": name, **ending._asdict()}
+            log.add(known[name])
+            tell(f"{name}: {ending.how} in {ending.processor:.0f} CPU-s")
+    failing = [name for name, row in known.items() if row["how"] != "passed"]
+    if failing:
+        raise BrokenRunError(f"fail without a fault: {', '.join(failing)}; mend them first")
+    if not known:
+        raise BrokenRunError(f"no test imports room {room!r}")
+    start = min(row["processor"] for row in known.values())  # imports, which one run of all files pays once
+    return {name: row["processor"] - start for name, row in known.items()}
+
+
+def judged(mutant: Mutant, base: Path, copy: Path, seconds: dict[str, float]) -> Ending:
+    """What the tests of the room say of a mutant, in a copy of its own."""
+    copied(copy, base)
+    try:
+        put_in(
+            copy, base, mutant.path, mutated((ROOT / mutant.path).read_text(encoding="utf-8"), mutant.index)
+        )
+        files = in_order(seconds, set(files_testing(base, [module_of(mutant.path)])))
+        usual = sum(seconds[name] for name in files)
+        return run(copy, files, max(LEAST_SECONDS, SLOWER * usual))
+    finally:
+        shutil.rmtree(copy)
+
+
+def in_order(seconds: dict[str, float], near: set[str]) -> list[str]:
+    """The test files to run: the near ones first, by their seconds, up to `MOST_SECONDS`, at least one."""
+    order = sorted(seconds, key=lambda name: (name not in near, seconds[name], name))
+    spent = itertools.accumulate(seconds[name] for name in order)
+    return [name for name, total in zip(order, spent, strict=True) if total <= MOST_SECONDS] or order[:1]
+
+
+def equivalent() -> dict[str, str]:
+    """The reasons of the mutants that change nothing that can be seen, by name."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
+    rows = (line.split(" | ", 1) for line in lines if line and not line.startswith("#"))
+    return dict(rows)
+
+
+def summary(drawn: Sequence[Mutant], rows: Sequence[dict[str, Any]]) -> str:
+    """The score, and the mutants that no test notices."""
+    known = {row["mutant"]: row for row in rows if "mutant" in row}
+    found = [known[mutant.name] for mutant in drawn if mutant.name in known]
+    same = equivalent()
+    survivors = [row for row in found if row["how"] == "passed"]
+    counted = [row for row in found if row["mutant"] not in same or row["how"] != "passed"]
+    noticed = len(found) - len(survivors)
+    return "\n".join(_told(survivors, same, noticed, counted, found))
+
+
+def _told(
+    survivors: list[dict[str, Any]],
+    same: dict[str, str],
+    noticed: int,
+    counted: list[dict[str, Any]],
+    found: list[dict[str, Any]],
+) -> Iterator[str]:
+    for row in survivors:
+        word = f"equivalent ({same[row['mutant']]})" if row["mutant"] in same else "survived"
+        yield f"{word}: {row['mutant']} (line {row['line']})"
+    hung = sum(row["how"] == "hung" for row in found)
+    seconds = sum(row["wall"] for row in found) / max(1, len(found))
+    yield (
+        f"{len(found)} mutants, {len(found) - len(counted)} equivalent, {noticed} noticed ({hung} hung), "
+        f"{len(counted) - noticed} survived: score {noticed / max(1, len(counted)):.1%}; {seconds:.1f} s each"
+    )
+
+
+def tell(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""The house rules that no other tool checks: folders, links, mapping, and which layer may know which."""
+
+import ast
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 40
+LAYERS = ("models", "heuristics", "instances", "benchmarks")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+
+# What a layer may import besides itself. The face and the command line, in depl/ itself, may import all.
+BELOW = {
+    "models": set(),
+    "heuristics": {"models"},
+    "instances": {"models"},
+    "benchmarks": {"models", "heuristics", "instances", "depl"},
+    "depl": set(LAYERS),
+}
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    """Each source file with its layer, found through the real folders and not through the links."""
+    for layer in ("depl", *LAYERS):
+        for folder, folders, files in os.walk(ROOT / layer, followlinks=False):
+            folders[:] = [name for name in folders if name != "__pycache__"]
+            yield from ((layer, Path(folder, name)) for name in files if name.endswith(".py"))
+
+
+def module_name(layer: str, path: Path) -> str:
+    """The import name of a source file."""
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts if layer == "depl" else ["depl", *parts])
+
+
+def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything that a file imports, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            prefix = "." * node.level + (node.module or "")
+            yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
+
+
+def layer_of(name: str) -> str | None:
+    """The layer that an imported name belongs to, None for other projects' names."""
+    parts = name.split(".")
+    if parts[0] != "depl":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "depl"
+
+
+def forbidden(layer: str, text: str) -> list[str]:
+    """What a source file of this layer imports and should not."""
+    found = []
+    for line, name in imported_names(ast.parse(text)):
+        target = layer_of(name)
+        if name.startswith("."):
+            found.append(f"line {line}: relative import {name}")
+        elif name.split(".")[0] in LAYERS:
+            found.append(f"line {line}: {name} without 'depl.' in front")
+        elif target is not None and target != layer and target not in BELOW[layer]:
+            found.append(f"line {line}: {layer} may not import {name}")
+    return found
+
+
+def test_the_mapping_names_every_folder_and_no_other():
+    assert SETUPTOOLS["package-dir"] == {f"depl.{layer}": layer for layer in LAYERS}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_folder_has_a_relative_link_inside_depl(layer):
+    link = ROOT / "depl" / layer
+    assert link.is_symlink(), f"make it again: ln -s ../{layer} depl/{layer}"
+    assert os.readlink(link) == f"../{layer}"
+    assert (link / "__init__.py").samefile(ROOT / layer / "__init__.py")
+
+
+def test_depl_holds_no_link_that_the_mapping_does_not_know():
+    assert {path.name for path in (ROOT / "depl").iterdir() if path.is_symlink()} == set(LAYERS)
+
+
+def test_every_package_on_disk_is_listed_once_and_every_listed_one_exists():
+    on_disk = {
+        module_name(layer, path.parent / "__init__.py").removesuffix(".__init__") for layer, path in sources()
+    }
+    assert sorted(SETUPTOOLS["packages"]) == sorted(on_disk)
+
+
+def test_every_folder_with_sources_is_a_package():
+    assert not [path for _, path in sources() if not (path.parent / "__init__.py").exists()]
+
+
+def test_every_module_opens_with_a_docstring():
+    missing = [str(path.relative_to(ROOT)) for _, path in sources() if not ast.get_docstring(parsed(path))]
+    assert not missing
+
+
+def test_functions_fit_on_a_screen():
+    long = [
+        f"{path.relative_to(ROOT)}: {node.name} has {lines} lines without its docstring, at most {LONGEST}"
+        for _, path in sources()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (lines := code_lines(node)) > LONGEST
+    ]
+    assert not long
+
+
+def test_imports_run_downward_only_and_are_absolute():
+    wrong = [
+        f"{path.relative_to(ROOT)}, {complaint}"
+        for layer, path in sources()
+        for complaint in forbidden(layer, path.read_text(encoding="utf-8"))
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("layer", "line"),
+    [
+        ("models", "import depl"),
+        ("models", "from depl import heuristics"),
+        ("models", "from depl.instances.named import load"),
+        ("heuristics", "from depl.benchmarks import registry"),
+        ("heuristics", "from depl.instances import named"),
+        ("instances", "def late():\n    import depl.benchmarks.runner.results"),
+        ("benchmarks", "from . import registry"),
+        ("benchmarks", "from models.laws import Law"),
+    ],
+)
+def test_an_import_that_breaks_the_rule_is_found(layer, line):
+    assert forbidden(layer, line)
+
+
+@pytest.mark.parametrize(
+    ("layer", "line"),
+    [
+        ("models", "from depl.models.foundation.errors import DeplError\nimport numpy as np"),
+        ("heuristics", "import depl.models.problem.laws"),
+        ("benchmarks", "import depl\nfrom depl.instances import named"),
+        ("depl", "from depl.benchmarks.runner.results import table"),
+    ],
+)
+def test_an_import_that_keeps_the_rule_is_let_through(layer, line):
+    assert not forbidden(layer, line)
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_locks_carry_hashes_and_no_address_or_path(lock):
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    pins = re.findall(r"^[A-Za-z0-9][^\n]*", text, flags=re.MULTILINE)
+    assert pins
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[^\s]+( ; .+)? \\", pin) for pin in pins)
+    assert text.count(" \\\n    --hash=sha256:") >= len(pins)
+    assert not re.search(r"[a-z]://|--(index|extra-index|find-links|trusted)|@ |^/|\s/", text)
+
+
+def test_the_development_lock_repeats_every_pin_of_the_runtime_lock():
+    def pins(name: str) -> set[str]:
+        return set(
+            re.findall(r"^[^\s#]+==\S+", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        )
+
+    assert pins("requirements.lock") <= pins("requirements-dev.lock")
+
+
+def test_every_declared_dependency_is_locked():
+    def locked(name: str, requirement: str) -> bool:
+        bare = re.split(r"[<>=!~\[ ]", requirement)[0].lower()
+        text = (ROOT / name).read_text(encoding="utf-8").lower()
+        return re.search(rf"^{re.escape(bare)}==", text, flags=re.MULTILINE) is not None
+
+    project = PROJECT["project"]
+    runtime = project["dependencies"] + PROJECT["build-system"]["requires"]
+    development = runtime + project["optional-dependencies"]["dev"]
+    missing = [name for name in runtime if not locked("requirements.lock", name)]
+    missing += [name for name in development if not locked("requirements-dev.lock", name)]
+    assert not missing, "run `make lock`"
+
+
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a source file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    docstring = function.body[0]
+    return lines - ((docstring.end_lineno or docstring.lineno) - docstring.lineno + 1)

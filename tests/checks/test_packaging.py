@@ -1,0 +1,73 @@
+"""The wheel and the source archive hold every source file exactly once, links or no links."""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ("models", "heuristics", "instances", "benchmarks")
+# The folder is read first: setuptools overwrites the arguments of the process.
+BUILD = "import sys, setuptools.build_meta as b; out = sys.argv[1]; b.build_wheel(out); b.build_sdist(out)"
+
+
+def copy_of_the_project(target: Path) -> None:
+    """Copy what a clone holds of the sources, links as links."""
+    junk = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for name in ("depl", *LAYERS):
+        shutil.copytree(ROOT / name, target / name, symlinks=True, ignore=junk)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
+        shutil.copy(ROOT / name, target / name)
+
+
+def expected_modules() -> list[str]:
+    """Import path of every source file, read from the real folders."""
+    own = [path.relative_to(ROOT) for path in (ROOT / "depl").rglob("*.py")]
+    modules = [path.as_posix() for path in own if path.parts[1] not in LAYERS]
+    for layer in LAYERS:
+        modules += [f"depl/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / layer).rglob("*.py")]
+    return sorted(modules)
+
+
+@pytest.mark.parametrize("links", ["links", "text files", "nothing"])
+def test_archives_hold_every_source_once(tmp_path, links):
+    project, out = tmp_path / "project", tmp_path / "out"
+    project.mkdir()
+    out.mkdir()
+    copy_of_the_project(project)
+    for layer in LAYERS if links != "links" else ():
+        (project / "depl" / layer).unlink()
+        if links == "text files":  # what git writes where links are not allowed
+            (project / "depl" / layer).write_text(f"../{layer}", encoding="utf-8")
+
+    subprocess.run([sys.executable, "-c", BUILD, str(out)], cwd=project, check=True, capture_output=True)
+
+    (wheel,) = out.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert sorted(name for name in names if name.endswith(".py")) == expected_modules()
+    assert "depl/py.typed" in names
+    assert {name for name in names if name.startswith("depl/instances/data/")} == shipped_data()
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    (sdist,) = out.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        inside = [name.partition("/")[2] for name in archive.getnames()]
+    assert (
+        sorted(f"depl/{name.removeprefix('depl/')}" for name in inside if is_module(name))
+        == expected_modules()
+    )
+
+
+def shipped_data() -> set[str]:
+    """Instances, setups, traces and knapsacks, by their paths in the package."""
+    folder = ROOT / "instances" / "data"
+    files = [path for path in folder.rglob("[!.]*") if path.is_file()]
+    return {f"depl/{path.relative_to(ROOT).as_posix()}" for path in files}
+
+
+def is_module(name: str) -> bool:
+    """Whether a member of the source archive is a source file of the package."""
+    return name.endswith(".py") and name.split("/")[0] in ("depl", *LAYERS)

@@ -1,0 +1,106 @@
+"""``import depl`` is quick and gives what its first page promises."""
+
+import doctest
+import importlib.metadata
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import depl
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_public_name_exists_and_is_explained():
+    for name in depl.__all__:
+        value = getattr(depl, name)
+        if name != "__version__":
+            assert value.__doc__, name
+
+
+def test_the_example_of_the_package_runs():
+    assert doctest.testmod(depl).failed == 0
+    assert doctest.testmod(depl).attempted >= 5
+
+
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert depl.__version__ == project["version"]
+
+
+def test_a_tree_that_is_not_installed_still_has_its_version():
+    program = (
+        "import importlib.metadata as metadata\n"
+        "def missing(name):\n"
+        "    raise metadata.PackageNotFoundError(name)\n"
+        "metadata.version = missing\n"
+        "import depl; print(depl.__version__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == depl.__version__
+
+
+def test_importing_and_solving_load_no_drawing_library():
+    program = (
+        "import sys, depl, depl.cli\n"
+        "depl.solve(depl.load('tiny'))\n"
+        "print([name for name in ('matplotlib', 'rich', 'pandas', 'pyomo') if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_built_in_methods_are_registered_with_a_sentence_each():
+    known = {method.name: method.summary for method in depl.methods()}
+    assert {"enumerate", "expected-greedy", "expected-cost"} <= known.keys()
+    assert all(known[name].endswith(".") for name in ("enumerate", "expected-greedy", "expected-cost"))
+
+
+def test_load_solve_check_evaluate_and_explain_fit_together():
+    instance = depl.load("paper-alexnet", target=9)
+    result = depl.solve(instance, method="enumerate", gap=0.01, time_limit=60, seed=0)
+    assert result.solution is depl.Solution.PROVEN_OPTIMAL
+    assert result.termination is depl.Termination.OPTIMAL
+    assert result.cost == pytest.approx(12)
+    assert depl.check(instance, result.plan).ok
+    assert depl.evaluate(instance, result.plan).feasible
+    assert "cost 12" in depl.explain(instance, result.plan)
+    assert depl.Plan.from_json(result.plan.to_json()) == result.plan
+
+
+def test_a_users_own_method_enters_solve_and_the_list():
+    optimum = depl.solve(depl.load("tiny")).plan
+
+    def mine(instance: depl.Instance, limits: depl.Limits) -> depl.Plan:
+        """Return what I know."""
+        return optimum
+
+    depl.register("public-face-mine", mine)
+    assert "public-face-mine" in [method.name for method in depl.methods()]
+    result = depl.solve(depl.load("tiny"), method="public-face-mine")
+    assert result.solution is depl.Solution.FEASIBLE
+    assert result.termination is depl.Termination.EXHAUSTED
+    assert result.cost == pytest.approx(28)
+
+
+def test_errors_have_one_root():
+    with pytest.raises(depl.DeplError):
+        depl.load("nobody")
+    with pytest.raises(depl.InvalidInputError):
+        depl.solve(depl.load("tiny"), method="magic")
+    assert issubclass(depl.NotCoveredError, depl.InvalidInputError)
+    assert issubclass(depl.VerificationError, depl.DeplError)
+
+
+def test_the_installed_command_is_the_command_line():
+    scripts = importlib.metadata.entry_points(group="console_scripts", name="depl")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"]["depl"] == "depl.cli:main"
+    assert all(script.value == "depl.cli:main" for script in scripts)

@@ -1,0 +1,142 @@
+"""``depl bench report`` reads attempts wherever they are, writes one page, and says what it found."""
+
+import json
+
+import pytest
+
+from depl.benchmarks.figures import of_training as training
+from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.sweep import read
+from depl.benchmarks.sweep.compact import write_compact
+from depl.commands import bench_report
+from tests.cases.attempts_factory import attempt_of
+from tests.cases.report_cases import costs, paper
+
+
+def made_up(count: int):
+    for number in range(count):
+        yield attempt_of(f"made-up-{number}", "exact", cost=10.0, ending="optimal")
+        yield attempt_of(f"made-up-{number}", "depl", cost=10.0 + number)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_compact([*paper(costs(exact=(17, 12, 8), depl=(17, 12, 9)))], tmp_path)
+    write_compact(made_up(6), tmp_path)
+    return tmp_path
+
+
+def test_a_page_is_written_from_the_files_that_are_named(ask, folder):
+    page = folder / "page.html"
+    files = [str(path) for path in sorted(folder.glob("*.gz"))]
+    code, out, err = ask("bench", "report", *files, "--no-figures", "--out", str(page))
+    assert (code, err) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert "suites made-up, paper" in text
+    assert f'data-value="{(1 + 1 + 9 / 8) / 3!r}"' in text
+    assert "<figure" not in text
+    assert f"{page}: 18 attempts of 2 suites" in out
+    assert all(claim.claim in out for claim in ALL)
+
+
+def test_figures_are_drawn_unless_they_are_left_out(ask, folder):
+    page = folder / "page.html"
+    code, *_ = ask("bench", "report", str(folder / "made-up.jsonl.gz"), "--out", str(page))
+    assert code == 0
+    text = page.read_text(encoding="utf-8")
+    assert '<figure id="figure-made-up-profiles">' in text
+    assert 'id="numbers-made-up-profiles"' in text
+
+
+def test_the_committed_attempts_are_taken_where_no_file_is_named(ask, folder, monkeypatch):
+    monkeypatch.setattr(bench_report, "RECORDED", folder)
+    code, out, _ = ask("bench", "report", "--no-figures", "--out", str(folder / "page.html"), "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["attempts"] == 18
+    assert [claim["key"] for claim in told["claims"]] == [claim.key for claim in ALL]
+    assert {claim["verdict"].removesuffix(" so far") for claim in told["claims"]} <= {
+        "holds",
+        "fails",
+        "not decidable from the paper",
+        "not measured",
+    }
+    for claim in told["claims"]:
+        if claim["verdict"].endswith("so far"):
+            assert 0 < claim["readings"]["measured"] < claim["readings"]["all"]
+
+
+def test_a_suite_is_named_by_its_name(ask, folder, monkeypatch):
+    monkeypatch.setattr(read, "RECORDED", folder)
+    code, out, _ = ask(
+        "bench", "report", "paper", "--no-figures", "--out", str(folder / "page.html"), "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["attempts"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["no-such-suite"], "no-such-suite"),
+        (["--out", "no/such/folder/page.html"], "no folder"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_refused(ask, words, message):
+    code, out, err = ask("bench", "report", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_an_older_page_stays_whole_if_the_report_fails(ask, folder):
+    page = folder / "page.html"
+    page.write_text("older", encoding="utf-8")
+    (folder / "broken.jsonl.gz").write_bytes(b"no attempts")
+    code, *_ = ask("bench", "report", str(folder / "broken.jsonl.gz"), "--out", str(page))
+    assert code == 2
+    assert page.read_text(encoding="utf-8") == "older"
+
+
+def test_the_standard_report_draws_the_shipped_traces_as_well(ask, folder, monkeypatch):
+    asked = []
+
+    def drawings(family, traces, rng, resamples):
+        asked.append((family, len(traces.runs) > 0, resamples))
+        return []
+
+    monkeypatch.setattr(training, "training_drawings", drawings)
+    (folder / "paper.jsonl.gz").unlink()
+    page = folder / "page.html"
+    assert ask("bench", "report", str(folder), "--out", str(page))[0] == 0
+    assert asked == []
+    monkeypatch.setattr(bench_report, "RECORDED", folder)
+    assert ask("bench", "report", "--out", str(page))[0] == 0
+    assert asked == [(family, True, 199) for family in bench_report.TRACES]
+
+
+def test_the_page_says_what_could_not_be_drawn(ask, folder):
+    page = folder / "page.html"
+    assert ask("bench", "report", str(folder / "paper.jsonl.gz"), "--out", str(page))[0] == 0
+    assert "paper-alexnet-5" in page.read_text(encoding="utf-8").partition('<section id="figures">')[2]
+
+
+def test_figures_and_tables_are_written_beside_the_page_if_a_folder_is_named(ask, folder):
+    page, beside = folder / "page.html", folder / "new" / "figures"
+    source = str(folder / "made-up.jsonl.gz")
+    code, *_ = ask("bench", "report", source, "--out", str(page), "--folder", str(beside))
+    assert code == 0
+    written = {path.name for path in beside.iterdir()}
+    assert {"ratios.csv", "references.csv", "claims.csv"} <= written
+    assert {f"made-up-profiles.{kind}" for kind in ("png", "svg", "csv")} <= written
+    assert "headline.csv" not in written  # neither of its suites was run
+    first = (beside / "ratios.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("suite,configuration,")
+
+
+def test_the_headline_is_printed_where_its_suites_were_run(ask, folder):
+    command = ("bench", "report", "--no-figures", "--out", str(folder / "page.html"))
+    _, out, _ = ask(*command, str(folder / "paper.jsonl.gz"))
+    (line,) = (line for line in out.splitlines() if line.startswith("depl "))
+    assert f"{(1 + 1 + 9 / 8) / 3:.3f}" in line
+    _, out, _ = ask(*command, str(folder / "made-up.jsonl.gz"))
+    assert "Mean cost" not in out

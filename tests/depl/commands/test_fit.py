@@ -1,0 +1,229 @@
+"""``depl fit``: the file that it writes, what it says, its JSON, exit codes, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depl.instances.library import load
+from depl.models.estimation.instance import fit_instance
+from depl.models.traces.files import write_traces
+from depl.models.traces.planned import PLAN, plan_text
+from depl.models.traces.table import Traces, joined
+from tests.cases.documents import put
+from tests.cases.fit_cases import SETUP, drawn, setup, without_first_epoch
+
+WORDS = ("--template", "setup.json", "--out", "mine.json")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with traces and a setup, in which the command is called."""
+    monkeypatch.chdir(tmp_path)
+    write_traces(tmp_path / "runs.csv", drawn())
+    (tmp_path / "setup.json").write_text("// a comment\n" + json.dumps(SETUP), encoding="utf-8")
+    return tmp_path
+
+
+def begun(traces: Traces) -> Traces:
+    """The first three epochs of the runs that train the full model in all of them."""
+    chosen = traces.select(np.arange(10, 30))
+    kept = chosen.epoch <= 3
+    columns = (getattr(chosen, name)[kept] for name in ("run", "epoch", "model", "cluster", "loss"))
+    return Traces(*columns, {name: column[kept] for name, column in chosen.metrics.items()})
+
+
+def test_traces_and_a_setup_become_an_instance_that_can_be_solved(ask) -> None:
+    code, text, err = ask("fit", "runs.csv", *WORDS)
+    assert (code, err) == (0, "instance written to mine.json\n")
+    assert load("mine.json") == fit_instance(drawn(), setup())
+    lines = text.splitlines()
+    assert lines[0].split(maxsplit=1) == ["cut-net", "fitted to runs.csv"]
+    assert lines[1].split(maxsplit=1) == ["runs", "60, of 3 schedules"]
+    assert lines[2].split(maxsplit=1) == ["models", "full, cut"]
+    assert lines[3].split(maxsplit=1)[1] == "affine of the logarithm of the loss, residuals kept per run"
+    assert lines[4].split(maxsplit=1)[1].startswith("marginal: right on average over sets of runs")
+    assert lines[5].split(maxsplit=1)[1].startswith("9 runs of one plan carry 0.9, here at most ")
+    assert lines[6].split(maxsplit=2)[2].startswith("refused: plans that fewer than 6 runs went through need")
+    assert "takes 19 schedules that can be held out; the traces have 3" in lines[6]
+    assert "0.9-quantile of the final loss at most 1.2, from 3" in text
+    assert "independent law" in text
+    code, text, _ = ask("solve", "mine.json", "--method", "enumerate", "--out", "plan.json")
+    assert code == 0
+    assert "proved cheapest" in text
+    assert ask("check", "mine.json", "plan.json")[0] == 0
+
+
+def test_the_stages_that_runs_support_are_listed(ask) -> None:
+    text = ask("fit", "runs.csv", *WORDS)[1]
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line]
+    assert rows[1:] == [
+        ["full", "edge", "60", "nothing", "0", "4"],
+        ["cut", "far", "60", "full@edge", "2 to 4", "5"],
+    ]
+
+
+def test_the_verdict_on_the_independent_law_is_told_in_one_line(ask, here) -> None:
+    (line,) = [
+        line for line in ask("fit", "runs.csv", *WORDS)[1].splitlines() if line.startswith("independent")
+    ]
+    assert "must NOT be used: " in line
+    write_traces(here / "few.csv", drawn(1))
+    text = ask("fit", "few.csv", *WORDS, "--law", "independent")[1]
+    (line,) = [line for line in text.splitlines() if line.startswith("independent law")]
+    assert "not judged: " in line
+
+
+def test_what_comes_next_names_the_files_and_the_promise(ask) -> None:
+    text = ask("fit", "runs.csv", *WORDS)[1]
+    assert text.splitlines()[-2:] == [
+        "  depl solve mine.json --out plan.json",
+        "  depl certify FRESH-RUNS --target 1.2 --omega 0.9 --plan plan.json --chosen-by mine.json",
+    ]
+
+
+def test_the_runs_that_were_fitted_cannot_certify(ask, here) -> None:
+    ask("fit", "runs.csv", *WORDS)
+    same = drawn().select(np.arange(5))
+    names = [f"fresh-{name}" for name in same.run]
+    told = {PLAN: plan_text(same.schedules[0])}
+    renamed = Traces(names, same.epoch, same.model, same.cluster, np.round(same.loss, 4), provenance=told)
+    write_traces(here / "same.csv", renamed)
+    code, _, err = ask("certify", "same.csv", "--target", 1.2, "--omega", 0.9, "--chosen-by", "mine.json")
+    assert code == 2
+    assert (
+        "run 'fresh-r0' was used to choose the plan, so it cannot certify it: it is run 'r0' of those" in err
+    )
+
+
+def test_options_change_law_target_and_name(ask) -> None:
+    words = ("--law", "independent", "--target", 0.9, "--name", "other")
+    code, text, _ = ask("fit", "runs.csv", *WORDS, *words)
+    assert code == 0
+    assert "independent improvements and switches, as in the paper" in text
+    assert "Stages inside" not in text
+    instance = load("mine.json")
+    assert (instance.name, instance.target.maximum_loss, instance.traced_law) == ("other", 0.9, None)
+    ask("fit", "runs.csv", *WORDS, "--residuals", "independent")
+    assert load("mine.json").traced_law.residuals == "independent"
+    text = ask("fit", "runs.csv", *WORDS, "--scale", "loss")[1]
+    assert "affine, residuals kept per run" in text
+    assert load("mine.json").traced_law.scale == "loss"
+
+
+@pytest.mark.slow
+def test_plans_never_run_get_the_margin_of_plans_held_out(ask) -> None:
+    def deviations(*words: str) -> tuple[str, tuple[float, ...]]:
+        options = ("--template", "digits-alexnet", "--out", "mine.json", *words)
+        return ask("fit", "digits-alexnet", *options)[1], load("mine.json").traced_law.deviations
+
+    text, careful = deviations()
+    assert f"higher, at worst {100 * np.expm1(max(careful)):.0f} %" in text
+    assert 0.2 < np.median(careful) < 0.5
+    _, bold = deviations("--care", "0.8")
+    assert 0 < np.median(bold) < np.median(careful)
+    assert deviations("--care", "0")[1] == ()
+
+
+def test_a_margin_that_is_not_wanted_is_said_to_be_missing(ask) -> None:
+    text = ask("fit", "runs.csv", *WORDS, "--care", "0")[1]
+    assert "NO margin, as asked" in text
+    law = load("mine.json").traced_law
+    assert (law.care, law.deviations, law.only_whole_runs) == (None, (), False)
+
+
+def test_a_confidence_asks_for_more_runs_and_is_named(ask) -> None:
+    text = ask("fit", "runs.csv", *WORDS, "--confidence", "0.95")[1]
+    assert "with confidence 0.95 for each plan" in text
+    assert "29 runs of one plan carry 0.9, here at most " in text
+    assert load("mine.json").traced_law.confidence == 0.95
+    code, _, err = ask("fit", "runs.csv", *WORDS, "--confidence", "0.4")
+    assert code == 2
+    assert "0.4 is no confidence: it must be at least 0.5 and below 1" in err
+
+
+def test_json_holds_what_was_fitted(ask) -> None:
+    code, text, err = ask("fit", "runs.csv", *WORDS, "--json")
+    content = json.loads(text)
+    assert (code, err) == (0, "instance written to mine.json\n")
+    assert content["out"] == "mine.json"
+    assert content["fingerprint"] == load("mine.json").fingerprint
+    assert (content["runs"], content["schedules"], content["left_out"]) == (60, 3, 0)
+    assert (content["law"], content["residuals"], content["scale"]) == ("affine", "per_run", "log")
+    assert content["independent_law_usable"] is False
+    assert (content["confidence"], content["never_run_refused"], content["deviations"]) == (None, True, [])
+    assert content["stages"][1] == {
+        "model": "cut",
+        "cluster": "far",
+        "first": False,
+        "after": ["full@edge"],
+        "runs": 60,
+        "starts": [2, 4],
+        "epochs": 5,
+    }
+
+
+def test_runs_beyond_the_setup_are_refused_or_left_out_on_demand(ask, here) -> None:
+    alone = SETUP | {"models": SETUP["models"][:1]}
+    (here / "alone.json").write_text(json.dumps(alone), encoding="utf-8")
+    words = ("--template", "alone.json", "--out", "mine.json", "--law", "independent")
+    code, out, err = ask("fit", "runs.csv", *words)
+    assert (code, out) == (2, "")
+    assert ".model[3]: 'cut' is not among the models of the setup, which are full; add it there" in err
+    assert not (here / "mine.json").exists()
+    code, _, err = ask("fit", "runs.csv", *words, "--only-setup")
+    assert code == 2
+    assert "every run trained another model than full" in err
+    write_traces(here / "both.csv", joined([drawn(), begun(drawn(10, prefix="other"))]))
+    content = json.loads(ask("fit", "both.csv", *words, "--only-setup", "--json")[1])
+    assert (content["runs"], content["left_out"]) == (20, 60)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--template", "none", "--out", "a.json"), "no shipped setup and no file is called 'none'"),
+        (("--template", "none.json", "--out", "a.json"), "none.json: cannot be read"),
+        (("--template", "setup.json", "--out", "no/a.json"), "there is no folder 'no'"),
+        (("--template", "setup.json", "--out", "."), "is a folder"),
+        ((*WORDS, "--target", "nan"), "--target: must be a finite number"),
+        ((*WORDS, "--metric", "error_rate"), ".metric: the traces hold no error_rate"),
+        ((*WORDS, "--law", "linear"), "invalid choice: 'linear'"),
+        (("--out", "a.json"), "the following arguments are required: --template"),
+    ],
+)
+def test_wrong_words_are_refused(ask, here, words, message) -> None:
+    code, out, err = ask("fit", "runs.csv", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (here / "mine.json").exists()
+
+
+def test_a_setup_that_is_none_is_refused_with_file_and_place(ask, here) -> None:
+    wrong = put(SETUP, "clusters[1].capacity", -4)
+    (here / "setup.json").write_text(json.dumps(wrong), encoding="utf-8")
+    code, _, err = ask("fit", "runs.csv", *WORDS)
+    assert code == 2
+    assert "setup.json: $.clusters[1].capacity" in err
+    (here / "setup.json").write_text("{}", encoding="utf-8")
+    assert ask("fit", "runs.csv", *WORDS)[0] == 2
+
+
+def test_traces_without_the_loss_before_training_are_refused(ask, here) -> None:
+    write_traces(here / "late.csv", without_first_epoch(drawn()))
+    code, _, err = ask("fit", "late.csv", *WORDS)
+    assert code == 2
+    assert ".epoch[0]: run 'r0' has no epoch 0" in err
+
+
+def test_errors_are_json_where_that_was_asked_for(ask) -> None:
+    code, text, _ = ask("fit", "runs.csv", *WORDS, "--metric", "error_rate", "--json")
+    assert code == 2
+    assert json.loads(text)["path"] == ".metric"
+
+
+def test_the_help_shows_examples(ask) -> None:
+    code, text, _ = ask("fit", "--help")
+    assert code == 0
+    assert "examples:\n  depl fit digits-alexnet --template digits-alexnet --out mine.json" in text

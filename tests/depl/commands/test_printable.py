@@ -1,0 +1,124 @@
+"""Nothing that a user or a file names steers the terminal, floods it, or ends the one JSON object."""
+
+import json
+import os
+import unicodedata
+
+import pytest
+
+import depl
+from depl.commands.printable import printable, printable_json
+from depl.models.foundation.errors import LONGEST_MESSAGE, InvalidInputError
+from tests.cases.documents import RICH, put
+
+NAME = "a\x1b[31m\x07\x9b\u202eb"
+"""Red, a bell, a control sequence of one byte, and from here on from right to left."""
+
+
+def steering(text):
+    """Characters of the categories that Unicode keeps for control and format, but line breaks and tabs."""
+    kinds = ("Cc", "Cf", "Zl", "Zp")
+    return [sign for sign in text if unicodedata.category(sign) in kinds and sign not in "\n\t"]
+
+
+@pytest.mark.parametrize("words", [["solve", "--method", "exact", "--explain"], ["instances", "show"]])
+def test_names_are_shown_with_escapes_and_not_obeyed(ask, tmp_path, tiny, words):
+    path = tmp_path / "instance.json"
+    text = tiny.replace(name=NAME, description=NAME).to_json()
+    path.write_text(text.replace('"cloud"', json.dumps(NAME)), encoding="utf-8")
+    code, out, err = ask(*words, path)
+    assert code == 0
+    assert out.count(r"a\x1b[31m\x07\x9b\u202eb") > 2
+    assert not steering(out + err)
+    _, out, err = ask(*words, path, "--json")
+    assert not steering(out + err)
+    assert repr(NAME)[1:-1] in str(json.loads(out))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve", NAME],
+        ["solve", "tiny", NAME],
+        [NAME],
+        ["solve", "tiny", "--method", NAME],
+        ["solve", "tiny", "--seed", NAME],
+        ["solve", "tiny", "--out", f"nowhere{NAME}/plan.json"],
+        ["solve", "tiny", "--target", NAME],
+        ["diagnose", f"{NAME}.csv"],
+        ["bench", "report", NAME],
+    ],
+)
+def test_refusals_show_what_was_wrong_with_escapes(ask, words):
+    for more in ([], ["--json"]):
+        code, out, err = ask(*words, *more)
+        assert code == 2
+        assert not steering(out + err)
+        assert "x1b" in err
+
+
+def test_a_defect_shows_its_trace_with_escapes(ask, monkeypatch):
+    def breaks(instance, limits):
+        raise ZeroDivisionError(NAME)
+
+    depl.register("printable-breaks", breaks)
+    code, _, err = ask("solve", "tiny", "--method", "printable-breaks")
+    assert code == 70
+    assert not steering(err)
+
+
+def test_a_message_does_not_repeat_a_megabyte_of_input(ask, tmp_path):
+    long = "long " * 200_000 + "name"
+    path = tmp_path / "bad.json"
+    for document in (put(RICH, "clusters[0].name", long), put(RICH, long, 1), put(RICH, "format", long)):
+        path.write_text(json.dumps(document), encoding="utf-8")
+        for words in (["check", path, path], ["check", path, path, "--json"]):
+            code, out, err = ask(*words)
+            assert code == 2
+            assert len(out + err) < 5 * LONGEST_MESSAGE
+    code, out, err = ask("solve", long, "--json")
+    assert code == 2
+    assert "characters left out" in err
+    assert len(out + err) < 5 * LONGEST_MESSAGE
+    code, out, err = ask("solve", "tiny", long)
+    assert code == 2
+    assert len(out + err) < 5 * LONGEST_MESSAGE
+
+
+def test_a_message_of_the_library_is_cut_in_its_middle_and_says_so():
+    error = InvalidInputError("begins " + "x" * 10**6 + " and what to do", "." + "y" * 10**6)
+    assert error.message.startswith("begins xxx")
+    assert error.message.endswith(" and what to do")
+    assert " characters left out ...] " in error.message
+    assert len(str(error)) < 5 * LONGEST_MESSAGE
+    assert InvalidInputError("short", ".place").message == "short"
+
+
+@pytest.mark.parametrize("words", ["solve", "diagnose", "instances show", "knapsack", "bench recheck"])
+@pytest.mark.parametrize(
+    "name", ["\udcff.json", "n" * 300, "d/" * 3000, "\udcff" * 300 + ".csv", "n" * 300 + ".npz"]
+)
+def test_any_name_of_a_file_is_refused_in_words(ask, words, name):
+    for more in ([], ["--json"]):
+        code, out, err = ask(*words.split(), name, *more)
+        assert code == 2
+        assert err.startswith("depl: ")
+        assert "Traceback" not in err
+        assert not more or json.loads(out)["termination"] == "error"
+
+
+def test_a_name_that_is_not_utf_8_is_shown_in_json_as_far_as_it_can_be(ask, tmp_path, tiny):
+    path = os.fsencode(tmp_path) + b"/\xff.json"
+    with open(path, "wb") as file:
+        file.write(b"run,epoch,model,cluster,loss\n0,1,m,c,x\n")
+    os.rename(path, path := path.replace(b".json", b".csv"))
+    code, out, _ = ask("diagnose", os.fsdecode(path), "--json")
+    assert code == 2
+    assert json.loads(out)["path"].endswith("\\udcff.csv, row 2, column loss")
+
+
+def test_escapes_of_json_hold_what_they_held():
+    text = json.dumps({NAME: [NAME, "\U000e0041", "größer"]}, ensure_ascii=False)
+    assert not steering(printable_json(text))
+    assert json.loads(printable_json(text)) == json.loads(text)
+    assert printable("größer\tß\n") == "größer\tß\n"

@@ -1,0 +1,294 @@
+"""The command line: answers on one stream, all else on the other, exit codes, interrupts, broken streams."""
+
+import io
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from depl.cli import main
+from depl.instances.spent_promise import spent_promise
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits, Outcome, register
+from depl.models.solving.result import Termination
+from tests.cases.documents import RICH, put
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = {
+    "termination",
+    "solution",
+    "cost",
+    "lower_bound",
+    "gap",
+    "violation",
+    "quantile",
+    "epochs",
+    "training_time",
+}
+
+
+def method(name, run):
+    """Register a method of this module under a name that no other test uses."""
+    register(f"cli-{name}", run)
+    return f"cli-{name}"
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["solve", "--help"], ["instances", "new", "-h"]]
+)
+def test_help_and_version_are_answers(ask, words):
+    code, out, err = ask(*words)
+    assert (code, err) == (0, "")
+    assert out
+
+
+def test_solving_says_what_is_proved(ask):
+    code, out, err = ask("solve", "tiny", "--method", "exact")
+    assert (code, err) == (0, "")
+    lines = dict(line.split("  ", 1) for line in out.splitlines())
+    fields = {name.strip(): value.strip() for name, value in lines.items()}
+    assert fields["tiny"] == "proved cheapest"
+    assert fields["cost"] == "28, lower bound 28 (gap 0 %)"
+    assert fields["epochs"] == "3: 2 full, 1 pruned; 2 on cloud, 1 on edge"
+    assert fields["P(l(K) <= 6.5)"] == "at least 0.75, certified; asked 0.7"
+
+
+def test_a_violation_that_is_known_exactly_is_subtracted_exactly(ask, tmp_path):
+    path = tmp_path / "spent.json"
+    path.write_text(spent_promise().to_json(), encoding="utf-8")
+    _, out, _ = ask("solve", path, "--method", "exact")
+    (line,) = (line for line in out.splitlines() if line.startswith("P(l(K) <= 0)"))
+    assert line.endswith("at least 0.95, certified; asked 0.95")
+
+
+def test_solving_without_a_method_says_how_far_from_the_cheapest_its_plan_may_be(ask):
+    code, out, err = ask("solve", "tiny")
+    assert (code, err) == (0, "")
+    fields = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.splitlines())
+    assert fields["method"].startswith("depl, ")
+    cost, bound, gap = map(float, re.findall(r"[\d.]+", fields["cost"]))
+    assert cost == pytest.approx(28)
+    assert 0 <= bound <= cost
+    assert gap == pytest.approx(100 * (1 - bound / cost), abs=0.1)
+
+
+def test_json_is_exactly_one_object_with_the_promised_keys(ask):
+    code, out, err = ask("solve", "tiny", "--method", "exact", "--json")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result.keys() >= KEYS
+    assert (result["termination"], result["solution"]) == ("optimal", "proven_optimal")
+    assert result["cost"] == result["lower_bound"] == pytest.approx(28)
+    assert result["violation"] == {"lower": 0.25, "upper": 0.25}
+    assert result["quantile"] == {"lower": 6.25, "upper": 6.25}
+
+
+def test_a_written_plan_is_checked_and_explained(ask, tmp_path):
+    path = tmp_path / "plan.json"
+    code, _, err = ask("solve", "tiny", "--out", path)
+    assert code == 0
+    assert f"plan written to {path}" in err
+    assert [item.name for item in tmp_path.iterdir()] == ["plan.json"]
+    code, out, err = ask("check", "tiny", path)
+    assert (code, err) == (0, "")
+    assert out.startswith("tiny: every equation holds")
+    code, out, err = ask("explain", "tiny", path)
+    assert (code, err) == (0, "")
+    assert "cost = 1 + 24 + 3 = 28" in out
+
+
+def test_the_plan_inside_the_json_result_can_be_checked(ask, tmp_path):
+    _, out, _ = ask("solve", "tiny", "--json")
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(json.loads(out)["plan"]), encoding="utf-8")
+    assert ask("check", "tiny", path)[0] == 0
+
+
+def test_the_explanation_follows_the_result_or_leaves_the_json_alone(ask):
+    _, out, _ = ask("solve", "tiny", "--method", "exact", "--explain")
+    assert out.index("proved cheapest") < out.index("(1) Epoch time")
+    _, out, err = ask("solve", "tiny", "--explain", "--json")
+    json.loads(out)
+    assert "(1) Epoch time" in err
+
+
+def test_a_failing_plan_is_named_with_its_equation_and_the_code_of_infeasible(ask, tmp_path, tiny_optimum):
+    path = tmp_path / "plan.json"
+    document = put(json.loads(tiny_optimum.to_json()), "epochs[2].resources", 5.0)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    code, out, err = ask("check", "tiny", path)
+    assert (code, err) == (3, "")
+    assert "tiny: the plan FAILS" in out
+    (failing,) = (line for line in out.splitlines() if "FAILED" in line)
+    assert failing.startswith("(5)")
+    code, out, _ = ask("check", "tiny", path, "--json")
+    report = json.loads(out)
+    assert code == 3
+    assert report.keys() >= KEYS | {"ok", "findings"}
+    assert report["ok"] is False
+    assert [finding["equation"] for finding in report["findings"] if not finding["ok"]] == ["(5)"]
+
+
+def test_an_infeasible_instance_is_proved_so_with_a_reason(ask, tmp_path):
+    code, out, err = ask("solve", "tiny", "--target", "-20", "--out", tmp_path / "plan.json")
+    assert code == 3
+    assert "proved infeasible" in out
+    assert "reason" in out
+    assert "not written: there is no plan" in err
+    assert not list(tmp_path.iterdir())
+    code, out, _ = ask("solve", "tiny", "--target", "-20", "--json")
+    result = json.loads(out)
+    assert (code, result["termination"], result["solution"]) == (3, "infeasible", "none")
+    assert (result["cost"], result["lower_bound"], result["gap"], result["plan"]) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ("termination", "held", "code"),
+    [
+        (Termination.OPTIMAL, True, 0),
+        (Termination.GAP_REACHED, True, 0),
+        (Termination.EXHAUSTED, True, 0),
+        (Termination.TIME_LIMIT, True, 4),
+        (Termination.INTERRUPTED, True, 4),
+        (Termination.TIME_LIMIT, False, 5),
+        (Termination.INTERRUPTED, False, 5),
+        (Termination.EXHAUSTED, False, 5),
+        (Termination.INFEASIBLE, False, 3),
+        (Termination.ERROR, False, 70),
+    ],
+)
+def test_exit_codes_tell_how_a_solve_ended(ask, tiny_optimum, termination, held, code):
+    def ends(instance: Instance, limits: Limits) -> Outcome:
+        return Outcome(termination, tiny_optimum if held else None, 28.0 if held else 3.0, "for a test")
+
+    name = method(f"{termination.value}-{held}", ends)
+    found, out, _ = ask("solve", "tiny", "--method", name)
+    assert found == code
+    assert "for a test" in out
+    found, out, _ = ask("solve", "tiny", "--method", name, "--json")
+    assert found == code
+    assert json.loads(out)["termination"] == termination.value
+
+
+def test_a_method_whose_plan_fails_the_verifier_is_an_internal_error(ask):
+    name = method("wrong", lambda instance, limits: Outcome(Termination.OPTIMAL, Plan(), 0.0))
+    code, out, err = ask("solve", "tiny", "--method", name)
+    assert (code, out) == (70, "")
+    assert "fails the independent verifier" in err
+    assert "Traceback" not in err
+
+
+def test_an_unexpected_error_is_an_internal_error_with_its_traceback(ask):
+    def breaks(instance: Instance, limits: Limits) -> Outcome:
+        raise ZeroDivisionError("for a test")
+
+    code, out, err = ask("solve", "tiny", "--method", method("breaks", breaks), "--json")
+    assert code == 70
+    assert json.loads(out)["termination"] == "error"
+    assert "Traceback" in err
+    assert "internal error, please report it: ZeroDivisionError: for a test" in err
+
+
+def test_an_interrupt_without_a_plan_ends_with_a_sentence(ask):
+    def stops(instance: Instance, limits: Limits) -> Outcome:
+        raise KeyboardInterrupt
+
+    name = method("stops", stops)
+    code, out, err = ask("solve", "tiny", "--method", name)
+    assert (code, err) == (5, "")
+    assert "stopped by the user" in out
+    code, out, _ = ask("solve", "tiny", "--method", name, "--json")
+    assert (code, json.loads(out)["termination"]) == (5, "interrupted")
+
+
+def interrupted_process(program):
+    """Run a program, send it SIGINT once it says "ready" on standard error; exit code and both streams."""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_the_interrupt_key_ends_a_process_that_holds_nothing():
+    program = (
+        "import sys, time, depl\n"
+        "from depl.cli import main\n"
+        "def sleeps(instance, limits):\n"
+        "    print('ready', file=sys.stderr, flush=True)\n"
+        "    time.sleep(600)\n"
+        "depl.register('sleeps', sleeps)\n"
+        "sys.exit(main(['solve', 'tiny', '--method', 'sleeps', '--json']))\n"
+    )
+    code, out, err = interrupted_process(program)
+    assert code == 5
+    assert json.loads(out)["termination"] == "interrupted"
+    assert "Traceback" not in err
+
+
+def test_the_interrupt_key_returns_the_plan_that_an_enumeration_holds():
+    program = (
+        "import math, sys, time, depl\n"
+        "from depl.cli import main\n"
+        "def pause(limits, incumbent, bound):\n"
+        "    if incumbent < math.inf:\n"
+        "        print('ready', file=sys.stderr, flush=True)\n"
+        "        time.sleep(600)\n"
+        "depl.Limits.report = pause\n"
+        "sys.exit(main(['solve', 'tiny', '--json']))\n"
+    )
+    code, out, err = interrupted_process(program)
+    result = json.loads(out)
+    assert code == 4
+    assert (result["termination"], result["solution"]) == ("interrupted", "feasible")
+    assert result["lower_bound"] <= result["cost"]
+    assert result["plan"]["epochs"]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("words", [["instances", "schema"], ["--help"]])
+def test_a_reader_that_leaves_early_causes_no_complaint(words):
+    with subprocess.Popen(
+        [sys.executable, "-m", "depl", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        complaint = process.stderr.read()
+    assert process.returncode == 0
+    assert complaint == b""
+
+
+class FullDisk(io.StringIO):
+    """A stream on a disk without space."""
+
+    def write(self, text):
+        raise OSError(28, "No space left on device")
+
+
+def test_an_answer_that_cannot_be_printed_is_an_error(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", FullDisk())
+    assert main(["instances", "list"]) == 2
+    assert "depl: cannot print (No space left on device)" in capsys.readouterr().err
+
+
+def test_a_closed_standard_output_is_no_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["instances", "list"]) == 0
+
+
+def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path, monkeypatch):
+    path = tmp_path / "instance.json"
+    path.write_text(json.dumps(put(RICH, "name", "größe")), encoding="utf-8")
+    page = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", page)
+    assert main(["instances", "show", str(path)]) == 0
+    assert page.buffer.getvalue().startswith(b"gr\\xf6\\xdfe")

@@ -1,0 +1,282 @@
+"""Every kind of bad input on the command line: exit code 2, where, what, and nothing half-written."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Limits, Outcome, register
+from tests.cases.bad_instances import BAD
+from tests.cases.documents import ABSENT, RICH, put
+
+NAN = json.dumps(put(RICH, "clusters[0].capacity", float("nan")))
+KEYS = {
+    "termination",
+    "solution",
+    "cost",
+    "lower_bound",
+    "gap",
+    "violation",
+    "quantile",
+    "epochs",
+    "training_time",
+}
+
+
+LIMITLESS = put(put(RICH, "target.maximum_time", ABSENT), "target.round_deadline", ABSENT)
+TEXTS = {
+    "not finite": (NAN, "$", "not a JSON document"),
+    "too large": (NAN.replace("NaN", "1e999"), "$.clusters[0].capacity", "out of range"),
+    "no time limit": (json.dumps(LIMITLESS), "$.target", "give maximum_time or round_deadline"),
+    "a key twice": (
+        json.dumps(RICH).replace('"capacity":', '"capacity": 1, "capacity":', 1),
+        "$.clusters[0].capacity",
+        "is given twice in this object; keep one",
+    ),
+    "not JSON": ("hello", "$", "not a JSON document"),
+    "empty": ("", "$", "not a JSON document"),
+    "cut off": (json.dumps(RICH)[:-40], "$", "not a JSON document"),
+    "wrong format": (json.dumps(put(RICH, "format", "recipe")), "$.format", "'recipe'"),
+    "wrong version": (json.dumps(put(RICH, "version", 2)), "$.version", "version 2"),
+}
+
+
+def test_every_bad_value_is_refused_with_its_place_and_its_message(ask, tmp_path):
+    path = tmp_path / "bad.json"
+    for bad in BAD:
+        path.write_text(json.dumps(put(RICH, bad.place, bad.value)), encoding="utf-8")
+        code, out, err = ask("solve", path)
+        place = bad.place if bad.path is None else bad.path
+        assert (code, out) == (2, ""), bad
+        assert err.startswith(f"depl: {path}: ${'.' if place else ''}{place}: "), bad
+        assert bad.message in err
+        assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("command", ["solve", "show", "check", "explain"])
+def test_a_bad_instance_is_refused_by_every_command(ask, tmp_path, kind, command):
+    text, place, message = TEXTS[kind]
+    path = tmp_path / "bad.json"
+    path.write_text(text, encoding="utf-8")
+    plan = [] if command in ("solve", "show") else [tmp_path / "plan.json"]
+    code, out, err = ask(*(["instances"] if command == "show" else []), command, path, *plan)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"depl: {path}: {place}: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+BAD_PLANS = {
+    "a key twice": (
+        '{"format": "depl-plan", "version": 1, "epochs": [], "epochs": []}',
+        "$.epochs",
+        "is given twice",
+    ),
+    "not JSON": ("hello", "$", "not a JSON document"),
+    "an instance": (RICH, "$.format", "'depl-instance' document"),
+    "wrong version": ({"format": "depl-plan", "version": 9}, "$.version", "version 9"),
+    "unknown field": ({"format": "depl-plan", "version": 1, "colour": 1}, "$", "unknown field"),
+    "unknown model": (
+        {
+            "format": "depl-plan",
+            "version": 1,
+            "data": [{"cluster": "edge", "datasets": ["sensors"]}],
+            "epochs": [{"model": "huge", "cluster": "edge", "resources": 1}],
+        },
+        "$.epochs[0].model",
+        "no model 'huge'",
+    ),
+    "negative resources": (
+        {
+            "format": "depl-plan",
+            "version": 1,
+            "data": [{"cluster": "edge", "datasets": ["sensors"]}],
+            "epochs": [{"model": "full", "cluster": "edge", "resources": -1}],
+        },
+        "$.epochs[0].resources",
+        ">= 0",
+    ),
+    "data on an idle cluster": (
+        {"format": "depl-plan", "version": 1, "data": [{"cluster": "edge", "datasets": ["sensors"]}]},
+        "$.data",
+        "never train",
+    ),
+    "for another instance": (
+        {"format": "depl-plan", "version": 1, "instance": "0" * 64},
+        "$.instance",
+        "made for another instance",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_PLANS)
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_a_bad_plan_is_refused_with_its_place(ask, tmp_path, kind, command):
+    document, place, message = BAD_PLANS[kind]
+    path = tmp_path / "bad.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    code, out, err = ask(command, "tiny", path)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"depl: {path}: {place}")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_forbidden_switch_fails_the_check_and_cannot_be_explained(ask, tmp_path):
+    document = {
+        "format": "depl-plan",
+        "version": 1,
+        "data": [{"cluster": "edge", "datasets": ["sensors"]}],
+        "epochs": [{"model": model, "cluster": "edge", "resources": 4} for model in ("pruned", "full")],
+    }
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    code, out, _ = ask("check", "tiny", path)
+    assert code == 3
+    assert "switch" in out
+    code, _, err = ask("explain", "tiny", path)
+    assert code == 2
+    assert "$.epochs[1].model: the switch from 'pruned' to 'full' is forbidden" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["solve", "tiny", "--method", "magic"], "no method 'magic'; known are"),
+        (["solve", "paper-alexnt"], "did you mean 'paper-alexnet'"),
+        (["solve", "paper-alexnet"], "choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13"),
+        (["solve", "paper-alexnet", "--target", "6"], "there is no target 6"),
+        (["solve", "paper-alexnet-9", "--target", "7"], "the name says target 9, the option 7"),
+        (["solve", "paper-alexnet", "--target", "nan"], "must be a finite number"),
+        (["solve", "paper-alexnet", "--target", "low"], "must be a finite number"),
+        (["solve", "tiny", "--gap", "1.5"], "gap must lie in [0, 1)"),
+        (["solve", "tiny", "--gap", "nan"], "gap must lie in [0, 1)"),
+        (["solve", "tiny", "--time-limit", "0"], "time_limit must be positive"),
+        (["solve", "tiny", "--time-limit", "nan"], "time_limit must be positive"),
+        (["front", "tiny", "--against", "loss", "--gap", "nan"], "gap must lie in [0, 1)"),
+        (["front", "tiny", "--against", "loss", "--gap", "-1"], "gap must lie in [0, 1)"),
+        (["front", "tiny", "--against", "loss", "--time-limit", "-1"], "time_limit must be positive"),
+        (["front", "tiny", "--against", "loss", "--between", "0", "inf"], "must be finite"),
+        (["front", "tiny", "--against", "loss", "--between", "nan", "9"], "must be finite"),
+        (["knapsack", "knapPI_1_100_1000_1", "--time-limit", "-1"], "time_limit must be positive"),
+        (["solve", "tiny", "--scenarios", "9"], "works under the law itself and takes no scenarios"),
+        (["solve", "nowhere.json"], "nowhere.json: cannot be read (No such file or directory)"),
+        (["solve", "."], ".: cannot be read (Is a directory)"),
+        (["check", "tiny", "nowhere.json"], "nowhere.json: cannot be read (No such file or directory)"),
+        (["check", "tiny", "."], ".: cannot be read (Is a directory)"),
+        (["explain", "nobody", "nowhere.json"], "no shipped instance and no file is called 'nobody'"),
+        (["instances", "show", "nobody"], "no shipped instance and no file is called 'nobody'"),
+    ],
+)
+def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
+    code, out, err = ask(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("depl: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["dance"], "invalid choice: 'dance'"),
+        (["solve"], "the following arguments are required: INSTANCE"),
+        (["solve", "tiny", "--gap", "small"], "invalid float value: 'small'"),
+        (["solve", "tiny", "--seed", "-1"], "must not be negative"),
+        (["solve", "tiny", "--seed", "x"], "must be a whole number, not 'x'"),
+        (["solve", "tiny", "--scenarios", "many"], "must be a whole number, or an .npz file, not 'many'"),
+        (["solve", "tiny", "--scenarios", "0"], "must be at least 1"),
+        (["solve", "tiny", "--confidence", "9"], "unrecognized arguments"),
+        (["check", "tiny"], "the following arguments are required: PLAN"),
+        (["instances"], "the following arguments are required: ACTION"),
+        (["instances", "make"], "the following arguments are required: --out"),
+        (["instances", "make", "--out", "x", "--count", "0"], "must be at least 1"),
+    ],
+)
+def test_a_wrong_usage_is_refused_by_the_parser(ask, words, message):
+    code, out, err = ask(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_an_unreadable_file_is_refused(ask, tmp_path, monkeypatch):
+    path = tmp_path / "instance.json"
+    path.write_text(json.dumps(RICH), encoding="utf-8")
+
+    def closed(self, *given, **named):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", closed)
+    code, out, err = ask("solve", path)
+    assert (code, out) == (2, "")
+    assert f"depl: {path}: cannot be read (Permission denied)" in err
+
+
+def test_a_file_that_is_not_text_is_refused(ask, tmp_path):
+    path = tmp_path / "instance.json"
+    path.write_bytes(b"\xff\xfe\x00{")
+    code, _, err = ask("solve", path)
+    assert code == 2
+    assert "not UTF-8 text" in err
+
+
+def test_errors_under_json_are_one_object_too(ask, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(put(RICH, "clusters[1].capacity", -4)), encoding="utf-8")
+    for words in (["solve", path, "--json"], ["check", path, path, "--json"]):
+        code, out, err = ask(*words)
+        result = json.loads(out)
+        assert code == 2
+        assert result.keys() >= KEYS
+        assert (result["termination"], result["solution"], result["cost"]) == ("error", "none", None)
+        assert result["path"] == f"{path}: $.clusters[1].capacity"
+        assert result["reason"] in err
+
+
+def never(instance: Instance, limits: Limits) -> Outcome:
+    """A method that must not be reached."""
+    raise AssertionError("solved although the plan cannot be written")
+
+
+def test_a_plan_that_could_not_be_written_is_refused_before_solving(ask, tmp_path, monkeypatch):
+    register("cli-never", never)
+    (tmp_path / "file").write_text("precious", encoding="utf-8")
+    for path, message in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "missing" / "plan.json", "there is no folder"),
+        (tmp_path / "file" / "plan.json", "there is no folder"),
+    ):
+        code, out, err = ask("solve", "tiny", "--method", "cli-never", "--out", path)
+        assert (code, out) == (2, "")
+        assert message in err
+    monkeypatch.setattr(os, "access", lambda *given: False)
+    code, _, err = ask("solve", "tiny", "--method", "cli-never", "--out", tmp_path / "plan.json")
+    assert code == 2
+    assert "cannot be written to" in err
+    assert [item.name for item in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_plan_that_cannot_be_written_after_all_is_still_shown(ask, tmp_path, monkeypatch):
+    def full(self, *given, **named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    code, out, err = ask("solve", "tiny", "--out", tmp_path / "plan.json")
+    assert code == 2
+    assert "cost" in out
+    assert "cannot be written (No space left on device)" in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", [["demo"], ["instances", "make"]])
+def test_a_folder_that_cannot_be_made_is_refused(ask, tmp_path, command):
+    (tmp_path / "file").write_text("precious", encoding="utf-8")
+    for path in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        code, out, err = ask(*command, "--out", path)
+        assert (code, out) == (2, "")
+        assert "cannot be made" in err
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "precious"

@@ -1,0 +1,138 @@
+"""Ctrl-C before the command line is ready and after it has answered: an exit code, never a traceback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from depl import cli, starting
+from depl.commands.answer import Answer, ExitCode, interrupted
+from depl.starting import is_command
+
+ROOT = Path(__file__).resolve().parents[2]
+PRESS = "import os, signal, sys\npress = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
+AT_IMPORT = """
+class Pressing:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            press()
+sys.meta_path.insert(0, Pressing())
+"""
+AT_EXIT = "import atexit\natexit.register(press)\n"
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``python -m depl`` with a piece of code that Python executes before anything of depl."""
+
+    def run(code: str, *words: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "sitecustomize.py").write_text(PRESS + code, encoding="utf-8")
+        folders = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+        return subprocess.run(
+            [sys.executable, "-m", "depl", *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": folders},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "depl.heuristics",
+        "msgspec",
+        pytest.param("scipy.stats", marks=pytest.mark.slow),
+        pytest.param("numba.core.types", marks=pytest.mark.slow),
+        pytest.param("depl.models.solving.solve", marks=pytest.mark.slow),
+        pytest.param("depl.cli", marks=pytest.mark.slow),
+        pytest.param("depl.commands.solve", marks=pytest.mark.slow),
+    ],
+)
+def test_a_press_while_modules_are_imported_ends_without_a_traceback(start, name):
+    ended = start(AT_IMPORT.format(name=name), "solve", "tiny", "--json")
+    assert (ended.returncode, ended.stderr) == (5, "depl: interrupted before there was an answer\n")
+    assert json.loads(ended.stdout)["termination"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_press_while_the_process_ends_does_not_change_its_exit_code(start):
+    ended = start(AT_EXIT, "instances", "list")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "tiny" in ended.stdout
+
+
+def test_what_is_said_before_everything_is_imported_is_what_is_said_afterwards():
+    assert interrupted().json == starting.JSON
+    assert f"depl: {starting.REASON}" == interrupted().aside
+    assert starting.NOTHING == ExitCode.NOTHING
+
+
+def press(*_: object) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_a_press_while_the_parser_is_built_ends_without_a_traceback(ask, monkeypatch):
+    monkeypatch.setattr(cli, "_parser", press)
+    assert ask("solve", "tiny") == (5, "", "depl: interrupted before there was an answer\n")
+    code, out, _ = ask("solve", "tiny", "--json")
+    assert (code, json.loads(out)["termination"]) == (5, "interrupted")
+
+
+def test_an_answer_that_is_there_is_printed_although_a_press_comes(ask, monkeypatch):
+    def write(stream: object, text: str) -> bool:
+        press()
+        return own(stream, text)
+
+    own, once = cli._write, iter([write])
+    monkeypatch.setattr(cli, "_write", lambda *given: next(once, own)(*given))
+    code, out, err = ask("instances", "show", "tiny")
+    assert (code, err) == (0, "")
+    assert "tiny" in out
+
+
+def test_a_second_press_gives_an_answer_up_that_does_not_go_out(ask, monkeypatch):
+    def stuck(*_: object) -> bool:
+        press()
+        press()
+        raise AssertionError("unreachable")
+
+    own, twice = cli._write, iter([stuck])
+    monkeypatch.setattr(cli, "_answer", lambda _: Answer("for a test"))
+    monkeypatch.setattr(cli, "_write", lambda *given: next(twice, own)(*given))
+    assert ask("instances", "list") == (5, "", "depl: interrupted before there was an answer\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("python /usr/bin/depl solve tiny", True),
+        ("python -m depl", True),
+        ("python -X importtime -m depl solve depl", True),
+        ("python -Im depl", True),
+        ("python.exe C:/Scripts/depl.exe solve", True),
+        ("python -m depl.benchmarks", False),
+        ("python -m pytest depl", False),
+        ("python -c code depl", False),
+        ("python -Ic code depl", False),
+        ("python -c from_multiprocessing --multiprocessing-fork", False),
+        ("python mine.py depl", False),
+        ("python", False),
+    ],
+)
+def test_only_a_process_that_was_started_as_the_command_is_its_own(words, expected):
+    assert is_command(words.split(" ")) is expected
+
+
+def test_a_process_that_only_imports_depl_keeps_its_handler():
+    assert not starting.OWN_PROCESS
+    starting.arm(starting.Ending())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

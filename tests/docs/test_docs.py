@@ -1,0 +1,140 @@
+"""The documentation builds without a warning, its examples run, and it covers every module and erratum."""
+
+import argparse
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import depl
+from depl.cli import _parser
+from depl.commands.answer import ExitCode
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+FOLDERS = ("models", "heuristics", "instances", "benchmarks")
+WITH_EXAMPLES = (
+    "benchmarks.rst",
+    "dataset_selection.rst",
+    "depl_paper.rst",
+    "estimation.rst",
+    "exact.rst",
+    "index.rst",
+    "loop.rst",
+    "model_selection.rst",
+    "placement.rst",
+    "prediction_sets.rst",
+    "problem.rst",
+    "reductions.rst",
+    "replanning.rst",
+    "risk.rst",
+    "traces.rst",
+)
+
+
+def modules() -> list[str]:
+    """Every public module of depl: its own, and those of the four folders that are linked into it."""
+    own = [path for path in (ROOT / "depl").iterdir() if not path.is_symlink()]
+    sources = [path for path in own if path.suffix == ".py"]
+    for folder in [*(path for path in own if path.is_dir()), *(ROOT / name for name in FOLDERS)]:
+        sources += folder.rglob("*.py")
+    parts = [path.relative_to(ROOT).with_suffix("").parts for path in sources if path.name[0] != "_"]
+    return sorted(".".join(part if part[0] == "depl" else ("depl", *part)) for part in parts)
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_the_examples_of_a_page_give_what_it_says(page: str) -> None:
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert result.attempted >= 5
+    assert result.failed == 0
+
+
+def test_every_page_with_examples_is_run() -> None:
+    pages = {
+        path.relative_to(DOCS).as_posix()
+        for path in DOCS.glob("**/*.rst")
+        if ">>> " in path.read_text(encoding="utf-8")
+    }
+    elsewhere = {page for page in pages if page.startswith(("built_lessons/", "howto/", "questions"))}
+    assert pages - elsewhere == set(WITH_EXAMPLES)
+
+
+def test_the_reference_lists_every_module_once() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("reference/*.rst")))
+    listed = re.findall(r"(?m)^\.\. automodule:: (\S+)$", text)
+    assert sorted(listed) == ["depl", *modules()], "add a section to a page in docs/reference, or remove it"
+
+
+def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
+    page = (DOCS / "reference" / "face.rst").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"(?m)^   \* - ``(\w+)``\n     - (.+)$", page))
+    assert sorted(rows) == sorted(depl.__all__)
+    for name in set(rows) - {"__version__"}:
+        found = getattr(depl, name)
+        assert rows[name] == f"`{found.__module__}.{found.__name__}`"
+
+
+def test_every_erratum_that_the_code_names_is_on_the_page() -> None:
+    known = set(re.findall(r"(?m)^\.\. _erratum-(e\d+):$", (DOCS / "errata.rst").read_text(encoding="utf-8")))
+    sources = [path for name in FOLDERS for path in ROOT.glob(f"{name}/**/*.py")]
+    named = {
+        number.lower()
+        for path in sources
+        for number in re.findall(r"\bE\d{1,2}\b", path.read_text(encoding="utf-8"))
+    }
+    assert "e5" in named
+    assert named <= known
+
+
+def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_exit_codes() -> None:
+    page = (DOCS / "cli.rst").read_text(encoding="utf-8")
+    assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
+        int(code) for code in ExitCode
+    }
+    commands = dict(re.findall(r"(?m)^   \* - ``depl ((?:instances |bench )?\w+)(.*)``$", page))
+    usages = {}
+    for name, parser in subcommands(_parser()):
+        for inner, leaf in subcommands(parser) or [("", parser)]:
+            usages[f"{name} {inner}".strip()] = {
+                option for action in leaf._actions for option in action.option_strings if option[:2] == "--"
+            }
+    documented = {name: set(re.findall(r"--[a-z-]+", text)) for name, text in commands.items()}
+    assert documented == {name: options - {"--help"} for name, options in usages.items()}
+
+
+def subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return [pair for group in groups for pair in group.choices.items()]
+
+
+@pytest.mark.slow
+def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-b",
+        "html",
+        "-d",
+        str(tmp_path / "trees"),
+    ]
+    done = subprocess.run(
+        [*command, str(DOCS), str(tmp_path / "html")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    errata = (tmp_path / "html" / "errata.html").read_text(encoding="utf-8")
+    for number in range(1, 15):
+        assert f'id="erratum-e{number}"' in errata
+    assert "<math " in errata
+    pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
+    assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
+    assert "<mn>.75</mn>" in errata
+    assert not any(re.search(r"<mo>\.</mo>\s*<mn>", page) for page in pages)
+    assert not any(re.search(r'<(script|link|img)[^>]*(src|href)="(https?:)?//', page) for page in pages)

@@ -1,0 +1,145 @@
+"""Every line that the how-to pages tell a reader to type runs, with the output and exit code shown there."""
+
+import contextlib
+import doctest
+import io
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from depl import cli
+from depl.benchmarks import __main__ as benchmarks
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = sorted(
+    path.relative_to(DOCS).as_posix() for path in [*DOCS.glob("howto/*.rst"), DOCS / "questions.rst"]
+)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"(?m)^\.\. code-block:: (\w+)\n((?:   :\w+: .+\n)*)\n((?:   .*\n|\n)+)")
+
+
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+class Block(NamedTuple):
+    """A literal block: a file, if it has a caption; lines to type, if it is of a console."""
+
+    language: str
+    caption: str
+    slow: bool
+    text: str
+
+
+class Line(NamedTuple):
+    """What is typed after ``$``, and what the page shows below it."""
+
+    typed: str
+    shown: str
+
+
+def blocks(text: str) -> list[Block]:
+    found = []
+    for language, options, body in BLOCK.findall(text):
+        named = dict(re.findall(r"(?m)^   :(\w+): (.+)$", options))
+        plain = "\n".join(line[3:] for line in body.rstrip().split("\n")) + "\n"
+        found.append(Block(language, named.get("caption", ""), named.get("class") == "slow", plain))
+    return found
+
+
+def lines(block: Block) -> list[Line]:
+    parts = re.split(r"(?m)^\$ ", block.text)
+    assert parts[0] == "", "a console block begins with $"
+    return [Line(*part.partition("\n")[::2]) for part in parts[1:]]
+
+
+def run(typed: str) -> tuple[int, str]:
+    """Exit code and output of one line, in this process: to start another one takes seconds."""
+    words = shlex.split(typed)
+    out, aside = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
+        if words[0] == "depl":
+            code = cli.main(words[1:])
+        elif words[:3] == ["python", "-m", "depl.benchmarks"]:
+            code = benchmarks.main(words[3:])
+        else:
+            assert words[:1] + words[2:] == ["python"], f"{typed}: not a line that this test can run"
+            runpy.run_path(words[1], run_name="__main__")
+            code = 0
+    return code, out.getvalue() if code in (0, 3, 4, 5) else aside.getvalue()
+
+
+def follow(page: str, slow: bool) -> int:
+    """Type what a page says, in its order, in the present folder; return how many lines."""
+    count, code = 0, 0
+    for block in blocks(text_of(page)):
+        if block.caption:
+            Path(block.caption).write_text(block.text, encoding="utf-8")
+        if block.language != "console" or (block.slow and not slow):
+            continue
+        typed = lines(block)
+        for number, line in enumerate(typed):
+            if line.typed == "echo $?":
+                assert code == int(line.shown), f"{page}: {typed[number - 1].typed}"
+                continue
+            code, output = run(line.typed)
+            told = number + 1 < len(typed) and typed[number + 1].typed == "echo $?"
+            assert told or code == 0 or line.shown.startswith("depl: "), f"{page}: {line.typed}: {output}"
+            if line.shown:
+                same = doctest.OutputChecker().check_output(line.shown, output, FLAGS)
+                assert same, f"{page}: {line.typed}\n{output}"
+            count += 1
+    return count
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, own_methods: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder, and a registry of methods that forgets what a page registers."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["depl"])
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_a_how_to_page_give_what_it_says(page: str) -> None:
+    result = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
+    assert result.failed == 0
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_quick_lines_of_a_how_to_page_run(page: str) -> None:
+    follow(page, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("page", [page for page in PAGES if ":class: slow" in text_of(page)])
+def test_all_lines_of_a_how_to_page_run(page: str) -> None:
+    assert follow(page, slow=True) > 0
+
+
+def test_every_page_but_the_list_of_them_has_something_to_run() -> None:
+    for page in PAGES:
+        text = text_of(page)
+        typed = sum(len(lines(block)) for block in blocks(text) if block.language == "console")
+        assert typed + text.count("\n>>> ") >= 4 or page == "howto/index.rst", page
+
+
+def test_a_line_that_answers_otherwise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "wrong.rst"
+    monkeypatch.setattr(sys.modules[__name__], "DOCS", tmp_path)
+    head = ".. code-block:: console\n\n   $ depl "
+    page.write_text(f"{head}instances show tiny\n   huge\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="depl instances show tiny"):
+        follow("wrong.rst", slow=False)
+    page.write_text(
+        ".. code-block:: console\n\n   $ depl solve nothing\n   $ echo $?\n   0\n", encoding="utf-8"
+    )
+    with pytest.raises(AssertionError, match="depl solve nothing"):
+        follow("wrong.rst", slow=False)

@@ -1,0 +1,259 @@
+"""Every lesson runs as a plain script, its exercises accept the solutions and refuse typical mistakes."""
+
+import ast
+import itertools
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import depl
+from depl.heuristics.data.conditions import SelectionFunction
+from depl.heuristics.data.epochs_needed import NeededEpochs
+from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.layered import steps_in_levels
+from depl.heuristics.set_functions.status import exhaustive
+from depl.instances.counterexamples import almost_one_level, short_epochs
+from depl.instances.reductions import knapsack_by_cost, knapsack_free_resources
+from depl.instances.reductions.knapsack import Knapsack
+from depl.lessons.check import check
+from depl.lessons.exercises import EXERCISES
+from depl.lessons.plans import all_plans
+from depl.models.estimation.binomial import binomial_tail, least_runs
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import FinalLoss, Load, Term
+from depl.models.problem.laws import Normal
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
+from depl.models.risk.certify import certified_quantile
+from depl.models.risk.oracles import chernoff_quantile, evar_quantile
+from depl.models.risk.rounded import Rounding
+from depl.models.scenarios.draws import allowed_misses
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = sorted((ROOT / "docs" / "lessons").glob("[0-9]_*.py"))
+ASKED = re.compile(r'(?m)^(\w+) = None\ncheck\("(\d\.\d)", \1\)$')
+BAG = "from depl.instances.reductions.knapsack import Knapsack\nbag = Knapsack.of([7, 3, 5], [4, 2, 3], 5)\n"
+SOLUTION = re.compile(r"(?ms)^\*\*(\d\.\d)\.\*\*.*?^\.\. code-block:: python\n\n((?:   [^\n]*\n|\n)+)")
+
+
+def solutions() -> dict[str, str]:
+    text = (ROOT / "docs" / "lesson_solutions.rst").read_text(encoding="utf-8")
+    return {name: re.sub(r"(?m)^   ", "", code).strip() + "\n" for name, code in SOLUTION.findall(text)}
+
+
+def asked(lesson: Path) -> dict[str, str]:
+    """The variable of every exercise of a lesson."""
+    return {name: variable for variable, name in ASKED.findall(lesson.read_text(encoding="utf-8"))}
+
+
+def filled_in(lesson: Path, answers: dict[str, str]) -> str:
+    """The text of a lesson with answers in the place of None."""
+    text = lesson.read_text(encoding="utf-8")
+    for name, variable in asked(lesson).items():
+        if name in answers:
+            text = text.replace(f"\n{variable} = None\n", f"\n{answers[name]}\n")
+    return text
+
+
+def run(script: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=script.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_there_are_six_lessons_with_two_to_four_exercises_each_and_a_solution_of_every_one() -> None:
+    names = [name for lesson in LESSONS for name in asked(lesson)]
+    assert all(2 <= len(asked(lesson)) <= 4 for lesson in LESSONS)
+    assert [lesson.name[0] for lesson in LESSONS] == list("123456")
+    assert names == list(EXERCISES) == list(solutions())
+    assert all(name[0] == lesson.name[0] for lesson in LESSONS for name in asked(lesson))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(lesson: Path, tmp_path: Path) -> None:
+    script = tmp_path / lesson.name
+    script.write_text(filled_in(lesson, solutions()), encoding="utf-8")
+    done = run(script)
+    assert done.returncode == 0, done.stderr
+    for name in asked(lesson):
+        assert f"Exercise {name}: right." in done.stdout
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+def test_a_lesson_as_it_is_shipped_holds_no_solution(lesson: Path) -> None:
+    text = lesson.read_text(encoding="utf-8")
+    assert text.count(" = None\n") == len(asked(lesson)) == text.count("\ncheck(")
+    for name in asked(lesson):
+        assert solutions()[name].strip() not in text
+
+
+def test_open_exercises_let_the_script_go_on_and_a_wrong_answer_stops_it_with_its_hint(
+    tmp_path: Path,
+) -> None:
+    lesson = LESSONS[0]
+    script = tmp_path / lesson.name
+    script.write_text(filled_in(lesson, {"1.3": "least_cost = 5"}), encoding="utf-8")
+    done = run(script)
+    assert "Exercise 1.1 is open" in done.stdout
+    assert "Exercise 1.2 is open" in done.stdout
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?\n"
+    )
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_solution_is_accepted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    check(name, answer_of(name))
+    assert capsys.readouterr().out == f"Exercise {name}: right.\n"
+
+
+MISTAKES = [
+    ("1.1", {1, 2}, "never takes an item back"),
+    ("1.2", lambda taken: sum((7, 3, 5)[item] for item in taken), "Which epochs are paid for"),
+    ("1.2", lambda taken: 9 - sum((4, 2, 3)[item] for item in taken), "the work is the value"),
+    ("1.2", lambda taken: 15, "forces x = v_k"),
+    ("1.3", 13, "the sum of the works"),
+    ("1.3", 16, "alone reach the value 8"),
+    ("1.3", 5, "the least weight"),
+    ("2.1", 0, "The mean is on the good side"),
+    ("2.1", 0.75, "the worse outcome of the switch"),
+    ("2.1", 0.25, "make up for it"),
+    ("2.1", 0.3, "four outcomes"),
+    ("2.2", lambda s, mean, variance, p: s * mean, "(log E exp(s L) - log p) / s"),
+    ("2.3", 0.7664, "never below the quantile"),
+    ("3.1", 5, "more than an epoch"),
+    ("3.1", 7, "Is it the least"),
+    ("3.2", 107, "rounds every epoch"),
+    ("3.3", lambda price: 10 * price, "Divide by the optimum"),
+    ("4.1", lambda empty, one, other, both: one + other <= both + empty, "supermodularity"),
+    ("4.1", lambda empty, one, other, both: one + other > both + empty, "Equality is allowed"),
+    ("4.1", lambda empty, one, other, both: one + other >= both, "need not be 0"),
+    ("4.2", "proved", "four values"),
+    ("4.2", "unknown", "one pair of datasets"),
+    ("4.3", 0.4, "That is t1 / t0"),
+    ("5.1", 2.25, "root q of the price"),
+    ("5.1", 20.25, "its slope"),
+    ("5.2", 2.25, "Communication takes time"),
+    ("5.3", 40.5, "Clip it"),
+    ("6.1", 8, "8 of 25 are more"),
+    ("6.1", 7.5, "whole"),
+    ("6.2", lambda size, allowed, miss: 0.5, "binomial"),
+    ("6.3", 8, "still more than .05"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), MISTAKES)
+def test_a_typical_mistake_gets_its_hint(name: str, answer: object, hint: str) -> None:
+    with pytest.raises(SystemExit, match=re.escape(f"Exercise {name}: not yet. ")) as stopped:
+        check(name, answer)
+    assert hint in str(stopped.value)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+@pytest.mark.parametrize("answer", [True, float("nan"), "what?", [None], {7}, -1e9, lambda *words: words])
+def test_nonsense_is_refused_with_a_hint_and_not_with_an_error(name: str, answer: object) -> None:
+    with pytest.raises(SystemExit, match="not yet"):
+        check(name, answer)
+
+
+def test_a_function_that_fails_is_told_how() -> None:
+    with pytest.raises(SystemExit, match=r"Your function raised ZeroDivisionError: division by zero\."):
+        check("3.3", lambda price: price / 0)
+
+
+def test_an_unknown_exercise_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"there is no exercise '9\.9'"):
+        check("9.9", 1)
+
+
+def answer_of(name: str) -> object:
+    """What the solution of an exercise evaluates to, on its own."""
+    code = solutions()[name]
+    space: dict[str, object] = {}
+    exec("import math\nfrom scipy import stats\n" + BAG + code, space)
+    last = ast.parse(code).body[-1]
+    variable = last.name if isinstance(last, ast.FunctionDef) else ast.unparse(last.targets[0])
+    return space[variable]
+
+
+# What is right, by the toolkit itself ------------------------------------------------------------------
+
+
+def test_the_answers_of_the_first_lesson_are_those_of_plans() -> None:
+    bag = Knapsack.of([7, 3, 5], [4, 2, 3], 5)
+    by_cost, free = knapsack_by_cost.reduce(bag), knapsack_free_resources.reduce(bag, 8)
+    cost_of = cast(Callable[..., float], answer_of("1.2"))
+    for size in range(4):
+        for items in itertools.combinations(range(3), size):
+            plan = knapsack_by_cost.plan_of(bag, items)
+            assert depl.evaluate(by_cost, plan).cost == cost_of(items)
+    found = depl.solve(free, "exact")
+    assert found.solution is depl.Solution.PROVEN_OPTIMAL
+    assert EXERCISES["1.3"](found.cost) is None
+
+
+def test_the_answers_of_the_second_lesson_are_those_of_the_risk_evaluators(tiny: depl.Instance) -> None:
+    plans = [(plan, depl.evaluate(tiny, plan)) for plan in all_plans(tiny)]
+    by_mean = min((found.cost, found.violation.exact) for _, found in plans if found.expected_loss <= 6.5)
+    assert EXERCISES["2.1"](by_mean[1]) is None
+    bound = cast(Callable[..., float], answer_of("2.2"))
+    loss = FinalLoss(6.0, ((Term(1.0, Normal(mean=0.0, variance=2.0)), 1),))
+    assert bound(0.5, 6.0, 2.0, 0.3) == pytest.approx(chernoff_quantile(loss, 0.7, 0.5), rel=1e-12)
+    margin = evar_quantile(loss, 0.99) - 6.0
+    assert EXERCISES["2.3"](margin / (certified_quantile(loss, Fraction(1, 100)).middle - 6.0)) is None
+
+
+def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny: depl.Instance) -> None:
+    problem = additive_problem(tiny, frozenset({"archive", "sensors"}), "cloud")
+    moves = [steps_in_levels(problem, levels, Rounding.UP).losses[0, -1, 1] < 0 for levels in range(1, 9)]
+    assert EXERCISES["3.1"](1 + moves.index(True)) is None
+    family_a = additive_problem(short_epochs(200), frozenset({"data"}), "site")
+    assert EXERCISES["3.2"](int(steps_in_levels(family_a, 200, Rounding.UP).times[:, 0].sum())) is None
+    ratio = cast(Callable[..., float], answer_of("3.3"))
+    family_b = almost_one_level(10)
+    costs = [depl.solve(family_b, method).cost or 0.0 for method in ("graph", "exact")]
+    assert costs[0] / costs[1] == pytest.approx(ratio(10), rel=1e-8)
+
+
+def test_the_answers_of_the_fourth_lesson_are_those_of_the_verdicts(tiny: depl.Instance) -> None:
+    present = SelectionFunction(selection_problem(tiny.replace(data_law=PowerDataLaw(p=1, base_volume=1))))
+    assert EXERCISES["4.2"](exhaustive(present).verdict.value) is None
+    is_submodular = cast(Callable[..., bool], answer_of("4.1"))
+    assert not is_submodular(*(present.value(chosen) for chosen in ((), (0,), (1,), (0, 1))))
+    least = cast(float, answer_of("4.3"))
+    for base_volume, concave in ((least - 1e-6, False), (least + 1e-6, True)):
+        needed = NeededEpochs(LogDataLaw(a=5.0, b=1.0, base_volume=base_volume))
+        assert needed.product_is_concave(0.5 + 0.2 * base_volume, 0.2, 2.0) == concave
+
+
+def test_the_answers_of_the_fifth_lesson_are_those_of_the_allocation() -> None:
+    loads = [Load(4, 4, 10, 0.5), Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)]
+    assert EXERCISES["5.1"](allocate(loads, 6.0, None).multiplier) is None
+    assert EXERCISES["5.3"](allocate(loads, 4.0, None).cost) is None
+    clipping = cast(float, answer_of("5.2"))
+    for limit, clipped in ((clipping + 1e-6, False), (clipping - 1e-6, True)):
+        assert (allocate(loads, limit, None).resources[2] == 4.0) == clipped
+
+
+def test_the_answers_of_the_sixth_lesson_are_those_of_scenarios_and_tests(tiny: depl.Instance) -> None:
+    assert EXERCISES["6.1"](allowed_misses(tiny, 25)) is None
+    accepted = cast(Callable[..., float], answer_of("6.2"))
+    assert accepted(10, 3, 0.5) == pytest.approx(float(binomial_tail(3, 10, Fraction(1, 2))), rel=1e-12)
+    assert EXERCISES["6.3"](least_runs(0.7, 0.95)) is None

@@ -1,0 +1,433 @@
+"""Figures in prose are those of the committed records.
+
+Each function below says in the words of a page what a record holds; the page has to say the same, wherever
+its lines break. A record that is made anew makes this fail with the words to write. A page that names one
+and is not here fails, too.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from depl.benchmarks.runner.results import RESULTS, read
+
+ROOT = Path(__file__).resolve().parents[2]
+Values = Mapping[str, Any]
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def cell(share: float) -> str:
+    """A share as the tables on estimation print it: .87, .935, 1."""
+    return f"{share:.3f}".rstrip("0").rstrip(".").removeprefix("0")
+
+
+def row(*cells: object) -> str:
+    """A row of a list-table, as it reads when lines are joined."""
+    return "* - " + " - ".join(map(str, cells))
+
+
+def how_to_ratio(values: Values) -> Iterator[str]:
+    yield (
+        f"on {values['depl_compared']} proved optima: mean ratio {values['depl_mean_ratio']:.3f}, "
+        f"largest {values['depl_largest_ratio']:.3f}"
+    )
+    assert values["depl_missed"] == values["depl_false_infeasible"] == 0
+    yield "no feasible instance missed or called infeasible"
+
+
+def questions_ratio(values: Values) -> Iterator[str]:
+    yield f"for ``depl`` on {values['depl_compared']} proved optima of random instances"
+    mean, largest = values["depl_mean_ratio"], values["depl_largest_ratio"]
+    yield f"a mean ratio of {mean:.3f} and a largest of {largest:.3f}"
+    share = percent(values["optima_with_less_data_or_more_clusters_share"])
+    yield f"Of the optima of the random family {share} leave data out or use several clusters"
+    yield f"``depl-paper`` costs {values['depl_paper_mean_ratio']:.1f} times the optimum on average"
+    plans = values["depl_paper_found"] + values["depl_paper_missed"]
+    yield f"misses {values['depl_paper_missed']} of the {plans} instances that have a plan"
+
+
+def questions_placement(values: Values) -> Iterator[str]:
+    yield f"in the time of a thousand epochs (factor {values['million_to_thousand_seconds']:.2f})"
+    yield f"placements {percent(values['small_two_cluster_share'])} use several clusters at the optimum"
+    excess = values["peer_fastest_mean_ratio"] - 1
+    yield f"the fastest cluster alone is {percent(excess)} more expensive than the bound on average"
+
+
+def questions_labels(values: Values) -> Iterator[str]:
+    assert values["large_most_seconds_to_one_percent"] < 1
+    yield "models for 1000 epochs out of 50 are chosen to a certified 1 % within a second"
+
+
+def questions_graph(values: Values) -> Iterator[str]:
+    missed = percent(values["worst_share_missed_at_eta_200"])
+    yield f"at its η = 200 it misses {missed} of feasible instances with 100 epochs"
+
+
+def questions_sets(values: Values) -> Iterator[str]:
+    rows = values["comparisons"]
+    smaller = sum(item["mean_after"] < item["mean_before"] for item in rows)
+    certain = sum(item["mean_verdict"] == "smaller" for item in rows)
+    yield f"smaller on average in {smaller} of {len(rows)} comparisons, by more than chance in {certain}"
+
+
+def errata_graph(values: Values) -> Iterator[str]:
+    weights = {item["weight"]: item for item in values["weights"]}
+    full, root = weights["full-resources"], weights["root"]
+    yield (
+        rf"On {full['instances']} random instances with at most 8 epochs :math:`\kappa r` costs "
+        f"{full['mean']:.2f} times the optimum on average and {full['max']:.2f} at most, "
+        rf":math:`\sqrt{{\kappa c}}` {root['mean']:.3f} and {root['max']:.3f}"
+    )
+
+
+def graph_curves(values: Values) -> Iterator[str]:
+    shown = [item for item in values["curves"] if item["eta"] in (50, 200, 800, 1600)]
+    for item in shown:
+        ups = ("--", "--") if item["up_mean"] is None else (f"{item['up_mean']:.3f}", f"{item['up_max']:.3f}")
+        downs = (f"{item['down_mean']:.3f}", f"{item['down_min']:.3f}")
+        yield row(item["epochs"], item["eta"], percent(item["missed"]), *ups, *downs)
+    missed = [f"{100 * item['missed']:.0f}" for item in shown if item["eta"] == 200]
+    shown_missed = "{}, {} and {} %".format(*missed)
+    yield f"the graph misses {shown_missed} of the feasible instances with 20, 50 and 100 epochs"
+    over = {(item["instance"], item["eta"]): item["over_optimum"] for item in values["paper_instances"]}
+    assert over["paper-alexnet-9", 400] == 1 < over["paper-alexnet-9", 200]
+    yield f"``paper-alexnet-9`` costs {over['paper-alexnet-9', 200]:.3f} times the optimum at"
+    late = "paper-alexnet-deadline-9"
+    assert over[late, 400] == over[late, 1600]
+    early, end = over[late, 200], over[late, 400]
+    yield f"``{late}`` costs {early:.1f} times the optimum at 200 and stays at {end:.2f} however fine"
+    for name, item in zip(
+        (r":math:`\kappa r`", r":math:`\kappa c`", r":math:`\kappa r \, t`", r":math:`\sqrt{\kappa c}`"),
+        values["weights"],
+        strict=True,
+    ):
+        yield row(name, f"{item['mean']:.3f}", f"{item['max']:.3f}")
+
+
+def graph_speed(values: Values) -> Iterator[str]:
+    def milliseconds(name: str) -> str:
+        return f"{1000 * values[name]:.0f} ms"
+
+    whole = values["whole_networkx_build_seconds"] + values["whole_networkx_search_seconds"]
+    small = values["small_networkx_build_seconds"] + values["small_networkx_search_seconds"]
+    sparse = values["large_csgraph_build_seconds"] + values["large_csgraph_search_seconds"]
+    yield rf"at :math:`\eta = 50` the layered search takes {milliseconds('small_layered_seconds')}"
+    search = milliseconds("whole_networkx_search_seconds")
+    yield f"150 000 vertices {whole:.1f} s, of which all but {search} go into building the graph"
+    yield f"({1000 * small:.0f} ms in all if only the reachable 7 500 vertices are built)"
+    assert round(values["small_networkx_vertices"], -2) == 7500
+    assert round(values["whole_networkx_vertices"], -3) == 150_000
+    yield rf"At :math:`\eta = 200` it takes {milliseconds('large_layered_seconds')}"
+    search = milliseconds("large_csgraph_search_seconds")
+    yield f"``scipy.sparse.csgraph`` {1000 * sparse:.0f} ms, of which {search} are its search"
+    yield f"is only {values['large_times_faster_than_csgraph_search']:.0f} times slower there"
+    faster = 1 / values["small_times_faster_than_csgraph_search"]
+    yield rf"and {faster:.0f} times *faster* at :math:`\eta = 50`"
+    assert values["largest_difference_among_peers"] == 0
+    yield "All three find the same costs."
+
+
+def measured_graph(values: Values) -> Iterator[str]:
+    yield from graph_curves(values)
+    yield from graph_speed(values)
+
+
+def reach_of_exact(values: Values) -> Iterator[str]:
+    assert values["one_cluster_proved"] == values["whole_proved"] == 1
+    counts = [len(values[f"{name}_rows"]) for name in ("one_cluster", "whole")]
+    yield f"all of {counts[0]} random instances with three models, one cluster and at most 30 epochs"
+    yield f"and of {counts[1]} of the complete problem with up to three models, clusters and datasets"
+    yield f"each within {values['seconds_allowed']:.0f} s"
+
+
+def reach_on_samples(values: Values) -> Iterator[str]:
+    usual, cheap = values["largest_usual"], values["largest_cheap"]
+    one, two = usual["scenario-search"], cheap["scenario-search"]
+    yield f"{one} epochs where switches cost, {two} where they are cheap"
+    assert (usual["milp"], cheap["milp"]) == (usual["milp-resource"], cheap["milp-resource"])
+    yield f"the same: {usual['milp']} and {cheap['milp']} epochs"
+
+
+def shares_of_broken(values: Values) -> Iterator[str]:
+    yield row("*S*", *values["broken_share_by_size"])
+    yield row("share", *map(percent, values["broken_share_by_size"].values()))
+
+
+def regret(values: Values) -> Iterator[str]:
+    for plain, careful in zip(values["refitted"], values["careful"], strict=True):
+        assert plain["label"] == careful["label"]
+        cells = (
+            text
+            for item in (plain, careful)
+            for text in (percent(item["kept"]), f"{item['ninth_excess']:.1f}", percent(item["extra_cost"]))
+        )
+        yield " ".join((plain["label"], *cells))
+    single = {item["label"]: item for item in values["one_parameter"]}
+    more = single["A +10%"]["mean_excess"]
+    yield f"plans miss {more:.1f} times as often as promised; ten per cent too little"
+    yield f"and they cost {percent(single['A -10%']['extra_cost'])} more"
+    others = [item for label, item in single.items() if label[0] in "Bv"]
+    cost, excess = (max(item[name] for item in others) for name in ("extra_cost", "mean_excess"))
+    yield f"cost at most {percent(cost)} or {excess:.1f} times the allowed violation"
+    five, ten, twenty, _ = values["perturbed"]
+    yield f"Five per cent make plans miss {five['mean_excess']:.1f} times as often as promised"
+    yield f"ten {ten['mean_excess']:.1f} times, and after twenty {percent(twenty['kept'])} of the plans keep"
+
+
+def honest_tests(values: Values) -> Iterator[str]:
+    assert values["size_as_printed"] < 0.005
+    assert all(round(size, 2) in (0.04, 0.05, 0.06) for size in values["sizes"].values())
+    yield "about 5 % honestly, below half a per cent as printed"
+
+
+def promised_delivered(values: Values) -> Iterator[str]:
+    def told(setting: str, method: str, runs: int, *, every: bool) -> list[str]:
+        """By family and promise: least and greatest share of the plans with so many runs."""
+        found = []
+        for family in ("digits-alexnet", "digits-mobilenet"):
+            for promised in (0.9, 0.95, 0.99):
+                key = (family, setting, method, promised)
+                shares = [
+                    item["delivered"]
+                    for item in values["rows"]
+                    if (item["family"], item["setting"], item["method"], item["promised"]) == key
+                    and item["runs"]
+                    and (item["runs"] == runs or not every)
+                    and item["runs"] + item["refused"] == runs
+                ]
+                least, most = (cell(round(share, 2)) for share in (min(shares), max(shares)))
+                least, most = (text if text == "1" else f"{float(text):.2f}"[1:] for text in (least, most))
+                found.append(least if least == most else f"{least} to {most}")
+        return found
+
+    rows = {
+        "order statistic, or affine law with residuals per run": ("held-out runs", "affine, per run"),
+        "affine law, independent residuals": ("held-out runs", "affine, independent"),
+        "independent increments": ("held-out runs", "independent increments"),
+        "affine law per run, 5 epochs after the switch": ("known loss", "affine, per run"),
+        "independent increments, 5 epochs after the switch": ("known loss", "independent increments"),
+        "the plan never run, affine law per run, no margin": ("unseen plan", "affine, per run"),
+    }
+    for name, (setting, method) in rows.items():
+        yield row(name, *told(setting, method, 104, every=True))
+    yield row(
+        "plans of the design, none of them run, the same",
+        *told("unseen plan", "affine, per run", 288, every=False),
+    )
+
+
+def few_runs(values: Values) -> Iterator[str]:
+    known = {"few": "51 runs", "halves": "half", "sixty": "60 of each"}
+    for drawn in values["rows"]:
+        marginal = drawn["confidence"] is None
+        shown = marginal or (drawn["known"], drawn["confidence"]) == ("sixty", 0.95)
+        if drawn["collection"] != "drawn" or not shown:
+            continue
+        same = ("known", "confidence", "promised")
+        (tuned,) = (
+            item
+            for item in values["rows"]
+            if item["collection"] == "tuned" and all(item[name] == drawn[name] for name in same)
+        )
+        told = []
+        for item in (drawn, tuned):
+            made = item["delivered"] is not None
+            error = f"{item['standard_error'] or 0:.3f}".removeprefix("0")
+            told.append(f"{cell(item['delivered'])} ({error})" if made else "none")
+            told.append(f"{percent(item['refused'])} ({percent(item['refused_before'])})")
+        how = "marginal" if marginal else "confidence .95"
+        yield row(f"{known[drawn['known']]}, {how}", cell(drawn["promised"]), *told)
+    marginal = [item for item in values["rows"] if item["confidence"] is None and item["judged"]]
+    most = max(item["refuted"] for item in marginal if item["known"] != "few")
+    fewest = max(item["refuted"] for item in marginal if item["known"] == "few" and item["judged"] >= 20)
+    yield (
+        f"Of single marginal promises from 37 runs or more of a plan at most {100 * most:.0f} % are refuted "
+        f"by an exact test at 5 %, of those from 12 or 15 runs at most {100 * fewest:.0f} %"
+    )
+    most = max(item["refuted"] for item in values["rows"] if item["confidence"] and item["judged"])
+    yield f"Of promises with confidence at most {100 * most:.1f} % are refuted"
+    for name in ("drawn", "tuned"):
+        asked = {"collection": name, "known": "sixty", "confidence": None, "promised": 0.9}
+        (item,) = (row for row in values["rows"] if all(row[key] == asked[key] for key in asked))
+        refused, before = percent(item["refused"]), percent(item["refused_before"])
+        yield f"{refused} of the problems of *{name}* are refused, {before} before"
+
+
+def promises_kept(values: Values) -> Iterator[str]:
+    def plan(text: str) -> str:
+        stages = [stage.replace("pruned-", "p") for stage in text.split(", ") if not stage.startswith("0 ")]
+        return ", ".join(stages)
+
+    careful = [item for item in values["rows"] if item["setting"] != "flattered"]
+    for item in careful:
+        asked = cell(item["target"]).ljust(3, "0"), f"{item['promised']:.2f}"[1:]
+        if item["delivered"] is None:
+            yield " - ".join((*asked, "none"))
+            continue
+        yield " - ".join(
+            (
+                *asked,
+                plan(item["plan"]),
+                str(item["runs_before"]),
+                cell(item["delivered"]),
+                f"{item['paper_quantile']:.2f}; {item['observed']:.2f}",
+            )
+        )
+    flattered = [item for item in values["rows"] if item["setting"] == "flattered"]
+    for family in ("digits-alexnet", "digits-mobilenet"):
+        pair = [item for item in flattered if item["family"] == family]
+        shown = [(cell(item["delivered"]), item["p_value"] < 0.05) for item in pair]
+        yield "; ".join(f"**{share}**" if broken else share for share, broken in shown)
+        yield "; ".join(
+            ", ".join(f"{item[name]:.2f}" for item in pair) for name in ("paper_quantile", "observed")
+        )
+    made = [item for item in careful if item["delivered"] is not None]
+    assert (len(made), len(careful), values["promises"]) == (9, 12, 9)
+    least = min(item["p_value"] for item in made)
+    assert least > 0.05
+    yield (
+        "None of the nine promises made with care is refuted at the 5 % level (one-sided, exact); "
+        f"the lowest p-value is {cell(round(least, 2))}"
+    )
+    yield "For three problems nothing was promised"
+    assert (sum(item["p_value"] < 0.05 for item in flattered), len(flattered)) == (3, 4)
+    yield "Three of the four promises made without the margin are broken"
+    alexnet, mobilenet = ([line.split()[0] for line in item["rounds"]] for item in values["pilots"])
+    assert not alexnet
+    (exceeded,) = mobilenet
+    yield f"For MobileNet {exceeded} of 300 exceeded"
+
+
+def few_runs_in_the_readme(values: Values) -> Iterator[str]:
+    asked = {"collection": "drawn", "known": "halves", "confidence": None}
+    rows = [row for row in values["rows"] if all(row[name] == value for name, value in asked.items())]
+    shares = [f"{row['delivered']:.3f}" for row in rows if row["judged"]]
+    yield f"from half of the runs delivered {', '.join(shares[:-1])} and {shares[-1]}"
+
+
+def promises_in_the_readme(values: Values) -> Iterator[str]:
+    careful, flattered = (
+        [item for item in values["rows"] if (item["setting"] == "flattered") is chosen]
+        for chosen in (False, True)
+    )
+    made = [item for item in careful if item["delivered"] is not None]
+    assert {item["runs"] for item in made} == {200}
+    assert all(item["p_value"] > 0.05 for item in made)
+    shares = [item["delivered"] for item in made]
+    assert (len(made), len(careful)) == (9, 12)
+    kept = f"kept their targets in {min(shares):.2f} to {max(shares):.2f} of the runs"
+    yield f"{kept}; none of nine promises is refuted at the 5 % level, and three more were not made"
+    shares = [item["delivered"] for item in flattered]
+    broken = [item for item in flattered if item["p_value"] < 0.05]
+    assert (len(broken), len(flattered)) == (3, 4)
+    yield f"it is {min(shares):.2f} to {max(shares):.2f}, and three of four are broken"
+    assert all(item["paper_quantile"] > item["target"] for item in [*made, *flattered])
+    yield "The paper's law calls all these targets out of reach"
+    assert values["pilots_certified"] == 0
+    yield "No promise of 0.99 was certified with 300 pilot runs"
+
+
+def set_sizes(values: Values) -> Iterator[str]:
+    rows = values["comparisons"]
+    for family in ("digits-alexnet", "digits-mobilenet", "cells-perceptron"):
+        own = [item for item in rows if item["family"] == family]
+        told = []
+        for kind in ("mean", "upper"):
+            fall = [100 * (1 - item[f"{kind}_after"] / item[f"{kind}_before"]) for item in own]
+            told.append(f"{min(fall):.0f}, {median(fall):.0f}, {max(fall):.0f} %")
+            told.append(f"{sum(item[f'{kind}_verdict'] == 'smaller' for item in own)} of {len(own)}")
+        yield row(family, len(own), told[0], told[1], f"{told[2]}; {told[3]}")
+    certain = sum(item["mean_verdict"] == "smaller" for item in rows)
+    yield f"in all {len(rows)} comparisons, by more than chance in {certain}, and never larger"
+    upper = sum(item["upper_verdict"] == "smaller" for item in rows)
+    yield f"with 60 runs {upper} of {len(rows)} intervals lie below zero"
+    reached = [100 * item["expected_reached"] for item in rows]
+    yield f"a median of {median(reached):.0f} % of the runs ({min(reached):.0f} to {max(reached):.0f} %)"
+    yield f"dependable training in {100 * median(item['dependable_reached'] for item in rows):.0f} %"
+    times = [item["dependable_epochs"] / item["expected_epochs"] for item in rows]
+    yield f"with {min(times):.2f} to {max(times):.1f} times the epochs (median {median(times):.1f})"
+    different = sum(item["different"] for item in values["equal_work"])
+    amounts = sum(item["amounts"] for item in values["equal_work"])
+    one = sum(item["different_plan"] for item in values["equal_work"])
+    assert one == 1
+    yield f"the plans differ at one of {amounts} amounts, the epochs at {different}"
+    change = [f"{100 * item['relative_change']:.1f} %" for item in values["equal_work"]]
+    yield f"set sizes change by +{change[0]}, +{change[1]} and {change[2]}"
+
+
+PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
+    ("README.md", "promises-kept", promises_in_the_readme),
+    ("README.md", "few-runs", few_runs_in_the_readme),
+    ("docs/errata.rst", "expanded-graph", errata_graph),
+    ("docs/estimation.rst", "estimation-regret", regret),
+    ("docs/estimation.rst", "estimation-tests", honest_tests),
+    ("docs/estimation.rst", "promised-delivered", promised_delivered),
+    ("docs/estimation.rst", "promises-kept", promises_kept),
+    ("docs/estimation.rst", "few-runs", few_runs),
+    ("docs/howto/ground_truth.rst", "exact-law", reach_of_exact),
+    ("docs/howto/ground_truth.rst", "ladder", reach_on_samples),
+    ("docs/howto/ratio.rst", "competitive-ratio", how_to_ratio),
+    ("docs/model_selection.rst", "expanded-graph", measured_graph),
+    ("docs/prediction_sets.rst", "prediction-sets", set_sizes),
+    ("docs/questions.rst", "competitive-ratio", questions_ratio),
+    ("docs/questions.rst", "expanded-graph", questions_graph),
+    ("docs/questions.rst", "label-setting", questions_labels),
+    ("docs/questions.rst", "placement", questions_placement),
+    ("docs/questions.rst", "prediction-sets", questions_sets),
+    ("docs/scenarios.rst", "sample-size", shares_of_broken),
+]
+
+ELSEWHERE = {
+    # Compared by tests/docs/test_readme.py; `agreement` is an example of a command.
+    *(("README.md", case) for case in ("agreement", "exact-law", "ladder", "scale", "search-goals")),
+    # Named as what measures, without a figure.
+    ("docs/dataset_selection.rst", "submodular"),
+    ("docs/howto/ground_truth.rst", "search-goals"),
+    ("docs/loop.rst", "competitive-ratio"),
+    ("docs/model_selection.rst", "label-setting"),
+    ("docs/model_selection.rst", "real-cost"),
+    # Names of pages and of a section, not of the records.
+    *((f"docs/{page}.rst", "placement") for page in ("errata", "index", "loop")),
+    ("docs/questions.rst", "scale"),
+}
+
+
+def words_of(page: str) -> str:
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize(("page", "case", "told"), PROSE, ids=[f"{page}-{case}" for page, case, _ in PROSE])
+def test_a_page_says_what_the_record_holds(page, case, told):
+    text = words_of(page)
+    missing = [words for words in told(read(RESULTS / f"{case}.json").values) if words not in text]
+    assert not missing, f"{page} should say so, by the record {case}"
+
+
+def test_every_page_that_names_a_record_is_compared_with_it():
+    cases = sorted(path.stem for path in RESULTS.glob("*.json"))
+    named = set()
+    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.rst")):
+        text = path.read_text(encoding="utf-8")
+        for case in cases:
+            names = (
+                f"`{case}`",
+                f"run {case}\\b",
+                f"results/{case}.json",
+                f"cases.{case.replace('-', '_')}`",
+            )
+            if re.search("|".join(names), text):
+                named.add((path.relative_to(ROOT).as_posix(), case))
+    assert named == {(page, case) for page, case, _ in PROSE} | ELSEWHERE
+
+
+def test_a_figure_that_is_stale_is_found():
+    values = dict(read(RESULTS / "competitive-ratio.json").values)
+    values["depl_compared"] += 5
+    assert [words for words in how_to_ratio(values) if words not in words_of("docs/howto/ratio.rst")]

@@ -1,0 +1,240 @@
+"""What the README shows is so: commands exist, examples run, links resolve, numbers are computed again."""
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from depl.benchmarks.cases.exact_law import FAMILIES
+from depl.benchmarks.cases.search_goals import SIZES
+from depl.benchmarks.figures.comparison import compare, entry_of, optimum
+from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.report.evidence import evidence_of
+from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.printed_steps import printed_steps_table
+from depl.benchmarks.report.verdicts import judged
+from depl.benchmarks.runner.registry import all_cases
+from depl.benchmarks.runner.results import RESULTS, read
+from depl.benchmarks.sweep.read import read_attempts
+from depl.cli import main
+from depl.commands import diagnose
+from depl.commands.demo import METHODS, comparison_table
+from depl.instances.library import load
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+COMMANDS = [
+    line.split("#")[0].strip() for language, text in BLOCKS if language == "sh" for line in text.splitlines()
+]
+_HEADLINE = (
+    "paper-alexnet",
+    "paper-alexnet-deadline",
+    "paper-alexnet-deadline-normal",
+    "paper-mobilenet",
+    "random",
+    "largest",
+)
+_SUITES = ("paper", "random", "reconstruction")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+
+def test_the_first_screen_has_both_commands_and_the_way_without_make():
+    first = README[: README.index("## ")]
+    assert all(text in first for text in ("make demo", "make test", "python3 -m venv .venv", "![", "```text"))
+    assert len(first.splitlines()) <= 45
+
+
+def test_every_make_target_that_is_named_exists():
+    named = set(
+        re.findall(r"\bmake ([a-z]+)\b", " ".join([*COMMANDS, *re.findall(r"`(make [a-z]+)`", README)]))
+    )
+    assert {"demo", "test", "bench", "picture"} <= named <= TARGETS
+
+
+@pytest.mark.usefixtures("own_methods")
+@pytest.mark.parametrize("example", PYTHON, ids=range(len(PYTHON)))
+def test_the_python_examples_run(example):
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
+
+
+@pytest.mark.parametrize("resamples", [99, pytest.param(diagnose.RESAMPLES, marks=pytest.mark.slow)])
+def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch, resamples):
+    """Unless run by name, ``depl diagnose`` resamples less than it does for a reader."""
+    monkeypatch.setattr(diagnose, "RESAMPLES", resamples)
+    monkeypatch.chdir(tmp_path)
+    words = [shlex.split(command) for command in COMMANDS if command.startswith("depl ")]
+    assert len(words) >= 6
+    fitted = 0
+    for _, *arguments in words:
+        code, _, err = ask(*arguments)
+        assert code == 0, (arguments, err)
+        if arguments[0] == "fit":  # makes the shipped instance again
+            shipped = ROOT / "instances" / "data" / f"{arguments[1]}.json"
+            assert (tmp_path / arguments[-1]).read_bytes() == shipped.read_bytes()
+            fitted += 1
+    assert fitted == 1
+
+
+def test_the_commands_without_make_name_what_there_is():
+    plain = [command for command in COMMANDS if ".venv" in command]
+    assert len(plain) == 3
+    assert (ROOT / plain[1].split()[-1]).name == "requirements.lock"
+    assert (ROOT / "requirements.lock").exists()
+    assert main(["demo", "--help"]) == 0
+
+
+def test_the_benchmarks_that_are_named_exist():
+    named = {command.split()[-1] for command in COMMANDS if "depl.benchmarks run" in command}
+    assert named
+    assert named <= all_cases().keys()
+
+
+def test_links_and_pictures_resolve():
+    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    local = [link for link in links if not link.startswith("https://")]
+    assert len(local) >= 5
+    assert not [link for link in local if not (ROOT / link).is_file()]
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).read_bytes().startswith(b"\x89PNG\r\n") for picture in pictures)
+
+
+def cells(line):
+    """Cells of a row of the table without the seconds; a line beside it as it is."""
+    return [cell.strip() for cell in line.split("|")[:-1]] or line
+
+
+def test_the_table_shows_what_the_demo_computes():
+    (shown,) = (text for language, text in BLOCKS if language == "text")
+    instance = load("paper-alexnet-deadline", 9)
+    entries = [entry_of("9", instance, method, None) for method in METHODS]
+    computed = comparison_table(entries).splitlines()
+    lines = shown.splitlines()
+    assert set(lines[1]) == set(computed[1]) == {"-", "+"}
+    assert [cells(line) for line in (lines[0], *lines[2:])] == [
+        cells(line) for line in (computed[0], *computed[2:])
+    ]
+
+
+def test_what_is_said_of_the_other_methods_is_computed_again():
+    entries = compare(
+        "paper-alexnet-deadline", ["enumerate", "depl-paper", "expected-cost", "expected-greedy"]
+    )
+
+    def worst(*methods):
+        chosen = [entry for entry in entries if entry.method in methods and entry.cost is not None]
+        return max(entry.cost / optimum(entries, entry.target) for entry in chosen)
+
+    text = " ".join(README.split())
+    assert f"cost up to {worst('depl-paper'):.1f} times the optimum" in text
+    assert (
+        f"up to {100 * (worst('expected-cost', 'expected-greedy') - 1):.0f} % more than the optimum" in text
+    )
+    without = [entry.target for entry in entries if entry.method == "depl-paper" and entry.plan is None]
+    assert without == ["5", "7", "9"]
+    assert "the tighter targets get no plan at all" in text
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return evidence_of([item for suite in _SUITES for item in read_attempts(suite)], ())
+
+
+def test_the_headline_is_that_of_the_recorded_attempts(recorded):
+    found = {str(row["method"]): row for row in headline_table(recorded).records()}
+    rows = re.findall(r"^\| `([a-z-]+)` \| (\d\.\d{3} \|.*) \|$", README, flags=re.MULTILINE)
+    assert [name for name, _ in rows] == [name for name in found if name != "enumerate"]
+    for name, text in rows:
+        means = [found[name][column] for column in _HEADLINE]
+        assert text.split(" | ") == [*(f"{mean:.3f}" for mean in means), str(found[name]["no plan"])]
+    drawn = {item.task.instance for item in recorded.suite("random")}
+    assert f"covers only {len(drawn) - 108} of the random instances" in README
+    assert found["expected-cost"]["not covered"] == 108
+
+
+def test_what_the_printed_steps_lose_is_what_was_measured(recorded):
+    rows = printed_steps_table(recorded.suite("random")).records()
+    (row,) = (item for item in rows if item["configuration"] == "depl-paper")
+    text = " ".join(README.split())
+    assert f"on {row['data_missed']} of {row['data_compared']} random instances the Lovász extension" in text
+    assert f"(K̂T̂ up to {100 * (row['data_largest'] - 1):.1f} % longer)" in text
+    assert f"on {row['placement_missed']} of {row['placements_compared']} plans hosting models" in text
+    assert f"costs more (up to {100 * (row['placement_largest'] - 1):.1f} %)" in text
+    own = [item for item in recorded.suite("random") if item.task.configuration == "depl-paper"]
+    assert not any(item.ending == "time_limit" for item in own)
+
+
+def test_what_is_said_of_the_claims_is_what_the_report_measures(recorded):
+    verdicts = {item.claim.key: item for item in judged(ALL, recorded)}
+    said = [
+        (item.statement, f"{item.measured}; {item.shown} of {item.cases}")
+        for key in ("over-27-percent", "closely-matches", "general-purpose")
+        for item in verdicts[key].findings.readings
+        if item.cases
+    ]
+
+    def measured(*parts):
+        (found,) = (text for statement, text in said if all(part in statement for part in parts))
+        return found.split("; ")
+
+    assert len(verdicts) == 33
+    assert "33 claims" in README
+    saving, shipped, table = "saving relative to best-exp", "shipped", "completions of Table I"
+    assert measured("with bounds against greedy", saving, shipped)[0] == "means from 31.0% to 64.8%"
+    assert measured("with bounds against greedy", saving, table)[1] == "396 of 400"
+    assert measured("with bounds against cost-aware", saving, shipped)[0] == "means from 0.0% to 5.9%"
+    assert measured("with bounds against cost-aware", saving, table)[1] == "2 of 400"
+    assert measured("as printed against greedy", saving, shipped)[0] == "means from -302.7% to -6.5%"
+    assert measured("with bounds: a plan", shipped)[0] == "mean cost over the optimum from 1 to 1.009"
+    assert measured("with bounds: a plan", table)[1] == "395 of 400"
+    assert measured("as printed: a plan", shipped)[0] == "mean cost over the optimum from 2.909 to 7.113"
+    assert measured("as printed: a plan", table)[1] == "10 of 400"
+    assert (
+        "more expensive on 3, cheaper on 97 of"
+        in measured("annealing loses to DepL as printed", "suite random")[0]
+    )
+    assert ", cheaper on 0 of" in measured("annealing loses to DepL with bounds", "suite random")[0]
+
+
+def test_the_layout_names_the_folders_that_there_are():
+    named = set(re.findall(r"^\| `(\w+)/`", README, flags=re.MULTILINE))
+    assert named == {"models", "heuristics", "instances", "benchmarks", "depl", "docs"}
+    assert all((ROOT / name).is_dir() for name in named)
+
+
+def test_the_reach_of_exact_is_that_of_its_record():
+    values = read(RESULTS / "exact-law.json").values
+    assert values["one_cluster_proved"] == values["whole_proved"] == 1
+    assert [len(values[f"{family}_rows"]) for family in FAMILIES] == [100, 100]
+    for family in FAMILIES:
+        median = values[f"{family}_median_seconds"]
+        longest = max(row["seconds"] for row in values[f"{family}_rows"])
+        assert f"(median {median:.2f} s, longest {longest:.0f} s)" in README
+
+
+def test_the_gaps_at_full_size_are_those_of_the_record():
+    values = read(RESULTS / "scale.json").values
+    gaps = sorted(f"{100 * row['gap']:.2f}" for row in values["full_rows"])
+    words = " ".join(README.split())
+    assert f"certifies gaps of {', '.join(gaps[:-1])} and {gaps[-1]} % on three instances" in words
+    assert f"at most {values['full_largest_seconds']:.0f} s on one core, plans verified" in words
+
+
+def test_the_reach_of_ground_truth_is_that_of_the_records():
+    ladder, goals = (read(RESULTS / f"{name}.json").values for name in ("ladder", "search-goals"))
+    rows = re.findall(r"^\| `([a-z-]+)`.*?\| (\d+) \| (\d+) \|$", README, flags=re.MULTILINE)
+    names = ["scenario-search", "milp", "milp-resource", "scip"]
+    shown = {name: (int(one), int(two)) for name, (_, one, two) in zip(names, rows, strict=True)}
+    assert shown == {name: (ladder["largest_usual"][name], ladder["largest_cheap"][name]) for name in names}
+    factors = [f"{ladder[f'speed_ratio_{family}']:.0f}" for family in ("usual", "cheap")]
+    assert f"{factors[0]} and {factors[1]} times faster" in README
+    medians = [goals[f"{name}_median_seconds"] for name in SIZES]
+    assert "{:.1f}, {:.1f}, {:.1f} and {:.0f} s (`search-goals`)".format(*medians) in README
+    assert [goals[f"{name}_share_certified"] for name in SIZES] == [0.9, 0.9, 1.0, 1.0]
+    assert max(goals[f"{name}_largest_gap"] for name in SIZES) == pytest.approx(0.24, abs=0.005)

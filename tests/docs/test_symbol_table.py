@@ -1,0 +1,129 @@
+"""The symbol table of the documentation names what exists, and all of it."""
+
+import dataclasses
+import importlib
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Every symbol that Sec. III, IV and VI-A of the paper introduce for the problem and the method.
+PAPER = [
+    r"n \in \mathcal N",
+    r"d \in \mathcal D",
+    r"m \in \mathcal M",
+    "r(n)",
+    "b(n)",
+    r"\kappa(n)",
+    r"\beta(d, n)",
+    "s(m)",
+    "c(k, m, d)",
+    r"\ell^{\text{run}}(k, d, m)",
+    r"\ell^{\text{sw}}(k, d, m, m')",
+    "k",
+    "y(k, n)",
+    "z(d, n)",
+    "x(k, n)",
+    "K",
+    "m(k)",
+    "T(k)",
+    r"\ell(k)",
+    r"\ell(0)",
+    r"\ell_\omega(K)",
+    r"\ell_\omega^{\max}",
+    r"\omega",
+    r"T^{\max}",
+    r"\hat{\mathcal D}",
+    r"\hat K(\hat{\mathcal D})",
+    r"\hat T(\hat{\mathcal D})",
+    r"\eta",
+    "i",
+    "j",
+    r"\Omega",
+    r"\varepsilon",
+    "A_m",
+    "B_m",
+    r"\mathcal X_m",
+    r"x \sim \mathcal X_m",
+]
+
+# What the toolkit adds to the problem.
+OURS = ["q(d)", "Q_0", "h(D)", r"K_{\max}", r"\tau", r"p = 1 - \omega", "N", r"\lambda", r"\psi_k(\lambda)"]
+
+
+def tables() -> list[list[list[str]]]:
+    """The cells of every list-table of the page, header rows left out."""
+    text = (ROOT / "docs" / "symbols.rst").read_text(encoding="utf-8")
+    found = []
+    for block in text.split(".. list-table::")[1:]:
+        rows = re.split(r"(?m)^(?=   \* - )", block)[1:]
+        found.append([re.findall(r"^   [* ] - (.*)$", row, re.MULTILINE) for row in rows][1:])
+    return found
+
+
+def symbol(cell: str) -> str:
+    match = re.fullmatch(r":math:`(.+)`", cell)
+    assert match, f"{cell} is not a formula"
+    return match[1]
+
+
+def code(cell: str) -> str:
+    match = re.fullmatch(r"``(.+)``", cell)
+    assert match, f"{cell} is not a literal"
+    return match[1]
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to an attribute or declared field of something in one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            if isinstance(found, type) and part in fields(found):
+                return part == parts[-1]
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def fields(kind: type) -> set[str]:
+    if dataclasses.is_dataclass(kind):
+        return {field.name for field in dataclasses.fields(kind)}
+    if issubclass(kind, msgspec.Struct):
+        return set(kind.__struct_fields__)
+    return set()
+
+
+IN_CODE = [row for table in tables() for row in table]
+
+
+def test_the_page_has_the_two_tables_with_all_their_columns() -> None:
+    assert len(tables()) == 2
+    assert {len(row) for row in IN_CODE} == {5}
+    assert all(cell.strip() for row in IN_CODE for cell in row)
+
+
+def test_every_symbol_of_the_model_is_listed_exactly_once() -> None:
+    listed = [symbol(row[0]) for row in IN_CODE]
+    assert sorted(listed) == sorted(set(listed))
+    assert sorted({*PAPER, *OURS} - {*listed}) == []
+    ours = {symbol(row[0]) for row in tables()[1]}
+    assert sorted({*listed} - ours) == sorted(PAPER)
+
+
+@pytest.mark.parametrize("row", IN_CODE, ids=lambda row: row[0])
+def test_every_name_in_the_table_exists(row: list[str]) -> None:
+    assert resolves(code(row[2])), f"{code(row[2])} does not exist (any more): correct docs/symbols.rst"
+
+
+@pytest.mark.parametrize("name", ["depl.models.nothing", "depl.models.problem.instance.Cluster.nothing"])
+def test_a_name_that_does_not_exist_is_noticed(name: str) -> None:
+    assert not resolves(name)

@@ -1,0 +1,416 @@
+"""Weak duality: no price proves more than the cheapest plan, and the best prices prove the relaxation."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes
+from depl.heuristics.bounds.dual import Dual, Part, Prices, _rest, start_prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import (
+    Requirement,
+    VarianceRange,
+    certified_requirement,
+    largest_variance,
+)
+from depl.heuristics.bounds.volume_bound import Frontier
+from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites, transfers_of
+from depl.instances.generator import random_instances
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, Instance, Transfer
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import PowerDataLaw
+from tests.cases.loop_cases import crowded, every_sequence, moments, nonempty_sets, one_way, plain, psi
+from tests.oracles.brute_force import cheapest_by_brute_force, every_plan
+
+
+def highest_cost(instance: Instance) -> float:
+    full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
+    return instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
+
+
+def whole(instance: Instance) -> tuple[Dual, Part, Learning]:
+    learning = Learning.of(instance)
+    sites = Sites.of(instance, listed_sites(instance), DataFactors(instance))
+    dual = Dual(learning, sites, instance.target.maximum_time, highest_cost(instance))
+    return dual, Part(sites.transfers / instance.target.maximum_epochs), learning
+
+
+def exactly(fall: float) -> Requirement:
+    return Requirement(fall, (VarianceRange(0.0, 0.0, 0.0, 0.0),))
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[Instance, ...]:
+    sizes = {"models": (1, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
+    return random_instances(np.random.default_rng([6, 3]), 25, **sizes)
+
+
+def random_prices(rng: np.random.Generator, dual: Dual, spread: float) -> Prices:
+    unit = max(dual.highest_cost, 1e-6)
+    time = unit / dual.maximum_time if dual.maximum_time is not None else 0.0
+    lam, gamma = 10 ** rng.uniform(-3, 2), unit * 10 ** rng.uniform(-2, 2)
+    nu = unit / max(spread, 1e-6) * rng.uniform(-1, 1) * rng.integers(2)
+    return Prices(float(time * lam), float(gamma), float(nu))
+
+
+def test_no_prices_prove_more_than_a_plan_that_keeps_the_requirement_costs(
+    drawn: tuple[Instance, ...],
+) -> None:
+    """Against every plan, with requirements that have nothing to do with the law of the loss."""
+    rng = np.random.default_rng(1)
+    compared = 0
+    for instance in drawn:
+        dual, part, learning = whole(instance)
+        largest = largest_variance(*learning.with_stand_ins())
+        if not np.isfinite(learning.variances).all():
+            continue
+        plans = [(cost, *moments(instance, plan)) for cost, plan in every_plan(instance)]
+        for _ in range(4):
+            ends = [0.0, *(largest * np.sort(rng.uniform(0, 1, 2))).tolist(), largest * 1.001]
+            fall, score = float(rng.uniform(0, 3)), float(rng.uniform(0, 2))
+            ranges = tuple(
+                VarianceRange(a, b, score * math.sqrt(a), score * math.sqrt(b))
+                for a, b in itertools.pairwise(ends)
+            )
+            requirement = Requirement(fall, ranges)
+            least = min(
+                (
+                    cost
+                    for cost, gain, variance in plans
+                    if gain >= fall + np.interp(variance, ends, score * np.sqrt(ends))
+                ),
+                default=math.inf,
+            )
+            for _ in range(8):
+                value = dual.value(part, requirement, random_prices(rng, dual, largest))
+                assert value <= least
+            found = dual.bound(part, requirement, start_prices(dual, part, requirement))
+            assert found.value <= least
+            compared += math.isfinite(least) and found.value > 0
+    assert compared > 30
+
+
+def test_under_what_is_certainly_needed_nothing_feasible_costs_less(drawn: tuple[Instance, ...]) -> None:
+    rng = np.random.default_rng(2)
+    positive = 0
+    for instance in drawn:
+        dual, part, learning = whole(instance)
+        largest = largest_variance(learning.variances, learning.switch_variances)
+        requirement = certified_requirement(instance, learning.third_ratio, largest)
+        met, _ = cheapest_by_brute_force(instance)
+        if requirement is None or met == 0:
+            continue
+        for _ in range(10):
+            assert dual.value(part, requirement, random_prices(rng, dual, largest)) <= met
+        best = dual.bound(part, requirement, start_prices(dual, part, requirement))
+        assert best.value <= met
+        positive += 0 < best.value < math.inf
+    assert positive > 10
+
+
+def test_the_cheapest_sequence_is_that_of_all_sequences(drawn: tuple[Instance, ...]) -> None:
+    rng = np.random.default_rng(3)
+    for instance in drawn:
+        dual, part, learning = whole(instance)
+        sites = dual.places
+        assert isinstance(sites, Sites)
+        for _ in range(3):
+            prices = random_prices(rng, dual, 1.0)
+            least, cut = dual.cheapest(part, prices)
+            best = brute_cheapest(instance, learning, part, prices)
+            assert least <= best
+            assert least == pytest.approx(best, rel=1e-9, abs=1e-9 * dual.highest_cost)
+            assert cut is not None
+            total = (
+                cut.cost + prices.time * cut.time - prices.gain * cut.gain + prices.variance * cut.variance
+            )
+            charged = total + float(cut.uses @ part.charges)
+            assert charged == pytest.approx(best, rel=1e-9, abs=1e-9 * dual.highest_cost)
+            assert cut.uses.sum() == len(cut.models) == len(cut.sites)
+
+
+def brute_cheapest(instance: Instance, learning: Learning, part: Part, prices: Prices) -> float:
+    """Every sequence of models, with the best site for each epoch by itself, in scalars."""
+    tau = instance.target.round_deadline or math.inf
+    listed = listed_sites(instance)
+
+    def epoch(k: int, m: int) -> float:
+        best = math.inf
+        for o, (n, chosen) in enumerate(listed):
+            demand = load(instance, k + 1, instance.models[m].name, instance.clusters[n].name, chosen)
+            h = instance.learning_factor(chosen)
+            value = psi(demand, prices.time, tau)[0] + float(part.charges[o])
+            value -= prices.gain * h * learning.gains[k, m]
+            best = min(best, value + prices.variance * h * h * learning.variances[k, m])
+        return best
+
+    known = {
+        (k, m): epoch(k, m)
+        for k in range(instance.target.maximum_epochs)
+        for m in range(len(instance.models))
+    }
+    found = math.inf
+    for models in every_sequence(instance.target.maximum_epochs, len(instance.models)):
+        rows = [len(instance.models), *models[:-1]]
+        if not all(learning.allowed[p, m] for p, m in zip(rows, models, strict=True)):
+            continue
+        switches = [
+            prices.gain * learning.switch_losses[p, m] + prices.variance * learning.switch_variances[p, m]
+            for p, m in zip(rows, models, strict=True)
+        ]
+        found = min(found, sum(known[k, m] for k, m in enumerate(models)) + sum(switches))
+    return found
+
+
+# --- closed forms --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("fall", "epochs"), [(4.0, 2.0), (3.0, 1.5), (5.5, 2.75)])
+def test_the_best_prices_prove_the_cost_of_a_fractional_number_of_epochs(fall: float, epochs: float) -> None:
+    """K' = fall / 2 epochs of c = 8 at kappa = 3 cost (K' sqrt(24))**2 / (T - K' / 2)."""
+    dual, part, _ = whole(plain())
+    found = dual.bound(part, exactly(fall), start_prices(dual, part, exactly(fall)))
+    assert found.value == pytest.approx(epochs**2 * 24 / (5 - epochs / 2), rel=2e-5)
+    assert found.value <= epochs**2 * 24 / (5 - epochs / 2) * (1 + 1e-9)
+
+
+def test_prices_are_the_derivatives_of_the_cost() -> None:
+    """C(T, g) = 6 g**2 / (T - g / 4) at g = 3: prices -dC/dT and dC/dg, by the envelope theorem."""
+    dual, part, _ = whole(plain())
+    found = dual.bound(part, exactly(3.0), start_prices(dual, part, exactly(3.0)))
+
+    def cost(time: float, fall: float) -> float:
+        return 6 * fall**2 / (time - fall / 4)
+
+    step = 1e-5
+    by_time = (cost(5 - step, 3) - cost(5 + step, 3)) / (2 * step)
+    by_gain = (cost(5, 3 + step) - cost(5, 3 - step)) / (2 * step)
+    assert found.prices.time == pytest.approx(by_time, rel=0.02)
+    assert found.prices.gain == pytest.approx(by_gain, rel=0.02)
+
+
+def test_without_a_time_limit_epochs_cost_what_the_deadline_asks() -> None:
+    """x = c / (tau - s) = 8 / 1.5, so 1.5 epochs cost 1.5 * 3 * 8 / 1.5 = 24."""
+    dual, part, _ = whole(plain(maximum_time=None, round_deadline=2.0))
+    found = dual.bound(part, exactly(3.0), start_prices(dual, part, exactly(3.0)))
+    assert found.value == pytest.approx(24, rel=2e-5)
+    assert found.prices.time == 0
+
+
+def test_a_mixture_of_two_models_is_the_relaxation_of_either() -> None:
+    """Gains 1 and 2 for works 1 and 8 in a fixed time per epoch: (1, 3) and (2, 24) span the relaxation."""
+    mixed = plain((1.0, 2.0), (1.0, 8.0), maximum_time=None, round_deadline=1.5, epochs=2, target=7.0)
+    dual, part, _ = whole(mixed)  # tau - s = 1, so x = c and an epoch costs 3 c
+    found = dual.bound(part, exactly(3.0), start_prices(dual, part, exactly(3.0)))
+    assert found.value == pytest.approx(3 + 24, rel=2e-5)
+    found = dual.bound(part, exactly(2.5), start_prices(dual, part, exactly(2.5)))
+    assert found.value == pytest.approx(3 + 3 + 21 / 2, rel=2e-5)
+
+
+def test_charges_are_paid_in_proportion_and_what_is_paid_counts_whole() -> None:
+    """Three epochs at most: an epoch pays a third of F = 9, and 1.5 epochs pay half; paid ones pay all."""
+    bare = plain(maximum_time=None, round_deadline=2.0)
+    instance = bare.replace(transfers=(Transfer(dataset="data", cluster="c0", cost=9.0),))
+    dual, part, _ = whole(instance)
+    assert part.charges.tolist() == [3.0]
+    start = start_prices(dual, part, exactly(3.0))
+    assert dual.bound(part, exactly(3.0), start).value == pytest.approx(24 + 4.5, rel=2e-5)
+    obliged = Part(np.zeros(1), 9.0)
+    assert dual.bound(obliged, exactly(3.0), start).value == pytest.approx(24 + 9, rel=2e-5)
+    assert dual.bound(Part(np.array([math.inf])), exactly(3.0), start).value == math.inf
+    assert dual.value(Part(np.array([math.inf])), exactly(3.0), start) == math.inf
+
+
+def test_what_no_plan_can_cost_is_infinite() -> None:
+    dual, part, _ = whole(plain())
+    far = exactly(6.5)  # three epochs gain 6
+    assert dual.bound(part, far, start_prices(dual, part, far)).value == math.inf
+    late, same, _ = whole(plain(maximum_time=2.5))  # two epochs take 2.6
+    assert late.bound(same, exactly(4.0), start_prices(late, same, exactly(4.0))).value == math.inf
+
+
+@pytest.mark.parametrize("share", [1.0, 1 - 9e-10])
+@pytest.mark.parametrize("epochs", [2, 3])
+def test_a_plan_that_uses_the_tolerance_of_the_time_limit_is_not_excluded(share: float, epochs: int) -> None:
+    """Two epochs with full resources take 2.6 and cost 60, a billionth less time is within the tolerance."""
+    instance = plain(maximum_time=2.6 * share, epochs=epochs)
+    demand = load(instance, 1, "m0", "c0", frozenset({"data"}))
+    cost = allocate([demand, demand], instance.target.maximum_time, None).cost
+    assert cost == 60
+    dual, part, _ = whole(instance)
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        prices = Prices(10 ** rng.uniform(0, 9), 10 ** rng.uniform(0, 9), 0.0)
+        assert dual.value(part, exactly(4.0), prices) <= cost
+    found = dual.bound(part, exactly(4.0), start_prices(dual, part, exactly(4.0)))
+    assert cost * (1 - 2e-5) <= found.value <= cost
+
+
+def test_forbidden_switches_are_not_made() -> None:
+    """Gains 1 and 2 at the same cost, only forward: at a high price of gain 'late' alone is trained."""
+    instance = one_way(plain((1.0, 2.0), (8.0, 8.0)))
+    instance = instance.replace(other_switches=Deterministic(value=0.0))
+    dual, part, learning = whole(instance)
+    _, cut = dual.cheapest(part, Prices(1.0, 1e6, 0.0))
+    assert cut is not None
+    assert cut.models.tolist() == [1, 1, 1]
+    reverse = instance.replace(initial_model="m1", models=instance.models)
+    only, same, _ = whole(reverse)
+    for gamma in (1.0, 1e3, 1e6):
+        _, cut = only.cheapest(same, Prices(1.0, gamma, 0.0))
+        assert cut is not None
+        assert set(cut.models.tolist()) == {1}
+    assert learning.allowed.tolist() == [[True, True], [False, True], [True, True]]
+
+
+def test_prices_of_variance_prefer_steady_and_unsteady_models(bell: Instance) -> None:
+    """A range of variances far from the cheapest plan's is only reached at a price of variance."""
+    dual, part, _ = whole(bell)
+    narrow = Requirement(4.0, (VarianceRange(2.9, 3.0, 0.0, 0.0),))  # three epochs have variance 3
+    found = dual.bound(part, narrow, start_prices(dual, part, narrow))
+    assert found.prices.variance < 0
+    three = 9 * 24 / (5 - 1.5)
+    assert found.value > 2.8**2 * 24 / (5 - 1.4)  # 2.9 epochs are needed for the variance
+    assert found.value <= three
+
+
+# --- the machinery -------------------------------------------------------------------------------------
+
+
+def test_a_bound_is_worth_what_its_own_prices_prove(drawn: tuple[Instance, ...]) -> None:
+    seen = 0
+    for instance in drawn:
+        dual, part, learning = whole(instance)
+        largest = largest_variance(*learning.with_stand_ins())
+        for fall in (0.5, 2.0):
+            requirement = Requirement(fall, (VarianceRange(0.0, largest, 0.0, 0.0),))
+            found = dual.bound(part, requirement, start_prices(dual, part, requirement))
+            again = dual.value(part, requirement, found.prices)
+            if math.isfinite(found.value):
+                assert again == pytest.approx(found.value, rel=1e-9, abs=1e-9 * dual.highest_cost)
+                seen += 1
+    assert seen > 30
+
+
+def test_better_start_prices_or_cuts_of_others_change_the_bound_by_its_tolerance_only() -> None:
+    first = plain((1.0, 2.0), (2.0, 8.0), clusters=((3.0, 10.0), (9.0, 30.0)), target=5.0)
+    dual, part, _ = whole(first)
+    values = []
+    for start in (Prices(1.0, 1.0, 0.0), Prices(100.0, 1e-3, 0.0), Prices(1e-4, 50.0, 0.0)):
+        values.append(dual.bound(part, exactly(5.0), start).value)
+    fresh, same, _ = whole(first)
+    values.append(fresh.bound(same, exactly(5.0), start_prices(fresh, same, exactly(5.0))).value)
+    assert values == pytest.approx([values[0]] * 4, rel=3e-5)
+    assert dual.cuts
+
+
+def test_a_bound_may_stop_at_the_cutoff_and_is_still_a_bound() -> None:
+    dual, part, _ = whole(plain())
+    start = Prices(5.0, 10.0, 0.0)
+    full = dual.bound(part, exactly(3.0), start)
+    early = dual.bound(part, exactly(3.0), start, cutoff=full.value / 2)
+    assert full.value / 2 <= early.value <= full.value * (1 + 1e-9)
+    assert early.ranges == ()
+    assert full.ranges == exactly(3.0).ranges
+
+
+def test_the_least_over_the_ranges_counts_and_open_ones_are_named(bell: Instance) -> None:
+    dual, part, _ = whole(bell)
+    pieces = (VarianceRange(0, 1, 0, 0), VarianceRange(1, 2, 1.0, 1.0), VarianceRange(2, 4, 2.0, 2.0))
+    alone = [dual.bound(part, Requirement(2.0, (piece,)), Prices(5.0, 10.0, 0.0)).value for piece in pieces]
+    found = dual.bound(part, Requirement(2.0, pieces), Prices(5.0, 10.0, 0.0))
+    assert found.value == pytest.approx(min(alone), rel=2e-5)
+    assert alone[0] < alone[1] < alone[2]
+    within = dual.bound(part, Requirement(2.0, pieces), Prices(5.0, 10.0, 0.0), cutoff=alone[1] * 0.99)
+    assert within.ranges == (pieces[0],)
+
+
+def test_the_duals_without_cost_and_with_times_reach_furthest_and_fastest() -> None:
+    """Two models with gains 1 and 2; three epochs gain 6 at most, the fastest take .3 and 1.3 each."""
+    dual, part, _ = whole(plain((1.0, 2.0), (1.0, 8.0), wait=0.2))
+    least, cut = dual.without_cost().cheapest(part, Prices(0.0, 1.0, 0.0))
+    assert least == pytest.approx(-6, rel=1e-9)
+    assert cut is not None
+    assert cut.gain == 6
+    timed, quickest = dual.with_times().cheapest(part, Prices(0.0, 0.0, 0.0))
+    assert timed == pytest.approx(1 / 10 + 0.2, rel=1e-9)
+    assert quickest is not None
+    assert quickest.models.tolist() == [0]
+
+
+def test_bounds_on_a_frontier_are_below_those_on_its_sites() -> None:
+    rng = np.random.default_rng(5)
+    laws = (PowerDataLaw(p=0.5), PowerDataLaw(p=1.5), None)
+    for deadline, law, intervals in itertools.product((False, True), laws, (2, 400)):
+        instance = crowded(rng, law, deadline=deadline, datasets=6, clusters=2)
+        learning, factors = Learning.of(instance), DataFactors(instance)
+        every = [Site(n, chosen) for n in range(2) for chosen in nonempty_sets(instance)]
+        sites = Sites.of(instance, every, factors)
+        frontier = Frontier.of(instance, factors, intervals)
+        limit, most = instance.target.maximum_time, highest_cost(instance)
+        listed, relaxed = (Dual(learning, places, limit, most) for places in (sites, frontier))
+        shares = [transfers_of(instance, site) / instance.target.maximum_epochs for site in every]
+        part, none = Part(np.array(shares)), Part(np.zeros(len(frontier.factors)))
+        found = listed.bound(part, exactly(2.0), start_prices(listed, part, exactly(2.0)))
+        below = relaxed.bound(none, exactly(2.0), start_prices(relaxed, none, exactly(2.0)))
+        assert below.value <= found.value * (1 + 1e-5)
+        assert below.value > 0 or intervals == 2
+        for _ in range(20):
+            prices = random_prices(rng, listed, 1.0)
+            assert relaxed.value(none, exactly(2.0), prices) <= listed.value(part, exactly(2.0), prices)
+
+
+def test_free_clusters_leave_nothing_to_pay() -> None:
+    free = plain().replace(clusters=(Cluster(name="c0", capacity=10, bandwidth=1, unit_cost=0),))
+    dual, part, _ = whole(free)
+    found = dual.bound(part, exactly(4.0), start_prices(dual, part, exactly(4.0)))
+    assert -1e-6 <= found.value <= 0
+
+
+def test_nothing_is_proved_by_a_price_of_what_has_no_end() -> None:
+    piece = VarianceRange(1.0, 2.0, 0.5, 0.6, excess_low=0.1, excess_high=math.inf, rough_high=math.inf)
+    prices = Prices(0.0, 1.0, 0.3)
+    assert math.isfinite(_rest(4.0, piece, None, prices))
+    assert math.isfinite(_rest(4.0, piece, None, prices._replace(excess=-1.0, roughness=-1.0)))
+    assert _rest(4.0, piece, None, prices._replace(excess=1.0)) == -math.inf
+    assert _rest(4.0, piece, None, prices._replace(roughness=1.0)) == -math.inf
+
+
+@pytest.mark.parametrize("high", [0.0, 0.7, math.inf])
+def test_sums_far_beyond_their_range_are_taken_by_the_program(high: float) -> None:
+    """Rows are neither refused nor without effect: with enough of a price the cut is out of the way."""
+    piece = VarianceRange(0.0, 1.0, 0.0, 0.0, rough_high=high)
+    part = Part(np.zeros(1))
+    program = CuttingPlanes(part, 4.0, piece, [], Prices(0.0, 1.0, 0.0), None, same_time=False)
+    far = Cut(np.zeros(1, int), np.zeros(1, int), 2.0, 1.0, 5.0, 0.5, np.ones(1, int), 0.0, 10.0)
+    near = replace(far, cost=3.0, gain=3.0, roughness=0.0)
+    program.add(far)
+    program.add(near)
+    ceiling, prices = program.solve()
+    assert prices is not None
+    by_far = far.cost - prices.gain * far.gain + prices.variance * far.variance + prices.roughness * 10
+    by_near = near.cost - prices.gain * near.gain + prices.variance * near.variance
+    rest = _rest(4.0, piece, None, prices)
+    assert min(by_far, by_near) + rest == pytest.approx(ceiling, rel=1e-6)
+    assert (prices.roughness > 0) == (high < 10)
+
+
+def test_a_cut_without_end_of_time_asks_for_nothing_and_one_that_is_refused_ends_the_search() -> None:
+    part, start = Part(np.zeros(1)), Prices(0.5, 1.0, 0.0)
+    cut = Cut(np.zeros(1, int), np.zeros(1, int), 2.0, 1.0, 5.0, 0.0, np.ones(1, int))
+    other = replace(cut, cost=1.0, gain=3.0)
+
+    def solved(*cuts: Cut) -> tuple[float, Prices | None]:
+        program = CuttingPlanes(part, 4.0, VarianceRange(0, 0, 0, 0), [], start, 3.0, same_time=False)
+        for item in cuts:
+            program.add(item)
+        return program.solve()
+
+    assert solved(cut, other)[0] == pytest.approx(1.5)  # half of each
+    assert solved(cut, replace(cut, time=math.inf, cost=0.0), other) == solved(cut, other)
+    assert solved(cut, other, replace(cut, gain=1e300)) == (math.inf, None)

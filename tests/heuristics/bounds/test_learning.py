@@ -1,0 +1,182 @@
+"""Moments and laws of every epoch, against the composition of steps that plans are certified with."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.bounds import learning as module
+from depl.heuristics.bounds.learning import Learning, distinct_terms, scaled
+from depl.instances.generator import random_instances
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import LossStep, Term, compose, loss_step
+from depl.models.problem.instance import Dataset, Instance, Model, Switch
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement, PowerDataLaw
+from tests.cases.loop_cases import nonempty_sets
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[Instance, ...]:
+    return random_instances(np.random.default_rng([6, 2]), 20, maximum_epochs=(1, 5))
+
+
+def sequences(instance: Instance, rng: np.random.Generator) -> list[list[int]]:
+    """A few sequences of models that are allowed."""
+    found = []
+    for _ in range(5):
+        before, models = instance.target.initial_model, []
+        for _ in range(int(rng.integers(1, instance.target.maximum_epochs + 1))):
+            names = [i for i, m in enumerate(instance.models) if instance.may_follow(before, m.name)]
+            models.append(int(rng.choice(names)))
+            before = instance.models[models[-1]].name
+        found.append(models)
+    return found
+
+
+def test_sums_of_moments_and_terms_are_those_of_the_final_loss(drawn: tuple[Instance, ...]) -> None:
+    rng = np.random.default_rng(0)
+    switched = 0
+    for instance in drawn:
+        learning = Learning.of(instance)
+        sets = nonempty_sets(instance)
+        for models in sequences(instance, rng):
+            data = [sets[rng.integers(len(sets))] for _ in models]
+            factors = [instance.learning_factor(chosen) for chosen in data]
+            names = [instance.models[m].name for m in models]
+            before = [instance.target.initial_model, *names[:-1]]
+            steps = [
+                loss_step(instance, k + 1, int(p == m), p, m, d)
+                for k, (p, m, d) in enumerate(zip(before, names, data, strict=True))
+            ]
+            whole = compose(instance.target.initial_loss, steps)
+            rows = [len(instance.models), *models[:-1]]
+            k = np.arange(len(models))
+            mean = learning.initial_loss - np.array(factors) @ learning.gains[k, models]
+            mean += learning.switch_losses[rows, models].sum()
+            variance = np.array(factors) ** 2 @ learning.variances[k, models]
+            variance += learning.switch_variances[rows, models].sum()
+            assert mean == pytest.approx(whole.mean(), rel=1e-10, abs=1e-10)
+            assert variance == pytest.approx(whole.variance(), rel=1e-10)
+            made = learning.loss(models, factors)
+            assert made.constant == pytest.approx(whole.constant, abs=1e-12)
+            assert sum(count for _, count in made.terms) == sum(count for _, count in whole.terms)
+            for (term, count), (other, times) in zip(
+                sorted(made.terms, key=repr), sorted(whole.terms, key=repr), strict=True
+            ):
+                assert (count, term.law) == (times, other.law)
+                assert term.coefficient == pytest.approx(other.coefficient, rel=1e-12)
+            switched += len(set(models)) > 1
+    assert switched > 20
+
+
+def test_the_closed_form_of_normal_improvements(bell: Instance) -> None:
+    learning = Learning.of(bell)
+    assert learning.gains.tolist() == [[2.0]] * 3
+    assert learning.variances.tolist() == [[1.0]] * 3
+    assert learning.switch_losses.tolist() == learning.switch_variances.tolist() == [[0.0], [0.0]]
+    assert learning.third_ratio == pytest.approx(math.sqrt(8 / math.pi))
+    loss = learning.loss([0, 0], [1.0, 0.5])
+    assert loss.mean() == 10 - 2 - 1
+    assert loss.variance() == 1 + 1 / 4
+
+
+def test_nothing_random_has_no_spread_and_no_third_moment(steady: Instance) -> None:
+    learning = Learning.of(steady)
+    assert learning.gains.tolist() == [[2.0]] * 3
+    assert (learning.variances == 0).all()
+    assert learning.third_ratio == 0
+
+
+def test_the_third_ratio_bounds_every_increment_whatever_its_data(steady: Instance) -> None:
+    """E |Y - E Y|**3 / Var Y of atoms, summed by hand; data shrink it by h."""
+    skewed = Empirical(values=(0, 0, 0, 4))  # mean 1, variance 3, third absolute moment (3 + 27) / 4
+    peak = Empirical(values=(0, 1))  # 1/4 and 1/8
+    model = Model(name="net", size=1, improvement=InverseSqrtImprovement(scale=2, noise=skewed))
+    other = Model(name="other", size=1, improvement=ConstantImprovement(noise=peak))
+    instance = steady.replace(models=(model, other), other_switches=Empirical(values=(0, 8)))
+    learning = Learning.of(instance)
+    ratios = {"run": 2 * 7.5 / 3, "other": 0.125 / 0.25, "switch": (4**3) / 4**2}
+    assert learning.third_ratio == pytest.approx(max(ratios.values()))
+    bare = Learning.of(instance.replace(other_switches=Deterministic(value=1)))
+    assert bare.third_ratio == pytest.approx(ratios["run"])
+
+
+def test_an_infinite_variance_gets_its_mean_as_a_stand_in(steady: Instance) -> None:
+    wild = InverseGamma(shape=1.5, scale=1)  # mean 2
+    instance = steady.replace(
+        models=(Model(name="net", size=1, improvement=ConstantImprovement(noise=wild)),)
+    )
+    learning = Learning.of(instance)
+    assert np.isinf(learning.variances).all()
+    runs, switches = learning.with_stand_ins()
+    assert runs.tolist() == [[4.0]] * 3
+    assert np.isfinite(switches).all()
+
+
+def test_switches_are_listed_by_what_was_trained_before(steady: Instance) -> None:
+    models = tuple(
+        Model(name=name, size=1, improvement=ConstantImprovement(noise=Deterministic(value=1)))
+        for name in "abc"
+    )
+    instance = steady.replace(
+        models=models,
+        other_switches=Normal(mean=0.5, variance=0.25),
+        switches=(
+            Switch(previous="a", following="b", law=Deterministic(value=-1)),
+            Switch(previous="c", following="a", law=Forbidden()),
+        ),
+        initial_model="c",
+    )
+    learning = Learning.of(instance)
+    assert learning.allowed.tolist() == [[True] * 3, [True] * 3, [False, True, True], [False, True, True]]
+    assert learning.switch_losses.tolist() == [[0, -1, 0.5], [0.5, 0, 0.5], [0, 0.5, 0], [0, 0.5, 0]]
+    assert learning.switch_variances.tolist() == [[0, 0, 0.25], [0.25, 0, 0.25], [0, 0.25, 0], [0, 0.25, 0]]
+    assert [[step is None for step in row] for row in learning.switches] == [
+        [True, False, False],
+        [False, True, False],
+        [True, False, True],
+        [True, False, True],
+    ]
+    alone = Learning.of(instance.replace(initial_model=None))
+    assert alone.switches[3] == (None, None, None)
+    assert alone.allowed[3].all()
+
+
+def test_no_epochs_leave_empty_tables(steady: Instance) -> None:
+    learning = Learning.of(steady.replace(maximum_epochs=0))
+    assert learning.gains.shape == learning.variances.shape == (0, 1)
+    assert learning.loss([], []).mean() == 10
+
+
+def test_losses_that_decay_are_refused(steady: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "loss_step", lambda *_: LossStep(0.5, -1.0, ()))
+    with pytest.raises(NotCoveredError, match="decay by themselves"):
+        Learning.of(steady)
+
+
+def test_terms_scale_with_h_and_stay_the_same_object_with_all_data() -> None:
+    term = Term(-2.0, Normal(mean=1, variance=1))
+    assert scaled(term, 1.0) is term
+    assert scaled(term, 0.25) == Term(-0.5, term.law)
+    steps = [LossStep(1.0, 0.0, (term,)), None, LossStep(1.0, 3.0, (term, scaled(term, 0.25)))]
+    assert distinct_terms(steps) == [term, scaled(term, 0.25)]
+
+
+def test_moments_hold_for_any_data_by_their_factor(steady: Instance) -> None:
+    pair = steady.replace(
+        datasets=(Dataset(name="a", volume=1), Dataset(name="b", volume=3)),
+        data_law=PowerDataLaw(p=0.5),
+        models=(
+            Model(name="net", size=1, improvement=ConstantImprovement(noise=Normal(mean=2, variance=3))),
+        ),
+    )
+    learning = Learning.of(pair)
+    for chosen, h in ((("a",), 0.5), (("b",), math.sqrt(0.75)), (("a", "b"), 1.0)):
+        step = loss_step(pair, 1, 0, None, "net", frozenset(chosen))
+        assert step.terms[0].coefficient == pytest.approx(-h)
+        loss = learning.loss([0], [h])
+        assert loss.mean() == pytest.approx(10 - 2 * h)
+        assert loss.variance() == pytest.approx(3 * h * h)
+    assert list(itertools.chain(*learning.variances)) == [3.0] * 3

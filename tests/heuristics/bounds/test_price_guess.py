@@ -1,0 +1,127 @@
+"""The outlook: sites for the volumes and clusters in use, and prices near those of all sites."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.bounds.dual import Dual, Part, start_prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.price_guess import Outlook
+from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
+from depl.heuristics.data.sites import DataFactors, Site, Sites, transfers_of
+from depl.instances.heterogeneous import heterogeneous_instance
+from depl.models.problem.instance import Cluster, Dataset, Instance, Transfer
+from depl.models.problem.learning import PowerDataLaw
+from tests.cases.loop_cases import crowded, nonempty_sets
+
+NEEDED = Requirement(3.0, (VarianceRange(0.0, 9.0, 0.0, 0.0),))
+
+
+def made(instance: Instance) -> Outlook:
+    return Outlook(instance, Learning.of(instance), DataFactors(instance))
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Instance:
+    return crowded(np.random.default_rng([6, 15]), PowerDataLaw(p=0.5), datasets=6, clusters=2)
+
+
+def test_sites_are_clusters_of_the_instance_with_sets_of_its_data(crowd: Instance) -> None:
+    outlook = made(crowd)
+    bound = outlook.bound(NEEDED, outlook.start(NEEDED))
+    sites = outlook.sites(bound.prices)
+    assert 2 <= len(sites) == len(set(sites))
+    known = set(nonempty_sets(crowd))
+    assert all(site.datasets in known and site.cluster in (0, 1) for site in sites)
+    assert set(outlook.used_at(bound.prices)) <= {Site(n, chosen) for n in (0, 1) for chosen in known}
+
+
+def test_the_guide_is_near_the_bound_of_all_sites(crowd: Instance) -> None:
+    """Fractional sets at 96 volumes in place of 63 sets on each cluster: cheaper, but not by much."""
+    outlook = made(crowd)
+    guided = outlook.bound(NEEDED, outlook.start(NEEDED))
+    every = [Site(n, chosen) for n in (0, 1) for chosen in nonempty_sets(crowd)]
+    learning = Learning.of(crowd)
+    sites = Sites.of(crowd, every, DataFactors(crowd))
+    dual = Dual(learning, sites, crowd.target.maximum_time, 1e9)
+    shares = [transfers_of(crowd, site) / crowd.target.maximum_epochs for site in every]
+    part = Part(np.array(shares))
+    exact = dual.bound(part, NEEDED, start_prices(dual, part, NEEDED))
+    assert guided.value >= exact.value / 1.5
+    assert guided.value <= exact.value * 1.01
+
+
+def test_data_that_are_cheapest_per_volume_are_taken_first(crowd: Instance) -> None:
+    """Equal volumes and free transfers: the sets are those of least work, whatever the volume wanted."""
+    works = (5.0, 1.0, 4.0, 2.0, 6.0, 3.0)
+    plain = crowd.replace(
+        datasets=tuple(Dataset(name=f"d{i}", volume=1.0, work=w) for i, w in enumerate(works)), transfers=()
+    )
+    outlook = made(plain)
+    bound = outlook.bound(NEEDED, outlook.start(NEEDED))
+    order = [f"d{i}" for i in np.argsort(works)]
+    prefixes = {frozenset(order[:size]) for size in range(1, 7)}
+    assert {site.datasets for site in outlook.sites(bound.prices)} <= prefixes
+
+
+def test_data_at_home_go_before_data_that_have_to_be_brought(crowd: Instance) -> None:
+    alike = crowd.replace(
+        clusters=crowd.clusters[:1],
+        datasets=tuple(Dataset(name=f"d{i}", volume=1.0) for i in range(6)),
+        transfers=tuple(Transfer(dataset=f"d{i}", cluster="c0", cost=1.0) for i in range(3)),
+    )
+    outlook = made(alike)
+    bound = outlook.bound(NEEDED, outlook.start(NEEDED))
+    home = {"d3", "d4", "d5"}
+    for site in outlook.sites(bound.prices):
+        assert site.datasets <= home or home <= site.datasets
+
+
+def test_clusters_that_are_never_cheapest_are_not_looked_at(crowd: Instance) -> None:
+    place = crowd.clusters[0]
+    worse = Cluster(
+        name="worse",
+        capacity=place.capacity / 2,
+        bandwidth=place.bandwidth / 2,
+        unit_cost=3 * place.unit_cost,
+        nodes=place.nodes,
+    )
+    rows = tuple(
+        Transfer(dataset=d.name, cluster="worse", cost=crowd.transfer_cost(d.name, place.name) + 1)
+        for d in crowd.datasets
+    )
+    more = crowd.replace(clusters=(*crowd.clusters, worse), transfers=(*crowd.transfers, *rows))
+    outlook = made(more)
+    assert outlook.guide.places.at(1.0).psi == pytest.approx(made(crowd).guide.places.at(1.0).psi)
+
+
+def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
+    slow = Cluster(name="c1", capacity=1e-3, bandwidth=1e-3, unit_cost=1)
+    outlook = made(crowd.replace(clusters=(crowd.clusters[0], slow), round_deadline=5.0))
+    bound = outlook.bound(NEEDED, outlook.start(NEEDED))
+    found = outlook.sites(bound.prices)
+    assert found
+    assert {site.cluster for site in found} == {0}
+    assert math.isfinite(bound.value)
+
+
+def test_charging_the_epochs_that_pay_raises_the_bound_and_shares_sum_to_one(crowd: Instance) -> None:
+    outlook = made(crowd)
+    plain = outlook.bound(NEEDED, outlook.start(NEEDED))
+    shared = outlook.share(NEEDED, plain.prices, lambda: False)
+    assert math.fsum(outlook.shares.tolist()) == pytest.approx(1)
+    assert (outlook.shares >= 0).all()
+    assert shared.value >= plain.value * (1 - 1e-5)
+
+
+def test_where_early_epochs_alone_pay_for_data_they_are_charged_for_them() -> None:
+    """Gains fall, so late epochs do without the datasets that cost a transfer."""
+    instance = heterogeneous_instance(
+        np.random.default_rng(3), clusters=12, datasets=12, models=3, maximum_epochs=60
+    )
+    outlook, needed = made(instance), Requirement(fall_of(instance), (VarianceRange(0.0, 9.0, 0.0, 0.0),))
+    plain = outlook.bound(needed, outlook.start(needed))
+    shared = outlook.share(needed, plain.prices, lambda: False)
+    assert shared.value > plain.value
+    assert outlook.shares[:10].mean() > 1 / 60 > outlook.shares[-10:].mean()

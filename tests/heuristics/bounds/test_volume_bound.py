@@ -1,0 +1,304 @@
+"""The frontier against every real site: bounds in every interval, deadlines, rows of clusters and corners."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, work_of_data
+from depl.heuristics.data.data_lines import RATES
+from depl.heuristics.data.sites import DataFactors, Site, transfers_of
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Transfer
+from depl.models.problem.learning import DataLaw, PowerDataLaw
+from tests.cases.loop_cases import DATA_LAWS, crowded, nonempty_sets, psi
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Instance:
+    return crowded(np.random.default_rng([6, 21]), PowerDataLaw(p=0.5))
+
+
+def frontier_values(frontier: Frontier, lam: float, gain: float, gain_price: float, nu: float) -> np.ndarray:
+    """The least reduced cost of an epoch over the entries, for every model."""
+    priced = frontier.at(lam).psi[0]
+    factor = frontier.factors if gain > 0 else frontier.low
+    h = frontier.low if nu > 0 else frontier.high
+    return np.min(priced - gain_price * factor * gain + nu * h**2, axis=1)
+
+
+def least_site(instance: Instance, lam: float, gain: float, gain_price: float, nu: float) -> list[float]:
+    """The least reduced cost of an epoch over all real sites, in scalars."""
+    tau = math.inf if instance.target.round_deadline is None else instance.target.round_deadline
+    found = []
+    for model in instance.models:
+        best = math.inf
+        for n, place in enumerate(instance.clusters):
+            for chosen in nonempty_sets(instance):
+                value, _ = psi(load(instance, 1, model.name, place.name, chosen), lam, tau)
+                h = instance.learning_factor(chosen)
+                charge = transfers_of(instance, Site(n, chosen)) / instance.target.maximum_epochs
+                best = min(best, value + charge - gain_price * h * gain + nu * h**2)
+        found.append(best)
+    return found
+
+
+@pytest.mark.parametrize("intervals", [2, 5, 400])
+@pytest.mark.parametrize("deadline", [False, True])
+@pytest.mark.parametrize("law", DATA_LAWS)
+def test_two_entries_per_interval_bound_every_real_site(
+    law: DataLaw | None, deadline: bool, intervals: int
+) -> None:
+    """Few intervals too: the proof does not need them to be short."""
+    rng = np.random.default_rng([DATA_LAWS.index(law), deadline, intervals])
+    for _ in range(3):
+        instance = crowded(rng, law, deadline=deadline)
+        frontier = Frontier.of(instance, DataFactors(instance), intervals)
+        for lam in (0.05, 1.0, 20.0):
+            gain, gain_price = float(rng.choice([1.0, -0.3])), float(rng.uniform(0, 30))
+            nu = float(rng.choice([0.0, 3.0, -3.0]))
+            bound = frontier_values(frontier, lam, gain, gain_price, nu)
+            least = least_site(instance, lam, gain, gain_price, nu)
+            for low, high in zip(bound.tolist(), least, strict=True):
+                assert low <= high + 1e-9 * abs(high)
+
+
+def test_many_intervals_come_close_to_fractional_sets() -> None:
+    """With equal datasets whole sets lie on the frontier, so the bound is nearly attained."""
+    crowd = crowded(np.random.default_rng(8), PowerDataLaw(p=0.5), clusters=1)
+    same = crowd.replace(
+        datasets=tuple(Dataset(name=f"d{i}", volume=1, work=2) for i in range(7)),
+        transfers=tuple(Transfer(dataset=f"d{i}", cluster="c0", cost=0.7) for i in range(7)),
+    )
+    frontier = Frontier.of(same, DataFactors(same), 400)
+    for lam, gain_price in ((0.3, 2.0), (1.0, 9.0), (4.0, 40.0)):
+        bound = frontier_values(frontier, lam, 1.0, gain_price, 0.0)
+        least = np.array(least_site(same, lam, 1.0, gain_price, 0.0))
+        assert (bound <= least + 1e-9).all()
+        assert bound == pytest.approx(least, rel=0.05, abs=0.05)
+
+
+@pytest.mark.parametrize("law", DATA_LAWS)
+def test_lines_of_every_interval_lie_on_the_right_side(law: DataLaw | None) -> None:
+    rng = np.random.default_rng([9, DATA_LAWS.index(law)])
+    for intervals in (1, 3, 20):
+        instance = crowded(rng, law)
+        factors = DataFactors(instance)
+        frontier = Frontier.of(instance, factors, intervals)
+        volumes = np.array([item.volume for item in instance.datasets])
+        for i in range(0, len(frontier.volumes), 2):
+            ends = frontier.volumes[i : i + 2]
+            inside = np.clip(np.linspace(*ends, 30), volumes.min(), volumes.sum())
+            h = np.interp(inside, ends, frontier.factors[i : i + 2])
+            assert (h >= factors.at(inside)).all()
+            assert frontier.low[i] <= factors.at(inside).min()
+            assert frontier.high[i] >= factors.at(inside).max()
+        for chosen in nonempty_sets(instance):
+            volume = sum(item.volume for item in instance.datasets if item.name in chosen)
+            i = 2 * (int(np.searchsorted(frontier.volumes[::2], volume, side="right")) - 1)
+            ends = frontier.volumes[i : i + 2]
+            work = np.interp(volume, ends, frontier.work[0, i : i + 2]) / instance.models[0].demand
+            assert work <= instance.workload(chosen) * (1 + 1e-12)
+            for n in range(len(instance.clusters)):
+                rows = frontier.charges[frontier.clusters == n].min(axis=0)
+                paid = np.interp(volume, ends, rows[i : i + 2]) * instance.target.maximum_epochs
+                assert paid <= transfers_of(instance, Site(n, chosen)) * (1 + 1e-12) + 1e-12
+
+
+@pytest.mark.parametrize("intervals", [1, 2, 7, 400])
+def test_a_round_deadline_inside_an_interval_leaves_the_sites_that_keep_it(intervals: int) -> None:
+    """Five of six equal datasets keep the deadline, all six do not; gains are worth more than they cost."""
+    crowd = crowded(np.random.default_rng(2), PowerDataLaw(p=1), clusters=1, datasets=6, models=1)
+    net = Model(name="net", size=0, demand=1, improvement=crowd.models[0].improvement)
+    place = Cluster(name="c0", capacity=5.0, bandwidth=1, unit_cost=1)
+    equal = tuple(Dataset(name=f"d{i}", volume=1) for i in range(6))
+    instance = crowd.replace(
+        models=(net,), clusters=(place,), datasets=equal, transfers=(), round_deadline=1.0
+    )
+    frontier = Frontier.of(instance, DataFactors(instance), intervals)
+    least = least_site(instance, 1.0, 1.0, 100.0, 0.0)[0]
+    assert least == pytest.approx(5 + 1 - 100 * 5 / 6)
+    assert frontier_values(frontier, 1.0, 1.0, 100.0, 0.0)[0] <= least + 1e-9
+    for lam in (0.0, 1.0):
+        assert np.nanmin(frontier.fastest) <= 1 / 5 + 1e-9
+        assert (frontier.fastest[0, 0] <= 1 + 1e-8).any()
+        assert np.isfinite(frontier.at(lam).psi).any()
+
+
+def test_dividing_the_intervals_that_decide_raises_the_bound_and_keeps_it_one(crowd: Instance) -> None:
+    factors, gain = DataFactors(crowd), 1.0
+    frontier = Frontier.of(crowd, factors, 6)
+    lam, price = 2.0, 40.0
+    least = np.array(least_site(crowd, lam, gain, price, 0.0))
+    before = frontier_values(frontier, lam, gain, price, 0.0)
+    first = before
+    for _ in range(4):
+        entry = int(np.argmin((frontier.at(lam).psi[0] - price * frontier.factors * gain).min(axis=0)))
+        ends = frontier.finer_ends([entry], 4)
+        assert len(ends) == len(frontier.low) // 2 + 4
+        assert set(np.append(frontier.volumes[::2], frontier.volumes[-1])) <= set(ends)
+        frontier = Frontier.between(crowd, factors, ends)
+        values = frontier_values(frontier, lam, gain, price, 0.0)
+        assert (values <= least * (1 + 1e-9)).all()
+        before = values
+    assert before.min() > first.min()
+
+
+def test_rates_of_exchange_lie_around_what_a_unit_of_work_costs(crowd: Instance) -> None:
+    """Where x is free, a unit of work costs 2 (kappa lam c)**(1/2) / (2 c) on the cheapest cluster."""
+    factors, lam = DataFactors(crowd), 3.0
+    frontier = Frontier.of(crowd, factors, 30)
+    models = np.zeros(4, dtype=np.int64)
+    sites = np.array([5, 11, 20, 31])
+    rates = frontier.relative_rates(crowd, lam, models, sites)
+    assert (np.diff(rates) > 0).all()
+    _, time, which = frontier.rows_at(lam)
+    work, shares = work_of_data(crowd)
+    costs = transfer_costs(crowd)
+    for m, o in zip(models, sites, strict=True):
+        r = which[m, o]
+        unit = costs[frontier.clusters[r]].sum()
+        if not unit:
+            continue
+        c = frontier.work[m, o] * frontier.excess[r, o] / frontier.nodes[r]
+        x = c / (time[m, o] - frontier.communication[r, m])
+        of_work = lam / (x * frontier.nodes[r]) * shares[m]
+        rate = 1 / crowd.target.maximum_epochs / of_work * unit / work.sum()
+        assert rates[0] <= rate <= rates[-1]
+
+
+def test_where_no_transfer_is_paid_rates_are_the_usual_ones(crowd: Instance) -> None:
+    free = crowd.replace(transfers=())
+    frontier = Frontier.of(free, DataFactors(free), 30)
+    none = np.zeros(2, dtype=np.int64)
+    assert frontier.relative_rates(free, 2.0, none, none) is RATES
+
+
+def test_the_deadline_of_a_frontier_has_the_tolerance_of_a_plan() -> None:
+    """Sending alone takes all of tau but a billionth: a plan may do that, so the frontier must."""
+    crowd = crowded(np.random.default_rng(2), clusters=1, datasets=6, models=1)
+    net = Model(name="net", size=1, demand=1, improvement=crowd.models[0].improvement)
+    place = Cluster(name="c0", capacity=1e10, bandwidth=1, unit_cost=1e-9)
+    equal = tuple(Dataset(name=f"d{i}", volume=0.5) for i in range(6))
+    instance = crowd.replace(
+        models=(net,), clusters=(place,), datasets=equal, transfers=(), round_deadline=1.0
+    )
+    least = least_site(instance, 1.0, 1.0, 0.0, 0.0)[0]
+    assert math.isfinite(least)
+    frontier = Frontier.of(instance, DataFactors(instance), 400)
+    assert frontier_values(frontier, 1.0, 1.0, 0.0, 0.0)[0] <= least
+    assert frontier.fastest.min() <= 1 + 1e-9
+
+
+def test_restricted_frontiers_are_those_of_fewer_clusters() -> None:
+    crowd = crowded(np.random.default_rng(5), PowerDataLaw(p=0.5))
+    factors = DataFactors(crowd)
+    alone = [
+        Frontier.of(crowd.replace(clusters=(place,), transfers=()), factors, 400) for place in crowd.clusters
+    ]
+    bare = Frontier.of(crowd.replace(transfers=()), factors, 400)
+    for lam in (0.1, 2.0):
+        parts = np.stack([item.at(lam).psi for item in alone])
+        assert bare.at(lam).psi == pytest.approx(parts.min(axis=0), rel=1e-12)
+        pair = bare.restricted([0, 2]).at(lam).psi
+        assert pair == pytest.approx(parts[[0, 2]].min(axis=0), rel=1e-12)
+        which = bare.clusters[bare.rows_at(lam)[2]]
+        assert (which == parts[:, 0].argmin(axis=0)).all()
+
+
+def test_the_guide_prices_fractional_sets_as_they_are() -> None:
+    crowd = crowded(np.random.default_rng(6), PowerDataLaw(p=0.5), clusters=1)
+    guide = Frontier.guide(crowd, DataFactors(crowd), 9)
+    assert guide.volumes[-1] == pytest.approx(sum(item.volume for item in crowd.datasets))
+    assert guide.volumes[0] == min(item.volume for item in crowd.datasets)
+    everything = frozenset(item.name for item in crowd.datasets)
+    for m, model in enumerate(crowd.models):
+        whole = load(crowd, 1, model.name, "c0", everything)
+        value, time = psi(whole, 1.3, math.inf)
+        charge = transfers_of(crowd, Site(0, everything)) / crowd.target.maximum_epochs
+        assert guide.at(1.3).psi[0, m, -1] == pytest.approx(value + charge, rel=1e-12)
+        assert guide.at(1.3).time[0, m, -1] == pytest.approx(time, rel=1e-12)
+
+
+def test_a_frontier_of_free_and_expensive_clusters_has_finite_prices(steady: Instance) -> None:
+    crowd = crowded(np.random.default_rng(7))
+    free = Cluster(name="c0", capacity=5, bandwidth=2, unit_cost=0)
+    mixed = crowd.replace(clusters=(free, *crowd.clusters[1:]))
+    frontier = Frontier.of(mixed, DataFactors(mixed), 400)
+    for lam in (0.0, 1.0):
+        values, times, which = frontier.rows_at(lam)
+        assert np.isfinite(values).all()
+        assert not np.isnan(times).any()
+        assert (which >= 0).all()
+
+
+def test_transfers_come_in_the_order_of_clusters_and_datasets(crowd: Instance) -> None:
+    costs = transfer_costs(crowd)
+    for n, place in enumerate(crowd.clusters):
+        for d, item in enumerate(crowd.datasets):
+            assert costs[n, d] == crowd.transfer_cost(item.name, place.name)
+
+
+def test_expensive_dense_data_and_free_thin_data_are_told_apart() -> None:
+    """Half of the data are dense and must be brought, half are at home: no set has both advantages.
+
+    A volume of 5 needs the dense ones, work 5 and transfers 50, or the thin ones, work 25 / 3 and none. Their
+    rate of exchange, 1 / 15, is among those that corners are made for.
+    """
+    crowd = crowded(np.random.default_rng(3), PowerDataLaw(p=1), clusters=1, models=1)
+    dense = [Dataset(name=f"d{i}", volume=1, work=1) for i in range(5)]
+    thin = [Dataset(name=f"e{i}", volume=1, work=5 / 3) for i in range(5)]
+    place = Cluster(name="c0", capacity=1e9, bandwidth=1, unit_cost=1)
+    net = Model(name="net", size=0, demand=1, improvement=crowd.models[0].improvement)
+    instance = crowd.replace(
+        models=(net,),
+        clusters=(place,),
+        datasets=(*dense, *thin),
+        transfers=tuple(Transfer(dataset=item.name, cluster="c0", cost=10) for item in dense),
+    )
+    frontier = Frontier.of(instance, DataFactors(instance), 400)
+    middle = int(np.argmin(abs(frontier.volumes - 5)))
+    share = 50 / instance.target.maximum_epochs
+    for lam in (0.1, 1.0, 10.0, 100.0, 1e3, 1e4):
+        dense_cost, thin_cost = 2 * math.sqrt(lam * 5) + share, 2 * math.sqrt(lam * 25 / 3)
+        assert frontier.at(lam).psi[0, 0, middle] == pytest.approx(min(dense_cost, thin_cost), rel=0.02)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) -> None:
+    """All sequences of three epochs on all data of two clusters; each cluster pays for its data once."""
+    rng = np.random.default_rng([41, seed])
+    instance = crowded(rng, PowerDataLaw(p=0.6), datasets=3, clusters=2, models=1, epochs=3)
+    shares = rng.dirichlet([0.5] * 3)
+    frontier = Frontier.of(instance, DataFactors(instance), 400).in_shares(shares)
+    lam, gain_price, tau = 0.7, 4.0, math.inf
+    gains = rng.uniform(0.2, 2, 3)
+    priced = frontier.at(lam)
+    bound = sum(
+        float(np.min(priced.psi[row, 0] - gain_price * gain * frontier.factors))
+        for row, gain in zip(priced.rows_of(3).tolist(), gains.tolist(), strict=True)
+    )
+    name, sets = instance.models[0].name, nonempty_sets(instance)
+    costs = []
+    for chosen in itertools.product(sets, sets):
+        epoch, paid = [], []
+        for n, (place, data) in enumerate(zip(instance.clusters, chosen, strict=True)):
+            value, _ = psi(load(instance, 1, name, place.name, data), lam, tau)
+            epoch.append(value - gain_price * instance.learning_factor(data) * gains)
+            paid.append(transfers_of(instance, Site(n, data)))
+        for sequence in itertools.product((0, 1), repeat=3):
+            reduced = sum(float(epoch[n][k]) for k, n in enumerate(sequence))
+            costs.append(reduced + sum(paid[n] for n in set(sequence)))
+    assert bound <= min(costs) + 1e-9
+    equal = frontier.in_shares(np.full(3, 1 / 3))
+    assert equal.at(lam).psi[0] == pytest.approx(
+        Frontier.of(instance, DataFactors(instance), 400).at(lam).psi[0]
+    )
+
+
+def test_shares_above_one_are_taken_back_to_one(crowd: Instance) -> None:
+    frontier, epochs = Frontier.of(crowd, DataFactors(crowd), 400), crowd.target.maximum_epochs
+    shared = frontier.in_shares(np.linspace(0, 1, epochs))
+    assert shared.weights[shared.stretches].mean() <= 1
+    assert shared.weights[shared.stretches].mean() == pytest.approx(1)

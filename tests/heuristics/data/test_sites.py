@@ -1,0 +1,190 @@
+"""Sites as they are priced, h of data, and two entries per interval below every real site."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.data import sites as module
+from depl.heuristics.data.sites import (
+    DataFactors,
+    Site,
+    Sites,
+    has_frontier,
+    listed_sites,
+    may_be_listed,
+    named,
+    transfers_of,
+)
+from depl.instances.generator import random_instances
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model
+from depl.models.problem.learning import DataLaw, PowerDataLaw, SubsetEpochs, TableDataLaw
+from tests.cases.loop_cases import DATA_LAWS, crowded, nonempty_sets, plain, psi
+
+LAM = (0.0, 1e-3, 0.1, 1.0, 7.0, 1e3)
+
+
+def all_sites(instance: Instance) -> Sites:
+    return Sites.of(instance, listed_sites(instance), DataFactors(instance))
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[Instance, ...]:
+    return random_instances(np.random.default_rng([6, 1]), 25, datasets=(1, 4), maximum_epochs=(1, 6))
+
+
+# --- h -------------------------------------------------------------------------------------------------
+
+
+def test_h_is_that_of_the_instance_whatever_the_data_law(drawn: tuple[Instance, ...]) -> None:
+    kinds = set()
+    for instance in drawn:
+        factors = DataFactors(instance)
+        kinds.add(type(instance.data_law).__name__)
+        assert factors.by_volume != isinstance(instance.data_law, TableDataLaw)
+        for chosen in nonempty_sets(instance):
+            assert factors.of(chosen) == pytest.approx(instance.learning_factor(chosen), rel=1e-12)
+            if factors.by_volume:
+                volume = sum(instance.dataset(name).volume for name in chosen)
+                assert factors.at(np.array([volume]))[0] == pytest.approx(factors.of(chosen), rel=1e-12)
+    assert len(kinds) == 5
+
+
+def test_a_table_of_epochs_has_no_volumes(steady: Instance) -> None:
+    table = TableDataLaw(subsets=(SubsetEpochs(datasets=("data",), epochs=3.0),))
+    with pytest.raises(TypeError, match="no volumes"):
+        DataFactors(steady.replace(data_law=table)).at(np.array([1.0]))
+
+
+@pytest.mark.parametrize("law", DATA_LAWS)
+def test_lines_lie_above_and_below_h_on_its_interval(law: DataLaw | None) -> None:
+    instance = crowded(np.random.default_rng(3), law)
+    factors = DataFactors(instance)
+    total = sum(item.volume for item in instance.datasets)
+    for low, high in ((0.3, 0.5), (0.5, 2.0), (2.0, total), (0.3, total), (0.9 * total, total)):
+        inside = np.linspace(low, high, 101)
+        line = np.interp(inside, [low, high], factors.line_above(low, high))
+        assert (line >= factors.at(inside) * (1 - 1e-12)).all()
+        line = np.interp(inside, [low, high], factors.line_below(low, high))
+        assert (line <= factors.at(inside) * (1 + 1e-12)).all()
+        assert (line > 0).all()
+
+
+def test_the_line_is_the_chord_where_h_is_convex_and_a_tangent_where_it_is_concave() -> None:
+    rng = np.random.default_rng(4)
+    convex, concave = (DataFactors(crowded(rng, PowerDataLaw(p=p))) for p in (2.0, 0.5))
+    ends = np.array([1.0, 3.0])
+    assert convex.line_above(1.0, 3.0) == pytest.approx(convex.at(ends), rel=1e-14)
+    assert concave.line_below(1.0, 3.0) == pytest.approx(concave.at(ends), rel=1e-14)
+    middle, step = 2.0, 1e-6
+    slope = float(np.diff(concave.at(np.array([middle - step, middle + step])))[0]) / (2 * step)
+    here = float(concave.at(np.array(middle)))
+    assert concave.line_above(1.0, 3.0) == pytest.approx([here - slope, here + slope], rel=1e-8)
+    below = convex.line_below(2.0, 3.0)
+    assert below.mean() == pytest.approx(float(convex.at(np.array(2.5))), rel=1e-12)
+    assert (below < convex.at(np.array([2.0, 3.0]))).all()
+    assert convex.line_below(1.0, 3.0) == pytest.approx(convex.at(np.ones(2)))  # the tangent is 0 at 1
+
+
+# --- listed sites --------------------------------------------------------------------------------------
+
+
+def test_every_cluster_is_listed_with_every_nonempty_set(drawn: tuple[Instance, ...]) -> None:
+    for instance in drawn:
+        found = listed_sites(instance)
+        wanted = itertools.product(range(len(instance.clusters)), nonempty_sets(instance))
+        assert sorted(map(hash, found)) == sorted(map(hash, (Site(n, chosen) for n, chosen in wanted)))
+
+
+def test_the_prices_of_sites_are_those_of_their_loads(drawn: tuple[Instance, ...]) -> None:
+    """Psi, time and the least time against scalars, for tables, deadlines and nodes."""
+    late = 0
+    for instance in drawn:
+        sites = all_sites(instance)
+        tau = math.inf if instance.target.round_deadline is None else instance.target.round_deadline
+        for lam in LAM:
+            priced = sites.at(lam)
+            for o, site in enumerate(sites.sites):
+                place = instance.clusters[site.cluster].name
+                for k, m in itertools.product(
+                    range(instance.target.maximum_epochs), range(len(instance.models))
+                ):
+                    epoch = load(instance, k + 1, instance.models[m].name, place, site.datasets)
+                    value, time = psi(epoch, lam, tau)
+                    row = min(k, len(priced.psi) - 1)
+                    assert priced.psi[row, m, o] == pytest.approx(value, rel=1e-12, abs=1e-300)
+                    shortest = sites.fastest[min(k, len(sites.fastest) - 1), m, o]
+                    if math.isinf(value):
+                        late += 1
+                        assert shortest == math.inf
+                    else:
+                        assert priced.time[row, m, o] == pytest.approx(time, rel=1e-12)
+                        assert shortest == pytest.approx(psi(epoch, 1e18, tau)[1], rel=1e-6)
+                        assert sites.load(k, m, o) == pytest.approx(epoch) or sites.load(k, m, o) == epoch
+    assert late > 100
+
+
+def test_a_cluster_that_costs_nothing_always_uses_all_it_has() -> None:
+    sites = all_sites(plain(clusters=((0.0, 4.0), (3.0, 4.0))))
+    for lam in (0.0, 2.0):
+        priced = sites.at(lam)
+        assert priced.time[0, 0, 0] == 8 / 4 + 0.5
+        assert priced.psi[0, 0, 0] == lam * 2.5
+    assert sites.at(0.0).psi[0, 0, 1] == 0
+
+
+def test_work_that_is_nothing_takes_no_resources_and_no_time() -> None:
+    instance = plain()
+    idle = Model(
+        name="idle",
+        size=1,
+        improvement=instance.models[0].improvement,
+        compute=(ComputeTable(epochs=(0.0, 8.0, 0.0)),),
+    )
+    sites = all_sites(instance.replace(models=(idle,)))
+    priced = sites.at(3.0)
+    assert priced.time[:, 0, 0] == pytest.approx([1, 1 + math.sqrt(8), 1])
+    assert priced.psi[:, 0, 0] == pytest.approx([3, 3 + 2 * math.sqrt(3 * 3 * 8), 3])
+
+
+def test_transfers_are_those_of_all_data_of_the_site(tiny: Instance) -> None:
+    for site in listed_sites(tiny):
+        rows = {(row.dataset, row.cluster): row.cost for row in tiny.transfers}
+        place = tiny.clusters[site.cluster].name
+        assert transfers_of(tiny, site) == sum(rows.get((name, place), 0.0) for name in site.datasets)
+    everything = frozenset(item.name for item in tiny.datasets)
+    assert named(tiny, {1: everything}) == {tiny.clusters[1].name: everything}
+
+
+def test_more_pairs_than_can_be_listed_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_LISTED", 380)
+    crowd = crowded(np.random.default_rng(1))
+    with pytest.raises(NotCoveredError, match=r"7 datasets on 3 clusters make 381 pairs, more than 380"):
+        listed_sites(crowd)
+
+
+def test_many_pairs_have_a_frontier_unless_tables_decide(steady: Instance) -> None:
+    crowd = crowded(np.random.default_rng(1), datasets=8)
+    assert has_frontier(crowd)
+    assert not may_be_listed(crowd)  # 3 * 255 pairs
+    assert may_be_listed(crowded(np.random.default_rng(1), datasets=8, clusters=2))
+    assert may_be_listed(crowded(np.random.default_rng(1), datasets=5, clusters=20))
+    tabled = Model(
+        name="m", size=0, improvement=crowd.models[0].improvement, compute=(ComputeTable(epochs=(1.0,) * 5),)
+    )
+    assert may_be_listed(crowd.replace(models=(tabled,)))
+    subsets = tuple(SubsetEpochs(datasets=tuple(sorted(d)), epochs=1.0) for d in nonempty_sets(crowd))
+    assert may_be_listed(crowd.replace(data_law=TableDataLaw(subsets=subsets)))
+    assert may_be_listed(steady)
+
+
+def test_few_datasets_on_very_many_clusters_are_not_listed(steady: Instance) -> None:
+    """31 sets on 700 clusters are more pairs than are listed; the frontier takes them."""
+    places = tuple(Cluster(name=f"c{n}", capacity=5, bandwidth=1, unit_cost=1) for n in range(700))
+    datasets = tuple(Dataset(name=f"d{i}", volume=1) for i in range(5))
+    wide = steady.replace(clusters=places, datasets=datasets)
+    assert not may_be_listed(wide)
+    assert may_be_listed(wide.replace(clusters=places[:600]))

@@ -1,0 +1,128 @@
+"""Polished plans: never more expensive, always certified, optimal on tiny instances by brute force."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.heuristics.bounds.cutting_planes import Prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Site, listed_sites
+from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.improve import Polish, Start
+from depl.heuristics.depl.model_stage import Candidate, ModelStage
+from depl.instances.heterogeneous import heterogeneous_instance_with_plan
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.problem.instance import Instance
+from depl.models.problem.learning import PowerDataLaw
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits
+from depl.models.verifier.verify import verify
+from tests.cases.loop_cases import crowded, plain
+from tests.oracles.brute_force import every_plan
+
+
+def polish_of(instance: Instance) -> Polish:
+    learning, factors = Learning.of(instance), DataFactors(instance)
+    return Polish(instance, learning, factors, Judge(instance), Limits())
+
+
+def start_of(polish: Polish, plan: Plan) -> Start:
+    """A plan as a start, at prices of no meaning."""
+    instance = polish.instance
+    clusters = {item.name: n for n, item in enumerate(instance.clusters)}
+    models = {item.name: m for m, item in enumerate(instance.models)}
+    data = {clusters[row.cluster]: frozenset(row.datasets) for row in plan.data}
+    steps = [models[epoch.model] for epoch in plan.epochs]
+    factors = [polish.factors.of(data[clusters[epoch.cluster]]) for epoch in plan.epochs]
+    return Start(data, Prices(1.0, 1.0, 0.0), polish.learning.loss(steps, factors))
+
+
+def checked(polish: Polish, found: Candidate) -> None:
+    """The verifier accepts the plan at its own cost and loss."""
+    instance = polish.instance
+    stage = ModelStage(instance, polish.learning, polish.factors, polish.judge, Limits())
+    plan = stage.plan(found)
+    report = verify(instance, plan)
+    assert report.ok
+    assert report.violation.upper <= float(instance.target.violation_budget) * (1 + 1e-12)
+    assert evaluate(instance, plan).cost == pytest.approx(found.cost, rel=1e-9)
+
+
+def tiny(seed: int) -> tuple[Instance, list[tuple[float, Plan]]]:
+    """An instance whose target a third of its plans meet, and those plans by cost."""
+    rng = np.random.default_rng([6, 44, seed])
+    instance = crowded(rng, PowerDataLaw(p=0.4), datasets=2, clusters=2, models=2, epochs=3)
+    plans = sorted(every_plan(instance), key=lambda pair: pair[0])
+    quantiles = [verify_quantile(instance, plan) for _, plan in plans]
+    target = float(np.quantile(quantiles, 0.3))
+    instance = instance.replace(maximum_loss=target)
+    met = [pair for pair, quantile in zip(plans, quantiles, strict=True) if quantile <= target]
+    return instance, met
+
+
+def verify_quantile(instance: Instance, plan: Plan) -> float:
+    """Of the normal final loss of a plan, in closed form."""
+    polish = polish_of(instance)
+    loss = start_of(polish, plan).loss
+    return loss.mean() + 1.2815515655446004 * math.sqrt(loss.variance())
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_tiny_instances_are_mostly_polished_to_the_optimum(count: int) -> None:
+    """From the most expensive plan: what is found is certified, and no plan is cheaper than the cheapest."""
+    exact = 0
+    for seed in range(count):
+        instance, plans = tiny(seed)
+        polish = polish_of(instance)
+        sites = listed_sites(instance)
+        best, worst = plans[0], plans[-1]
+        found = polish.better(start_of(polish, worst[1]), sites, math.inf)
+        assert found is not None
+        checked(polish, found)
+        assert found.cost >= best[0] * (1 - 1e-6)
+        exact += found.cost <= best[0] * (1 + 1e-6)
+        assert polish.better(start_of(polish, best[1]), sites, best[0] * (1 - 1e-6)) is None
+    assert exact >= 0.6 * count
+
+
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1))])
+def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(seed: int) -> None:
+    rng = np.random.default_rng([6, 45, seed])
+    instance, plan = heterogeneous_instance_with_plan(
+        rng, clusters=20, datasets=20, models=5, maximum_epochs=120
+    )
+    polish, cost = polish_of(instance), evaluate(instance, plan).cost
+    start = start_of(polish, plan)
+    found = polish.better(start, [Site(n, data) for n, data in start.data.items()], cost)
+    assert found is not None
+    assert found.cost < 0.98 * cost
+    checked(polish, found)
+    again = Start(found.data, start.prices, found.loss)
+    assert polish.better(again, [], found.cost * 0.9) is None
+
+
+@pytest.mark.parametrize("price", [0.0, 1e-3, 1.0, 6.0, 40.0])
+def test_a_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> None:
+    """Two epochs of 24, beside one with next to no work that takes 6 to send, longer than T_max.
+
+    It is lighter below lam = 2.96: 2 (.03 lam)**(1/2) + 6 lam against 2 (24 lam)**(1/2) + lam / 2.
+    """
+    instance = plain()
+    late = msgspec.structs.replace(instance.models[0], name="late", size=6.0, demand=0.01)
+    polish = polish_of(instance.replace(models=(late, *instance.models)))
+    data = {0: frozenset({"data"})}
+    start = Start(data, Prices(price, 1.0, 0.0), polish.learning.loss([1, 1], [1.0, 1.0]))
+    found = polish.better(start, [], math.inf)
+    assert found is not None
+    assert found.models == (1, 1)
+    assert found.cost == pytest.approx(24)
+    assert polish.better(start, [], 24.0) is None
+
+
+def test_a_start_that_cannot_be_in_time_leads_to_nothing() -> None:
+    instance, plans = tiny(0)
+    hurried = instance.replace(maximum_time=1e-3)
+    polish = polish_of(hurried)
+    assert polish.better(start_of(polish, plans[0][1]), listed_sites(hurried), math.inf) is None

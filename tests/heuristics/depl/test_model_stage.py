@@ -1,0 +1,245 @@
+"""Sequences on given data by their cost: every plan written out, certified by the independent verifier."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors
+from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage
+from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
+from depl.instances.generator import random_instances
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Cluster, Instance, Transfer
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits
+from depl.models.verifier.verify import verify
+from tests.cases.loop_cases import plain
+from tests.oracles.brute_force import every_plan
+
+ANYTHING = 1e6  # a slack with which no sequence is left out
+
+
+def staged(instance: Instance, limits: Limits | None = None) -> ModelStage:
+    judge = Judge(instance)
+    return ModelStage(instance, Learning.of(instance), DataFactors(instance), judge, limits or Limits())
+
+
+def everything(instance: Instance) -> tuple[dict[int, frozenset[str]], list[Kind]]:
+    """All data on every cluster, and all kinds."""
+    names = frozenset(item.name for item in instance.datasets)
+    data = dict.fromkeys(range(len(instance.clusters)), names)
+    return data, [Kind(n, m) for n in data for m in range(len(instance.models))]
+
+
+def calibrated(stage: ModelStage) -> AdditiveLabel:
+    reference = stage.judge.guess(1.0)
+    return stage.judge.label(reference, 1.0)
+
+
+def certified(instance: Instance, data: Mapping[int, frozenset[str]]) -> list[float]:
+    """Costs of all plans on this data that the verifier certifies, by brute force."""
+    names = {item.name: n for n, item in enumerate(instance.clusters)}
+    budget = float(instance.target.violation_budget)
+    found, known = [], dict[object, bool]()
+    for cost, plan in sorted(every_plan(instance), key=lambda pair: pair[0]):
+        if any(frozenset(row.datasets) != data.get(names[row.cluster]) for row in plan.data):
+            continue
+        key = tuple((epoch.model, plan.datasets(epoch.cluster)) for epoch in plan.epochs)
+        if key not in known:
+            known[key] = verify(instance, plan).violation.upper <= budget * (1 + 1e-12)
+        if known[key]:
+            found.append(cost)
+    return found
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Instance]:
+    sizes = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
+    return list(random_instances(np.random.default_rng([6, 7]), 18, **sizes))
+
+
+def checked(instance: Instance, stage: ModelStage, found: Candidate) -> Plan:
+    """The plan of a candidate, which the verifier accepts at the candidate's own cost and loss."""
+    plan = stage.plan(found)
+    report = verify(instance, plan)
+    assert report.ok
+    assert report.violation.upper <= float(instance.target.violation_budget) * (1 + 1e-12)
+    evaluation = evaluate(instance, plan)
+    assert evaluation.cost == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
+    assert evaluation.expected_loss == pytest.approx(found.loss.mean(), rel=1e-10, abs=1e-10)
+    return plan
+
+
+def test_with_nothing_left_out_the_cheapest_certified_sequence_is_found(drawn: list[Instance]) -> None:
+    plans = 0
+    for instance in drawn:
+        stage = staged(instance)
+        data, kinds = everything(instance)
+        found = stage.search(data, kinds, calibrated(stage), ANYTHING, math.inf).found
+        costs = certified(instance, data)
+        assert (found is None) == (not costs)
+        if found is not None:
+            assert found.cost == pytest.approx(costs[0], rel=1e-9, abs=1e-12)
+            checked(instance, stage, found)
+            plans += 1
+    assert plans > 7
+
+
+def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn: list[Instance]) -> None:
+    """Ranked by psi at the price of the cheapest plan and labelled by it: mostly that plan is found."""
+    exact, seen = 0, 0
+    for instance in drawn:
+        stage = staged(instance)
+        data, kinds = everything(instance)
+        best = stage.search(data, kinds, calibrated(stage), ANYTHING, math.inf).found
+        if best is None:
+            assert stage.paths(data, kinds, calibrated(stage), 0.0, math.inf, 1.0).found is None
+            continue
+        reference = stage.judge.reference(best.loss)
+        label = stage.judge.label(reference, reference.deviation)
+        for factor in (1.0, 0.2, 5.0):
+            price = factor * price_of(instance, best)
+            slack = 0.2 * abs(reference.margin)
+            found = stage.paths(data, kinds, label, slack, math.inf, price).found
+            if found is not None:
+                assert found.cost >= best.cost * (1 - 1e-9)
+                checked(instance, stage, found)
+            if factor == 1:
+                seen += 1
+                exact += found is not None and found.cost <= best.cost * (1 + 1e-9)
+    assert seen > 7
+    assert exact >= 0.8 * seen
+
+
+def price_of(instance: Instance, found: Candidate) -> float:
+    """The price of time of a candidate."""
+    loads = [
+        load(instance, k + 1, instance.models[m].name, instance.clusters[n].name, found.data[n])
+        for k, (m, n) in enumerate(zip(found.models, found.clusters, strict=True))
+    ]
+    return allocate(loads, instance.target.maximum_time, instance.target.round_deadline).multiplier
+
+
+def test_at_the_price_of_the_plan_itself_psi_leads_to_the_cheapest_plan() -> None:
+    """Two epochs of 8 in 5 - 2 / 2: lam = kappa c / t**2 = 24 / 4, cost (2 sqrt(24))**2 / 4 = 24."""
+    instance = plain()
+    stage = staged(instance)
+    data, kinds = everything(instance)
+    found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0)
+    assert found.found is not None
+    assert found.found.cost == pytest.approx(24)
+    assert found.found.models == (0, 0)
+    assert stage.plan(found.found).epochs[0].resources == pytest.approx(4)
+
+
+def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance]) -> None:
+    seen = 0
+    for instance in drawn:
+        stage = staged(instance)
+        data, kinds = everything(instance)
+        label = calibrated(stage)
+        found = stage.search(data, kinds, label, ANYTHING, math.inf).found
+        if found is None or found.cost == 0:
+            continue
+        assert stage.search(data, kinds, label, ANYTHING, found.cost).found is None
+        again = stage.search(data, kinds, label, ANYTHING, found.cost * (1 + 1e-6)).found
+        assert again is not None
+        assert again.cost == found.cost
+        assert stage.paths(data, kinds, label, ANYTHING, found.cost * (1 - 1e-9), 0.0).found is None
+        seen += 1
+    assert seen > 7
+
+
+def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> None:
+    """Two epochs have mean 6 and are cheapest under the mean, three have quantile 6.22; the target is 6.3."""
+    instance = bell.replace(maximum_loss=6.3)
+    stage = staged(instance)
+    data, kinds = everything(instance)
+    searched = stage.search(data, kinds, expected_label(), 0.0, math.inf)
+    assert searched.found is not None
+    assert searched.nearest is not None
+    assert (len(searched.nearest.models), len(searched.found.models)) == (2, 3)
+    assert searched.nearest.cost < searched.found.cost
+    nothing = staged(bell).search(data, kinds, expected_label(), 0.0, math.inf)
+    assert nothing.found is None
+    assert nothing.nearest is not None
+
+
+def test_kinds_that_are_left_out_do_not_train(drawn: list[Instance]) -> None:
+    tried = 0
+    for instance in drawn:
+        stage = staged(instance)
+        data, kinds = everything(instance)
+        for kept in kinds:
+            found = stage.search(data, [kept], calibrated(stage), ANYTHING, math.inf).found
+            if found is not None:
+                assert set(zip(found.clusters, found.models, strict=True)) == {kept}
+                tried += 1
+    assert tried > 7
+
+
+def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_all() -> None:
+    instance = plain(clusters=((3.0, 10.0), (3.0, 10.0))).replace(
+        transfers=(Transfer(dataset="data", cluster="c0", cost=5.0),)
+    )
+    stage = staged(instance)
+    data, kinds = everything(instance)
+    cheap = stage.search(data, kinds, expected_label(), 0.0, math.inf).found
+    assert cheap is not None
+    assert cheap.clusters == (1, 1)
+    assert cheap.cost == pytest.approx(24)
+    expensive = stage.search(data, [Kind(0, 0)], expected_label(), 0.0, math.inf).found
+    assert expensive is not None
+    assert expensive.cost == pytest.approx(24 + 5)
+
+
+def test_forbidden_switches_and_late_epochs_are_not_made() -> None:
+    """m1 misses the deadline 1.2 on c0 (8 / 10 + 1 / 2), m0 may not follow it."""
+    instance = plain((1.0, 3.0), (2.0, 8.0), clusters=((3.0, 10.0), (3.0, 20.0)), round_deadline=1.2)
+    instance = instance.replace(other_switches=Forbidden())
+    stage = staged(instance)
+    data, kinds = everything(instance)
+    problem = stage.problem(data, kinds, expected_label(), 0.0)
+    position = {kind: g for g, kind in enumerate(sorted(kinds))}
+    allowed = problem.allowed
+    assert not allowed[:, :, position[Kind(0, 1)]].any()
+    assert allowed[1, 0].tolist() == [True, False, True, False]
+    assert allowed[1, 1].tolist() == [False, False, False, True]
+    found = stage.search(data, kinds, expected_label(), 0.0, math.inf).found
+    assert found is not None
+    assert set(found.models) == {1}
+    assert set(found.clusters) == {1}
+
+
+def test_free_clusters_cost_nothing() -> None:
+    free = plain().replace(clusters=(Cluster(name="c0", capacity=10, bandwidth=1, unit_cost=0),))
+    stage = staged(free)
+    data, kinds = everything(free)
+    for found in (
+        stage.search(data, kinds, expected_label(), 0.0, math.inf).found,
+        stage.paths(data, kinds, expected_label(), 0.0, math.inf, 0.0).found,
+    ):
+        assert found is not None
+        assert found.cost == 0
+        assert stage.plan(found).epochs[0].resources == 10
+
+
+def test_a_limit_in_the_past_stops_the_search(bell: Instance) -> None:
+    late = Limits(time_limit=1e-9)
+    stage = staged(bell.replace(maximum_loss=6.3), late)
+    data, kinds = everything(bell)
+    assert late.expired()
+    assert stage.search(data, kinds, expected_label(), 0.0, math.inf).found is None
+    assert stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0).found is None
+
+
+def test_whether_a_search_is_long_depends_on_the_steps(steady: Instance) -> None:
+    assert not staged(steady).is_long([Kind(0, 0)] * 200)
+    assert staged(steady).is_long([Kind(0, 0)] * 201)

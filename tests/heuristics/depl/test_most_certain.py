@@ -1,0 +1,99 @@
+"""The most certain sequences: the lowest quantile that the time limits leave, and plans nobody else found."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+from scipy import special
+
+from depl.heuristics.bounds.dual import Dual
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.requirement import calibrated_requirement, largest_variance
+from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.data_stage import DataStage
+from depl.heuristics.depl.model_stage import ModelStage
+from depl.heuristics.depl.most_certain import MostCertain, most_certain
+from depl.instances.generator import random_instances
+from depl.models.problem.instance import Instance, Model
+from depl.models.problem.laws import Normal, Zero
+from depl.models.problem.learning import ConstantImprovement
+from depl.models.solving.methods import Limits
+from depl.models.verifier.verify import verify
+from tests.cases.loop_cases import moments, plain
+from tests.oracles.brute_force import every_plan
+
+
+def searched(instance: Instance, limits: Limits | None = None) -> tuple[ModelStage, MostCertain]:
+    learning, factors, judge = Learning.of(instance), DataFactors(instance), Judge(instance)
+    stage = ModelStage(instance, learning, factors, judge, limits or Limits())
+    sites = Sites.of(instance, listed_sites(instance), factors)
+    full = max(place.nodes * place.unit_cost * place.capacity for place in instance.clusters)
+    highest_cost = instance.target.maximum_epochs * full + sum(row.cost for row in instance.transfers)
+    dual = Dual(learning, sites, instance.target.maximum_time, highest_cost)
+    largest = largest_variance(*learning.with_stand_ins())
+    requirement = calibrated_requirement(instance, 0.0, math.sqrt(largest) / 2, largest)
+    data = DataStage(sites, dual, instance.target.maximum_epochs, requirement)
+    reference = judge.guess(math.sqrt(largest) / 2)
+    return stage, most_certain(stage, dual, data, reference)
+
+
+def test_the_lowest_quantile_of_random_instances_is_nearly_found() -> None:
+    """Against all plans, with normal laws: the quantile is the mean and z standard deviations."""
+    sizes = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
+    misses = []
+    for drawn in random_instances(np.random.default_rng([6, 14]), 25, **sizes):
+        hopeless = with_normal_laws(drawn).replace(maximum_loss=-1e3)
+        _, found = searched(hopeless)
+        assert found.candidate is None
+        score = float(special.ndtri(hopeless.target.quantile_level))
+        pairs = [moments(hopeless, plan) for _, plan in every_plan(hopeless)]
+        gain = max((mean - score * math.sqrt(variance) for mean, variance in pairs), default=-math.inf)
+        assert math.isfinite(gain) == math.isfinite(found.quantile)
+        if math.isfinite(gain):
+            misses.append((found.quantile - hopeless.target.initial_loss + gain) / abs(gain))
+    assert len(misses) > 15
+    assert np.median(misses) < 0.02
+    assert max(misses) < 0.35
+
+
+def with_normal_laws(instance: Instance) -> Instance:
+    models = []
+    for model in instance.models:
+        mean, variance = model.improvement.at(1)[1].moments()
+        noise = Normal(mean=mean, variance=min(max(variance, 1e-3), mean**2))
+        models.append(msgspec.structs.replace(model, improvement=ConstantImprovement(noise=noise)))
+    return instance.replace(models=tuple(models), switches=(), other_switches=Zero())
+
+
+def test_of_sequences_that_take_too_long_the_beginning_is_tried(bell: Instance) -> None:
+    """Three epochs take 3.9 at least; two in 3.89 have the quantile 6 + z sqrt(2)."""
+    _, found = searched(bell.replace(maximum_time=3.89, maximum_loss=0))
+    assert found.candidate is None
+    assert found.quantile == pytest.approx(6 + float(special.ndtri(0.9)) * math.sqrt(2), rel=0.01)
+
+
+def test_a_plan_that_only_the_most_certain_sequence_is_meets_the_target() -> None:
+    """Eight steady epochs and hardly any slack: mean 2, quantile 2.36; target 2.4."""
+    steady = ConstantImprovement(noise=Normal(mean=1, variance=0.01))
+    base = plain(target=2.4, epochs=8, maximum_time=11.0)
+    instance = base.replace(models=(Model(name="net", size=0.5, demand=8, improvement=steady),))
+    stage, found = searched(instance)
+    assert found.candidate is not None
+    plan = stage.plan(found.candidate)
+    assert verify(instance, plan).ok
+    assert len(plan.epochs) == 8
+    assert found.quantile <= 2.4
+
+
+def test_no_sequence_within_the_limits_has_no_quantile() -> None:
+    _, found = searched(plain(maximum_time=1.0))
+    assert found.candidate is None
+    assert found.quantile == math.inf
+
+
+def test_a_limit_in_the_past_stops_at_once(bell: Instance) -> None:
+    _, found = searched(bell, Limits(time_limit=1e-9))
+    assert found.candidate is None
+    assert found.quantile == math.inf

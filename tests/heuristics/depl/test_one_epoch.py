@@ -1,0 +1,86 @@
+"""How far the loop may be above its bound: one epoch where that is a theorem, and where it is none."""
+
+import math
+
+import numpy as np
+import pytest
+
+import depl
+from depl.models.problem.instance import Cluster, Instance, Model, Transfer
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.solving.result import Termination
+from tests.cases.loop_cases import plain
+
+
+def without_a_second_row(rng: np.random.Generator) -> Instance:
+    """Nothing random, one dataset, no transfers, free switches, gains that do not rise, no T_max."""
+    models = tuple(
+        Model(
+            name=f"m{m}",
+            size=float(rng.uniform(0, 0.4)),
+            demand=float(rng.uniform(1, 8)),
+            improvement=InverseSqrtImprovement(
+                scale=float(rng.uniform(0.5, 2)),
+                offset=float(rng.uniform(0, 9)),
+                noise=Deterministic(value=1.0),
+            )
+            if rng.random() < 0.6
+            else ConstantImprovement(noise=Deterministic(value=float(rng.uniform(0.1, 0.5)))),
+        )
+        for m in range(int(rng.integers(1, 4)))
+    )
+    clusters = tuple(
+        Cluster(
+            name=f"c{n}",
+            capacity=30.0,
+            bandwidth=float(rng.uniform(0.5, 2)),
+            unit_cost=float(rng.uniform(0.5, 3)),
+        )
+        for n in range(int(rng.integers(1, 3)))
+    )
+    bare = plain(maximum_time=None, round_deadline=1.5, epochs=int(rng.integers(5, 30)))
+    target = 10 - float(rng.uniform(0.3, 3))
+    return bare.replace(models=models, clusters=clusters, maximum_loss=target)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_with_one_row_the_loop_costs_less_than_its_bound_and_one_epoch(seed: int) -> None:
+    """A theorem of docs/loop.rst, up to the 1e-5 to which the dual is solved."""
+    instance = without_a_second_row(np.random.default_rng([6, 12, seed]))
+    result = depl.solve(instance, "depl")
+    if result.plan is None:
+        assert result.termination is Termination.INFEASIBLE
+        return
+    price = {place.name: place.unit_cost for place in instance.clusters}
+    epochs = [price[epoch.cluster] * epoch.resources for epoch in result.plan.epochs]
+    assert result.cost <= result.lower_bound * (1 + 2e-5) + max(epochs) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("fall", [1.0, 2.3, 3.9, 4.1])
+def test_with_one_kind_of_epoch_it_costs_at_most_one_epoch_and_its_time_more(fall: float) -> None:
+    """Epochs of 8 at kappa 3 and lam = (K sqrt(24) / (T - K / 2))**2 cost psi = 2 sqrt(24 lam) + lam / 2."""
+    result = depl.solve(plain(target=10 - fall), "depl")
+    count = math.ceil(fall / 2)
+    lam = (count * math.sqrt(24) / (5 - count / 2)) ** 2 / 1
+    assert result.epochs == count
+    assert result.cost == pytest.approx(count**2 * 24 / (5 - count / 2))
+    assert result.cost <= result.lower_bound * (1 + 2e-5) + 2 * math.sqrt(24 * lam) + lam / 2
+
+
+def test_with_a_time_limit_one_epoch_more_than_the_bound_is_no_theorem() -> None:
+    """1.01 epochs are needed; two leave .01 of the time for computing, and each needs the whole cluster."""
+    instance = plain((2.0,), (1.0,), clusters=((1.0, 200.0),), wait=1.0, target=7.98, maximum_time=2.01)
+    result = depl.solve(instance, "depl")
+    assert result.cost == pytest.approx(4 / 0.01, rel=1e-6)
+    assert result.lower_bound == pytest.approx(1.01**2 / (2.01 - 1.01), rel=1e-4)
+    assert result.cost > result.lower_bound + 200
+
+
+def test_sites_that_may_not_be_mixed_are_no_theorem_either() -> None:
+    """Ten epochs may be charged for a transfer that one of them pays in full."""
+    bare = plain(maximum_time=None, round_deadline=2.0, target=8.0, epochs=10)
+    instance = bare.replace(transfers=(Transfer(dataset="data", cluster="c0", cost=100.0),))
+    result = depl.solve(instance, "depl")
+    assert result.cost == pytest.approx(100 + 16)
+    assert result.lower_bound == pytest.approx(10 + 16, rel=1e-4)

@@ -1,0 +1,124 @@
+"""The bicriteria inequality, where it is tight, where the paper's cap breaks it, and what it is worth."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.graph_guarantees import (
+    CostInterval,
+    certified_cost,
+    levels_for_gap,
+    relaxed,
+    tightened,
+)
+from depl.heuristics.paths.layered import cost_down, cost_up, layered_search
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.additive_cases import brute_force, random_problem
+
+
+def problem_of(seed: int) -> AdditiveProblem:
+    rng = np.random.default_rng(1000 + seed)
+    return random_problem(rng, int(rng.integers(1, 6)), int(rng.integers(1, 4)), timed=seed % 3 > 0)
+
+
+def test_the_four_inequalities_hold():
+    tight = finite = 0
+    slack = 1 + 1e-9
+    for seed in range(60):
+        problem = problem_of(seed)
+        best = brute_force(problem)
+        for levels in (7, 30, 150):
+            up, down = cost_up(problem, levels), cost_down(problem, levels)
+            outer, inner = brute_force(tightened(problem, levels)), brute_force(relaxed(problem, levels))
+            assert inner <= down * slack
+            assert down <= best * slack
+            assert best <= up * slack
+            assert up <= outer * slack
+            finite += math.isfinite(outer)
+            tight += math.isfinite(up) and best < up
+    assert finite >= 30
+    assert tight >= 10
+
+
+def repeated(gain: float, time: float, epochs: int, limit: float, target: float) -> AdditiveProblem:
+    """One model of weight 1, l(0) = 10."""
+    return AdditiveProblem(
+        models=("only",),
+        weights=np.ones((epochs, 1)),
+        times=np.full((epochs, 1), time),
+        losses=np.full((epochs, 2, 1), -gain),
+        allowed=np.ones((epochs, 2, 1), dtype=bool),
+        initial_loss=10.0,
+        maximum_loss=target,
+        maximum_time=limit,
+    )
+
+
+@pytest.mark.parametrize("epochs", [3, 10])
+def test_almost_the_whole_shift_of_time_can_be_needed(epochs):
+    # levels of width 1, epochs that take a hair more: K epochs take K levels in truth and 2 K in the graph
+    levels = 2 * epochs - 1
+    problem = repeated(1.0, 1 + 1e-6, epochs, float(levels), 10.0 - epochs)
+    problem = dataclasses.replace(
+        problem, losses=problem.losses * 10 / levels, maximum_loss=10 - 10 * epochs / levels
+    )
+    assert cost_up(problem, levels) == math.inf
+    almost = problem.within((levels - (epochs - 1)) * (1 + 1e-6), problem.maximum_loss)
+    assert brute_force(almost) == epochs  # K - 1 of the K levels of the shift are not enough
+    assert brute_force(tightened(problem, levels)) == math.inf
+
+
+@pytest.mark.parametrize("epochs", [3, 10])
+def test_almost_the_whole_shift_of_loss_can_be_needed(epochs):
+    # h = .1 and a gain of just under two levels counts as one: K epochs lose almost K h
+    gain = 0.2 - 1e-6
+    problem = repeated(gain, 0.0, epochs, math.inf, 10.0 - epochs * gain)
+    assert brute_force(problem) == epochs
+    assert cost_up(problem, 100) == math.inf
+    assert cost_up(problem.within(math.inf, 10.0 - epochs * 0.1), 100) == epochs
+    assert cost_up(problem.within(math.inf, 10.0 - epochs * 0.1 - 0.01), 100) == math.inf
+
+
+def test_an_optimum_without_room_to_spare_can_be_missed_by_every_number_of_levels():
+    problem = repeated(1.0, 0.0, 2, 1.0, 8.0)
+    problem.times[:, 0] = math.sqrt(0.5), 1 - math.sqrt(0.5)
+    assert brute_force(problem) == 2
+    assert all(cost_up(problem, 10 * levels) == math.inf for levels in range(1, 100))
+    assert cost_up(problem.within(1.02, 8.0), 100) == 2
+
+
+def test_with_the_papers_cap_the_upper_bound_fails_where_a_path_rises_above_the_initial_loss():
+    problem = repeated(0.5, 0.0, 15, math.inf, 5.0)
+    problem.losses[0, 1, 0] = 0.5
+    outer = brute_force(tightened(problem, 1000))
+    assert cost_up(problem, 1000) <= outer < math.inf
+    assert not len(layered_search(problem, 1000, capped=True).costs)
+
+
+def test_the_interval_of_both_roundings_bounds_the_ratio():
+    problem = problem_of(5)
+    interval = certified_cost(problem, 400)
+    best = brute_force(problem)
+    assert interval.lower <= best <= interval.upper < math.inf
+    assert interval.upper / best <= interval.ratio
+    assert CostInterval(0.0, 0.0).ratio == 1
+    assert CostInterval(0.0, 2.0).ratio == math.inf
+
+
+def test_one_percent_needs_a_hundred_levels_per_epoch():
+    assert levels_for_gap(100, 0.01) == 10_000
+    assert levels_for_gap(20, 0.1) == 200
+    assert levels_for_gap(0, 0.1) == 1
+    problem = problem_of(5)
+    near = tightened(problem, levels_for_gap(problem.epochs, 0.01))
+    assert near.maximum_time == pytest.approx(0.99 * problem.maximum_time)
+    assert near.maximum_loss == pytest.approx(problem.maximum_loss - 0.01 * problem.initial_loss)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1.0, -0.1, math.nan])
+def test_levels_need_a_gap(gap):
+    with pytest.raises(InvalidInputError, match="gap between 0 and 1"):
+        levels_for_gap(10, gap)

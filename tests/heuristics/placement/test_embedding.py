@@ -1,0 +1,131 @@
+"""The linear program of service embedding against the relaxation, and its rounding against all embeddings."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.suites.random_placements import random_placement
+from depl.heuristics.baselines.paper_resources import place_by_embedding
+from depl.heuristics.placement import embedding
+from depl.heuristics.placement.embedding import EmbeddingProgram
+from depl.heuristics.placement.problem import PlacementProblem
+from depl.heuristics.placement.relaxation import relaxation
+from depl.heuristics.placement.service import assignment_of, hosts_of, service_embedding
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.placement_cases import least_cost, split_pair
+
+
+def drawn(seed: int, transfers: bool = False) -> PlacementProblem:
+    rng = np.random.default_rng([seed, 19])
+    return random_placement(rng, 2, 3, int(rng.integers(2, 7)), transfers=transfers, deadline=seed % 3 == 0)
+
+
+def cheapest_embedding(problem: PlacementProblem) -> float:
+    """Every model on every cluster, one by one."""
+    names = tuple(dict.fromkeys(problem.classes[g] for g in np.flatnonzero(problem.counts)))
+    hostings = itertools.product(problem.clusters, repeat=len(names))
+    found = [assignment_of(problem, dict(zip(names, hosts, strict=True))) for hosts in hostings]
+    return float(problem.evaluate(found).costs.min())
+
+
+@pytest.mark.parametrize("transfers", [False, True])
+def test_the_split_embedding_lies_between_the_relaxation_and_the_best_embedding(transfers: bool) -> None:
+    """`relaxation` is another program (perspective cuts instead of a grid) whose epochs may be split, too."""
+    for seed in range(4):
+        problem = drawn(seed, transfers)
+        least, most = relaxation(problem).objective, cheapest_embedding(problem)
+        for epsilon in (1.0, 0.1, 0.01):
+            shares, cost = EmbeddingProgram.of(problem, epsilon).solve()
+            assert least * (1 - 1e-6) <= cost <= (1 + epsilon) * most * (1 + 1e-6)
+            assert shares.sum(axis=1) == pytest.approx(np.ones(len(shares)))
+
+
+def test_the_grid_has_one_over_epsilon_requirements() -> None:
+    """From 2 / 2.2 on slow, all of whose 100 may be used: ln 110 / ln(1 + epsilon) steps."""
+    for epsilon in (0.1, 0.01):
+        program = EmbeddingProgram.of(split_pair(2.2), epsilon)
+        slow = program.requirement[program.server == 0]
+        assert slow.max() == 100
+        assert slow.min() == pytest.approx(2 / 2.2)
+        assert len(slow) == math.ceil(math.log(110) / math.log1p(epsilon)) + 1
+
+
+def test_a_model_is_hosted_as_a_whole_where_its_largest_share_is() -> None:
+    """The pair is split 1.4 to .6; slow has more of it, and 2 epochs there take x = 4 / .2 = 20 at most."""
+    problem = split_pair(2.2)
+    program = EmbeddingProgram.of(problem, 0.01)
+    shares, _ = program.solve()
+    assert shares == pytest.approx(np.array([[0.7, 0.3]]), abs=0.02)
+    assert program.rounded(shares) == {"net": "slow"}
+    placed = place_by_embedding(problem, 0.01)
+    assert placed.assignment.tolist() == [[2, 0]]
+    assert placed.cost == pytest.approx(4 / 0.2)
+    assert placed.relaxed.lower_bound == pytest.approx(12.8)
+
+
+def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limits() -> None:
+    late = costlier = equal = 0
+    for seed in range(40):
+        problem = drawn(seed, transfers=seed % 2 == 1)
+        placed = place_by_embedding(problem, 0.01)
+        best = cheapest_embedding(problem)
+        assert placed.cost >= best * (1 - 1e-9)
+        assert placed.relaxed.lower_bound <= least_cost(problem) * (1 + 1e-9)
+        assert hosts_of(problem, placed.assignment) is not None
+        if not placed.feasible:
+            late += 1
+            assert placed.fastest_time > problem.maximum_time
+        else:
+            costlier += placed.cost > best * (1 + 1e-6)
+            equal += placed.cost <= best * (1 + 1e-6)
+    assert late > 0
+    assert costlier > 0
+    assert equal > 20
+
+
+def test_where_not_even_split_models_keep_the_limits_there_is_no_embedding() -> None:
+    tight = split_pair(0.15)  # quick takes .1 for one epoch and .2 for both
+    assert EmbeddingProgram.of(tight, 0.01).solve() is None
+    assert place_by_embedding(tight, 0.01) is None
+    nowhere = split_pair(2.2).replace(round_deadline=0.01)
+    assert EmbeddingProgram.of(nowhere, 0.01).solve() is None
+
+
+def test_epochs_without_work_ask_for_nothing_and_without_a_deadline_the_least_is_taken() -> None:
+    idle = split_pair(2.2).replace(work=np.zeros((1, 2)))
+    program = EmbeddingProgram.of(idle, 0.01)
+    assert program.requirement.tolist() == [0, 0]
+    assert place_by_embedding(idle, 0.01).cost == 0
+    rounds = split_pair(2.2).replace(maximum_time=None, round_deadline=2.0)  # 1 / (2 - 1) on slow
+    assert place_by_embedding(rounds, 0.01).cost == pytest.approx(2.0)
+
+
+def test_what_cannot_be_is_refused_and_a_failing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for epsilon in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(InvalidInputError, match="epsilon"):
+            EmbeddingProgram.of(split_pair(2.2), epsilon)
+
+    class Trouble:
+        status, message = 4, "trouble"
+
+    monkeypatch.setattr(embedding, "linprog", lambda *_, **__: Trouble())
+    with pytest.raises(RuntimeError, match="HiGHS ended with: trouble"):
+        EmbeddingProgram.of(split_pair(2.2), 0.1).solve()
+
+
+def test_the_service_graph_says_which_model_hands_over_to_which() -> None:
+    problem = PlacementProblem(
+        clusters=("slow",),
+        classes=("full", "half"),
+        counts=np.array([3, 2]),
+        work=np.ones((2, 1)),
+        price=np.ones(1),
+        capacity=np.full(1, 9.0),
+        communication=np.zeros((2, 1)),
+        transfers=np.zeros(1),
+        maximum_time=10.0,
+        members=((0, 1, 4), (2, 3)),
+    )
+    assert service_embedding(problem).graph == (("full", "half"), ("half", "full"))

@@ -1,0 +1,216 @@
+"""Grouping of epochs, plans that the verifier accepts, peers, and the paper's mapping."""
+
+import math
+
+import numpy as np
+import pytest
+
+import depl
+from depl.benchmarks.suites.random_placements import random_placement
+from depl.heuristics.placement.dual import best_price
+from depl.heuristics.placement.peers import (
+    cheapest_feasible,
+    fastest_cluster,
+    full_resource_greedy,
+    rounded_to_nearest,
+)
+from depl.heuristics.placement.place import place
+from depl.heuristics.placement.problem import placement_plan, placement_problem
+from depl.heuristics.placement.service import assignment_of, hosts_of, service_embedding
+from depl.instances.generator import random_instance
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import minimum_resources
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Instance
+from tests.cases.placement_cases import all_assignments, split_pair
+
+
+def test_epochs_with_equal_loads_form_a_class(tiny: Instance) -> None:
+    data = {"edge": frozenset({"sensors"}), "cloud": frozenset({"archive", "sensors"})}
+    problem = placement_problem(tiny, ["full", "pruned", "full"], data)
+    assert problem.counts.tolist() == [2, 1]
+    assert problem.classes == ("full", "pruned")
+    assert problem.members == ((0, 2), (1,))
+    for g, k in ((0, 1), (1, 2)):
+        for n, place_name in enumerate(data):
+            assert problem.load(g, n) == load(tiny, k, problem.classes[g], place_name, data[place_name])
+
+
+def test_the_last_stage_of_the_optimum_of_tiny_is_found_again(tiny: Instance) -> None:
+    data = {"cloud": frozenset({"archive", "sensors"}), "edge": frozenset({"sensors"})}
+    models = ["full", "full", "pruned"]
+    problem = placement_problem(tiny, models, data)
+    answer = place(problem)
+    assert answer.optimal
+    assert answer.cost == pytest.approx(28.0, rel=1e-12)
+    plan = placement_plan(tiny, models, data, problem, answer.assignment, answer.multiplier)
+    report = depl.check(tiny, plan)
+    assert report.cost == pytest.approx(answer.cost, rel=1e-12)
+
+
+def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
+    rng = np.random.default_rng(8)
+    feasible = 0
+    for _ in range(40):
+        instance = random_instance(rng)
+        names = [item.name for item in instance.datasets]
+        data = {item.name: frozenset(names) for item in instance.clusters}
+        model = instance.models[int(rng.integers(len(instance.models)))].name
+        models = [model] * int(rng.integers(1, instance.target.maximum_epochs + 1))
+        problem = placement_problem(instance, models, data)
+        answer = place(problem)
+        if not answer.feasible:
+            assert math.isinf(problem.evaluate([fastest_cluster(problem)]).costs[0])
+            continue
+        feasible += 1
+        plan = placement_plan(instance, models, data, problem, answer.assignment, answer.multiplier)
+        report = depl.check(instance, plan)
+        assert report.cost == pytest.approx(answer.cost, rel=1e-9)
+        assert report.training_time <= (instance.target.maximum_time or math.inf) * (1 + 1e-9)
+    assert feasible >= 10
+
+
+def test_least_resources_are_those_of_single_loads() -> None:
+    problem = random_placement(np.random.default_rng(1), 4, 5, 9, deadline=True)
+    for g, n in np.ndindex(problem.dimensions):
+        assert problem.least[g, n] == minimum_resources(problem.load(g, n), problem.round_deadline)
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 0.25, math.inf])
+def test_free_computing_takes_all_resources_at_every_price_of_time(multiplier: float) -> None:
+    problem = split_pair(10.0).replace(price=np.array([0.0, 9.0]), work=np.array([[1.0, 4.0]]))
+    # the priced one: sqrt(lam c / kappa), at most r = 10
+    assert problem.resources(multiplier).tolist() == [[100.0, min(math.sqrt(multiplier * 4 / 9), 10.0)]]
+    nothing = problem.replace(work=np.zeros((1, 2)))
+    assert nothing.resources(multiplier).tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"counts": np.array([1, 2])}, "shape"),
+        ({"counts": np.array([0.5])}, "whole"),
+        ({"price": np.array([1.0, -1.0])}, "nonnegative"),
+        ({"capacity": np.array([1.0, 0.0])}, "positive"),
+        ({"work": np.array([[1.0, math.nan]])}, "finite"),
+        ({"maximum_time": -1.0}, "maximum_time"),
+        ({"maximum_time": None}, "nothing limits time"),
+    ],
+)
+def test_impossible_problems_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        split_pair(2.2).replace(**changes)
+
+
+def test_wrong_names_and_assignments_are_refused(tiny: Instance) -> None:
+    edge = {"edge": frozenset({"sensors"})}
+    for models, data, message in (
+        (["full"], {}, "name a cluster"),
+        (["full"], {"moon": frozenset({"sensors"})}, "no cluster 'moon'"),
+        (["huge"], edge, "no model 'huge'"),
+        (["full"], {"edge": frozenset({"news"})}, "no dataset 'news'"),
+        (["full"], {"edge": frozenset()}, "at least one dataset"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            placement_problem(tiny, models, data)
+    with pytest.raises(InvalidInputError, match="placed once"):
+        split_pair(2.2).evaluate([np.array([[1, 0]])])
+    problem = split_pair(2.2)
+    with pytest.raises(InvalidInputError, match="knows no epochs"):
+        placement_plan(tiny, ["full"], edge, problem, np.array([[2, 0]]), 0.0)
+
+
+# --- peers ---------------------------------------------------------------------------------------------
+
+
+def test_no_peer_is_cheaper_than_the_placement() -> None:
+    rng = np.random.default_rng(2)
+    costlier = 0
+    for i in range(30):
+        problem = random_placement(rng, 3, 4, 8, transfers=i % 2 == 0)
+        answer, dual = place(problem), best_price(problem)
+        peers = [fastest_cluster(problem), full_resource_greedy(problem), rounded_to_nearest(problem, dual)]
+        alone = cheapest_feasible(problem)
+        costs = problem.evaluate(peers if alone is None else [*peers, alone]).costs
+        assert answer.cost <= costs.min() * (1 + 1e-9)
+        assert math.isfinite(costs[0])
+        assert math.isfinite(costs[1])
+        costlier += costs[0] > 1.05 * answer.cost
+    assert costlier >= 15
+
+
+def test_rounding_without_repair_misses_the_time_limit_that_rounding_up_keeps() -> None:
+    # one epoch, T_max = 0.9: slow takes more than 1. The relaxation puts the share a on quick that minimises
+    # (1 + 9 a)^2 / (a - 0.1), a = 2.8 / 9; the nearest whole number is none.
+    problem = split_pair(0.9).replace(counts=np.array([1]), price=np.array([1.0, 100.0]))
+    problem = problem.replace(capacity=np.array([1e3, 1e3]))
+    nearest = rounded_to_nearest(problem, best_price(problem))
+    assert nearest.tolist() == [[1, 0]]
+    assert math.isinf(problem.evaluate([nearest]).costs[0])
+    answer = place(problem)
+    assert answer.assignment.tolist() == [[0, 1]]
+    assert answer.cost == pytest.approx(100 / 0.9, rel=1e-12)
+
+
+def test_the_cheapest_cluster_alone_may_not_exist() -> None:
+    # each model is quick on one cluster only: together in time, on either alone too late
+    problem = split_pair(3.0).replace(
+        classes=("one", "other"),
+        counts=np.array([1, 1]),
+        work=np.ones((2, 2)),
+        communication=np.array([[1.0, 5.0], [5.0, 1.0]]),
+    )
+    assert cheapest_feasible(problem) is None
+    assert place(problem).assignment.tolist() == [[1, 0], [0, 1]]
+
+
+# --- the paper's mapping -------------------------------------------------------------------------------
+
+
+def test_an_embedding_read_back_is_a_placement_that_maps_to_it() -> None:
+    problem = random_placement(np.random.default_rng(6), 3, 3, 7)
+    embedding = service_embedding(problem)
+    assert [server.name for server in embedding.servers] == list(problem.clusters)
+    assert embedding.functions == problem.classes
+    hosts = dict(zip(problem.classes, problem.clusters, strict=True))
+    assert hosts_of(problem, assignment_of(problem, hosts)) == hosts
+    with pytest.raises(InvalidInputError, match="needs one of the clusters"):
+        assignment_of(problem, {})
+
+
+def test_the_cheapest_placement_need_not_be_an_embedding() -> None:
+    problem = split_pair(2.2)
+    answer = place(problem)
+    assert answer.assignment.tolist() == [[1, 1]]
+    assert hosts_of(problem, answer.assignment) is None
+    embedded = [assignment_of(problem, {"net": name}) for name in problem.clusters]
+    costs = problem.evaluate(embedded).costs
+    assert costs == pytest.approx([20.0, 36 / 2.2], rel=1e-12)
+    assert answer.cost == pytest.approx(16 / 1.2, rel=1e-12)
+    mapped = [hosts_of(problem, item) for item in all_assignments(problem)]
+    assert mapped.count(None) == 1
+
+
+def test_a_server_that_is_full_can_still_train_everything() -> None:
+    # two models, one after the other, each on the whole cluster: 2 (1 / x) = 1 at x = 2 = r
+    problem = split_pair(1.0).replace(
+        classes=("one", "other"),
+        counts=np.array([1, 1]),
+        work=np.ones((2, 2)),
+        communication=np.zeros((2, 2)),
+        capacity=np.array([2.0, 2.0]),
+    )
+    embedding = service_embedding(problem)
+    assert embedding.requirements == {"one": 2.0, "other": 2.0}
+    hosts = {"one": "slow", "other": "slow"}
+    assert not embedding.fits(hosts)
+    assert embedding.fits({"one": "slow", "other": "quick"})
+    answer = place(problem)
+    assert hosts_of(problem, answer.assignment) == hosts
+    assert answer.cost == pytest.approx(4.0, rel=1e-12)
+
+
+def test_complexity_without_a_time_limit_requires_nothing() -> None:
+    free = split_pair(2.2).replace(price=np.zeros(2), maximum_time=None)
+    with pytest.raises(InvalidInputError, match="time limit"):
+        service_embedding(free)

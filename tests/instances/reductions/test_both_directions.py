@@ -1,0 +1,283 @@
+"""Reductions without a solver: every set of items against its plan, and every plan against its items."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.instances.reductions import (
+    chance_knapsack,
+    knapsack_by_cost,
+    knapsack_by_time,
+    knapsack_free_resources,
+    partition_data,
+    partition_models,
+    unbounded_knapsack,
+)
+from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from tests.cases.knapsack_cases import (
+    best_of_all,
+    partitions,
+    random_chance_knapsack,
+    random_knapsack,
+    random_numbers,
+    subsets,
+)
+
+SMALL = Knapsack.of([3, 4, 5], [2, 3, 4], 6)
+
+
+def judged(instance: Instance, plan: Plan) -> tuple[bool, float]:
+    """Whether a plan is feasible, and its cost."""
+    found = evaluate(instance, plan, quantile=False)
+    return found.feasible, found.cost
+
+
+def all_schedules(instance: Instance, longest: int) -> list[Plan]:
+    """Every sequence of models of a reduction, with full resources where there is work."""
+    data = (ClusterData(cluster="site", datasets=("data",)),)
+    found = [Plan()]
+    for length in range(1, longest + 1):
+        for names in itertools.product([model.name for model in instance.models], repeat=length):
+            allowed = all(map(instance.may_follow, names[:-1], names[1:]))
+            epochs = tuple(
+                PlannedEpoch(model=name, cluster="site", resources=1.0 if work(instance, k, name) else 0.0)
+                for k, name in enumerate(names)
+            )
+            found += [Plan(data=data, epochs=epochs)] if allowed else []
+    return found
+
+
+def work(instance: Instance, k: int, name: str) -> float:
+    table = instance.model(name).compute
+    return instance.model(name).demand if table is None else table[0].epochs[k]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_by_time_a_set_of_items_fits_and_reaches_the_value_iff_its_plan_is_feasible(seed: int) -> None:
+    knapsack = random_knapsack(np.random.default_rng(seed), largest=6)
+    for value in {best_of_all(knapsack), best_of_all(knapsack) / 2 + 1}:
+        instance = knapsack_by_time.reduce(knapsack, value)
+        for items in subsets(len(knapsack)):
+            plan = knapsack_by_time.plan_of(knapsack, items)
+            good = knapsack.holds(items) and knapsack.value_of(items) >= value
+            assert judged(instance, plan) == (good, 0)
+            assert knapsack_by_time.solution_of(plan) == items
+
+
+def test_by_time_every_feasible_plan_holds_a_good_set_also_if_it_stops_early_or_trains_slowly() -> None:
+    instance = knapsack_by_time.reduce(SMALL, 7)
+    found = set()
+    for plan in all_schedules(instance, 3):
+        if judged(instance, plan)[0]:
+            items = knapsack_by_time.solution_of(plan)
+            assert SMALL.holds(items)
+            assert SMALL.value_of(items) >= 7
+            found.add((items, len(plan.epochs)))
+    assert found == {((0, 1), 2), ((0, 1), 3), ((0, 2), 3)}
+    slow = Plan.from_json(knapsack_by_time.plan_of(SMALL, (0, 1)).to_json().replace("1.0", "0.7"))
+    assert not judged(instance, slow)[0]  # weight 5, but 5 / .7 > 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_by_cost_a_set_of_items_fits_iff_its_plan_is_feasible_and_costs_what_is_left_behind(
+    seed: int,
+) -> None:
+    knapsack = random_knapsack(np.random.default_rng(seed), largest=6)
+    instance = knapsack_by_cost.reduce(knapsack)
+    for items in subsets(len(knapsack)):
+        plan = knapsack_by_cost.plan_of(knapsack, items)
+        feasible, cost = judged(instance, plan)
+        assert feasible == knapsack.holds(items)
+        assert knapsack_by_cost.value_of_cost(knapsack, cost) == knapsack.value_of(items)
+        assert knapsack_by_cost.solution_of(plan) == items
+
+
+def test_by_time_without_capacity_only_items_without_weight_are_taken() -> None:
+    knapsack = Knapsack.of([1, 1], [1, 0], 0)
+    instance = knapsack_by_time.reduce(knapsack, 1)
+    plans = [knapsack_by_time.plan_of(knapsack, items) for items in ((0,), (1,))]
+    assert [judged(instance, plan)[0] for plan in plans] == [False, True]
+
+
+def test_by_cost_no_plan_of_fewer_epochs_is_feasible() -> None:
+    instance = knapsack_by_cost.reduce(SMALL)
+    assert not [p for p in all_schedules(instance, 2) if judged(instance.replace(round_deadline=10), p)[0]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_free_resources_a_plan_costs_the_square_of_its_weight(seed: int) -> None:
+    knapsack = random_knapsack(np.random.default_rng(seed), largest=6)
+    value = best_of_all(knapsack)
+    instance = knapsack_free_resources.reduce(knapsack, value)
+    for items in subsets(len(knapsack)):
+        plan = knapsack_free_resources.plan_of(knapsack, items)
+        feasible, cost = judged(instance, plan)
+        assert feasible == (knapsack.value_of(items) >= value)
+        assert knapsack_free_resources.weight_of_cost(knapsack, cost) == knapsack.weight_of(items)
+        assert knapsack_free_resources.solution_of(plan) == items
+
+
+def test_unbounded_every_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the_value() -> None:
+    instance = unbounded_knapsack.reduce(SMALL, 9)
+    assert instance.target.maximum_epochs == 3
+    found = set()
+    for plan in all_schedules(instance, 3):
+        items = unbounded_knapsack.solution_of(plan)
+        good = SMALL.holds(items) and SMALL.value_of(items) >= 9
+        assert judged(instance, plan) == (good, 0)
+        assert judged(instance, unbounded_knapsack.plan_of(items))[0] == good
+        found |= {items} if good else set()
+    assert found == {(0, 0, 0)}
+
+
+@pytest.mark.parametrize("numbers", [[1, 2, 3], [3, 1, 1, 2, 2, 1], [5, 1, 2], [2, 2], [4, 2]])
+def test_numbers_are_a_half_iff_the_plan_that_trains_on_them_is_feasible(numbers: list[int]) -> None:
+    instance = partition_data.reduce(numbers)
+    feasible = 0
+    for items in list(subsets(len(numbers)))[1:]:
+        plan = partition_data.plan_of(numbers, items)
+        half = 2 * sum(numbers[item] for item in items) == sum(numbers)
+        assert judged(instance, plan)[0] == half
+        assert partition_data.solution_of(plan) == items
+        feasible += half
+    assert bool(feasible) == partitions(numbers)
+    assert not judged(instance, Plan())[0]
+
+
+@pytest.mark.parametrize("numbers", [[1, 2, 3], [2, 1, 1], [5, 1, 2], [2, 2]])
+def test_numbers_are_a_half_iff_the_plan_that_takes_their_models_is_feasible(numbers: list[int]) -> None:
+    instance = partition_models.reduce(numbers)
+    found = set()
+    for plan in all_schedules(instance, len(numbers)):
+        if judged(instance, plan)[0]:
+            found.add(partition_models.solution_of(plan))
+    halves = {items for items in subsets(len(numbers)) if 2 * sum(numbers[i] for i in items) == sum(numbers)}
+    assert found == halves
+    for items in subsets(len(numbers)):
+        plan = partition_models.plan_of(numbers, items)
+        assert judged(instance, plan)[0] == (items in halves)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_weights_fit_with_the_probability_iff_the_plan_is_feasible(seed: int) -> None:
+    knapsack = random_chance_knapsack(np.random.default_rng(seed), largest=5)
+    instance = chance_knapsack.reduce(knapsack)
+    for items in subsets(len(knapsack)):
+        plan = chance_knapsack.plan_of(knapsack, items)
+        feasible, cost = judged(instance, plan)
+        slack = knapsack.slack(items)
+        assert feasible == (slack >= 0) or abs(slack) < 1e-9
+        assert chance_knapsack.value_of_cost(knapsack, cost) == knapsack.value_of(items)
+        assert chance_knapsack.solution_of(plan) == items
+
+
+def test_random_weights_no_plan_of_fewer_epochs_is_feasible_even_at_one_half() -> None:
+    knapsack = ChanceKnapsack.of([3, 4], [0, 1], [9, 9], 5, 0.5)
+    instance = chance_knapsack.reduce(knapsack)
+    for plan in all_schedules(instance, 1):
+        assert not judged(instance.replace(round_deadline=10), plan)[0]
+
+
+# --- large numbers --------------------------------------------------------------------------------------
+
+
+def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart() -> None:
+    big = 299_999_999
+    knapsack = Knapsack.of([big, big], [big, big], 2 * big - 1)
+    both, one = (0, 1), (0,)
+    for capacity, fits in ((2 * big, True), (2 * big - 1, False)):
+        sack = Knapsack.of((*knapsack.values, Fraction(1)), (*knapsack.weights, Fraction(1)), capacity)
+        by_time, by_cost = knapsack_by_time.reduce(sack, 2 * big), knapsack_by_cost.reduce(sack)
+        assert judged(by_time, knapsack_by_time.plan_of(sack, both))[0] == fits
+        assert judged(by_cost, knapsack_by_cost.plan_of(sack, both))[0] == fits
+        feasible, cost = judged(by_cost, knapsack_by_cost.plan_of(sack, one))
+        assert feasible
+        assert knapsack_by_cost.value_of_cost(sack, cost) == big
+        cheaper = judged(by_cost, knapsack_by_cost.plan_of(sack, (0, 2)))[1]
+        assert knapsack_by_cost.value_of_cost(sack, cheaper) == big + 1
+    free = knapsack_free_resources.reduce(sack, 2 * big)
+    _, cost = judged(free, knapsack_free_resources.plan_of(sack, both))
+    assert knapsack_free_resources.weight_of_cost(sack, cost) == 2 * big
+
+
+@pytest.mark.parametrize(
+    ("numbers", "half"), [([299_999_999, 299_999_999, 1, 1], True), ([299_999_999, 299_999_998, 1], False)]
+)
+def test_halves_that_differ_by_one_in_three_hundred_million_are_told_apart(
+    numbers: list[int], half: bool
+) -> None:
+    plan = partition_data.plan_of(numbers, (0, 2))  # 300 000 000
+    assert judged(partition_data.reduce(numbers), plan)[0] == half
+
+
+@pytest.mark.parametrize(
+    "reduce",
+    [
+        knapsack_by_cost.reduce,
+        lambda sack: knapsack_by_time.reduce(sack, 1),
+        lambda sack: knapsack_free_resources.reduce(sack, 1),
+        lambda sack: unbounded_knapsack.reduce(sack, 1),
+    ],
+)
+def test_numbers_that_tolerances_would_confuse_are_refused(reduce) -> None:
+    with pytest.raises(NotCoveredError, match="could confuse two sums"):
+        reduce(Knapsack.of([10**14, 1], [10**14, 1], 10**14))
+    with pytest.raises(NotCoveredError, match="could confuse two sums"):
+        reduce(Knapsack.of([Fraction(10**14 + 1, 10**14), 1], [Fraction(1, 10**14), 1], 1))
+
+
+def test_numbers_with_a_common_factor_are_as_good_as_without() -> None:
+    small = knapsack_by_cost.reduce(SMALL)
+    large = Knapsack.of(
+        [v * 10**9 for v in (3, 4, 5)], [Fraction(w, 10**9) for w in (2, 3, 4)], Fraction(6, 10**9)
+    )
+    assert knapsack_by_cost.reduce(large).fingerprint == small.fingerprint
+    assert knapsack_by_cost.value_of_cost(large, 5.0) == 7 * 10**9
+
+
+# --- refusals -------------------------------------------------------------------------------------------
+
+
+def test_what_no_reduction_can_say_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="for ever"):
+        unbounded_knapsack.reduce(Knapsack.of([1], [0], 1), 1)
+    with pytest.raises(NotCoveredError, match="no item fits"):
+        unbounded_knapsack.reduce(Knapsack.of([1], [2], 1), 1)
+    for reduce in (partition_data.reduce, partition_models.reduce):
+        with pytest.raises(InvalidInputError, match="odd"):
+            reduce([1, 2])
+        with pytest.raises(InvalidInputError, match="positive"):
+            reduce([0, 2])
+    with pytest.raises(InvalidInputError, match="needs data"):
+        partition_data.plan_of([1, 1], ())
+    with pytest.raises(InvalidInputError, match="no item 3"):
+        knapsack_by_cost.plan_of(SMALL, [3])
+    with pytest.raises(InvalidInputError, match="twice"):
+        knapsack_by_cost.plan_of(SMALL, [1, 1])
+
+
+def test_plans_of_other_instances_are_not_read() -> None:
+    other = Plan(
+        data=(ClusterData(cluster="site", datasets=("data",)),),
+        epochs=(PlannedEpoch(model="full", cluster="site", resources=1),),
+    )
+    for module in (knapsack_by_time, knapsack_by_cost, knapsack_free_resources, chance_knapsack):
+        with pytest.raises(InvalidInputError, match="full"):
+            module.solution_of(other)
+    for module in (unbounded_knapsack, partition_models):
+        with pytest.raises(InvalidInputError, match="full"):
+            module.solution_of(other)
+    with pytest.raises(InvalidInputError, match="not numbers"):
+        partition_data.solution_of(other)
+
+
+def test_of_the_random_lists_many_can_be_split_and_many_cannot() -> None:
+    rng = np.random.default_rng(0)
+    split = sum(partitions(random_numbers(rng, 7)) for _ in range(100))
+    assert 25 < split < 75

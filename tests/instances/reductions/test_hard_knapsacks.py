@@ -1,0 +1,135 @@
+"""Hard families of knapsacks: their recipe, and their optima found by planning."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.instances.hard_knapsacks import FAMILIES, hard_knapsack
+from depl.instances.reductions.branch_and_bound import best_by_branching
+from depl.instances.reductions.dynamic_programs import (
+    best_by_capacity,
+    best_by_value,
+    best_unbounded,
+    lightest_by_value,
+)
+from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.through import solve_knapsack, solver
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from tests.cases.knapsack_cases import best_of_all, random_knapsack, subsets
+
+
+def columns(family: str, largest: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    sack = hard_knapsack(family, 400, np.random.default_rng(5), largest)
+    return np.array([int(v) for v in sack.values]), np.array([int(w) for w in sack.weights])
+
+
+def test_the_families_relate_values_and_weights_as_published() -> None:
+    values, weights = columns("strongly-correlated")
+    assert set(values - weights) == {100}
+    assert 1 <= weights.min() <= 20
+    assert 980 <= weights.max() <= 1000
+    values, weights = columns("inverse-strongly-correlated")
+    assert set(weights - values) == {100}
+    values, weights = columns("almost-strongly-correlated")
+    assert set(values - weights) == set(range(98, 103))
+    values, weights = columns("weakly-correlated")
+    assert np.all(np.abs(values - weights) <= 100)
+    values, weights = columns("subset-sum")
+    assert np.array_equal(values, weights)
+    values, weights = columns("similar-weights")
+    assert weights.min() >= 100_000
+    assert weights.max() <= 100_100
+    values, weights = columns("multiple-strongly-correlated")
+    assert np.array_equal(values - weights, np.where(weights % 6 == 0, 300, 200))
+    values, weights = columns("profit-ceiling")
+    assert np.all((values % 3 == 0) & (values >= weights) & (values < weights + 3))
+    values, weights = columns("circle")
+    exact = 2 / 3 * np.sqrt(4 * 1000**2 - (weights - 2000.0) ** 2)
+    assert np.all((values <= exact + 1e-9) & (values > exact - 1 - 1e-9))
+
+
+def test_items_of_a_spanner_are_multiples_of_two() -> None:
+    values, weights = columns("strongly-correlated-spanner")
+    assert weights.max() <= 2000
+    assert len({Fraction(int(v), int(w)) for v, w in zip(values, weights, strict=True)}) <= 2
+    assert len(set(weights)) <= 20
+
+
+def test_capacities_run_through_the_series() -> None:
+    sacks = [
+        hard_knapsack("uncorrelated", 50, np.random.default_rng(1), part=h, parts=9) for h in range(1, 10)
+    ]
+    assert [sack.capacity for sack in sacks] == [int(h * sum(sacks[0].weights)) // 10 for h in range(1, 10)]
+    for wrong in ({"part": 2}, {"largest": 5}):
+        with pytest.raises(InvalidInputError, match="R >= 10"):
+            hard_knapsack("circle", 5, np.random.default_rng(0), **wrong)
+    with pytest.raises(InvalidInputError, match="known are uncorrelated"):
+        hard_knapsack("other", 5, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "weakly-correlated-spanner" else [])
+        for name in sorted(FAMILIES)
+    ],
+)
+def test_hard_knapsacks_of_30_items_have_the_optimum_of_the_dynamic_program(family: str) -> None:
+    largest = 100 if family != "similar-weights" else 1000
+    sack = hard_knapsack(family, 30, np.random.default_rng([7, 30]), largest)
+    found = solve_knapsack(sack, "by-cost", solver("scenario-search", 60))
+    reference = best_by_value(sack)
+    assert found.proved
+    assert found.value == reference.value
+    assert found.items is not None
+    assert sack.holds(found.items)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("items", [100, 200])
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_hard_knapsacks_are_solved_within_a_minute(family: str, items: int) -> None:
+    sack = hard_knapsack(family, items, np.random.default_rng([7, items]))
+    found = solve_knapsack(sack, "by-cost", solver("scenario-search", 60))
+    assert found.proved
+    assert found.value == best_by_value(sack).value
+    assert sum(result.wall_seconds for result in found.results) < 60
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_programs_and_branching_agree_with_all_sets(seed: int) -> None:
+    sack = random_knapsack(np.random.default_rng([4, seed]), 9)
+    best = best_of_all(sack)
+    for found in (best_by_capacity(sack), best_by_value(sack), best_by_branching(sack)):
+        assert found.value == best == sack.value_of(found.items)
+        assert sack.holds(found.items)
+        assert found.weight == sack.weight_of(found.items)
+    for value in (best, best / 2, sum(sack.values) + 1):
+        reaching = [sack.weight_of(s) for s in subsets(len(sack)) if sack.value_of(s) >= value]
+        lightest = lightest_by_value(sack, value)
+        assert (None if lightest is None else lightest.weight) == min(reaching, default=None)
+
+
+def test_the_unbounded_program_agrees_with_all_multisets() -> None:
+    sack = Knapsack.of([3, 5, 7], [2, 3, 4], 11)
+    best = max(
+        sack.value_of(items)
+        for size in range(6)
+        for items in itertools.combinations_with_replacement(range(3), size)
+        if sack.holds(items)
+    )
+    assert best_unbounded(sack).value == best == 19
+    with pytest.raises(NotCoveredError, match="for ever"):
+        best_unbounded(Knapsack.of([1], [0], 1))
+
+
+def test_what_is_too_large_for_a_table_or_too_hard_to_branch_is_refused() -> None:
+    large = Knapsack.of([10**9, 10**9 - 1], [10**9, 10**9 - 1], 10**9)
+    for program in (best_by_capacity, best_by_value):
+        with pytest.raises(NotCoveredError, match="entries, more than"):
+            program(large)
+    assert best_by_branching(large).value == 10**9
+    with pytest.raises(NotCoveredError, match="within 10 nodes"):
+        best_by_branching(hard_knapsack("strongly-correlated", 50, np.random.default_rng(0)), most_nodes=10)

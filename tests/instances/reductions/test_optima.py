@@ -1,0 +1,153 @@
+"""Every reduction's optimum against a dynamic program or brute force, and back to an optimal set of items."""
+
+import numpy as np
+import pytest
+
+from depl.instances.reductions import (
+    chance_knapsack,
+    knapsack_by_cost,
+    knapsack_by_time,
+    knapsack_free_resources,
+    partition_data,
+    partition_models,
+    unbounded_knapsack,
+)
+from depl.instances.reductions.dynamic_programs import best_by_capacity, best_unbounded, lightest_by_value
+from depl.instances.reductions.knapsack import Knapsack
+from depl.models.problem.instance import Instance
+from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.solve import solve
+from tests.cases.knapsack_cases import (
+    partitions,
+    random_chance_knapsack,
+    random_knapsack,
+    random_numbers,
+    subsets,
+)
+
+FEW, MANY = 10, 500
+
+
+def solved(instance: Instance, method: str = "scenario-search") -> Result:
+    """Proved, one way or the other; nothing is random, so that one scenario says it all."""
+    result = solve(instance, method, scenarios=1 if method == "scenario-search" else None)
+    assert result.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
+    return result
+
+
+def check_knapsack(knapsack: Knapsack, method: str) -> None:
+    """Both 0/1 reductions and the free one: optimum, proof that no more is possible, and the items."""
+    best = best_by_capacity(knapsack)
+    result = solved(knapsack_by_cost.reduce(knapsack), method)
+    assert result.plan is not None
+    assert result.cost is not None
+    assert knapsack_by_cost.value_of_cost(knapsack, result.cost) == best.value
+    assert_best(knapsack, knapsack_by_cost.solution_of(result.plan), best.value)
+    reached = solved(knapsack_by_time.reduce(knapsack, best.value), method)
+    assert reached.plan is not None
+    assert_best(knapsack, knapsack_by_time.solution_of(reached.plan), best.value)
+    more = best.value + knapsack.whole.value_unit
+    assert solved(knapsack_by_time.reduce(knapsack, more), method).termination is Termination.INFEASIBLE
+    check_free(knapsack, method)
+
+
+def check_free(knapsack: Knapsack, method: str) -> None:
+    """The least weight that reaches the value of the best knapsack, and one unit more."""
+    best = best_by_capacity(knapsack)
+    for value in (best.value, best.value + knapsack.whole.value_unit):
+        lightest = lightest_by_value(knapsack, value)
+        free = solved(knapsack_free_resources.reduce(knapsack, value), method)
+        if lightest is None:
+            assert free.termination is Termination.INFEASIBLE
+            continue
+        assert free.plan is not None
+        assert free.cost is not None
+        assert knapsack_free_resources.weight_of_cost(knapsack, free.cost) == lightest.weight
+        items = knapsack_free_resources.solution_of(free.plan)
+        assert knapsack.weight_of(items) == lightest.weight
+        assert knapsack.value_of(items) >= value
+
+
+def check_unbounded(knapsack: Knapsack, method: str) -> None:
+    best = best_unbounded(knapsack)
+    reached = solved(unbounded_knapsack.reduce(knapsack, best.value), method)
+    assert reached.plan is not None
+    assert_best(knapsack, unbounded_knapsack.solution_of(reached.plan), best.value)
+    more = best.value + knapsack.whole.value_unit
+    assert solved(unbounded_knapsack.reduce(knapsack, more), method).termination is Termination.INFEASIBLE
+
+
+def assert_best(knapsack: Knapsack, items: tuple[int, ...], value: object) -> None:
+    assert knapsack.holds(items)
+    assert knapsack.value_of(items) == value
+
+
+def check_seed(seed: int, method: str) -> None:
+    """All reductions on problems drawn with one seed."""
+    rng = np.random.default_rng([9, seed])
+    knapsack = random_knapsack(rng)
+    check_knapsack(knapsack, method)
+    heavy = [place for place, weight in enumerate(knapsack.weights) if 0 < weight <= knapsack.capacity]
+    if heavy:
+        room = max(
+            max(knapsack.weights[place] for place in heavy), min(knapsack.weights[p] for p in heavy) * 6
+        )
+        chosen = heavy[:6]
+        check_unbounded(
+            Knapsack.of([knapsack.values[p] for p in chosen], [knapsack.weights[p] for p in chosen], room),
+            method,
+        )
+    for reduction, numbers in (
+        (partition_data, random_numbers(rng, 8)),
+        (partition_models, random_numbers(rng, 6)),
+    ):
+        split = solved(reduction.reduce(numbers), method)
+        assert (split.plan is not None) == partitions(numbers)
+        if split.plan is not None:
+            assert 2 * sum(numbers[p] for p in reduction.solution_of(split.plan)) == sum(numbers)
+
+
+def check_chance(seed: int) -> None:
+    """The chance-constrained knapsack, under the law, against all sets of items."""
+    knapsack = random_chance_knapsack(np.random.default_rng([10, seed]))
+    slacks = {items: knapsack.slack(items) for items in subsets(len(knapsack))}
+    assert min(map(abs, slacks.values())) > 1e-9, "a tie that no method decides; draw again"
+    best = max(knapsack.value_of(items) for items, slack in slacks.items() if slack > 0)
+    result = solve(chance_knapsack.reduce(knapsack), "exact")
+    assert result.solution is Solution.PROVEN_OPTIMAL
+    assert result.plan is not None
+    assert result.cost is not None
+    assert chance_knapsack.value_of_cost(knapsack, result.cost) == best
+    items = chance_knapsack.solution_of(result.plan)
+    assert slacks[items] > 0
+    assert knapsack.value_of(items) == best
+
+
+@pytest.mark.parametrize("first", range(0, FEW, 10))
+def test_every_optimum_is_that_of_the_dynamic_program(first: int) -> None:
+    for seed in range(first, first + 10):
+        check_seed(seed, "scenario-search")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, MANY, 50))
+def test_every_optimum_is_that_of_the_dynamic_program_500_times(first: int) -> None:
+    for seed in range(first, first + 50):
+        check_seed(seed, "scenario-search")
+
+
+def test_the_search_under_the_law_agrees() -> None:
+    for seed in range(4):
+        check_seed(seed, "exact")
+
+
+def test_every_optimum_with_random_weights_is_that_of_all_sets() -> None:
+    for seed in range(12):
+        check_chance(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, MANY, 50))
+def test_every_optimum_with_random_weights_is_that_of_all_sets_500_times(first: int) -> None:
+    for seed in range(first, first + 50):
+        check_chance(seed)

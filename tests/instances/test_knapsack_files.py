@@ -1,0 +1,199 @@
+"""Public knapsack files: every format read and written, shipped files, and what is refused where."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depl.instances.chance_knapsack_files import read_chance_knapsack, write_chance_knapsack
+from depl.instances.knapsack_files import (
+    NamedKnapsack,
+    read_knapsacks,
+    shipped_knapsack,
+    shipped_knapsacks,
+    write_knapsack,
+    write_pisinger,
+)
+from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
+from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.knapsack_cases import random_chance_knapsack
+
+SACK = Knapsack.of([3, 4, Fraction(1, 2)], [2, Fraction(7, 4), 3], 6)
+
+
+def written(folder: Path, text: str, name: str = "some.txt") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3 6\n3 2\n4 1.75\n.5 3\n",
+        "\n3\n6\n\n3 2\n4 1.75\n0.50 3.0\n",
+        "3\n3 2\n4 1.75\n5e-1 3\n6",
+        "3 6 \r\n3 2\r\n4 1.75 \r\n.5\t3",
+        "3 6\n3,2\n4,1.75\n.5,3\n",
+    ],
+    ids=["one line", "kplib", "capacity last", "other line ends", "commas"],
+)
+def test_rows_are_read_with_exact_decimals(tmp_path: Path, text: str) -> None:
+    (found,) = read_knapsacks(written(tmp_path, text))
+    assert found == NamedKnapsack("some", SACK)
+
+
+def test_a_solution_in_the_last_line_is_read(tmp_path: Path) -> None:
+    (found,) = read_knapsacks(written(tmp_path, "3 6\n3 2\n4 1.75\n.5 3\n1 0 1\n"))
+    assert found.items == (0, 2)
+    (found,) = read_knapsacks(written(tmp_path, "2 6\n3 2\n1 0\n"))  # a last item, no solution
+    assert found.items is None
+    assert found.knapsack.values == (3, 1)
+
+
+def test_pisingers_files_hold_several_instances(tmp_path: Path) -> None:
+    text = (
+        "knapPI_11_2_1000_1\nn 2\nc 970\nz 582\ntime 0.00\n1,582,194,1\n2,194,873,0\n-----\n\n"
+        "knapPI_11_2_1000_2\nn 2\nc 10\nz 0\ntime 0.02\n1,5,194,0\n2,6,873,0\n-----\n\n"
+    )
+    first, second = read_knapsacks(written(tmp_path, text, "pi.csv"))
+    assert first == NamedKnapsack(
+        "knapPI_11_2_1000_1", Knapsack.of([582, 194], [194, 873], 970), Fraction(582), (0,)
+    )
+    assert (second.name, second.knapsack.capacity, second.items) == ("knapPI_11_2_1000_2", 10, None)
+    write_pisinger(tmp_path / "again.csv", [first, second])
+    assert read_knapsacks(tmp_path / "again.csv") == (first, second)
+
+
+def test_ten_thousand_items_are_written_and_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    values, weights = rng.integers(1, 10**7, (2, 10_000)).tolist()
+    sack = Knapsack.of(values, [Fraction(weight, 1000) for weight in weights], Fraction(1, 8))
+    write_knapsack(tmp_path / "large", sack)
+    (found,) = read_knapsacks(tmp_path / "large")
+    assert found == NamedKnapsack("large", sack)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("", "", "is empty"),
+        ("3\n", "line 1", "no capacity follows"),
+        ("2.5 6\n", "line 1", "must be whole"),
+        ("0 6\n", "line 1", "at least 1"),
+        ("2 6 1\n", "line 1", "holds 3 numbers"),
+        ("2 6\n\n3 2\n", "line 3", "1 items where 2 were announced"),
+        ("1 6\n3 2\n4 5\n", "line 3", "2 items where 1 were announced"),
+        ("2 6\n3 2\n4\n", "line 3", "value and weight were expected"),
+        ("2 6\n3 2\n4 1..5\n", "line 3", "weight is '1..5', which is no decimal"),
+        ("2 6\n3 2\n4 nan\n", "line 3", "no decimal"),
+        ("2 6\n3 2\n4 1e999999\n", "line 3", "no decimal"),
+        ("2 6\n3 2\n-4 1\n", "line 3", "value is -4; it must not be negative"),
+        ("1 -6\n3 2\n", "line 1", "capacity is -6"),
+        ("knapPI_1\nn 1\n1,2,3,0\n", "line 1", "begins with its name"),
+        ("knapPI_1\nn 1\nc 5\nz 1\n2,2,3,0\n", "line 5", "item 1 of 1"),
+        ("knapPI_1\nn 2\nc 5\n1,2,3,0\n-----\n", "line 5", "item 2 of 2"),
+        ("knapPI_1\nn 2\nc 5\n1,2,3,0\n", "line 4", "1 items where 2"),
+        ("knapPI_1\nn x\nc 5\n1,2,3,0\n", "line 2", "n is 'x'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: str, place: str, message: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        read_knapsacks(path)
+    assert caught.value.path == (f"{path}: {place}" if place else str(path))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"none\.txt"):
+        read_knapsacks(tmp_path / "none.txt")
+
+
+PUBLISHED = {
+    "f1_l-d_kp_10_269": 295,
+    "f2_l-d_kp_20_878": 1024,
+    "f3_l-d_kp_4_20": 35,
+    "f4_l-d_kp_4_11": 23,
+    "f5_l-d_kp_15_375": Fraction("481.069368"),
+    "f6_l-d_kp_10_60": 52,
+    "f7_l-d_kp_7_50": 107,
+    "f8_l-d_kp_23_10000": 9767,
+    "f9_l-d_kp_5_80": 130,
+    "f10_l-d_kp_20_879": 1025,
+    "knapPI_1_100_1000_1": 9147,
+    "knapPI_1_200_1000_1": 11238,
+    "knapPI_2_100_1000_1": 1514,
+    "knapPI_3_100_1000_1": 2397,
+}
+
+
+def test_the_shipped_knapsacks_are_those_with_published_optima() -> None:
+    assert set(shipped_knapsacks()) == set(PUBLISHED)
+    with pytest.raises(InvalidInputError, match="no file and no shipped knapsack 'f11'"):
+        shipped_knapsack("f11")
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLISHED) - {"f5_l-d_kp_15_375"}))
+def test_dynamic_programs_reproduce_the_published_optima(name: str) -> None:
+    sack = shipped_knapsack(name).knapsack
+    for found in (best_by_capacity(sack), best_by_value(sack)):
+        assert found.value == PUBLISHED[name]
+        assert sack.holds(found.items)
+        assert sack.value_of(found.items) == found.value
+
+
+def test_numbers_that_no_decimal_is_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="1/3 has no finite decimal"):
+        write_knapsack(tmp_path / "no", Knapsack.of([Fraction(1, 3)], [1], 1))
+    assert not (tmp_path / "no").exists()
+
+
+# --- chance-constrained ---------------------------------------------------------------------------------
+
+
+def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tmp_path: Path) -> None:
+    text = "2 20 {}\n\n10 6 1.5\n7 5 0\n"
+    found = read_chance_knapsack(written(tmp_path, text.format("0.95")))
+    assert found == ChanceKnapsack.of([10, 7], [6, 5], [Fraction(3, 2), 0], 20, 0.95)
+    assert found.safety == pytest.approx(1.6448536269514722)
+    found = read_chance_knapsack(written(tmp_path, text.format("4.3589")))
+    assert found.safety == pytest.approx(4.3589, rel=1e-10)
+    for third, level in (("omega=0.95", 0.95), ("z=1", 0.8413447460685429), ("z=0", 0.5)):
+        assert read_chance_knapsack(written(tmp_path, text.format(third))).level == pytest.approx(level)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chance_constrained_knapsacks_are_written_and_read(tmp_path: Path, seed: int) -> None:
+    drawn = random_chance_knapsack(np.random.default_rng(seed))
+    sack = ChanceKnapsack.of(
+        drawn.values, drawn.means, [v * Fraction(7, 8) for v in drawn.variances], 17, drawn.level
+    )
+    write_chance_knapsack(tmp_path / "chance", sack)
+    assert read_chance_knapsack(tmp_path / "chance") == sack
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("1 20\n1 1 1\n", "line 1", "number of items, capacity and omega were expected"),
+        ("1 20 0.4\n1 1 1\n", "line 1", "write z=0.4 for a probability of 0.655422, or omega=... from 0.5"),
+        ("1 20 1\n1 1 1\n", "line 1", "write z=1 for a probability of 0.841345, or omega=... from 0.5 to"),
+        ("1 20 1.0\n1 1 1\n", "line 1", "may be omega or the factor z"),
+        ("1 20 omega=1\n1 1 1\n", "line 1", "omega is 1; give a probability from 0.5 to below 1"),
+        ("1 20 p=0.9\n1 1 1\n", "line 1", "names neither omega nor z"),
+        ("1 20 z=x\n1 1 1\n", "line 1", "omega is 'x', which is no decimal number"),
+        ("1 20 9\n1 1 1\n", "line 1", "the factor z is 9; give one up to 7"),
+        ("2 20 2\n1 1 1\n", "line 2", "1 items where 2"),
+        ("1 20 2\n1 1\n", "line 2", "value, mean and variance were expected"),
+        ("1 20 2\n1 1 -1\n", "line 2", "variance is -1"),
+    ],
+)
+def test_what_is_wrong_with_a_chance_constrained_one_is_named(
+    tmp_path: Path, text: str, place: str, message: str
+) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        read_chance_knapsack(path)
+    assert caught.value.path == f"{path}: {place}"

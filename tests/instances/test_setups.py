@@ -1,0 +1,58 @@
+"""Setups that are shipped, named, read from files and handed out; the template shows every field."""
+
+import json
+import re
+
+import jsonschema
+import pytest
+
+from depl.instances.setups import load_setup, parse_setup, setup_names, setup_template
+from depl.models.estimation.setup import setup_schema
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.fit_cases import SETUP
+
+OPTIONAL = re.compile(r'^( *)// ("\w+": .*)$', re.MULTILINE)
+
+
+def test_the_template_loads_as_it_is_and_with_every_optional_field_in_use() -> None:
+    assert parse_setup(setup_template()).target.initial_loss is None
+    text = setup_template().replace('"demand": 2\n', '"demand": 2,\n')
+    text, count = OPTIONAL.subn(r"\1\2", text)
+    assert count == 3
+    found = parse_setup(text)
+    assert (found.target.initial_loss, found.target.round_deadline) == (3, 5)
+    assert len(found.models[0].compute[0].epochs) == found.target.maximum_epochs
+
+
+def test_the_template_shows_every_field_of_the_schema() -> None:
+    fields = {
+        name
+        for kind, part in setup_schema()["$defs"].items()
+        for name in part.get("properties", {})
+        if not (kind == "ComputeTable" and name == "dataset")  # for several datasets
+    }
+    assert fields == set(re.findall(r'"(\w+)":', setup_template()))
+
+
+def test_setups_are_found_by_name_and_path(tmp_path) -> None:
+    path = tmp_path / "setup.json"
+    path.write_text("  // mine\n" + json.dumps(SETUP), encoding="utf-8")
+    assert load_setup(path) == load_setup(str(path))
+    assert load_setup(path).name == "cut-net"
+    for name in setup_names():
+        assert load_setup(name).name == name
+    with pytest.raises(InvalidInputError, match="did you mean 'digits-alexnet'"):
+        load_setup("digits-alexnets")
+    with pytest.raises(InvalidInputError, match=r"known are .*digits-mobilenet"):
+        load_setup("quite-another")
+
+
+def test_the_command_line_hands_out_template_and_schema(ask, tmp_path) -> None:
+    code, text, _ = ask("instances", "new", "--setup")
+    assert (code, text) == (0, setup_template())
+    path = tmp_path / "setup.json"
+    assert ask("instances", "new", "--setup", "--out", path)[0] == 0
+    assert path.read_text(encoding="utf-8") == setup_template()
+    code, text, _ = ask("instances", "schema", "--setup")
+    assert (code, json.loads(text)) == (0, json.loads(json.dumps(setup_schema())))
+    jsonschema.validate(SETUP, json.loads(text))

@@ -1,0 +1,120 @@
+"""Runs: what they record, what they depend on, and what they refuse."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from depl.instances.training.families import family
+from depl.instances.training.runs import Epoch, as_traces, model_name, pruning_factor, train_run
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.training_cases import small_family
+
+FAMILY = small_family()
+TASK = FAMILY.task()
+HALF, MORE = Epoch(0.5, "edge"), Epoch(0.75, "far-edge")
+
+
+def trained(schedule, seed=0):
+    return train_run(TASK, schedule, FAMILY.generator(seed))
+
+
+def same(one, other):
+    names = ("loss", "error_rate", "start_loss", "start_error_rate", "probabilities")
+    return all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in names)
+
+
+def test_a_run_learns_and_records_every_epoch_from_the_one_before_training():
+    run = trained([HALF] * 10 + [MORE] * 5)
+    assert len(run.loss) == len(run.error_rate) == 16
+    assert run.loss[10] < 0.6 * run.loss[0]
+    assert np.isfinite(run.start_loss).nonzero()[0].tolist() == [11]
+    assert run.start_loss[11] != run.loss[10]
+    assert run.probabilities.shape == (2, 1, 100)
+    assert run.error_rate[-1] == np.mean(run.probabilities.argmax(axis=0) != TASK.material.test.labels)
+
+
+def test_a_change_of_the_cluster_alone_is_no_switch():
+    run = trained([HALF] * 2 + [Epoch(0.5, "far-edge")] * 2)
+    assert np.isnan(run.start_loss).all()
+    assert not np.array_equal(run.loss, trained([HALF] * 4).loss)
+
+
+def test_the_same_seed_gives_the_same_bits_whatever_was_trained_before():
+    first = trained([HALF] * 3, seed=7)
+    for seed in (1, 2):
+        trained([MORE] * 2, seed)
+    assert same(trained([HALF] * 3, seed=7), first)
+    assert not np.array_equal(trained([HALF] * 3, seed=8).loss, first.loss)
+
+
+@pytest.mark.parametrize("name", ["digits-alexnet", "digits-mobilenet", "zen-attention"])
+def test_real_families_repeat_their_bits_too(name):
+    chosen = family(name)
+    task = chosen.task()
+    schedule = chosen.schedule(1)[:2]
+    assert same(*(train_run(task, schedule, chosen.generator(3)) for _ in range(2)))
+
+
+def test_schedules_that_begin_alike_give_the_same_losses_as_long_as_they_are_alike():
+    long, other = trained([HALF] * 6), trained([HALF] * 4 + [MORE] * 2)
+    assert long.loss[:5].tolist() == other.loss[:5].tolist()
+    assert long.loss[5] != other.loss[5]
+
+
+def test_who_watches_sees_what_shorter_runs_end_with_and_changes_nothing():
+    seen = {}
+    schedule = [HALF] * 3 + [MORE] * 2
+    run = train_run(TASK, schedule, FAMILY.generator(0), lambda epoch, given: seen.update({epoch: given}))
+    assert list(seen) == [1, 2, 3, 4, 5]
+    assert same(run, trained(schedule))
+    for epoch, probabilities in seen.items():
+        assert np.array_equal(probabilities, trained(schedule[:epoch]).probabilities)
+
+
+def test_a_lower_factor_lets_pruned_weights_move_again():
+    run = trained([Epoch(0.9, "edge")] * 2 + [Epoch(0.25, "edge")] * 8)
+    assert run.start_loss[3] == run.loss[2]  # the weights that come back are zero
+    assert run.loss[-1] < run.loss[2]
+
+
+def test_runs_become_traces_with_the_names_of_models_and_clusters():
+    schedules = [[HALF, MORE], [HALF]]
+    runs = [trained(schedule, seed) for seed, schedule in enumerate(schedules)]
+    traces = as_traces(["0", "1"], schedules, runs)
+    assert traces.runs == ("0", "1")
+    assert traces.schedules[0] == (("pruned-50", "edge"), ("pruned-75", "far-edge"))
+    assert traces.model[traces.epoch == 0].tolist() == ["pruned-50", "pruned-50"]
+    assert np.abs(traces.loss[:3] - runs[0].loss).max() <= 0.50001e-5
+    assert traces.start()[2] == pytest.approx(runs[0].start_loss[2], abs=1e-5)
+
+
+def test_names_of_models_stand_for_pruning_factors():
+    for factor in (0, 0.25, 0.36, 0.5, 0.75, 0.9):
+        assert pruning_factor(model_name(factor)) == factor
+    for name in ("full", "pruned-", "pruned-100", "pruned-5x"):
+        with pytest.raises(InvalidInputError, match="pruned-0 to pruned-99"):
+            pruning_factor(name)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "path", "message"),
+    [
+        ([], ".schedule", "at least one epoch"),
+        ([HALF, Epoch(0.5, "cloud")], ".schedule[1].cluster", "there are edge, far-edge"),
+        ([Epoch(1.0, "edge")], ".schedule[0].factor", r"in \[0, 1\)"),
+    ],
+)
+def test_a_schedule_that_cannot_be_trained_is_refused(schedule, path, message):
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        trained(schedule)
+    assert caught.value.path == path
+
+
+def test_without_its_libraries_training_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    with pytest.raises(InvalidInputError, match="extra 'train'"):
+        trained([HALF])
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(InvalidInputError, match="extra 'train'"):
+        family("digits-alexnet").task()

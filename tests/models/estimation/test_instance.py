@@ -1,0 +1,366 @@
+"""Instances from traces and a setup: which laws they get, what they remember of the runs, what is refused."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.instances.setups import load_setup
+from depl.instances.training.recorded import recorded_traces
+from depl.models.estimation.affine import fit_affine
+from depl.models.estimation.combinations import Combination, fit_traces
+from depl.models.estimation.deviations import careful_deviations, plan_deviations
+from depl.models.estimation.fit import fit_switch
+from depl.models.estimation.held_out import held_out
+from depl.models.estimation.instance import (
+    MOST_VALUES,
+    SETTLED_EPOCHS,
+    fit_instance,
+    improvement_law,
+    observed_law,
+    rounded,
+    runs_of_setup,
+    significant,
+    switch_law,
+)
+from depl.models.estimation.observations import observe
+from depl.models.estimation.synthetic import draw_traces
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.traced_loss import only_whole_runs
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Empirical, Forbidden, InverseGamma, Normal, StudentT
+from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.solving.solve import solve
+from depl.models.traces.fingerprints import fingerprints
+from depl.models.traces.table import Traces, joined
+from tests.cases.fit_cases import SETUP, drawn, setup, without_first_epoch
+
+TRACES = drawn()
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Instance:
+    return fit_instance(TRACES, setup())
+
+
+def refusal(*arguments, **options) -> InvalidInputError:
+    with pytest.raises(InvalidInputError) as caught:
+        fit_instance(*arguments, **options)
+    return caught.value
+
+
+def test_the_affine_law_is_that_of_the_traces_to_seven_digits(fitted: Instance) -> None:
+    law, own = fit_affine(TRACES, scale="log"), fitted.traced_law.law
+    assert own.steps.keys() == law.steps.keys()
+    assert own.jumps.keys() == law.jumps.keys()
+    for key, step in law.steps.items():
+        assert own.steps[key].intercept == pytest.approx(step.intercept, rel=1e-6)
+        assert own.steps[key].retention == pytest.approx(step.retention, rel=1e-6)
+    assert [run.losses.tolist() for run in own.records] == [run.losses.tolist() for run in law.records]
+    assert (fitted.traced_law.residuals, fitted.traced_law.deviations) == ("per_run", ())
+
+
+def test_the_loss_of_a_run_unlike_all_others_is_the_greatest_that_was_seen(fitted: Instance) -> None:
+    assert fitted.traced_law.unseen_loss == TRACES.loss.max()
+    assert fit_instance(TRACES, setup(), residuals="independent").traced_law.unseen_loss is None
+
+
+def test_the_law_may_be_one_of_the_loss_and_losses_are_recorded_as_they_were() -> None:
+    found = fit_instance(TRACES, setup(), scale="loss").traced_law
+    law = fit_affine(TRACES)
+    assert (found.scale, found.unseen_loss) == ("loss", TRACES.loss.max())
+    assert found.runs[0].losses == tuple(TRACES.loss[:8].tolist())
+    assert fit_instance(TRACES, setup()).traced_law.runs == found.runs
+    for key, step in law.steps.items():
+        assert found.law.steps[key].intercept == pytest.approx(step.intercept, rel=1e-6)
+
+
+def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitted: Instance) -> None:
+    first = TRACES.loss[TRACES.epoch == 0]
+    assert fitted.target.initial_loss == pytest.approx(first.mean(), rel=1e-6)
+    assert fitted.target.maximum_loss == 1.2
+    given = setup(target=SETUP["target"] | {"initial_loss": 9})
+    found = fit_instance(TRACES, given)
+    assert found.target.initial_loss == 9
+    assert "$.target.initial_loss" not in {row.path for row in found.provenance}
+
+
+def test_without_the_traced_law_the_paper_s_laws_are_left(fitted: Instance) -> None:
+    paper = fitted.replace(traced_law=None)
+    assert (paper.data_law, paper.target.initial_model) == (None, None)
+    assert paper.fingerprint == fit_instance(TRACES, setup(), law="independent").fingerprint
+    for model in paper.models:
+        noise = model.improvement.noise
+        assert noise.moments().mean == pytest.approx(1, abs=1e-4)
+    (switch,) = paper.switches
+    assert (switch.previous, switch.following) == ("full", "cut")
+    assert switch.law.moments().mean == pytest.approx(0.4, abs=0.02)
+    assert paper.other_switches == Forbidden()
+    assert solve(paper, "exact").plan is not None
+
+
+def test_a_plan_is_found_and_its_promise_is_that_of_the_runs(fitted: Instance) -> None:
+    plan = solve(fitted, "enumerate").plan
+    schedule = [(epoch.model, epoch.cluster) for epoch in plan.epochs]
+    assert schedule
+    evaluation = evaluate(fitted, plan)
+    assert evaluation.quantile.upper <= 1.2
+
+
+def test_the_runs_are_remembered_so_that_they_cannot_judge(fitted: Instance) -> None:
+    for instance in (fitted, fit_instance(TRACES, setup(), law="independent")):
+        prints = Instance.from_json(instance.to_json()).run_fingerprints
+        assert prints == fingerprints(TRACES)
+        assert prints.names == TRACES.runs
+        fresh, own = drawn(seed=1), TRACES.select([3])
+        few = fresh.select(np.arange(2))
+        assert set(few.runs) < set(TRACES.runs)
+        assert held_out(few, instance, few.schedules[0]).losses.size == 2
+        renamed = Traces(["new"] * own.rows, own.epoch, own.model, own.cluster, np.round(own.loss, 4))
+        with pytest.raises(InvalidInputError, match=r"'new' was used to choose the plan.* it is run 'r3' of"):
+            held_out(renamed, instance, own.schedules[0])
+
+
+def test_every_fitted_value_is_measured_and_the_rest_is_the_setup_s(fitted: Instance) -> None:
+    sources = {row.path: row.source for row in fitted.provenance}
+    assert sources.pop("$") == "assumed"
+    assert set(sources.values()) == {"measured"}
+    assert sources.keys() == {
+        "$.target.initial_loss",
+        "$.models[0].improvement",
+        "$.models[1].improvement",
+        "$.switches[0]",
+        "$.other_switches",
+        "$.run_fingerprints",
+        "$.traced_law",
+        "$.traced_law.runs",
+    }
+    notes = {row.path: row.note for row in fitted.provenance}
+    assert notes["$.models[1].improvement"].endswith("; 60 runs")
+    assert notes["$.switches[0]"].endswith("; 60 runs")
+
+
+def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
+    found = fit_instance(TRACES, setup())
+    assert (found.traced_law.care, found.traced_law.only_whole_runs) == (0.95, True)
+    told = only_whole_runs(found.traced_law)
+    assert "takes 19 schedules that can be held out; the traces have 3" in told
+    result = solve(found.replace(quantile_level=0.99), "enumerate")
+    assert result.plan is None
+    assert "takes 99 runs of one plan" in result.reason
+    bare = fit_instance(TRACES, setup(), care=None).traced_law
+    assert (bare.care, bare.deviations, bare.only_whole_runs) == (None, (), False)
+    assert found.traced_law.settled_epochs == SETTLED_EPOCHS == 3
+
+
+def test_a_confidence_needs_runs_that_are_counted() -> None:
+    assert fit_instance(TRACES, setup(), confidence=0.9).traced_law.confidence == 0.9
+    for options in ({"law": "independent"}, {"residuals": "independent"}):
+        assert refusal(TRACES, setup(), confidence=0.9, **options).path == ".confidence"
+    for wrong in (0.4, 1.0):
+        assert refusal(TRACES, setup(), confidence=wrong).path == ".confidence"
+
+
+def test_three_plans_tell_no_margin_and_the_name_is_taken_over(fitted: Instance) -> None:
+    found = fit_instance(TRACES, setup(), name="mine")
+    assert (found.name, found.traced_law.deviations) == ("mine", ())
+    assert "$.traced_law.deviations" not in {row.path for row in found.provenance}
+    assert fitted.name == "cut-net"
+
+
+@pytest.mark.slow
+def test_many_plans_tell_the_margin_of_plans_never_run() -> None:
+    traces = recorded_traces("digits-mobilenet")
+    found = fit_instance(traces, load_setup("digits-mobilenet"), care=0.9)
+    deviations = plan_deviations(traces, np.random.default_rng(0), scale="log")
+    assert found.traced_law.deviations == pytest.approx(careful_deviations(deviations, 0.9), rel=1e-6)
+    assert "$.traced_law.deviations" in {row.path for row in found.provenance}
+
+
+def test_the_same_traces_give_the_same_file(fitted: Instance) -> None:
+    assert fit_instance(drawn(), setup()).to_json() == fitted.to_json()
+
+
+def test_an_error_rate_may_take_the_place_of_the_loss() -> None:
+    rates = Traces(
+        TRACES.run,
+        TRACES.epoch,
+        TRACES.model,
+        TRACES.cluster,
+        TRACES.loss,
+        {"accuracy": 1 - TRACES.loss / 4},
+    )
+    target = SETUP["target"] | {"maximum_loss": 0.3}
+    found = fit_instance(rates, setup(target=target), metric="error_rate")
+    assert found.target.initial_loss == pytest.approx(TRACES.loss[TRACES.epoch == 0].mean() / 4, rel=1e-6)
+    assert found.traced_law.unseen_loss == pytest.approx(TRACES.loss.max() / 4)
+    assert "error_rate" in {row.path: row.note for row in found.provenance}["$.traced_law.runs"]
+    assert refusal(TRACES, setup(), metric="error_rate").path == ".metric"
+
+
+def test_models_and_clusters_of_traces_and_setup_have_to_match() -> None:
+    more = setup(models=[*SETUP["models"], {"name": "tiny", "size": 1}])
+    error = refusal(TRACES, more)
+    assert (error.path, "no run trained 'tiny'" in error.message) == (".models[2].name", True)
+    fewer = setup(models=SETUP["models"][:1])
+    error = refusal(TRACES, fewer)
+    assert error.path == ".model[3]"
+    assert "'cut' is not among the models of the setup, which are full" in error.message
+    other = setup(clusters=[SETUP["clusters"][0], SETUP["clusters"][1] | {"name": "moon"}], transfers=[])
+    error = refusal(TRACES, other)
+    assert (error.path, "no run trained on 'moon'" in error.message) == (".clusters[1].name", True)
+    alone = setup(clusters=SETUP["clusters"][:1], transfers=[])
+    error = refusal(TRACES, alone)
+    assert (error.path, "'far' is not among the clusters" in error.message) == (".cluster[3]", True)
+
+
+def test_the_paper_s_laws_hold_on_any_cluster() -> None:
+    other = setup(clusters=[SETUP["clusters"][0], SETUP["clusters"][1] | {"name": "moon"}], transfers=[])
+    found = fit_instance(TRACES, other, law="independent")
+    assert found.traced_law is None
+    assert {place.name for place in found.clusters} == {"edge", "moon"}
+
+
+def test_runs_that_stay_within_a_setup_can_be_picked() -> None:
+    alone = Traces(
+        np.repeat(["a", "b"], 4),
+        np.tile(np.arange(4), 2),
+        np.full(8, "full"),
+        np.full(8, "edge"),
+        np.array([3.0, 2, 1.5, 1.2, 3.1, 2.1, 1.4, 1.3]),
+        {"start_loss": np.full(8, np.nan)},
+    )
+    fewer = setup(models=SETUP["models"][:1])
+    assert runs_of_setup(joined([TRACES, alone]), fewer).runs == ("a", "b")
+    with pytest.raises(InvalidInputError, match="every run trained another model than full") as caught:
+        runs_of_setup(TRACES, fewer)
+    assert caught.value.path == ".model"
+
+
+def test_runs_without_a_loss_before_training_are_refused_by_name() -> None:
+    error = refusal(without_first_epoch(TRACES), setup())
+    assert error.path == ".epoch[0]"
+    assert "run 'r0' has no epoch 0" in error.message
+    only = Traces(np.array(["a", "b"]), np.zeros(2, int), ["full", "cut"], ["edge", "far"], np.ones(2))
+    assert "no run has an epoch" in refusal(only, setup(), law="independent").message
+
+
+def test_too_few_runs_for_a_law_are_refused() -> None:
+    few = TRACES.select([40, 41, 42])
+    assert "too few for the affine law" in refusal(few, setup()).message
+    assert fit_instance(few, setup(), law="independent").traced_law is None
+
+
+def test_a_model_whose_loss_stands_still_is_refused_with_its_place() -> None:
+    still = Traces(
+        TRACES.run,
+        TRACES.epoch,
+        TRACES.model,
+        TRACES.cluster,
+        np.where(TRACES.model == "cut", 1.0, TRACES.loss),
+        {"start_loss": np.where(TRACES.model == "cut", 1.0, TRACES.metrics["start_loss"])},
+    )
+    error = refusal(still, setup())
+    assert error.path == ".models[1].name"
+    assert "the improvements of 'cut' cannot be fitted" in error.message
+
+
+def test_an_unknown_law_is_refused() -> None:
+    assert refusal(TRACES, setup(), law="linear").path == ".law"
+
+
+def paper_fit(variance: float, seed: int, tiny: Instance):
+    """What is fitted to 60 runs of 8 epochs, drawn from inverse gamma ratios on a decaying curve."""
+    improvement = InverseSqrtImprovement(scale=1.0, offset=2.0, noise=InverseGamma(mean=1, variance=variance))
+    model = msgspec.structs.replace(tiny.model("full"), improvement=improvement)
+    instance = tiny.replace(models=(model,), switches=())
+    traces = draw_traces(instance, ["full"] * 8, 60, np.random.default_rng(seed))
+    fit = fit_traces(traces, np.random.default_rng(0), resamples=199)
+    seen = observe(traces)
+    return fit.improvements[Combination("full")], seen.improvements_of("full"), seen.epochs
+
+
+def test_an_inverse_gamma_is_taken_where_it_is_true(tiny: Instance) -> None:
+    found = improvement_law(*paper_fit(0.05, 3, tiny))
+    assert isinstance(found.noise, InverseGamma)
+    assert found.noise.moments().variance == pytest.approx(0.05, rel=0.25)
+    assert found == rounded(found, 5)
+
+
+def test_observed_ratios_are_taken_where_some_are_not_positive(tiny: Instance) -> None:
+    fit, values, epochs = paper_fit(0.05, 3, tiny)
+    shifted = values.copy()
+    shifted[::3] -= 0.9
+    traced = fit_traces(_as_traces(shifted), np.random.default_rng(0), resamples=49)
+    fit = traced.improvements[Combination("full")]
+    assert fit.nonpositive > 0
+    found = improvement_law(fit, shifted, epochs)
+    assert isinstance(found.noise, Empirical)
+    moments = found.noise.moments()
+    assert moments.mean == pytest.approx(1, abs=1e-6)
+    assert moments.variance == pytest.approx(fit.ratios.var(), rel=1 / 400)
+    assert min(found.noise.values) < 0
+
+
+def test_a_loss_that_falls_evenly_has_no_noise() -> None:
+    losses = np.tile(4 - 0.5 * np.arange(5), (3, 1))
+    traces = _as_traces(-np.diff(losses))
+    fit = fit_traces(traces, np.random.default_rng(0), resamples=9)
+    found = improvement_law(fit.improvements[Combination("full")], -np.diff(losses), np.arange(1.0, 5))
+    assert isinstance(found, ConstantImprovement)
+    assert found.scale == pytest.approx(0.5)
+    assert found.noise.moments() == (1, 0)
+
+
+def _as_traces(improvements) -> Traces:
+    runs, epochs = improvements.shape
+    losses = 9 - np.cumsum(np.pad(improvements, ((0, 0), (1, 0))), axis=1)
+    return Traces(
+        np.repeat(np.arange(runs).astype(str), epochs + 1),
+        np.tile(np.arange(epochs + 1), runs),
+        np.full(losses.size, "full"),
+        np.full(losses.size, "edge"),
+        losses.ravel(),
+    )
+
+
+def test_switches_are_student_t_where_that_is_honest_and_as_observed_elsewhere() -> None:
+    rng = np.random.default_rng(5)
+    honest = switch_law(fit_switch(0.3 + 0.1 * rng.standard_t(4, 80), rng, 199))
+    assert isinstance(honest, StudentT | Normal)
+    jumps = np.concatenate([rng.normal(0, 0.01, 60), rng.normal(5, 0.01, 20)])
+    seen = switch_law(fit_switch(jumps, rng, 199))
+    assert isinstance(seen, Empirical)
+    assert seen.moments().mean == pytest.approx(jumps.mean())
+    assert switch_law(fit_switch([0.25, 0.25], rng)).moments() == (0.25, 0)
+    assert switch_law(fit_switch([0.25, 0.5], rng)).values == (0.25, 0.5)
+
+
+def test_many_observed_values_are_drawn_together_without_moving_the_mean() -> None:
+    rng = np.random.default_rng(6)
+    few = rng.normal(size=MOST_VALUES)
+    assert observed_law(few).values == tuple(significant(value, 7) for value in np.sort(few).tolist())
+    for values in (rng.normal(3, 2, 5000), rng.standard_t(2.5, 5000)):
+        law = observed_law(values)
+        assert len(law.values) < 500
+        assert sum(law.weights) == values.size
+        assert law.moments().mean == pytest.approx(values.mean(), abs=1e-6)
+        assert values.var() * (1 - 1 / 1600) <= law.moments().variance * (1 + 1e-6)
+        assert law.moments().variance <= values.var() * (1 + 1e-6)
+
+
+def test_numbers_are_rounded_to_significant_digits() -> None:
+    assert significant(0.000123456789, 5) == 0.00012346
+    assert significant(-98765432.1, 3) == -98800000
+    assert significant(0.0, 5) == 0
+    assert significant(float("inf"), 5) == float("inf")
+    law = StudentT(degrees_of_freedom=3.123456789, location=0.1 + 0.2, scale=1 / 3)
+    assert rounded(law, 4) == StudentT(degrees_of_freedom=3.123, location=0.3, scale=0.3333)
+
+
+def test_the_document_reads_back_as_the_same_instance(fitted: Instance) -> None:
+    again = Instance.from_json(fitted.to_json())
+    assert again == fitted
+    assert json.loads(fitted.to_json())["traced_law"]["runs"][0]["losses"] == TRACES.loss[:8].tolist()

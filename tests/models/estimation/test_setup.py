@@ -1,0 +1,102 @@
+"""Setups: what they hold, what they refuse and where, their schema, and the instance that they become."""
+
+import json
+
+import jsonschema
+import msgspec
+import pytest
+
+from depl.models.estimation.setup import Setup, setup_schema
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import ConstantImprovement
+from tests.cases.documents import put
+from tests.cases.fit_cases import SETUP, setup
+
+STILL = ConstantImprovement(noise=Deterministic(value=0.5))
+BOTH = {"full": STILL, "cut": STILL}
+
+
+def refusal(document) -> InvalidInputError:
+    with pytest.raises(InvalidInputError) as caught:
+        Setup.from_json(json.dumps(document))
+    return caught.value
+
+
+def test_an_instance_has_all_that_the_setup_has() -> None:
+    found = setup().with_improvements(BOTH, 3.5)
+    document = json.loads(found.to_json())
+    for field in ("name", "description", "clusters", "datasets", "transfers", "provenance"):
+        assert document[field] == SETUP[field]
+    assert document["target"] == SETUP["target"] | {"initial_loss": 3.5}
+    assert [(model.name, model.size, model.demand) for model in found.models] == [
+        ("full", 4, 2),
+        ("cut", 1, 1),
+    ]
+    assert found.model("cut").improvement == STILL
+
+
+def test_an_initial_loss_of_the_setup_stays() -> None:
+    target = SETUP["target"] | {"initial_loss": 4, "round_deadline": 9}
+    found = setup(target=target).with_improvements(BOTH, 3.5, name="other")
+    assert (found.target.initial_loss, found.target.round_deadline, found.name) == (4, 9, "other")
+
+
+def test_another_target_replaces_the_bound_alone() -> None:
+    found = setup().replace_target(1.5)
+    assert found.target == msgspec.structs.replace(setup().target, maximum_loss=1.5)
+    assert found.replace_target(1.5) == found
+    assert [(row.path, row.source) for row in found.provenance] == [
+        ("$", "assumed"),
+        ("$.target.maximum_loss", "assumed"),
+    ]
+
+
+def test_a_setup_survives_its_own_json() -> None:
+    assert Setup.from_json(setup().to_json()) == setup()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "path", "message"),
+    [
+        ("format", "depl-instance", "$.format", "a 'depl-setup' one is needed"),
+        ("version", 2, "$.version", "update one of them"),
+        ("clusters[0].capacity", -1, "$.clusters[0].capacity", "> 0"),
+        ("clusters[1].name", "edge", "$.clusters[1]", "defined twice"),
+        ("models[0].improvement", {}, "$.models[0]", "unknown field"),
+        ("models[1].name", "full", "$.models[1]", "defined twice"),
+        ("models[0].compute", [{"epochs": [1]}], "$.models[0].compute[0].epochs", "one entry per epoch"),
+        ("transfers[0].dataset", "none", "$.transfers[0].dataset", "not defined"),
+        ("target.quantile_level", 1 - 1e-16, "$.target.quantile_level", "cannot be told from rounding"),
+        ("target.initial_model", "full", "$.target", "unknown field"),
+        ("datasets", [{"name": name, "volume": 1} for name in "ab"], "$.datasets", "give one dataset"),
+    ],
+)
+def test_what_no_instance_could_have_is_refused_with_its_place(place, value, path, message) -> None:
+    error = refusal(put(SETUP, place, value))
+    assert error.path == path
+    assert message in error.message
+
+
+def test_a_setup_without_a_time_limit_is_refused() -> None:
+    target = {name: value for name, value in SETUP["target"].items() if name != "maximum_time"}
+    error = refusal(SETUP | {"target": target})
+    assert error.path == "$.target"
+    assert "give maximum_time or round_deadline" in error.message
+
+
+def test_the_schema_accepts_a_setup_and_refuses_an_instance() -> None:
+    schema = setup_schema()
+    jsonschema.validate(SETUP, schema)
+    instance: Instance = setup().with_improvements(BOTH, 3.5)
+    for wrong in (json.loads(instance.to_json()), {**SETUP, "clusters": []}, {"name": "a"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+
+
+def test_what_is_missing_points_to_the_fields_of_a_setup_not_of_an_instance() -> None:
+    for missing in ("format", "name"):
+        offence = refusal({key: value for key, value in SETUP.items() if key != missing})
+        assert f"`{missing}`" in offence.message
+        assert "'depl instances schema --setup'" in offence.message

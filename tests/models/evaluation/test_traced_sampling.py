@@ -1,0 +1,296 @@
+"""Losses of scenarios under a traced law: the stream as documented, frequencies as the law has them."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import Position
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.scenarios.draws import (
+    count_misses,
+    draw_scenarios,
+    given_scenarios,
+    require_fitting,
+    scenario_losses,
+)
+from tests.cases.memory_cases import FAR, FULL, every_schedule, instance_of, random_law
+from tests.cases.traced_law_cases import halves, plan_of, reading
+from tests.oracles.traced_law import Oracle, Place, Schedule, places, sections
+
+Floats = NDArray[np.float64]
+
+EPOCHS, MODELS = 4, ("full", "cut")
+
+
+def stream(seed: int, size: int) -> Callable[..., Floats]:
+    """Uniform numbers of scenarios, found as the format says: by scenario, epoch, models, pairs of models.
+
+    ``numbers(epoch, model)`` and ``numbers(epoch, previous, model)`` have one number per scenario.
+    """
+    generator = np.random.default_rng(seed)
+    per_epoch = len(MODELS) + len(MODELS) ** 2
+    flat = [generator.random(EPOCHS * per_epoch) for _ in range(size)]
+
+    def numbers(epoch: int, *names: str) -> Floats:
+        if len(names) == 1:
+            place = MODELS.index(names[0])
+        else:
+            place = len(MODELS) + MODELS.index(names[0]) * len(MODELS) + MODELS.index(names[1])
+        drawn = np.array([row[(epoch - 1) * per_epoch + place] for row in flat])
+        return np.maximum(drawn, 2.0**-54)
+
+    return numbers
+
+
+def quantiles(values: Floats, numbers: Floats, weights: Floats | None = None) -> Floats:
+    """The least value that a share of the weight as large as the number does not exceed."""
+    each = np.ones(len(values)) if weights is None else weights
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(each[order])
+    return np.array([values[order][reached >= math.ceil(number * reached[-1])][0] for number in numbers])
+
+
+def by_statement(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floats]) -> Floats:
+    document = oracle.document
+    whole = oracle.whole(schedule)
+    if document.residuals == "per_run" and whole:
+        return quantiles(oracle.per_run(schedule), numbers(1, schedule[0][0]), oracle.weights(schedule))
+    if document.residuals == "per_run":
+        losses = _staged(oracle, schedule, numbers)
+    else:
+        first = schedule[0][0]
+        losses = quantiles(oracle.first_losses(schedule[0]), numbers(1, first, first))
+        for k, place in enumerate(places(schedule), start=1):
+            drawn = quantiles(oracle.residuals(place), numbers(k, place.trained[0]))
+            losses = oracle.step(place, losses, drawn)
+    if document.deviations:
+        last = schedule[-1][0]
+        losses = losses + quantiles(np.array(document.deviations), numbers(2, last, last))
+    return losses
+
+
+def _staged(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floats]) -> Floats:
+    """Every stage adds one of what its donors leave at the end, one donor more among them."""
+    added: list[Floats] = []
+    for part in sections(schedule):
+        lending = oracle.lending(part)
+        ended = np.zeros(len(lending))
+        if part.previous is None:
+            ended = oracle.first_losses(part.trained, part.length)
+        for age in range(1, part.length + 1):
+            place = Place(part.trained, part.previous, age, part.start)
+            ended = oracle.step(place, ended, lending[:, age - 1])
+            row = oracle.row(place)
+            assert row is not None
+            added = [row.retention * values for values in added]
+        added.append(ended)
+    if oracle.unseen is not None:
+        wanted = oracle.unseen - min(0.0, float(oracle.deviations.min()))
+        least = sum(float(values.min()) for values in added)
+        added = [
+            np.append(values, max(wanted - (least - float(values.min())), float(values.max())))
+            for values in added
+        ]
+    parts = zip(added, sections(schedule), strict=True)
+    return np.sum([quantiles(row, numbers(part.start + 1, part.trained[0])) for row, part in parts], axis=0)
+
+
+def sample_of(document: TracedLaw, size: int, seed: int = 0) -> TracedSample:
+    drawn = draw_scenarios(instance_of(document), size, seed)
+    return TracedSample(document, MODELS, drawn.improvements, drawn.switch_losses)
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+    found = []
+    for seed in range(16):
+        document = random_law(np.random.default_rng(7000 + seed), **reading(seed))
+        oracle = Oracle(document)
+        inside = [item for item in every_schedule(instance_of(document)) if oracle.supported(item)]
+        found.append((document, oracle, inside))
+    return found
+
+
+def test_losses_are_those_of_the_documented_stream(
+    cases: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    several = 0
+    for index, (document, oracle, schedules) in enumerate(cases):
+        sample, numbers = sample_of(document, 40, index), stream(index, 40)
+        for schedule in schedules:
+            assert sample.losses(schedule) == pytest.approx(
+                by_statement(oracle, schedule, numbers), abs=1e-12
+            )
+            several += len(sections(schedule)) > 1
+    assert several > 20
+
+
+def test_frequencies_are_those_of_the_law(cases: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
+    """No distribution function of 20 000 draws is further off than one in a billion is (Massart)."""
+    size = 20_000
+    reach = math.sqrt(math.log(2e9) / (2 * size))
+    seen = 0
+    for index, (document, oracle, schedules) in enumerate(cases):
+        sample = sample_of(document, size, index)
+        for schedule in schedules[:: max(1, len(schedules) // 5)]:
+            values, weights = oracle.law(schedule)
+            order = np.argsort(values)
+            values, share = values[order], np.cumsum(weights[order]) / weights.sum()
+            found = np.sort(sample.losses(schedule))
+            below = np.searchsorted(found, values + 1e-9, side="right") / size
+            last = np.append(np.diff(values) > 1e-8, True)
+            assert np.abs(below - share)[last].max() <= reach
+            seen += 1
+    assert seen > 40
+
+
+def test_stages_draw_apart_and_a_stage_draws_once() -> None:
+    """Final losses of two stages: their variances add up, as they do for independent donors."""
+    document = random_law(np.random.default_rng(7003))
+    oracle, sample = Oracle(document), sample_of(document, 40_000)
+    schedules = [
+        schedule
+        for schedule in every_schedule(instance_of(document))
+        if len(sections(schedule)) > 1 and oracle.supported(schedule) and not oracle.whole(schedule)
+    ]
+    assert schedules
+    for schedule in schedules:
+        wanted = oracle.per_run(schedule)
+        found = sample.losses(schedule)
+        fourth, variance = np.mean((wanted - wanted.mean()) ** 4), wanted.var()
+        # six standard deviations of the mean of squares, and of the mean that is taken off, squared
+        reach = 6 * math.sqrt(max(0.0, fourth - variance**2) / found.size) + 36 * variance / found.size
+        assert found.var() == pytest.approx(variance, abs=reach)
+
+
+def test_the_first_scenarios_of_a_larger_sample_are_the_smaller_sample(
+    cases: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    for document, _, schedules in cases[:8]:
+        small, large = sample_of(document, 17, 3), sample_of(document, 90, 3)
+        for schedule in schedules:
+            np.testing.assert_array_equal(small.losses(schedule), large.losses(schedule)[:17])
+
+
+def test_plans_meet_the_same_numbers_as_long_as_they_are_the_same() -> None:
+    """With independent residuals a longer plan goes on from the very loss of the shorter one."""
+    document = random_law(np.random.default_rng(7001), residuals="independent")
+    oracle, sample = Oracle(document), sample_of(document, 50)
+    longer = [
+        schedule
+        for schedule in every_schedule(instance_of(document))
+        if len(schedule) > 1 and oracle.supported(schedule)
+    ]
+    assert longer
+    for schedule in longer:
+        previous = places(schedule)[-1]
+        numbers = stream(0, 50)(len(schedule), schedule[-1][0])
+        drawn = quantiles(oracle.residuals(previous), numbers)
+        wanted = oracle.step(previous, sample.losses(schedule[:-1]), drawn)
+        assert sample.losses(schedule) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_quantiles_at_the_ends_and_at_the_steps() -> None:
+    """Nineteen whole runs, half of them ending at 1 and the others at 2, and one unseen at 9."""
+    law = halves(19, unseen_loss=9.0)
+    numbers = np.array([2.0**-54, 0.5, 0.5 + 1e-9, 0.95, 0.95 + 1e-9, 1 - 2.0**-53])
+    of_models = np.full((6, 2, 2), 0.25)
+    of_models[:, 0, 0] = numbers
+    sample = TracedSample(law, MODELS, of_models, np.full((6, 2, 2, 2), 0.25))
+    assert sample.losses((FULL, FAR)).tolist() == [1, 1, 2, 2, 9, 9]
+
+
+def test_deviations_are_drawn_by_the_last_model_and_apart_from_everything_else() -> None:
+    law = halves(8, deviations=(0.0, 10.0))
+    of_models, of_pairs = np.full((2, 4, 2), 0.5), np.full((2, 4, 2, 2), 0.25)
+    of_pairs[1, 1, 1, 1] = 0.75
+    sample = TracedSample(law, MODELS, of_models, of_pairs)
+    assert sample.losses((FULL, FAR)).tolist() == [1, 11]
+    of_pairs[1, 1, 0, 0] = 0.75
+    assert sample.losses((FULL,))[1] - sample.losses((FULL,))[0] == 10
+
+
+def test_whole_runs_do_not_deviate() -> None:
+    sample = sample_of(halves(19, deviations=(10.0,)), 30)
+    assert sample.losses((FULL, FAR)).max() == 2
+    independent = sample_of(halves(19, deviations=(10.0,), residuals="independent"), 30)
+    assert independent.losses((FULL, FAR)).min() > 10  # no run is followed there
+
+
+def test_stages_are_given_by_their_last_positions() -> None:
+    sample = sample_of(halves(8), 20)
+    ends = [Position(FULL, None, 1, 0), Position(FAR, FULL, 1, 1)]
+    np.testing.assert_array_equal(sample.of_stages(ends), sample.losses((FULL, FAR)))
+
+
+# --- as scenarios -----------------------------------------------------------------------------------------
+
+
+def test_scenarios_keep_the_uniform_numbers() -> None:
+    scenarios, numbers = draw_scenarios(instance_of(halves()), 25, 11), stream(11, 25)
+    assert scenarios.improvements.shape == (25, 4, 2)
+    assert scenarios.switch_losses.shape == (25, 4, 2, 2)
+    for epoch in range(1, 5):
+        for second, following in enumerate(MODELS):
+            found = scenarios.improvements[:, epoch - 1, second]
+            np.testing.assert_array_equal(found, numbers(epoch, following))
+            for first, previous in enumerate(MODELS):
+                found = scenarios.switch_losses[:, epoch - 1, first, second]
+                np.testing.assert_array_equal(found, numbers(epoch, previous, following))
+    assert scenarios.digest == draw_scenarios(instance_of(halves()), 25, 11).digest
+    assert scenarios.digest != draw_scenarios(instance_of(halves()), 25, 12).digest
+
+
+def test_plans_are_followed_through_scenarios(cases: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
+    for index, (document, oracle, schedules) in enumerate(cases[:8]):
+        instance = instance_of(document)
+        scenarios = draw_scenarios(instance, 30, index)
+        for schedule in schedules[:3]:
+            wanted = oracle.observed(by_statement(oracle, schedule, stream(index, 30)))
+            assert scenario_losses(instance, scenarios, plan_of(schedule)) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_plan_that_does_not_train_keeps_the_initial_loss() -> None:
+    instance = instance_of(halves(), maximum_loss=49.0)
+    scenarios = draw_scenarios(instance, 5)
+    losses = scenario_losses(instance, scenarios, Plan())
+    assert losses.tolist() == [50.0] * 5
+    assert count_misses(instance, losses) == 5
+
+
+def test_schedules_outside_the_support_are_refused() -> None:
+    sample = sample_of(halves(), 3)
+    for schedule in ((FAR,), (FULL, FULL), (FULL, FAR, FULL)):
+        with pytest.raises(InvalidInputError, match="outside the support of the traces"):
+            sample.losses(schedule)
+
+
+def test_losses_of_traces_are_not_rounded_and_not_given() -> None:
+    instance = instance_of(halves())
+    with pytest.raises(NotCoveredError, match="not rounded to decimals"):
+        draw_scenarios(instance, 5, decimals=2)
+    with pytest.raises(InvalidInputError, match="drawn from its runs"):
+        given_scenarios(instance, np.zeros((5, 4, 2)))
+
+
+def test_deviations_need_a_second_epoch_in_the_stream() -> None:
+    def made(**target: object) -> Instance:
+        return instance_of(halves(deviations=(0.0, 1.0)), **target)
+
+    short = made(maximum_epochs=1)
+    scenarios = draw_scenarios(short, 5)
+    with pytest.raises(NotCoveredError, match="maximum_epochs of 2 at least"):
+        scenario_losses(short, scenarios, plan_of((FULL,)))
+    long = made(maximum_epochs=2)
+    assert scenario_losses(long, draw_scenarios(long, 5), plan_of((FULL,))).shape == (5,)
+    with pytest.raises(
+        InvalidInputError, match="2 models and 1 epochs, the instance has 2 models and allows 2"
+    ):
+        require_fitting(long, scenarios)

@@ -1,0 +1,239 @@
+"""Enumeration against brute force and the verifier, the known optima, and its refusals and limits."""
+
+import itertools
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.instances.generator import random_instances
+from depl.instances.library import load
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact.enumeration import assignment_count, data_assignments, enumerate_plans
+from depl.models.exact.plan_classes import plan_classes
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, Dataset, Switch
+from depl.models.problem.laws import Forbidden, Normal, Zero
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Solution, Termination
+from depl.models.solving.solve import solve
+from tests.oracles.brute_force import cheapest_by_brute_force, every_plan
+
+SMALL = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
+FAMILY = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (3, 6)}
+
+KNOWN = {
+    "paper-alexnet": (17, 14, 12, 10, 8),
+    "paper-mobilenet": (10.8, 9, 7.8, 6.6, 5.4),
+    "paper-alexnet-deadline": (202.68, 182.96, 137.84, 91.32, 76.63),
+    "paper-alexnet-deadline-normal": (220.94, 198.56, 144.13, 101.71, 94.40),
+}
+EPOCHS = {5: (5, 6, 20), 7: (2, 6, 19), 9: (1, 4, 18), 11: (3, 6, 9), 13: (2, 5, 7)}
+
+
+def require_agreement(instance) -> str:
+    """Solve (the verifier recomputes every claim on the way), compare with brute force, return the ending."""
+    result = solve(instance, "enumerate")
+    met, possible = cheapest_by_brute_force(instance, below=(result.cost or math.inf) * (1 + 1e-7))
+    if result.termination is Termination.INFEASIBLE:
+        assert met == math.inf
+    elif result.termination is Termination.OPTIMAL:
+        assert result.cost == pytest.approx(result.lower_bound, rel=1e-12)
+        # the verifier may leave open what the certificate decides, never contradict it
+        assert possible <= result.cost * (1 + 1e-9) + 1e-9
+        assert min(met, math.inf) >= result.cost * (1 - 1e-9) - 1e-9
+    else:
+        assert result.termination is Termination.EXHAUSTED
+        assert result.lower_bound <= possible * (1 + 1e-9)
+    return result.termination.value
+
+
+def test_enumeration_agrees_with_brute_force_on_small_random_instances():
+    endings = [
+        require_agreement(instance) for instance in random_instances(np.random.default_rng(5), 6, **SMALL)
+    ]
+    assert endings.count("optimal") >= 4
+
+
+@pytest.mark.slow
+def test_enumeration_agrees_with_brute_force_on_many_small_random_instances():
+    endings = [
+        require_agreement(instance) for instance in random_instances(np.random.default_rng(6), 120, **SMALL)
+    ]
+    assert endings.count("optimal") >= 90
+
+
+def test_enumeration_and_verifier_agree_on_the_random_family():
+    results = [
+        solve(instance, "enumerate") for instance in random_instances(np.random.default_rng(2), 5, **FAMILY)
+    ]
+    assert sum(result.solution is Solution.PROVEN_OPTIMAL for result in results) >= 3
+
+
+@pytest.mark.slow
+def test_enough_optima_of_the_random_family_switch_and_choose_data_or_clusters():
+    instances = list(random_instances(np.random.default_rng(3), 100, **FAMILY))
+    solved = [(instance, solve(instance, "enumerate").plan) for instance in instances]
+    plans = [(instance, plan) for instance, plan in solved if plan is not None and plan.epochs]
+    switching = sum(len({epoch.model for epoch in plan.epochs}) > 1 for _, plan in plans)
+    choosing = sum(
+        len(plan.data) > 1 or any(len(row.datasets) < len(instance.datasets) for row in plan.data)
+        for instance, plan in plans
+    )
+    assert len(plans) >= 85
+    assert switching >= 0.3 * len(plans)
+    assert choosing >= 0.3 * len(plans)
+
+
+@pytest.mark.parametrize(("family", "place"), list(itertools.product(KNOWN, range(5))))
+def test_known_optima_of_the_paper_families(family, place):
+    target = (5, 7, 9, 11, 13)[place]
+    outcome = enumerate_plans(load(family, target), Limits())
+    assert outcome.termination is Termination.OPTIMAL
+    cost = evaluate(load(family, target), outcome.plan).cost
+    assert cost == pytest.approx(KNOWN[family][place], abs=0.005)
+    if family == "paper-alexnet-deadline":
+        models = [epoch.model for epoch in outcome.plan.epochs]
+        counts = tuple(models.count(name) for name in ("fast-unsteady", "intermediate", "slow-steady"))
+        assert counts == EPOCHS[target]
+
+
+def test_the_tiny_instance_costs_what_its_hand_calculation_says():
+    result = solve(load("tiny"), "enumerate")
+    assert (result.termination, result.cost, result.violation.upper) == (Termination.OPTIMAL, 28.0, 0.25)
+
+
+def test_a_target_above_the_initial_loss_needs_no_training():
+    instance = load("tiny").replace(maximum_loss=15.0)
+    result = solve(instance, "enumerate")
+    assert (result.cost, result.epochs, result.gap) == (0.0, 0, 0.0)
+
+
+def test_an_unreachable_target_is_proved_infeasible_with_the_best_quantile():
+    result = solve(load("tiny").replace(maximum_loss=-50.0), "enumerate")
+    assert result.termination is Termination.INFEASIBLE
+    assert result.solution is Solution.NONE
+    assert result.lower_bound == math.inf
+    assert "best quantile" in result.reason
+    assert result.reason.startswith("models")
+
+
+def test_time_limits_that_no_epoch_keeps_are_named_with_the_fastest_epoch():
+    result = solve(load("tiny").replace(maximum_time=0.1), "enumerate")
+    assert result.termination is Termination.INFEASIBLE
+    assert result.reason.startswith("resources")
+    assert "fastest" in result.reason
+
+
+def test_too_many_classes_are_refused_with_the_number():
+    with pytest.raises(NotCoveredError, match="at most 50 plan classes"):
+        enumerate_plans(load("paper-alexnet", 5), Limits(), maximum_classes=50)
+
+
+def test_too_many_assignments_are_refused_before_any_is_listed():
+    tiny = load("tiny")
+    clusters = [msgspec.structs.replace(tiny.clusters[0], name=f"c{number}") for number in range(20)]
+    datasets = [Dataset(name=f"d{number}", volume=1) for number in range(20)]
+    many = tiny.replace(clusters=tuple(clusters), datasets=tuple(datasets), transfers=())
+    with pytest.raises(NotCoveredError, match=f"there are {2**400 - 1} assignments of data"):
+        enumerate_plans(many, Limits())
+    for method in ("expected-greedy", "graph"):
+        with pytest.raises(NotCoveredError, match="chooses models for given data"):
+            solve(many, method)
+
+
+@pytest.mark.parametrize(("clusters", "datasets"), [(1, 1), (1, 3), (2, 2), (3, 2)])
+def test_assignments_are_counted_as_they_are_listed(clusters, datasets):
+    instance = next(
+        iter(
+            random_instances(
+                np.random.default_rng(1), 1, clusters=(clusters, clusters), datasets=(datasets, datasets)
+            )
+        )
+    )
+    assert assignment_count(instance) == len(data_assignments(instance))
+
+
+def test_a_time_limit_ends_the_search_without_a_claim():
+    instance = load("paper-alexnet-deadline", 5)
+    outcome = enumerate_plans(instance, Limits(time_limit=1e-6))
+    assert outcome.termination is Termination.TIME_LIMIT
+    assert outcome.plan is None
+    assert outcome.lower_bound <= 202.67
+    assert outcome.reason.startswith("stopped before")
+
+
+def test_an_interrupt_returns_what_is_held(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("depl.models.exact.enumeration.plan_classes", interrupted)
+    outcome = enumerate_plans(load("tiny"), Limits())
+    assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
+
+
+def test_classes_are_multisets_where_nothing_depends_on_the_epoch():
+    instance = load("paper-alexnet", 9).replace(other_switches=Zero(), switches=())
+    data = {"A": frozenset([instance.datasets[0].name])}
+    classes = plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
+    for epochs, level in enumerate(classes.levels[1:], start=1):
+        multisets = {row.tobytes() for row in level.terms}
+        assert len(multisets) == math.comb(epochs + 2, 2)
+
+
+def test_every_class_stands_for_every_sequence():
+    instance = load("tiny")
+    data = {item.name: frozenset(d.name for d in instance.datasets) for item in instance.clusters}
+    classes = plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
+    costs = sorted({round(cost, 9) for level in classes.levels[1:] for cost in level.costs})
+    transfers = sum(row.cost for row in instance.transfers if row.cluster in data)
+    listed = {
+        round(
+            cost - sum(instance.transfer_cost(d, row.cluster) for row in plan.data for d in row.datasets), 9
+        )
+        for cost, plan in every_plan(instance)
+        if all(len(row.datasets) == len(instance.datasets) for row in plan.data)
+    }
+    assert transfers > 0
+    assert set(costs) == listed
+
+
+def test_a_dominated_cluster_changes_nothing():
+    instance = load("paper-alexnet", 9)
+    worse = Cluster(name="worse", capacity=90, bandwidth=0.5, unit_cost=2)
+    more = instance.replace(clusters=(*instance.clusters, worse))
+    assert len(data_assignments(more)) == len(data_assignments(instance))
+    assert solve(more, "enumerate").cost == solve(instance, "enumerate").cost
+
+
+@pytest.mark.parametrize(
+    ("field", "values"), [("maximum_time", (4.6, 5.0, 7.0)), ("maximum_loss", (6.0, 6.5, 8.0))]
+)
+def test_cost_does_not_rise_when_a_limit_is_relaxed(field, values):
+    costs = [solve(load("tiny").replace(**{field: value}), "enumerate").cost or math.inf for value in values]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_scaling_money_scales_the_cost():
+    instance = load("tiny")
+    clusters = tuple(
+        msgspec.structs.replace(item, unit_cost=item.unit_cost * 8) for item in instance.clusters
+    )
+    scaled = instance.replace(clusters=clusters, transfers=())
+    assert solve(scaled, "enumerate").cost == pytest.approx(
+        8 * solve(instance.replace(transfers=()), "enumerate").cost
+    )
+
+
+def test_a_switch_that_helps_is_used_and_a_forbidden_one_is_not():
+    instance = load("tiny")
+    names = [model.name for model in instance.models]
+    helpful = Switch(previous=names[0], following=names[1], law=Normal(mean=-9.0, variance=0.01))
+    barred = tuple(
+        Switch(previous=a, following=b, law=Forbidden()) for a, b in itertools.permutations(names, 2)
+    )
+    used = solve(instance.replace(switches=(helpful,)), "enumerate").plan
+    assert [epoch.model for epoch in used.epochs][:2] == names[:2]
+    unswitched = solve(instance.replace(switches=barred), "enumerate").plan
+    assert unswitched is None or len({epoch.model for epoch in unswitched.epochs}) == 1

@@ -1,0 +1,93 @@
+"""Enumeration, both programs and the search agree on random tiny instances; limits keep their promises."""
+
+import math
+
+import numpy as np
+import pytest
+
+import depl
+from depl.benchmarks.suites.paper_like import paper_like
+from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.models.solving.result import Solution, Termination
+from tests.cases.scenario_methods import every_registered_method, judged, proven
+
+ENDINGS = (Termination.TIME_LIMIT, Termination.OPTIMAL, Termination.INFEASIBLE)
+
+
+def drawn_and_judged(count):
+    """Instances with what the judge says of them; every second has two clusters or two datasets."""
+    items = tiny_sampled(np.random.default_rng(20260314), count)
+    return [(item.instance, item.scenarios, judged(item.instance, item.scenarios).cost) for item in items]
+
+
+@pytest.fixture(scope="module")
+def family():
+    return drawn_and_judged(8)
+
+
+def disagreements(method, family):
+    """What a method and the judge say where they differ by more than 1e-9 of the cost."""
+    said = [
+        (instance, cost, proven(method, instance, scenarios).cost) for instance, scenarios, cost in family
+    ]
+    return [
+        f"{instance.name}: {method} says {found!r}, all plans written out say {cost!r}"
+        for instance, cost, found in said
+        if not (found == cost or math.isclose(found, cost, rel_tol=1e-9))
+    ]
+
+
+@every_registered_method
+def test_every_method_agrees_with_all_plans_written_out(method, family):
+    assert not disagreements(method, family)
+
+
+@pytest.mark.slow
+@every_registered_method
+def test_every_method_agrees_with_all_plans_written_out_on_200_instances(method):
+    assert not disagreements(method, drawn_and_judged(200))
+
+
+@every_registered_method
+def test_without_time_a_method_says_so_and_its_bound_is_true(method, family):
+    open_ones = [row for row in family if row[2] > 0][:6]
+    for instance, scenarios, cost in open_ones:
+        result = depl.solve(instance, method, scenarios=scenarios, time_limit=1e-9)
+        assert result.termination is Termination.TIME_LIMIT
+        assert result.lower_bound <= cost * (1 + 1e-9)
+        assert result.solution in (Solution.FEASIBLE, Solution.NONE)
+        assert result.cost is None or result.cost >= cost * (1 - 1e-9)
+
+
+@every_registered_method
+@pytest.mark.parametrize("seconds", [0.02, 0.2])
+def test_with_little_time_a_method_keeps_it_and_its_bound_is_true(method, seconds):
+    """Eight epochs of the paper's kind: 9840 plans, too many for a program in this time."""
+    item = paper_like(np.random.default_rng(8), maximum_epochs=8, scenarios=50)
+    instance, scenarios = item.instance, item.scenarios
+    cost = judged(instance, scenarios).cost
+    assert 0 < cost < math.inf
+    result = depl.solve(instance, method, scenarios=scenarios, time_limit=seconds)
+    assert result.termination in ENDINGS
+    assert result.lower_bound <= cost * (1 + 1e-9)
+    assert result.cost is None or result.cost >= cost * (1 - 1e-9)
+    assert result.wall_seconds < seconds + 3
+
+
+@every_registered_method
+def test_a_gap_that_is_good_enough_is_certified(method, family):
+    open_ones = [row for row in family if 0 < row[2] < math.inf][:6]
+    for instance, scenarios, cost in open_ones:
+        result = depl.solve(instance, method, scenarios=scenarios, gap=0.3)
+        assert result.termination in (Termination.OPTIMAL, Termination.GAP_REACHED)
+        assert result.lower_bound <= cost * (1 + 1e-9)
+        assert cost * (1 - 1e-9) <= result.cost
+        assert result.cost - result.lower_bound <= (0.3 + 1e-9) * result.cost
+
+
+@every_registered_method
+def test_the_same_question_gets_the_same_answer(method, family):
+    instance, scenarios, _ = next(row for row in family if 0 < row[2] < math.inf and len(row[0].clusters) > 1)
+    first, second = (depl.solve(instance, method, scenarios=scenarios) for _ in range(2))
+    assert first.plan.epochs == second.plan.epochs
+    assert first.cost == second.cost

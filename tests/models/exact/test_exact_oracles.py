@@ -1,0 +1,295 @@
+"""Oracles of the exact methods under scenarios: closed forms, near-ties, signs, edges of omega S.
+
+Nearly everything is played on one stage: ``expensive`` (c = 8) and ``cheap`` (c = 4) on one cluster with
+price 3 and s / b = 1/2 per epoch. K epochs cost (sum of sqrt(3 c))**2 / (T_max - K / 2).
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.models.problem.instance import ConstantImprovement, Model, Switch
+from depl.models.problem.laws import Forbidden, Normal, Zero
+from depl.models.scenarios.draws import given_scenarios
+from tests.cases.scenario_methods import every_method, proven
+
+WORK = {"expensive": 8.0, "cheap": 4.0}
+
+
+def closed_form(*models, time=5.0):
+    roots = math.fsum(math.sqrt(3 * WORK[model]) for model in models)
+    return roots**2 / (time - len(models) / 2)
+
+
+@pytest.fixture(scope="module")
+def stage(steady):
+    """Needed are 4; switches cost nothing but what the scenarios say."""
+    rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
+    models = (
+        Model(name="expensive", size=1, demand=2, improvement=rule),
+        Model(name="cheap", size=1, demand=1, improvement=rule),
+    )
+    return steady.replace(models=models, other_switches=Normal(mean=0, variance=1), quantile_level=0.9)
+
+
+@pytest.fixture(scope="module")
+def single(stage):
+    return stage.replace(maximum_epochs=1)
+
+
+def sample(instance, expensive, cheap, switches=None, decimals=None):
+    """Scenarios in which a model gains the same in every epoch; S numbers each, or one for all."""
+    epochs = instance.target.maximum_epochs
+    expensive, cheap = np.broadcast_arrays(np.atleast_1d(expensive), np.atleast_1d(cheap))
+    gains = np.repeat(np.stack([expensive, cheap], axis=-1)[:, None, :].astype(float), epochs, axis=1)
+    return given_scenarios(instance, gains, switches, decimals)
+
+
+def switch_losses(instance, size):
+    epochs, models = instance.target.maximum_epochs, len(instance.models)
+    return np.zeros((size, epochs, models, models))
+
+
+# Near-ties: the atom tolerance is 1e-9, and no solver's tolerance may widen it.
+
+
+@every_method
+@pytest.mark.parametrize("short_by", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 2e-9])
+def test_a_cheap_plan_that_misses_the_quantile_by_little_is_not_returned(method, single, short_by):
+    gains = [0, 4 - short_by, *[5] * 8]  # one miss is allowed, not two
+    answer = proven(method, single, sample(single, 5, gains))
+    assert answer.models == ["expensive"]
+    assert answer.cost == pytest.approx(closed_form("expensive"), rel=1e-9)
+
+
+@every_method
+@pytest.mark.parametrize("short_by", [0, 5e-10, -1e-9, -1e-6])
+def test_a_cheap_plan_that_meets_the_quantile_within_the_atom_tolerance_is_returned(method, single, short_by):
+    answer = proven(method, single, sample(single, 5, [0, 4 - short_by, *[5] * 8]))
+    assert answer.models == ["cheap"]
+    assert answer.cost == pytest.approx(closed_form("cheap"), rel=1e-9)
+
+
+@every_method
+@pytest.mark.parametrize("short_by", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 2e-9, 5e-10, 0])
+def test_a_near_tie_of_a_sum_with_a_switch_is_decided_alike(method, stage, short_by):
+    """1.9 + 1.8 + .3 from the switch are 4; without the switch two epochs gain at most 3.8."""
+    switches = switch_losses(stage, 10)
+    switches[:, :, 0, 1] = -0.3
+    switches[:, :, 1, 0] = 1
+    answer = proven(method, stage, sample(stage, [1.9 - short_by] * 10, 1.8, switches))
+    expected = ["cheap"] * 3 if short_by > 1e-9 else ["expensive", "cheap"]
+    assert answer.models == expected
+    assert answer.cost == pytest.approx(closed_form(*expected), rel=1e-9)
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("short_by", "expected"), [(1e-6, "expensive"), (1e-8, "expensive"), (2e-9, "expensive"), (0, "cheap")]
+)
+def test_near_ties_of_great_losses_are_decided_alike(method, single, short_by, expected):
+    instance = single.replace(initial_loss=1000, maximum_loss=400)
+    gains = [-500, 600 - short_by, *[900] * 8]
+    assert proven(method, instance, sample(instance, 700, gains)).models == [expected]
+
+
+# Switches whose sampled loss is negative: they may be wanted, but they must be made.
+
+
+@every_method
+def test_a_switch_that_lowers_the_loss_is_made(method, stage):
+    """Expensive, then cheap: 2 + 1 + 1 by the switch; expensive twice would do as well, at a higher cost."""
+    switches = switch_losses(stage, 10)
+    switches[:, 1, 0, 1] = -1
+    answer = proven(method, stage, sample(stage, [2] * 10, 1, switches))
+    assert answer.models == ["expensive", "cheap"]
+    assert answer.cost == pytest.approx(closed_form("expensive", "cheap"), rel=1e-9)
+
+
+@every_method
+def test_the_gain_of_a_switch_counts_only_where_the_switch_is_made(method, stage):
+    """The switch gains 100 in every epoch, but nobody can make it: expensive keeps no deadline below 1.3."""
+    switches = switch_losses(stage, 10)
+    switches[:, :, 0, 1] = -100
+    scenarios = sample(stage, [2] * 10, 1, switches)
+    assert proven(method, stage.replace(round_deadline=1.29), scenarios).cost == math.inf
+    both = proven(method, stage.replace(round_deadline=1.3), scenarios)
+    assert both.models == ["expensive", "cheap"]
+
+
+@every_method
+def test_the_gain_of_a_switch_to_a_model_does_not_count_while_the_model_stays(method, stage):
+    """Cheap gains 1, expensive nothing, each switch 1.5: 1 + 1.5 + 0 + 1.5 + 1 is enough."""
+    for epochs, models in ((2, None), (3, ["cheap", "expensive", "cheap"])):
+        instance = stage.replace(maximum_epochs=epochs)
+        switches = switch_losses(instance, 10)
+        switches[:, :, 0, 1] = switches[:, :, 1, 0] = -1.5
+        answer = proven(method, instance, sample(instance, [0] * 10, 1, switches))
+        assert answer.cost == (pytest.approx(closed_form(*models), rel=1e-9) if models else math.inf)
+        assert models is None or answer.models == models
+
+
+@every_method
+def test_switch_losses_of_both_signs_are_counted_scenario_by_scenario(method, stage):
+    """The switch helps nine scenarios and ruins one, which may miss; with two ruined it is no use."""
+    switches = switch_losses(stage, 10)
+    switches[:, 1, 0, 1] = [50, *[-1] * 9]
+    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "cheap"]
+    switches[1, 1, 0, 1] = 50
+    assert proven(method, stage, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "expensive"]
+
+
+@every_method
+def test_the_switch_from_the_initial_model_counts(method, single):
+    switches = switch_losses(single, 10)
+    switches[:, 0, 0, 1] = -1
+    instance = single.replace(initial_model="expensive")
+    scenarios = sample(instance, [5] * 10, 3, switches)
+    assert proven(method, instance, scenarios).models == ["cheap"]
+    assert proven(method, single, scenarios).models == ["expensive"]
+    switches[:, 0, 0, 1] = 1
+    assert proven(method, instance, sample(instance, [5] * 10, 4.5, switches)).models == ["expensive"]
+
+
+@every_method
+def test_a_forbidden_switch_is_not_made(method, stage):
+    switches = switch_losses(stage, 10)
+    switches[:, :, 0, 1] = -1
+    instance = stage.replace(
+        switches=(Switch(previous="expensive", following="cheap", law=Forbidden()),), other_switches=Zero()
+    )
+    assert proven(method, instance, sample(stage, [2] * 10, 1, switches)).models == ["expensive", "expensive"]
+
+
+@every_method
+def test_epochs_that_raise_the_loss_are_left_out(method, stage):
+    """An epoch of cheap gains 4.2 at first; later ones lose 3, so the plan has to stop."""
+    gains = np.zeros((10, 3, 2))
+    gains[:, :, 1] = [4.2, -3, -3]
+    answer = proven(method, stage, given_scenarios(stage, gains))
+    assert answer.models == ["cheap"]
+
+
+@every_method
+def test_an_epoch_that_raises_the_loss_may_be_the_way_to_a_switch(method, stage):
+    """Expensive loses 1 and leads to cheap, which then gains 5; before it cheap gains 1 a time."""
+    switches = switch_losses(stage, 10)
+    switches[:, :, 0, 1] = -5
+    scenarios = sample(stage, [-1] * 10, 1, switches)
+    answer = proven(method, stage, scenarios)
+    assert answer.models == ["expensive", "cheap"]  # -1 + 5 + 1
+
+
+# Infeasible instances: a proof, an infinite bound and a reason.
+
+
+@every_method
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"maximum_loss": -3},
+        {"maximum_time": 1.2},
+        {"round_deadline": 0.8},
+        {"maximum_epochs": 0},
+        {"maximum_epochs": 1},
+        {"quantile_level": 0.99},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_reached_is_proved_to_be_infeasible(method, stage, change):
+    """Two epochs of expensive are needed; they take 2 (8 / 10 + 1 / 2) = 2.6 at least."""
+    gains = [0, *[2.5] * 9], 0.5
+    assert proven(method, stage, sample(stage, *gains)).models == ["expensive", "expensive"]
+    instance = stage.replace(**change)
+    assert proven(method, instance, sample(instance, *gains)).cost == math.inf
+
+
+@every_method
+def test_where_the_initial_model_cannot_stay_and_cannot_be_left_nothing_is_feasible(method, stage):
+    """Expensive takes at least 1.3 an epoch, and cheap may not follow it."""
+    instance = stage.replace(
+        switches=(Switch(previous="expensive", following="cheap", law=Forbidden()),), round_deadline=1.2
+    )
+    scenarios = sample(instance, [2] * 10, 2)
+    assert proven(method, instance.replace(initial_model="expensive"), scenarios).cost == math.inf
+    assert proven(method, instance.replace(initial_model="cheap"), scenarios).models == ["cheap"] * 2
+
+
+@every_method
+def test_a_target_that_the_start_meets_costs_nothing(method, stage):
+    for change in ({"maximum_loss": 10}, {"maximum_loss": 11}, {"maximum_loss": 10, "maximum_epochs": 0}):
+        instance = stage.replace(**change)
+        answer = proven(method, instance, sample(instance, [2] * 10, 1))
+        assert answer.cost == 0
+        assert answer.plan.epochs == ()
+
+
+# Integer edges of omega S: floor((1 - omega) S + 1e-9), though (1 - .9) * 50 is 4.999... in floats.
+
+EDGES = [
+    (0.95, 200, 10),
+    (0.9, 50, 5),
+    (0.9, 10, 1),
+    (0.99, 100, 1),
+    (0.7, 10, 3),
+    (0.95, 199, 9),
+    (0.3, 10, 7),
+]
+
+
+@every_method
+@pytest.mark.parametrize(("level", "size", "allowed"), EDGES)
+def test_exactly_as_many_scenarios_may_miss_as_omega_leaves(method, single, level, size, allowed):
+    instance = single.replace(quantile_level=level)
+
+    def chosen(misses):
+        gains = np.where(np.arange(size) < misses, 3.9, 4.1)
+        return proven(method, instance, sample(instance, 5, gains)).models
+
+    assert chosen(allowed) == ["cheap"]
+    assert chosen(allowed + 1) == ["expensive"]
+
+
+# The numbers that are counted: the user's own, or rounded to a grid.
+
+
+@every_method
+def test_numbers_of_the_users_own_are_obeyed_however_unlikely_under_the_law(method, stage):
+    """The law promises a mean of 2 with variance 1; the user has seen 40 at once, or nothing at all."""
+    assert proven(method, stage, sample(stage, [0] * 5, 40)).models == ["cheap"]
+    assert proven(method, stage, sample(stage, [40] * 5, -40)).models == ["expensive"]
+    assert proven(method, stage, sample(stage, [0] * 5, 0)).cost == math.inf
+
+
+@every_method
+def test_numbers_for_a_certain_improvement_change_nothing(method, steady):
+    draws = np.full((5, 3, 1), -7.0)
+    assert proven(method, steady, given_scenarios(steady, draws)).cost == pytest.approx(24, rel=1e-9)
+
+
+@every_method
+def test_on_a_decimal_grid_the_rounded_increments_are_counted(method, stage):
+    """1.96 rounds to 2, so that two epochs gain 4; unrounded they gain 3.92."""
+    assert proven(method, stage, sample(stage, [0] * 10, 1.96, decimals=1)).models == ["cheap"] * 2
+    assert proven(method, stage, sample(stage, [0] * 10, 1.96, decimals=2)).models == ["cheap"] * 3
+    assert proven(method, stage, sample(stage, [0] * 10, 1.96)).models == ["cheap"] * 3
+
+
+@every_method
+def test_on_a_decimal_grid_sums_that_floats_miss_are_ties(method, stage):
+    """3 times .1 is not .3 in floats, nor is 1 - .3 equal to .7 below; the tolerance closes both gaps."""
+    instance = stage.replace(initial_loss=1, maximum_loss=0.7)
+    answer = proven(method, instance, sample(instance, [0] * 10, 0.1, decimals=1))
+    assert answer.models == ["cheap"] * 3
+
+
+@every_method
+def test_on_a_decimal_grid_switch_losses_are_rounded_too(method, stage):
+    switches = switch_losses(stage, 10)
+    switches[:, :, 0, 1] = 0.04
+    switches[:, :, 1, 0] = 9
+    scenarios = sample(stage, [2.5] * 10, 1.5, switches, decimals=1)
+    assert proven(method, stage, scenarios).models == ["expensive", "cheap"]  # 2.5 + 1.5 - 0.0
+    scenarios = sample(stage, [2.5] * 10, 1.5, switches, decimals=2)
+    assert proven(method, stage, scenarios).models == ["expensive"] * 2  # 3.96 is not enough

@@ -1,0 +1,362 @@
+"""Method `exact` proves what writing out every plan shows, and says why it stopped."""
+
+import itertools
+import math
+
+import pytest
+from msgspec.structs import replace
+from scipy import stats
+
+import depl
+from depl.models.exact import law_search as module
+from depl.models.exact.choices import Choices
+from depl.models.exact.law_search import LawSearch, exact
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, Dataset, Instance, Switch, Transfer
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal
+from depl.models.risk.batch import Verdict
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Result, Solution, Termination
+from tests.cases.law_search_cases import BELL, SKEW, constant, drawn, make, require_agreement, tabled
+from tests.cases.uncompiled import require_same_outcomes
+
+TINY = depl.load("tiny")
+
+
+@pytest.mark.parametrize("level", [0.9, 0.99, 0.999, 0.999999])
+def test_a_plan_whose_violation_is_exactly_the_budget_is_found(level):
+    """With 1 - omega the last epoch is a disaster; rounding once said that no plan was left."""
+    count = round(1 / (1 - level))
+    noises = [*(Deterministic(value=value) for value in (2.0, 1.5, 1.5, 1.5, 1.5))]
+    noises.append(Empirical(values=(-1000.0, 1.5), weights=(1.0, count - 1.0)))
+    instance = make([tabled(*noises)], quantile_level=level, maximum_epochs=6, maximum_loss=1.0)
+    assert require_agreement(instance.replace(maximum_time=40.0)) is Termination.OPTIMAL
+
+
+def test_a_model_that_only_raises_the_loss_by_more_than_the_grid_holds_does_no_harm():
+    worse = constant(Normal(mean=-300.0, variance=1.0))
+    assert require_agreement(make([worse, BELL])) is Termination.OPTIMAL
+    assert require_agreement(make([worse])) is Termination.INFEASIBLE
+
+
+def test_a_gain_far_beyond_the_target_needs_no_larger_tables():
+    instance = make([constant(Deterministic(value=1e9)), BELL])
+    assert require_agreement(instance) is Termination.OPTIMAL
+
+
+def test_the_optima_of_the_papers_instances_are_proved():
+    for target, cost in ((9, 137.8359025), (13, 76.62686129)):
+        found = depl.solve(depl.load(f"paper-alexnet-deadline-{target}"), "exact", time_limit=100)
+        assert found.termination is Termination.OPTIMAL
+        assert found.cost == pytest.approx(cost, rel=1e-9)
+        assert found.lower_bound >= found.cost * (1 - 1e-9)
+
+
+# Ends.
+
+
+def test_a_target_that_is_met_at_the_start_costs_nothing():
+    found = depl.solve(TINY.replace(maximum_loss=15.0), "exact")
+    assert (found.termination, found.cost, found.lower_bound) == (Termination.OPTIMAL, 0.0, 0.0)
+    assert found.plan.epochs == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"maximum_time": 0.1}, "resources: no epoch keeps the time limits"),
+        ({"maximum_loss": -40.0}, "unreachable within 3 epochs"),
+        ({"maximum_epochs": 0}, "maximum_epochs is 0"),
+    ],
+)
+def test_an_infeasible_instance_is_proved_so_with_a_reason(changes, words):
+    found = depl.solve(TINY.replace(**changes), "exact")
+    assert (found.termination, found.lower_bound) == (Termination.INFEASIBLE, math.inf)
+    assert words in found.reason
+
+
+def test_an_unreachable_target_names_the_quantile_that_is_near():
+    found = depl.solve(make([constant(Deterministic(value=0.5))]), "exact")
+    assert found.termination is Termination.INFEASIBLE
+    assert "the best quantile of a plan with at most one switch is about 8" in found.reason
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_unreachable_target_names_a_time_that_would_certainly_do(seed):
+    """An epoch takes .7 at least. P(three gain 4) = .7009 by the normal law, whatever 200 draws say."""
+    steady = make([BELL], maximum_time=2.0, quantile_level=0.702)
+    assert stats.norm.cdf((3 * 1.5 - 4) / math.sqrt(3 * 0.3)) < 0.702 < stats.norm.cdf(2 / math.sqrt(4 * 0.3))
+    found = depl.solve(steady, "exact", seed=seed)
+    assert found.termination is Termination.INFEASIBLE
+    assert found.reason.endswith(
+        "; a plan with at most one switch that meets it takes 2.8, maximum_time is 2"
+    )
+    assert depl.solve(steady.replace(maximum_time=2.8), "exact").epochs == 4
+
+
+def test_where_no_time_would_do_none_is_named():
+    found = depl.solve(make([BELL], maximum_time=2.0, quantile_level=0.999), "exact")
+    assert found.termination is Termination.INFEASIBLE
+    assert "takes" not in found.reason
+
+
+def test_a_gap_that_is_good_enough_is_certified():
+    for instance in drawn(6, (3, 4)):
+        known = depl.solve(instance, "enumerate")
+        found = depl.solve(instance, "exact", gap=0.25)
+        if known.cost:
+            assert found.termination is Termination.GAP_REACHED
+            assert (
+                found.cost * 0.75 * (1 - 1e-9) <= found.lower_bound <= known.cost <= found.cost * (1 + 1e-9)
+            )
+
+
+def hard() -> Instance:
+    """Ten times too long to finish within a second."""
+    return depl.load("paper-alexnet-deadline-9").replace(maximum_epochs=60)
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.3, 1.0])
+def test_the_time_limit_is_kept_and_leaves_a_valid_bound(seconds):
+    optimum = 137.8359025
+    found = depl.solve(hard(), "exact", time_limit=seconds)
+    assert found.wall_seconds < seconds + 5
+    assert found.lower_bound <= optimum * (1 + 1e-9)
+    assert found.cost is None or found.cost >= optimum * (1 - 1e-9)
+    if seconds < 0.1:
+        assert (found.termination, found.solution) == (Termination.TIME_LIMIT, Solution.NONE)
+        assert "allow more time" in found.reason
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_an_interrupt_leaves_the_incumbent_and_a_valid_bound(monkeypatch, after):
+    known = depl.solve(TINY, "enumerate")
+    calls = []
+
+    class Interrupting(module.LawSubproblem):
+        def proceed(self, nodes):
+            calls.append(nodes)
+            if len(calls) > after:
+                raise KeyboardInterrupt
+            return super().proceed(min(nodes, 1))
+
+    monkeypatch.setattr(module, "LawSubproblem", Interrupting)
+    outcome = exact(TINY, Limits())
+    assert outcome.termination is Termination.INTERRUPTED
+    assert outcome.plan is not None
+    assert depl.check(TINY, outcome.plan).ok
+    assert 0 <= outcome.lower_bound <= known.cost * (1 + 1e-9)
+
+
+def test_an_interrupt_before_there_is_a_plan_says_so(monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LawSearch, "_first_plans", interrupted)
+    outcome = exact(TINY, Limits())
+    assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
+    assert "stopped before a plan was found" in outcome.reason
+
+
+def test_progress_narrows_down_on_the_optimum():
+    rows: list[tuple[float, float, float]] = []
+    exact(TINY, Limits(progress=lambda *row: rows.append(row)))
+    _, costs, bounds = zip(*rows, strict=True)
+    assert list(costs) == sorted(costs, reverse=True)
+    assert list(bounds) == sorted(bounds)
+    assert costs[-1] == pytest.approx(28.0)
+    assert all(bound <= cost for cost, bound in zip(costs, bounds, strict=True))
+
+
+def on_the_edge() -> Instance:
+    """P = 1 - omega exactly, next to a normal law: no interval of positive width can tell."""
+    edge = [Deterministic(value=2.0), Normal(mean=1.5, variance=4e-4)]
+    edge.append(Empirical(values=(-1000.0, 1.5), weights=(1.0, 9.0)))
+    return make([tabled(*edge)], maximum_epochs=3, maximum_loss=5.5, maximum_time=40.0)
+
+
+def test_what_cannot_be_decided_is_neither_accepted_nor_excluded():
+    known, found = (depl.solve(on_the_edge(), method) for method in ("enumerate", "exact"))
+    assert (known.termination, found.termination) == (Termination.EXHAUSTED,) * 2
+    assert (found.plan, found.solution) == (None, Solution.NONE)
+    assert found.lower_bound == pytest.approx(known.lower_bound, rel=1e-9)
+    assert found.lower_bound <= known.lower_bound
+    assert "too close to 1 - omega to be decided" in found.reason
+
+
+def with_undecided(monkeypatch, instance: Instance, optimum: float) -> None:
+    """Let what meets the target below a cost be undecided."""
+    usual = LawSearch._verdict
+
+    def verdict(self, plan):
+        found = usual(self, plan)
+        cheap = depl.evaluate(instance, plan).cost < optimum
+        return Verdict.UNDECIDED if found is Verdict.MET and cheap else found
+
+    monkeypatch.setattr(LawSearch, "_verdict", verdict)
+
+
+def test_the_bound_never_exceeds_the_cost_of_an_undecided_plan(monkeypatch):
+    """The optimum, of cost 28, is made undecided: 28 is then the bound, also when the user interrupts."""
+    with_undecided(monkeypatch, TINY, 28.5)
+    monkeypatch.setattr(LawSearch, "_first_plans", lambda self: None)
+    outcome = exact(TINY, Limits())
+    assert outcome.termination is Termination.EXHAUSTED
+    assert outcome.plan is not None
+    assert 28 * (1 - 1e-8) <= outcome.lower_bound <= 28
+    rows = []
+
+    def interrupt(*row: float) -> None:
+        rows.append(row)
+        if row[2] >= 27.9:
+            raise KeyboardInterrupt
+
+    outcome = exact(TINY, Limits(progress=interrupt))
+    assert all(bound <= 28 for _, _, bound in rows)
+    assert outcome.lower_bound <= 28
+
+
+def test_too_many_assignments_are_refused_in_words():
+    clusters = tuple(
+        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(5)
+    )
+    datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(3))
+    instance = make([BELL]).replace(clusters=clusters, datasets=datasets)
+    with pytest.raises(NotCoveredError, match="at most 4096 assignments"):
+        exact(instance, Limits())
+
+
+def test_tables_that_do_not_fit_are_refused_or_done_without(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_BYTES", 60_000)
+    with pytest.raises(NotCoveredError, match="does not cover 3 epochs with"):
+        exact(TINY, Limits())
+    monkeypatch.setattr(module, "_MOST_BYTES", 160_000)  # the coarsest grid alone
+    assert depl.solve(TINY, "exact").cost == pytest.approx(28.0)
+
+
+# What must not change the optimum, and what can only lower it.
+
+
+def cost_of(instance: Instance) -> float:
+    found: Result = depl.solve(instance, "exact")
+    assert found.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
+    return math.inf if found.cost is None else found.cost
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("maximum_time", (6.0, 8.0, 12.0, 30.0)),
+        ("maximum_loss", (5.0, 5.8, 6.5, 8.0)),
+        ("maximum_epochs", (1, 2, 3, 4)),
+        ("quantile_level", (0.99, 0.9, 0.7, 0.5)),
+    ],
+)
+def test_asking_for_less_never_costs_more(field, values):
+    for instance in (TINY, make([BELL, SKEW], switch=Normal(mean=0.2, variance=0.1))):
+        loosened = values
+        if instance is TINY and field == "maximum_loss":
+            loosened = tuple(TINY.target.maximum_loss + value - 6.0 for value in values)
+        costs = [cost_of(instance.replace(**{field: value})) for value in loosened]
+        assert all(after <= before * (1 + 1e-9) for before, after in itertools.pairwise(costs))
+        assert costs[-1] < costs[0]
+
+
+def test_a_forbidden_switch_and_a_deadline_never_make_it_cheaper():
+    free = make([BELL, constant(Normal(mean=2.5, variance=1.5))])
+    forbidden = free.replace(
+        switches=(
+            Switch(previous="m0", following="m1", law=Forbidden()),
+            Switch(previous="m1", following="m0", law=Forbidden()),
+        )
+    )
+    assert cost_of(free) <= cost_of(forbidden) < math.inf
+    costs = [cost_of(free.replace(round_deadline=tau)) for tau in (0.6, 1.5, 5.0)]
+    assert costs == sorted(costs, reverse=True)
+    assert cost_of(free) <= costs[-1] * (1 + 1e-9)
+    require_agreement(forbidden)
+    require_agreement(free.replace(round_deadline=1.5))
+    require_agreement(free.replace(round_deadline=1.5, maximum_time=None))
+
+
+def two_of_everything() -> Instance:
+    rows = (("d0", "c0", 0.2), ("d1", "c0", 0.5), ("d0", "c1", 0.7), ("d1", "c1", 0.1))
+    return make(
+        [BELL, SKEW], switch=Normal(mean=0.2, variance=0.1), maximum_epochs=3, maximum_loss=7.0
+    ).replace(
+        clusters=(
+            Cluster(name="c0", capacity=10, bandwidth=2, unit_cost=3),
+            Cluster(name="c1", capacity=4, bandwidth=5, unit_cost=2),
+        ),
+        datasets=(Dataset(name="d0", volume=1.0), Dataset(name="d1", volume=0.6)),
+        transfers=tuple(Transfer(dataset=d, cluster=c, cost=cost) for d, c, cost in rows),
+    )
+
+
+def test_the_order_of_models_clusters_and_datasets_does_not_matter():
+    instance = two_of_everything()
+    known = cost_of(instance)
+    assert known < math.inf
+    for name in ("models", "clusters", "datasets", "transfers"):
+        turned = instance.replace(**{name: tuple(reversed(getattr(instance, name)))})
+        assert cost_of(turned) == pytest.approx(known, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 64.0])
+def test_units_do_not_matter(factor):
+    instance = two_of_everything()
+    known = cost_of(instance)
+    expensive = instance.replace(
+        clusters=tuple(replace(item, unit_cost=item.unit_cost * factor) for item in instance.clusters),
+        transfers=tuple(replace(row, cost=row.cost * factor) for row in instance.transfers),
+    )
+    assert cost_of(expensive) == pytest.approx(factor * known, rel=1e-9)
+    slow = instance.replace(
+        models=tuple(
+            replace(item, size=item.size * factor, demand=item.demand * factor) for item in instance.models
+        ),
+        maximum_time=instance.target.maximum_time * factor,
+    )
+    assert cost_of(slow) == pytest.approx(known, rel=1e-9)
+    high = instance.replace(
+        initial_loss=10.0 * factor,
+        maximum_loss=7.0 * factor,
+        models=tuple(
+            replace(item, improvement=replace(item.improvement, scale=item.improvement.scale * factor))
+            for item in instance.models
+        ),
+        other_switches=Normal(mean=0.2 * factor, variance=0.1 * factor**2),
+    )
+    assert cost_of(high) == pytest.approx(known, rel=1e-9)
+
+
+def test_the_initial_loss_counts_only_relative_to_the_target():
+    instance = make([BELL, SKEW])
+    moved = instance.replace(initial_loss=3.0, maximum_loss=-1.0)
+    assert cost_of(moved) == pytest.approx(cost_of(instance), rel=1e-9)
+
+
+def test_equal_solves_give_equal_plans_and_other_seeds_equal_costs():
+    one, two, other = (depl.solve(TINY, "exact", seed=seed) for seed in (3, 3, 4))
+    assert (one.plan, one.lower_bound) == (two.plan, two.lower_bound)
+    assert other.cost == pytest.approx(one.cost, rel=1e-9)
+
+
+def test_a_finished_search_counts_the_leaves_it_judged():
+    search = LawSearch(Choices(TINY), Limits())
+    assert search.answer().termination is Termination.OPTIMAL
+    assert 0 < search.leaves < 50
+
+
+PROGRAM = """
+from tests.cases.law_search_cases import AWKWARD
+from tests.cases.uncompiled import record
+from depl.models.solving.methods import Limits
+from depl.models.exact.law_search import exact
+for name in ("an initial model", "switches that gain"):
+    print(record(exact(AWKWARD[name].replace(maximum_epochs=3), Limits())))
+"""
+
+
+def test_the_search_gives_the_same_answers_without_compiling():
+    require_same_outcomes(PROGRAM, at_least=1)

@@ -1,0 +1,400 @@
+"""What prunes under the law is a lower bound: prefixes, grids and tilts against written-out plans."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import fft
+
+import depl
+from depl.instances.generator import random_instances
+from depl.models.exact.assignments import assignments
+from depl.models.exact.choices import Choices
+from depl.models.exact.law_bounds import Moments, mean_bounds
+from depl.models.exact.law_grid import Grid, GridLaw, GridSteps, make_grid
+from depl.models.exact.prices import Prices
+from depl.models.problem.epochs import loss_step
+from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
+from depl.models.risk.certify import certified_violation
+from tests.cases.law_search_cases import (
+    AWKWARD,
+    best_completion,
+    constant,
+    doubt,
+    extras,
+    final_loss_of,
+    grid_for,
+    interval_of,
+    make,
+    prefix_bound,
+    sequences,
+    subproblem,
+    tabled,
+    violation_of,
+)
+
+TINY = depl.load("tiny")
+GRIDS = ((64, 0.8, 0.3, 4), (128, 2.0, 1.0, 24), (512, 4.0, 0.2, 16), (1024, 3.0, 2.0, 24))
+"""Points, tilt, room above the start in falls, cells."""
+
+
+def compared(search, rng, count):
+    """(bound, least violation) of random prefixes with random budgets; 2 where nothing continues them."""
+    everything = list(sequences(search.problem, search.assignment, search.length))
+    pairs = []
+    for _ in range(count):
+        kinds = everything[rng.integers(len(everything))]
+        prefix = kinds[: int(rng.integers(1, search.length + 1))]
+        budget = float(rng.choice([0.0, rng.uniform(0, 5), 100.0]))
+        pairs.append((prefix_bound(search, prefix, budget), best_completion(search, prefix, budget)))
+    return pairs
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_no_completion_of_a_prefix_beats_its_bound(name):
+    problem, rng = Choices(AWKWARD[name]), np.random.default_rng(0)
+    checked, longest = 0, 3 if name == "untruncated switches" else 4  # those take long to certify
+    for length, (points, tilt, room, cells) in itertools.product((1, 2, longest), GRIDS):
+        search = subproblem(problem, length, grid_for(problem.instance, points, tilt, length, room), cells)
+        for bound, least in compared(search, rng, 3):
+            assert bound <= least + doubt(search)
+            checked += 1
+    assert checked == 36
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 5))]
+)
+def test_the_bounds_hold_on_random_instances_with_several_clusters_and_datasets(seed):
+    rng = np.random.default_rng(seed)
+    shape = {"models": (2, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (3, 3)}
+    checked = 0
+    for instance in random_instances(rng, 3, **shape):
+        problem = Choices(instance)
+        fall = instance.target.initial_loss - instance.target.maximum_loss
+        for assignment in list(assignments(problem))[-2:]:
+            length = 3 if len(assignment.models) <= 3 else 2
+            grid = grid_for(instance, 256, 6.0 / fall, length, 0.3)
+            search = subproblem(problem, length, grid, 16, 0.5, 1e4, assignment)
+            if not search.finished:
+                for bound, least in compared(search, rng, 3):
+                    assert bound <= least + doubt(search)
+                    checked += 1
+    assert checked >= 6
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "room", "sharp"), [(1.8, 0.3, 1.0, 0.96), (1.7, 2.0, 6.0, 0.93)]
+)
+def test_with_one_kind_the_bound_is_the_violation_but_for_the_grid(mean, variance, room, sharp):
+    """Nothing is relaxed: l(3) is normal, and rounding down loses a step an epoch, and one for the target."""
+    problem = Choices(make([constant(Normal(mean=mean, variance=variance))]))
+    grid = grid_for(problem.instance, 4096, 1.5 / variance**0.5, 3, room)
+    search = subproblem(problem, 3, grid)
+
+    def violation(shift: float) -> float:
+        """P(10 - G > 6 + shift), G normal with three times the mean and the variance."""
+        return 0.5 * math.erfc((3 * mean - 4.0 + shift) / math.sqrt(6 * variance))
+
+    for length in (1, 2, 3):
+        bound = prefix_bound(search, (0,) * length, 0.0)
+        assert violation(4 * grid.step) * (1 - 1e-6) <= bound <= violation(0.0) + doubt(search)
+    assert violation(4 * grid.step) > sharp * violation(0.0)
+
+
+def test_the_bound_chooses_what_helps_most_within_its_budget():
+    """A certain gain of 3 costs more than one of 1: three of them fit, or not, and the rest follows."""
+    problem = Choices(make([constant(Deterministic(value=1.0)), constant(Deterministic(value=3.0))]))
+    search = subproblem(problem, 2, grid_for(problem.instance, 512, 2.0, 2), cells=200)
+    price = float(extras(search)[0, 1])
+    assert price > 0
+    assert prefix_bound(search, (0,), 0.98 * price) == pytest.approx(1.0, rel=1e-9)
+    assert prefix_bound(search, (0,), 1.02 * price) <= doubt(search)
+    assert prefix_bound(search, (1,), 0.0) <= doubt(search)
+
+
+def test_a_switch_that_gains_is_counted_and_a_forbidden_one_is_not():
+    gaining = make([constant(Deterministic(value=1.9))] * 2, switch=Deterministic(value=-0.5))
+    search = subproblem(Choices(gaining), 2, grid_for(gaining, 512, 2.0, 2))
+    assert prefix_bound(search, (0,), 100.0) <= doubt(search)  # 1.9 + 1.9 + 0.5 > 4
+    assert prefix_bound(search, (0, 0), 0.0) == pytest.approx(1.0, rel=1e-9)
+    started = gaining.replace(initial_model="m0")
+    search = subproblem(Choices(started), 2, grid_for(started, 512, 2.0, 2))
+    assert prefix_bound(search, (1, 1), 0.0) <= doubt(search)
+    assert prefix_bound(search, (0, 0), 0.0) == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", [Deterministic(value=-40.0), Normal(mean=-40.0, variance=1.0)])
+def test_a_rise_beyond_the_grid_that_nothing_makes_good_is_a_miss(noise):
+    """Above the grid V counts what it is at the top, and an epoch of gain 1 does not bring that down."""
+    instance = make([tabled(Deterministic(value=5.0), noise, Deterministic(value=1.0))], maximum_epochs=3)
+    search = subproblem(Choices(instance), 3, grid_for(instance, 256, 0.8, 3))
+    assert prefix_bound(search, (0,), 0.0) == pytest.approx(1.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.99, 0.9999, 0.999999])
+@pytest.mark.parametrize("place", [1, 4])
+def test_rounding_in_transforms_stays_below_a_violation_that_meets_the_budget_exactly(level, place):
+    """With 1 - omega an epoch is a disaster, of any size: only rounding could say "too much"."""
+    count = round(1 / (1 - level))
+    noises = [Deterministic(value=value) for value in (2.0, 1.5, 1.5, 1.5, 1.5)]
+    noises[place] = Empirical(values=(-1000.0, 1.5), weights=(1.0, count - 1.0))
+    instance = make([tabled(*noises)], quantile_level=level, maximum_epochs=5, maximum_loss=2.5)
+    problem = Choices(instance)
+    kinds, budget = (0,) * 5, 1 / count
+    known = certified_violation(final_loss_of(problem, next(assignments(problem)), kinds), 2.5)
+    assert known.exact is not None
+    for points, reach in itertools.product((128, 512, 4096), (1e6, 1e7, 1e8)):
+        tilt = math.log(reach / budget) / 12.0
+        search = subproblem(problem, 5, make_grid(instance, points, tilt, 5, 3.0, 1.5))
+        for depth in range(1, 6):
+            assert prefix_bound(search, kinds[:depth], 0.0) <= search._paths.most
+    assert prefix_bound(search, kinds, 0.0) >= 0.99 * budget
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_every_plan_that_meets_the_target_is_a_leaf(name):
+    problem, length = Choices(AWKWARD[name].replace(quantile_level=0.6)), 3 if "untruncated" in name else 4
+    target, checked = problem.instance.target, 0
+    for points in (64, 512):
+        search = subproblem(problem, length, grid_for(problem.instance, points, 3.0, length), 24)
+        above, limit = extras(search), float(search._charges.limits[0] - search._charges.rest[0, 0])
+        leaves = set()
+        while not search.finished:
+            leaf = search.proceed(7)  # few nodes at a time: pausing must lose nothing
+            if leaf is not None:
+                assert tuple(leaf) not in leaves
+                leaves.add(tuple(leaf))
+        everything = list(sequences(problem, search.assignment, length))
+        assert leaves <= set(everything)
+        for kinds in everything:
+            spent = math.fsum(above[k, kind] for k, kind in enumerate(kinds))
+            loss = final_loss_of(problem, search.assignment, kinds)
+            if spent <= limit and violation_of(loss, target.maximum_loss) <= 0.4:
+                assert kinds in leaves
+                assert search.root_bound <= search.cutoff - limit + spent + 1e-9
+                checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize("name", ["switches that lose", "heavy tails", "an initial model", "atoms"])
+def test_a_plan_that_just_pays_its_way_is_a_leaf(name):
+    """The cutoff leaves it no more than its own extra charge: not a cell is lost on the way."""
+    problem, length, checked = Choices(AWKWARD[name].replace(quantile_level=0.6)), 4, 0
+    grid = grid_for(problem.instance, 256, 3.0, length)
+    loose = subproblem(problem, length, grid, 24)
+    above, used = extras(loose), loose.cutoff - float(loose._charges.limits[0] - loose._charges.rest[0, 0])
+    for kinds in sequences(problem, loose.assignment, length):
+        loss = final_loss_of(problem, loose.assignment, kinds)
+        if violation_of(loss, problem.instance.target.maximum_loss) <= 0.4:
+            spent = math.fsum(above[k, kind] for k, kind in enumerate(kinds))
+            for cells in (5, 24):
+                search = subproblem(problem, length, grid, cells, cutoff=(used + spent) * (1 + 1e-9))
+                leaves = []
+                while not search.finished:
+                    leaves.append(search.proceed(1000))
+                assert list(kinds) in leaves
+                assert search.root_bound <= search.cutoff
+                checked += 1
+    assert checked
+
+
+def test_a_fine_grid_leaves_few_leaves_that_miss_the_target():
+    """The bound is worth its price: leaves are at most those that miss by a grid step or two."""
+    problem = Choices(AWKWARD["normal gains that may be negative"])
+    search = subproblem(problem, 4, grid_for(problem.instance, 2048, 2.0, 4), 64)
+    least = []
+    while not search.finished:
+        leaf = search.proceed(1000)
+        if leaf is not None:
+            least.append(violation_of(final_loss_of(problem, search.assignment, leaf), 6.0))
+    assert least
+    assert max(least) <= 0.105
+
+
+# The grid itself.
+
+
+def test_a_grid_has_its_points_and_its_target_above_no_loss_that_meets_it():
+    for instance, points in itertools.product(
+        (TINY, make([constant(Normal(mean=1, variance=1))])), (64, 500)
+    ):
+        grid = make_grid(instance, points, 1.5, 7, 2.0, 1.0)
+        limit = instance.target.maximum_loss - instance.target.initial_loss
+        assert grid.size == points
+        assert grid.lowest * grid.step <= limit - 2.0 * 0.9
+        assert 1.0 - grid.step <= grid.highest * grid.step <= 1.0
+        assert grid.target * grid.step <= limit + 1e-9 < (grid.target + 1) * grid.step
+        assert grid.share * 7 == pytest.approx(1.5 * -limit, rel=1e-8)
+        assert grid.aliased == pytest.approx(2 * math.exp(-1.5 * grid.step * points))
+        mantissa = math.frexp(grid.step)[0] * 256
+        assert mantissa == int(mantissa)
+
+
+def test_an_atom_within_the_tolerance_of_the_target_meets_it_on_the_grid():
+    """With h = 1/32 the target lies on the grid: a fall of 4 meets one of 4 + 5e-10, and not of 4 + 2e-9."""
+    for missing, target in ((5e-10, -128), (2e-9, -129)):
+        instance = make([constant(Deterministic(value=2.0))], maximum_loss=6.0 - missing)
+        grid = make_grid(instance, 260 if missing > 1e-9 else 259, 1.0, 2, 2.0, 2.0)
+        assert grid.step == 1 / 32
+        assert grid.target == target
+
+
+def true_survival(change, point: float) -> float:
+    """P(change > point) by the law's own distribution function."""
+    if not change.terms:
+        return float(change.shift > point)
+    (term,) = change.terms
+    edge = (point - change.shift) / term.coefficient
+    if isinstance(term.law, Empirical):
+        values, weights = term.law.atoms()
+        return float(weights[term.coefficient * values + change.shift > point].sum())
+    below = float(term.law.cdf(edge))
+    return 1 - below if term.coefficient > 0 else below
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_laws_on_the_grid_are_below_the_laws_they_stand_for_and_near(name):
+    problem = Choices(AWKWARD[name])
+    instance = problem.instance
+    for step in (0.5, 1 / 16):
+        reach = 15.0
+        steps = GridSteps(problem, step, reach)
+        laws = [
+            (loss_step(instance, k, 0, f"m{m}", f"m{m}", problem.subsets[0]), steps.run(k, m, 0))
+            for k in (1, 2)
+            for m in range(len(instance.models))
+        ]
+        for change, law in laws:
+            assert law.masses.min() >= 0
+            assert law.masses.sum() <= 1 + 1e-12
+            assert -reach / step - 1 <= law.first <= law.last <= reach / step + 1
+            for index in range(law.first - 2, law.last + 2):
+                above = law.masses[max(0, index + 1 - law.first) :].sum() if index < law.last else 0.0
+                assert above <= true_survival(change, index * step) + law.error + 1e-12
+                if -14.0 < index * step < 13.0:
+                    assert above >= true_survival(change, (index + 1) * step) - 1e-8
+
+
+def test_switch_laws_are_rounded_down_and_none_where_nothing_is_lost():
+    problem = Choices(AWKWARD["switches that gain"])
+    steps = GridSteps(problem, 0.25, 10.0)
+    law = steps.switch(2, 0, 1)
+    assert law is not None
+    assert (law.first, law.masses.tolist()) == (-3, [1.0])  # -0.6 down to -0.75
+    assert GridSteps(Choices(AWKWARD["atoms"]), 0.25, 10.0).switch(2, 0, 1) is None
+
+
+@pytest.mark.parametrize(("first", "last"), [(-3, 2), (-1, 0), (-9, -5), (4, 6), (1, 1), (-20, 20)])
+def test_a_law_moved_into_a_window_only_goes_down(first, last):
+    law = GridLaw(-2, np.array([0.1, 0.2, 0.3, 0.15, 0.05]), 1e-15)
+    moved = law.within(first, last)
+    assert first <= moved.first <= moved.last <= last
+    assert moved.error == law.error
+    points = np.arange(-12, 12)
+
+    def above(item: GridLaw) -> np.ndarray:
+        places = np.arange(item.first, item.last + 1)
+        return np.array([item.masses[places > point].sum() for point in points])
+
+    assert np.all(above(moved) <= above(law) + 1e-15)
+    inside = (points >= first) & (points < last)
+    np.testing.assert_allclose(above(moved)[inside], above(law)[inside], atol=1e-15)
+    places = np.arange(-2, 3)
+    kept = law.masses[places >= first].sum()
+    assert moved.masses.sum() == pytest.approx(kept)
+
+
+def test_a_transform_is_the_sum_it_stands_for():
+    law = GridLaw(-11, np.random.default_rng(0).uniform(0, 0.1, 17), 0.0)
+    for size in (8, 9, 64):
+        found = law.transform(size, 0.3)
+        changes = np.arange(-11, 6)
+        for f, value in enumerate(found):
+            terms = law.masses * np.exp(0.3 * changes - 2j * np.pi * f * changes / size)
+            assert value == pytest.approx(terms.sum(), rel=1e-12)
+
+
+def test_a_transform_without_rises_takes_them_for_no_change():
+    problem = Choices(make([constant(Normal(mean=0.5, variance=4.0))]))
+    steps = GridSteps(problem, 0.25, 16.0)
+    law = steps.run(1, 0, 0)
+    assert law.last > 0
+    values = fft.irfft(steps.transform(law, 128, 0.0, False), 128)
+    assert values[1:64] == pytest.approx(0.0, abs=1e-15)
+    assert values[0] == pytest.approx(law.masses[-law.first :].sum(), rel=1e-12)
+    assert values.sum() == pytest.approx(law.masses.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [16, 17, 40])
+def test_what_wraps_round_adds_less_than_is_allowed_for(size):
+    """A prefix that falls below the grid meets V at its top; tilting weighs that by exp(-s h N)."""
+    step, tilt = 0.5, 1.0
+    grid = Grid(step, 3 - size + 1, 3, -2, tilt, 0.0)
+    law = GridLaw(-70, np.full(74, 1 / 74), 0.0)
+    prefix = fft.irfft(law.transform(size, tilt * step), size)
+    places = np.arange(grid.lowest, grid.highest + 1)
+    values = np.where(places > grid.target, np.exp(-tilt * step * places), 0.0)
+    found = float(prefix[places % size] @ values)
+    changes = np.arange(-70, 4)
+    known = float(law.masses[(changes > grid.target) & (changes >= grid.lowest)].sum())
+    assert known < found <= known + grid.aliased
+
+
+def test_a_plan_that_wraps_round_and_meets_the_budget_exactly_is_kept():
+    """A tenth is a disaster, the rest falls below the grid and returns at its top, where it misses."""
+    noise = Empirical(values=(-1000.0, 5.2), weights=(1.0, 9.0))
+    instance = make([constant(noise)], maximum_epochs=1)
+    search = subproblem(Choices(instance), 1, make_grid(instance, 128, 1.4, 1, 0.5, 1.0))
+    assert 0.1 * (1 + 1e-6) < prefix_bound(search, (0,), 0.0) <= search._paths.most
+    assert search.proceed(10) == [0]
+
+
+# Bounds from mean gains.
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_bounds_from_mean_gains_hold_for_every_plan_that_meets_the_target(name):
+    checked = 0
+    for level in (0.5, 0.9, 0.99):
+        problem = Choices(AWKWARD[name].replace(quantile_level=level, maximum_epochs=3))
+        moments, prices, assignment = Moments.of(problem), Prices.of(problem), next(assignments(problem))
+        for time_price, cost in ((0.3, 4.0), (1.0, 20.0), (4.0, 1.0)):
+            bounds = mean_bounds(problem, moments, prices, assignment, time_price, cost)
+            psi = assignment.cheapest(prices.at(time_price))
+            for length in (1, 2, 3):
+                for kinds in sequences(problem, assignment, length):
+                    loss = final_loss_of(problem, assignment, kinds)
+                    if interval_of(loss, 6.0).lower > 1 - level:
+                        continue
+                    paid = math.fsum(psi[k, kind] for k, kind in enumerate(kinds)) - time_price * 20.0
+                    assert bounds[length] <= paid + 1e-9 * max(1.0, abs(paid))
+                    checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize("switching", [0.0, 0.5])
+def test_bounds_from_mean_gains_are_what_cantelli_says(switching):
+    """Of two models that learn alike one is cheaper, and only the variance of switches makes up for means."""
+    mean, variance, fall = 1.0, 0.09, 4.0 - 1e-9
+    learning = [constant(Normal(mean=mean, variance=variance))] * (2 if switching else 1)
+    switch = Normal(mean=0.0, variance=switching) if switching else Zero()
+    problem = Choices(make(learning, switch=switch, quantile_level=0.8))
+    prices, assignment = Prices.of(problem), next(assignments(problem))
+    bounds = mean_bounds(problem, Moments.of(problem), prices, assignment, 1.0, 8.0)
+    psi = float(assignment.cheapest(prices.at(1.0))[0, 0])
+    for length in (1, 2, 3, 4):
+        missing = fall - math.sqrt(length * (variance + switching) * 0.25) - length * mean
+        prices_of_gain = 8.0 / fall * 2.0 ** np.arange(-2.0, 3.1, 0.5)
+        known = length * psi - 20.0 + max(float(price) * missing for price in prices_of_gain)
+        assert bounds[length] == pytest.approx(known, rel=1e-6)
+
+
+def test_an_infinite_variance_asks_for_nothing():
+    instance = AWKWARD["heavy tails"]
+    problem = Choices(instance)
+    bounds = mean_bounds(
+        problem, Moments.of(problem), Prices.of(problem), next(assignments(problem)), 1.0, 9.0
+    )
+    assert np.all(bounds[1:] == -math.inf)

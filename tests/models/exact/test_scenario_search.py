@@ -1,0 +1,239 @@
+"""The exact search under scenarios finds what writing out every plan finds, and says why it stopped."""
+
+import math
+
+import numpy as np
+import pytest
+
+import depl
+from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_search import ScenarioSearch, scenario_search
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
+from depl.models.problem.laws import Deterministic
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+from tests.cases.uncompiled import require_same_outcomes
+from tests.oracles.search import cheapest, sampled, tiny_problems, with_negative_switches
+
+TINY = depl.load("tiny")
+
+
+def certain(epochs: int, total_time: float, loss: float = 3.0) -> Instance:
+    """One model that surely gains 1 an epoch: cost = (K sqrt(2))**2 / T_max = 2 K**2 / T_max."""
+    return Instance(
+        name="certain",
+        clusters=(Cluster(name="c", capacity=10.0, bandwidth=1.0, unit_cost=2.0),),
+        datasets=(Dataset(name="d", volume=1.0),),
+        models=(
+            Model(name="m", size=0.0, improvement=ConstantImprovement(noise=Deterministic(value=1.0))),
+        ),
+        target=Target(
+            initial_loss=loss, maximum_loss=0.0, quantile_level=0.9, maximum_epochs=epochs,
+            maximum_time=total_time,
+        ),
+    )  # fmt: skip
+
+
+def searched(problem: SampledProblem, **options: float) -> tuple[float, depl.Outcome]:
+    """Cost of the plan by the problem's own tables, and the outcome."""
+    outcome = scenario_search(problem.instance, Limits(scenarios=problem.scenarios, **options))
+    if outcome.plan is None:
+        return math.inf, outcome
+    clusters = [item.name for item in problem.instance.clusters]
+    models = [item.name for item in problem.instance.models]
+    by_name = {(clusters[g.cluster], g.datasets, models[g.model]): g for g in problem.configurations}
+    choices = [
+        by_name[epoch.cluster, outcome.plan.datasets(epoch.cluster), epoch.model]
+        for epoch in outcome.plan.epochs
+    ]
+    assert problem.misses(choices) <= problem.allowed
+    return problem.allocation(choices).cost + problem.transfers(choices), outcome
+
+
+def require_agreement(problem: SampledProblem) -> Termination:
+    """The search proves what writing out all plans shows."""
+    known = cheapest(problem)
+    found, outcome = searched(problem)
+    if known == math.inf:
+        assert (outcome.termination, outcome.plan) == (Termination.INFEASIBLE, None)
+        assert outcome.lower_bound == math.inf
+        assert outcome.reason is not None
+        assert "target" in outcome.reason or "epoch" in outcome.reason
+    else:
+        assert outcome.termination is Termination.OPTIMAL
+        assert found == pytest.approx(known, rel=1e-9)
+        assert known * (1 - 1e-9) <= outcome.lower_bound <= known
+        assert outcome.dual is not None
+        assert outcome.dual.bound <= known * (1 + 1e-9)
+    return outcome.termination
+
+
+def test_the_cost_of_a_certain_gain_is_the_closed_form():
+    found, outcome = searched(sampled(certain(5, total_time=2.0), 10))
+    assert found == pytest.approx(2 * 3**2 / 2.0, rel=1e-12)
+    assert outcome.plan is not None
+    assert len(outcome.plan.epochs) == 3
+
+
+def test_the_search_agrees_with_all_plans_written_out():
+    problems = tiny_problems(3, 24)
+    proved = [require_agreement(problem) for problem in problems]
+    assert Termination.INFEASIBLE in proved
+    shapes = {(len(p.instance.clusters), len(p.instance.datasets)) for p in problems}
+    assert shapes == {(1, 1), (1, 2), (2, 1), (2, 2)}
+    assert any(problem.initial_model is not None for problem in problems)
+    assert any(problem.instance.target.round_deadline is not None for problem in problems)
+    assert any(problem.instance.target.maximum_time is None for problem in problems)
+    assert any(not problem.may_follow.all() for problem in problems)
+
+
+def test_the_search_agrees_where_every_switch_wins_what_it_lost():
+    problems = [with_negative_switches(problem) for problem in tiny_problems(4, 14)]
+    assert any(problem.switch_losses.min() < 0 for problem in problems)
+    for problem in problems:
+        require_agreement(problem)
+
+
+def test_the_search_agrees_where_gains_lie_on_a_grid_and_tie_with_the_target():
+    for drawn in tiny_problems(5, 10):
+        instance = drawn.instance.replace(maximum_loss=round(drawn.instance.target.maximum_loss, 1))
+        require_agreement(sampled(instance, len(drawn.scenarios), decimals=1))
+
+
+def test_a_target_that_is_met_at_the_start_costs_nothing():
+    found, outcome = searched(sampled(TINY.replace(maximum_loss=15.0), 8))
+    assert (found, outcome.lower_bound) == (0.0, 0.0)
+    assert outcome.termination is Termination.OPTIMAL
+    assert outcome.dual is not None
+    assert outcome.dual.bound == 0.0
+
+
+def test_a_near_miss_is_a_miss_and_an_atom_is_not():
+    for shift, optimal in ((1e-7, False), (1e-10, True), (-1e-7, True)):
+        instance = certain(3, total_time=2.0, loss=3.0 + shift)
+        expected = Termination.OPTIMAL if optimal else Termination.INFEASIBLE
+        assert searched(sampled(instance, 5))[1].termination is expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"maximum_time": 0.1}, "resources: no epoch keeps the time limits; the fastest takes"),
+        ({"maximum_loss": -40.0}, "the best quantile of a plan with at most one switch is"),
+        ({"maximum_epochs": 0}, "maximum_epochs is 0"),
+    ],
+)
+def test_an_infeasible_instance_is_proved_so_with_a_reason(changes, words):
+    _, outcome = searched(sampled(TINY.replace(**changes), 10))
+    assert outcome.termination is Termination.INFEASIBLE
+    assert words in str(outcome.reason)
+
+
+def test_the_reason_names_the_quantile_that_is_reached():
+    _, outcome = searched(sampled(certain(3, total_time=2.0, loss=5.0), 4))
+    assert "best quantile of a plan with at most one switch is 2," in str(outcome.reason)
+    assert "no plan reaches less than 2" in str(outcome.reason)
+    assert "takes" not in str(outcome.reason)
+
+
+def test_the_reason_names_the_time_that_would_be_needed():
+    """Three epochs of 1 / 10 each gain the 3 that are missing."""
+    _, outcome = searched(sampled(certain(8, total_time=0.25), 4))
+    needed = "; the fastest plan with at most one switch that meets it takes 0.3, maximum_time is 0.25"
+    assert str(outcome.reason).endswith(needed)
+    assert outcome.termination is Termination.INFEASIBLE
+
+
+def test_a_time_that_would_be_needed_keeps_the_round_deadline():
+    """Three epochs of .1, or one of .28 where the deadline lets it."""
+    instance = certain(8, total_time=0.25)
+    leap = Model(name="l", size=0, demand=2.8, improvement=ConstantImprovement(noise=Deterministic(value=3)))
+    eager = instance.replace(models=(leap, *instance.models))
+    assert "takes 0.28, maximum_time" in str(searched(sampled(eager, 4))[1].reason)
+    late = eager.replace(round_deadline=0.2)
+    assert "takes 0.3, maximum_time" in str(searched(sampled(late, 4))[1].reason)
+
+
+def test_a_gap_that_is_good_enough_is_reported_as_such():
+    problem = sampled(TINY, 50)
+    optimum = cheapest(problem)
+    found, outcome = searched(problem, gap=0.3)
+    assert outcome.termination is Termination.GAP_REACHED
+    assert found * 0.7 * (1 - 1e-12) <= outcome.lower_bound <= optimum <= found
+
+
+def test_the_time_limit_leaves_a_plan_and_a_valid_bound():
+    drawn = paper_like(
+        np.random.default_rng(0), maximum_epochs=100, scenarios=100, switch_share=CHEAP_SWITCHES
+    )
+    found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), time_limit=2.0)
+    assert outcome.termination is Termination.TIME_LIMIT
+    assert 0 < outcome.lower_bound < found < math.inf
+
+
+def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):
+    problem = sampled(TINY, 50)
+    optimum = cheapest(problem)
+
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ScenarioSearch, "_explored", interrupted)
+    found, outcome = searched(problem)
+    assert outcome.termination is Termination.INTERRUPTED
+    assert outcome.lower_bound <= optimum <= found < math.inf
+
+
+def test_progress_narrows_down_on_the_optimum():
+    rows: list[tuple[float, float, float]] = []
+    problem = sampled(TINY, 50)
+    limits = Limits(scenarios=problem.scenarios, progress=lambda *row: rows.append(row))
+    scenario_search(problem.instance, limits)
+    seconds, costs, bounds = zip(*rows, strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert list(costs) == sorted(costs, reverse=True)
+    assert list(bounds) == sorted(bounds)
+    assert costs[-1] == pytest.approx(28.0)
+    assert bounds[-1] == pytest.approx(28.0, rel=1e-8)
+
+
+def test_too_many_assignments_are_refused_in_words():
+    clusters = tuple(
+        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(5)
+    )
+    datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(3))
+    instance = certain(3, total_time=40.0).replace(clusters=clusters, datasets=datasets)
+    with pytest.raises(NotCoveredError, match="at most 4096 assignments"):
+        scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
+
+
+def test_more_data_than_can_be_listed_are_refused_at_once():
+    datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(40))
+    instance = certain(3, total_time=40.0).replace(datasets=datasets)
+    with pytest.raises(NotCoveredError, match=f"there are {2**40 - 1}; use another method"):
+        scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
+    with pytest.raises(NotCoveredError, match="of at most 16 datasets; there are 40; use depl"):
+        depl.solve(instance, "milp", scenarios=5)
+
+
+def test_equal_solves_give_equal_plans():
+    one, two = (depl.solve(TINY, "scenario-search", scenarios=30, seed=3) for _ in range(2))
+    assert one.plan == two.plan
+    assert one.lower_bound == two.lower_bound
+
+
+PROGRAM = """
+from tests.oracles.search import tiny_problems
+from tests.cases.uncompiled import record
+from depl.models.solving.methods import Limits
+from depl.models.exact.scenario_search import scenario_search
+for problem in tiny_problems(6, 3):
+    print(record(scenario_search(problem.instance, Limits(scenarios=problem.scenarios))))
+"""
+
+
+def test_the_search_gives_the_same_answers_without_compiling():
+    require_same_outcomes(PROGRAM, at_least=3)

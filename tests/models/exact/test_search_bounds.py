@@ -1,0 +1,295 @@
+"""What prunes in the exact search is a bound: no feasible plan is lost, and no bound exceeds the optimum."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import depl
+from depl.models.exact.assignments import (
+    Assignment,
+    assignments,
+    count_assignments,
+    everything_allowed,
+    kind_gains,
+    make_sample,
+)
+from depl.models.exact.charged import cell_scale
+from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.kernels import priced_prefixes, reachable_gains
+from depl.models.exact.prices import Prices
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, root_bound
+from depl.models.exact.scenario_mean_bound import required_means
+from depl.models.exact.scenario_subproblem import Subproblem
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import price
+from depl.models.problem.laws import FloatArray
+from tests.oracles.search import cheapest, feasible_plans, sampled, tiny_problems, with_negative_switches
+
+TINY = depl.load("tiny")
+
+
+def paths(problem: SampledProblem, assignment: Assignment, length: int) -> list[tuple[int, ...]]:
+    """Every sequence of kinds with allowed switches."""
+    found = []
+    for kinds in itertools.product(range(len(assignment.models)), repeat=length):
+        models = [problem.initial_model, *(int(assignment.models[kind]) for kind in kinds)]
+        pairs = [pair for pair in itertools.pairwise(models) if pair[0] is not None]
+        if all(problem.may_follow[before, after] for before, after in pairs):
+            found.append(kinds)
+    return found
+
+
+def path_gain(problem: SampledProblem, assignment: Assignment, kinds: tuple[int, ...]) -> FloatArray:
+    """l(0) - l(K) by the definition."""
+    gains, total = kind_gains(problem, assignment), np.zeros(len(problem.scenarios))
+    before = problem.initial_model
+    for k, kind in enumerate(kinds):
+        model = int(assignment.models[kind])
+        total += gains[k, kind]
+        if before is not None and before != model:
+            total -= problem.switch_losses[k, before, model]
+        before = model
+    return total
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_feasible_plan_below_the_cutoff_is_pruned(seed):
+    problem = tiny_problems(10 + seed, 4)[-1]
+    if seed % 2:
+        problem = with_negative_switches(problem)
+    prices, everything = Prices.of(problem), list(assignments(problem))
+    order = np.arange(len(problem.scenarios))[::-1].copy()
+    plans = sorted(feasible_plans(problem), key=lambda row: row[0])
+    checked = 0
+    for cost, choices in plans[:: max(1, len(plans) // 30)]:
+        if not choices:
+            continue
+        used = {(g.cluster, g.datasets) for g in choices}
+        assignment = next(a for a in everything if offered(problem, a) == used)
+        multiplier = problem.allocation(choices).multiplier
+        cutoff = cost * (1 + 1e-9) + 1e-9
+        prices_of_time = tuple(f * multiplier for f in (1.0, 0.3, 2.0)) if multiplier else (0.0,)
+        search = Subproblem(problem, prices, assignment, len(choices), prices_of_time, cutoff, order)
+        positions = [problem.configurations.index(g) for g in choices]
+        wanted = [next(j for j, row in enumerate(assignment.options) if g in row) for g in positions]
+        leaves = []
+        while not search.finished:
+            leaf = search.proceed(5)  # few nodes per call: pausing must lose nothing
+            if leaf is not None:
+                leaves.append(leaf)
+        assert wanted in leaves
+        assert len({tuple(leaf) for leaf in leaves}) == len(leaves)
+        checked += 1
+    assert checked
+
+
+def offered(problem: SampledProblem, assignment: Assignment) -> set[tuple[int, frozenset[str]]]:
+    members = [problem.configurations[g] for row in assignment.options for g in row]
+    return {(g.cluster, g.datasets) for g in members}
+
+
+def test_reachable_gains_are_the_best_gains_within_the_budget_rounded_up():
+    problem = tiny_problems(20, 1, maximum_epochs=3)[0]
+    assignment = list(assignments(problem))[-1]
+    sample = make_sample(problem, assignment, np.arange(len(problem.scenarios)))
+    steps = np.random.default_rng(0).integers(0, 4, sample.gains.shape[:2])
+    table = reachable_gains(sample, steps, 8)
+    for before in range(len(problem.instance.models)):
+        for budget in range(8):
+            best = np.full(len(problem.scenarios), -np.inf)
+            for kinds in itertools.product(range(len(assignment.models)), repeat=2):
+                models = [before, *(int(assignment.models[kind]) for kind in kinds)]
+                legal = all(problem.may_follow[pair] for pair in itertools.pairwise(models))
+                if not legal or sum(steps[1 + k, kind] for k, kind in enumerate(kinds)) > budget:
+                    continue
+                gain = np.zeros(len(problem.scenarios))
+                for k, (one, two) in enumerate(itertools.pairwise(models)):
+                    gain += sample.gains[1 + k, kinds[k]]
+                    gain -= problem.switch_losses[1 + k, one, two] if one != two else 0.0
+                best = np.maximum(best, gain)
+            row = table[1, before, budget].astype(float)
+            known = np.isfinite(best)
+            assert np.all(row[known] >= best[known])
+            np.testing.assert_allclose(row[known], best[known], rtol=1e-6, atol=1e-6)
+            assert np.all(row[~known] < -1e29)
+
+
+def test_cells_fit_a_single_extra_charge_exactly():
+    scale, cells = cell_scale(np.array([0.0, 0.37, 0.37]), 10.0, 100)
+    assert 0.37 * scale == pytest.approx(round(0.37 * scale), abs=1e-9)
+    assert cells == int(10.0 * scale + 1e-6) + 1
+    assert cell_scale(np.zeros(3), 10.0, 100) == (0.0, 1)
+
+
+def test_priced_prefixes_are_the_least_priced_sequences():
+    problem = tiny_problems(21, 2)[1]
+    assignment = list(assignments(problem))[-1]
+    costs = np.random.default_rng(1).uniform(0, 1, (problem.epochs, len(assignment.models)))
+    costs[1, 0] = math.inf
+    sample = make_sample(problem, assignment, np.arange(len(problem.scenarios)))
+    values = priced_prefixes(sample, costs, 0.7)
+    assert not values[0].any()
+    for length in range(1, problem.epochs + 1):
+        best = np.full(len(problem.scenarios), np.inf)
+        for kinds in paths(problem, assignment, length):
+            cost = sum(costs[k, kind] for k, kind in enumerate(kinds))
+            best = np.minimum(best, cost - 0.7 * path_gain(problem, assignment, kinds))
+        np.testing.assert_allclose(values[length], best, rtol=1e-12, atol=1e-12)
+
+
+def written_root_bound(problem: SampledProblem, time_price: float, gain_price: float) -> float:
+    """The definition of the root bound, written out over all sequences."""
+    if problem.misses(()) <= problem.allowed:
+        return 0.0
+    limit = problem.instance.target.maximum_time
+    prices = Prices.of(problem).at(time_price)
+    bounds = []
+    for assignment in assignments(problem):
+        psi, least = assignment.cheapest(prices), np.zeros(len(problem.scenarios))
+        for length in range(1, problem.epochs + 1):
+            for kinds in paths(problem, assignment, length):
+                cost = sum(psi[k, kind] for k, kind in enumerate(kinds))
+                least = np.minimum(least, cost - gain_price * path_gain(problem, assignment, kinds))
+        met = len(problem.scenarios) - problem.allowed
+        paid = 0.0 if limit is None else time_price * limit
+        bounds.append(assignment.transfers + np.sort(least)[met - 1] + gain_price * problem.needed - paid)
+    return max(0.0, min(bounds))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_root_bound_is_its_definition_and_no_more_than_the_optimum(seed):
+    problem = tiny_problems(30 + seed, 2)[1]
+    optimum, rng = cheapest(problem), np.random.default_rng(seed)
+    timed = problem.instance.target.maximum_time is not None
+    for _ in range(8):
+        time_price = float(rng.lognormal(0, 2)) if timed else 0.0
+        gain_price = float(rng.lognormal(0, 2))
+        bound = root_bound(problem, time_price, gain_price)
+        assert bound == pytest.approx(written_root_bound(problem, time_price, gain_price), rel=1e-9, abs=1e-9)
+        assert bound <= optimum * (1 + 1e-9)
+    best = best_root_bound(problem)
+    assert best.bound == root_bound(problem, best.time_price, best.gain_price)
+    assert 0 <= best.bound <= optimum * (1 + 1e-9)
+
+
+def test_the_best_root_bound_says_something():
+    assert best_root_bound(sampled(TINY, 50)).bound > 10
+
+
+def test_bounds_by_length_hold_for_every_plan():
+    problem = sampled(TINY, 20)
+    prices = Prices.of(problem)
+    plans = list(feasible_plans(problem))
+    assert plans
+    for assignment in assignments(problem):
+        bounds = length_bounds(problem, prices, assignment, 5.0, (1.0, 4.0))
+        inside = offered(problem, assignment)
+        for cost, choices in plans:
+            if {(g.cluster, g.datasets) for g in choices} == inside:
+                assert bounds[len(choices)] <= cost * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_feasible_plan_has_the_mean_gain_that_is_required(seed):
+    problem = tiny_problems(60 + seed, 3)[-1]
+    order = np.arange(len(problem.scenarios))
+    required = {}
+    for assignment in assignments(problem):
+        sample = make_sample(problem, assignment, order)
+        mean = sample._replace(
+            gains=sample.gains.mean(axis=-1, keepdims=True),
+            switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
+        )
+        everything = np.ones(sample.gains.shape[:2], dtype=bool)
+        required[frozenset(offered(problem, assignment))] = required_means(sample, mean, everything)
+    plans = [choices for _, choices in feasible_plans(problem) if choices]
+    assert plans
+    for choices in plans:
+        used = frozenset((g.cluster, g.datasets) for g in choices)
+        assert problem.gain(choices).mean() >= required[used][len(choices)]
+
+
+def test_scenarios_that_agree_require_their_mean_to_reach_the_target():
+    problem = sampled(TINY, 4)
+    sample = make_sample(problem, list(assignments(problem))[-1], np.arange(4))
+    sample = sample._replace(
+        gains=np.ones_like(sample.gains), switch_losses=np.zeros_like(sample.switch_losses), allowed=1
+    )
+    mean = sample._replace(gains=sample.gains[..., :1], switch_losses=sample.switch_losses[..., :1])
+    required = required_means(sample, mean, np.ones(sample.gains.shape[:2], dtype=bool))
+    np.testing.assert_allclose(required, problem.needed, rtol=1e-6)
+
+
+def test_prices_that_make_no_sense_are_refused():
+    problem = sampled(TINY, 5)
+    with pytest.raises(InvalidInputError, match="gain_price"):
+        root_bound(problem, 1.0, -1.0)
+    with pytest.raises(InvalidInputError, match="time_price"):
+        root_bound(problem, math.inf, 1.0)
+    endless = sampled(TINY.replace(maximum_time=None, round_deadline=4.0), 5)
+    with pytest.raises(InvalidInputError, match="without maximum_time"):
+        root_bound(endless, 1.0, 1.0)
+
+
+def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together():
+    clusters = tuple(
+        TINY.clusters[0].__class__(name=f"c{index}", capacity=10.0, bandwidth=4.0, unit_cost=1.0)
+        for index in range(8)
+    )
+    many = TINY.replace(clusters=clusters, transfers=())
+    problem = sampled(many, 10)
+    assert count_assignments(problem) == 4**8 - 1
+    relaxed = everything_allowed(problem)
+    assert sorted(g for row in relaxed.options for g in row) == list(range(len(problem.configurations)))
+    assert 0 < best_root_bound(problem).bound < math.inf
+
+
+def test_prices_are_those_of_the_allocation():
+    for problem in tiny_problems(40, 6):
+        prices = Prices.of(problem)
+        for multiplier in (0.0, 0.3, 7.0):
+            table = prices.at(multiplier)
+            for (k, g), value in np.ndenumerate(table):
+                deadline = problem.instance.target.round_deadline
+                known = price(problem.loads[k][g], multiplier, deadline)
+                assert value == pytest.approx(known, rel=1e-12)
+
+
+def test_the_cheapest_clusters_are_cheapest_among_all_options():
+    problem = sampled(TINY.replace(data_law=None), 5)
+    prices = Prices.of(problem)
+    shared = 0
+    for assignment in assignments(problem):
+        shared += max(len(row) for row in assignment.options) > 1
+        for kinds in paths(problem, assignment, 3):
+            whole = some = math.inf
+            for chosen in itertools.product(*(assignment.options[kind] for kind in kinds)):
+                choices = [problem.configurations[g] for g in chosen]
+                allocation = problem.allocation(choices)
+                if allocation.feasible:
+                    cost = allocation.cost + problem.transfers(choices)
+                    some = min(some, cost)
+                    if {(g.cluster, g.datasets) for g in choices} == offered(problem, assignment):
+                        whole = min(whole, cost)
+            for guess in (0.0, 1.0, 50.0):
+                plan = cheapest_clusters(problem, prices, assignment, kinds, guess, math.inf)
+                found = math.inf if plan is None else plan.cost
+                assert some * (1 - 1e-12) <= found <= whole * (1 + 1e-12)
+    assert shared
+
+
+def test_exchanges_never_make_a_plan_more_expensive_or_infeasible():
+    for problem in tiny_problems(50, 8):
+        prices = Prices.of(problem)
+        for assignment in assignments(problem):
+            near = Neighbourhood(problem, prices, assignment)
+            for kinds in paths(problem, assignment, 2):
+                plan = near.costed(kinds, 1.0, math.inf)
+                if plan is not None:
+                    better = near.improved(kinds, plan)[1]
+                    assert better.cost <= plan.cost
+                    assert problem.misses(better.choices) <= problem.allowed

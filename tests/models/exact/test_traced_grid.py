@@ -1,0 +1,275 @@
+"""Directed bounds of the loss with independent residuals: the truth lies between them, whatever the grid."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from depl.models.evaluation.traced_loss import traced_final_loss
+from depl.models.exact.traced_grid import NOISE, POINTS, LossGrid, propagated
+from depl.models.exact.traced_schedules import Candidates, all_candidates
+from depl.models.problem.affine_law import AffineLaw, Position, positions
+from depl.models.problem.traced_law import FittedStep, TracedLaw
+from depl.models.risk.certify import certified_violation
+from tests.cases.memory_cases import FULL, instance_of, random_law, run_of
+from tests.oracles.traced_law import Oracle, Schedule
+
+Floats = NDArray[np.float64]
+NONE = np.zeros(1)
+
+
+def candidates_of(document: TracedLaw) -> Candidates:
+    found = all_candidates(instance_of(document), document.law, 10_000)
+    assert found is not None
+    return found
+
+
+def state(grid: LossGrid, schedule: Schedule) -> Floats:
+    first, *later = positions(schedule)
+    laws = grid.first(first)
+    for place in later:
+        laws = grid.further(laws, place)
+    return laws
+
+
+def walk(spread: float, epochs: int, retention: float = 0.96875, runs: int = 8) -> TracedLaw:
+    """One model whose losses go up in half the runs and down in the others, epochs taking turns.
+
+    No run strays further than a spread or so from 1; drawn afresh, residuals may all go the same way.
+    """
+    turns = np.cumsum(np.where(np.arange(epochs) % 2, -1.0, 1.0)) * spread
+    all_runs = [
+        run_of([(FULL, epochs)], 1 + np.concatenate([[0.0], turns if index % 2 else -turns]))
+        for index in range(runs)
+    ]
+    steps = [
+        FittedStep(
+            model="full", cluster="edge", first=True, age=age, intercept=1 - retention, retention=retention
+        )
+        for age in range(1, epochs + 1)
+    ]
+    return TracedLaw(runs=all_runs, steps=steps, residuals="independent")
+
+
+@pytest.fixture(scope="module", params=[8, pytest.param(18, marks=pytest.mark.slow)])
+def documents(request: pytest.FixtureRequest) -> list[TracedLaw]:
+    return [
+        random_law(
+            np.random.default_rng(5000 + seed),
+            residuals="independent",
+            deviations=(-0.06, 0.01, 0.09) if seed % 3 == 0 else (),
+        )
+        for seed in range(request.param)
+    ]
+
+
+def maxima_of(values: Floats) -> Floats:
+    """Between atoms and at some of them."""
+    atoms = np.unique(values)
+    between = np.quantile(values, [0.01, 0.1, 0.35, 0.5, 0.75, 0.9, 0.99])
+    return np.concatenate([between, atoms[:: max(1, atoms.size // 4)], [atoms[0] - 1, atoms[-1] + 1]])
+
+
+@pytest.mark.parametrize("points", [16, 200, POINTS])
+def test_the_bounds_contain_the_probability(documents: list[TracedLaw], points: int) -> None:
+    asked = 0
+    for document in documents:
+        oracle, listed = Oracle(document), candidates_of(document)
+        grid = LossGrid.of(document.law, points)
+        offsets = np.array(document.deviations or (0.0,))
+        for node, laws in propagated(listed, grid.first, grid.further):
+            schedule = listed.schedule(node)
+            values, _ = oracle.independent(schedule)
+            apart = NONE if oracle.whole(schedule) else offsets
+            for maximum in maxima_of(values):
+                wanted = oracle.violation(schedule, float(maximum))
+                lower, upper = grid.exceedance(laws, maximum - apart)
+                assert 0 <= lower <= wanted <= upper <= 1
+                asked += 0 < wanted < 1
+    assert asked > 300
+
+
+def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[TracedLaw]) -> None:
+    widths = []
+    for document in documents:
+        listed, apart = candidates_of(document), np.array(document.deviations or (0.0,))
+        grid = LossGrid.of(document.law)
+        for node, laws in propagated(listed, grid.first, grid.further):
+            schedule, mean = listed.schedule(node), listed.nodes[node].mean
+            certified = certified_violation(traced_final_loss(document, schedule), mean)
+            lower, upper = grid.exceedance(laws, mean - apart)
+            assert lower <= certified.lower <= certified.upper <= upper
+            widths.append(upper - lower)
+    assert np.median(widths) < 0.01  # wide only where an atom lies at the mean
+
+
+def test_more_points_bring_the_bounds_together(documents: list[TracedLaw]) -> None:
+    widths = []
+    for points in (64, 512, 4096):
+        found = []
+        for document in documents[:8]:
+            oracle, listed = Oracle(document), candidates_of(document)
+            grid = LossGrid.of(document.law, points)
+            for node, laws in propagated(listed, grid.first, grid.further):
+                values, _ = oracle.independent(listed.schedule(node))
+                for level in np.linspace(0.05, 0.95, 7):
+                    lower, upper = grid.exceedance(laws, np.array([np.quantile(values, level)]))
+                    found.append(upper - lower)
+        widths.append(float(np.mean(found)))
+    assert widths[2] < widths[1] / 2 < widths[0] / 4
+
+
+def test_bounds_fall_in_the_maximum_and_stay_between_zero_and_one(documents: list[TracedLaw]) -> None:
+    for document in documents[:6]:
+        listed = candidates_of(document)
+        grid = LossGrid.of(document.law, 128)
+        maxima = np.linspace(grid.lower - 0.5, grid.lower + grid.width * 127 + 0.5, 300)
+        for _, laws in propagated(listed, grid.first, grid.further):
+            bounds = np.array([grid.exceedance(laws, np.array([maximum])) for maximum in maxima])
+            assert (np.diff(bounds, axis=0) <= 1e-15).all()
+            assert (bounds >= 0).all()
+            assert (bounds <= 1).all()
+            assert (bounds[:, 0] <= bounds[:, 1]).all()
+
+
+def test_a_mean_over_maxima_is_the_mean_of_the_bounds(documents: list[TracedLaw]) -> None:
+    grid = LossGrid.of(documents[1].law)
+    listed = candidates_of(documents[1])
+    limits = np.array([0.9, 1.1, 1.3, 1.6])
+    for _, laws in propagated(listed, grid.first, grid.further):
+        apart = np.array([grid.exceedance(laws, limits[index : index + 1]) for index in range(4)])
+        lower, upper = grid.exceedance(laws, limits)
+        assert lower == pytest.approx(apart[:, 0].mean(), abs=2 * NOISE)
+        assert upper == pytest.approx(apart[:, 1].mean(), abs=2 * NOISE)
+
+
+# --- the ends of the grid ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("points", [16, 300])
+def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> None:
+    """Runs stay between .5 and 1.5; six residuals of the same sign reach twice as far as the grid."""
+    document = walk(0.5, 6)
+    schedule = (FULL,) * 6
+    values, _ = Oracle(document).independent(schedule)
+    grid = LossGrid.of(document.law, points)
+    greatest = grid.lower + grid.width * (points - 1)
+    assert values.min() < grid.lower - 0.5
+    assert values.max() > greatest + 0.5
+    laws = state(grid, schedule)
+    for maximum in np.concatenate(
+        [maxima_of(values), [grid.lower, greatest, greatest + 1e-3, grid.lower - 1e-3]]
+    ):
+        wanted = Oracle(document).violation(schedule, float(maximum))
+        lower, upper = grid.exceedance(laws, np.array([maximum]))
+        assert lower <= wanted <= upper
+    # above the grid nothing is known but that losses may be there, below it that they need not be
+    assert grid.exceedance(laws, np.array([greatest + 5]))[0] == 0
+    assert grid.exceedance(laws, np.array([greatest + 5]))[1] > 0.01
+    assert grid.exceedance(laws, np.array([grid.lower - 5]))[1] == 1
+    assert grid.exceedance(laws, np.array([grid.lower - 5]))[0] < 0.99
+
+
+def test_what_has_left_the_grid_counts_as_infinitely_far_on_the_side_where_rounding_hurts() -> None:
+    grid = LossGrid.of(walk(0.5, 6).law, 64)
+    laws = state(grid, (FULL,) * 6)
+    lost = 1 - laws.sum(axis=1)
+    assert (lost > 0.01).all()  # downwards for the law rounded down, upwards for the other
+    down, up = np.cumsum(laws, axis=1)
+    assert (lost[0] + down >= up - 1e-12).all()  # stochastically between
+    assert laws.min() > -1e-12
+
+
+def test_a_law_without_any_spread_is_a_point() -> None:
+    """All runs alike: losses 1, .5, .25 exactly."""
+    runs = [run_of([(FULL, 2)], [1.0, 0.5, 0.25])] * 6
+    steps = [
+        FittedStep(model="full", cluster="edge", first=True, age=age, intercept=0, retention=0.5)
+        for age in (1, 2)
+    ]
+    document = TracedLaw(runs=runs, steps=steps, residuals="independent")
+    grid = LossGrid.of(document.law)
+    laws = state(grid, (FULL, FULL))
+    assert grid.exceedance(laws, np.array([0.25 - 3 * grid.width]))[0] == pytest.approx(1, abs=2 * NOISE)
+    assert grid.exceedance(laws, np.array([0.25 + 5 * grid.width]))[1] == pytest.approx(0, abs=2 * NOISE)
+    lower, upper = grid.exceedance(laws, np.array([0.25]))
+    assert (lower, upper) == pytest.approx((0, 1), abs=2 * NOISE)  # a tie at the maximum is not decided
+
+
+def test_runs_that_never_change_have_a_grid_of_their_own() -> None:
+    runs = [run_of([(FULL, 1)], [1.0, 1.0])] * 6
+    step = FittedStep(model="full", cluster="edge", first=True, age=1, intercept=1, retention=0)
+    grid = LossGrid.of(TracedLaw(runs=runs, steps=(step,), residuals="independent").law)
+    assert 0 < grid.width < 1e-5
+    laws = state(grid, (FULL,))
+    assert grid.exceedance(laws, np.array([0.5]))[0] == pytest.approx(1, abs=2 * NOISE)
+    assert grid.exceedance(laws, np.array([1.5]))[1] == pytest.approx(0, abs=2 * NOISE)
+
+
+def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
+    """One run in eight ends at 2, the others at 1; a grid step is narrower than a billionth."""
+    runs = [run_of([(FULL, 1)], [1.0, 1.0 + 1e-9 * (index == 0)]) for index in range(8)]
+    step = FittedStep(model="full", cluster="edge", first=True, age=1, intercept=1, retention=0)
+    document = TracedLaw(runs=runs, steps=(step,), residuals="independent")
+    grid = LossGrid.of(document.law, 2**16)
+    assert grid.width < 1e-10
+    laws = state(grid, (FULL,))
+    for above, wanted in ((1.2e-9, 0), (0.5e-9, Fraction(0)), (-0.5e-9, Fraction(1, 8)), (-1.5e-9, 1)):
+        lower, upper = grid.exceedance(laws, np.array([1 + above]))
+        assert lower <= wanted <= upper
+        assert upper - lower < 3 * NOISE
+
+
+def test_maxima_out_of_all_reach_decide() -> None:
+    grid = LossGrid.of(walk(0.25, 1).law, 64)
+    laws = state(grid, (FULL,))
+    for far in (1e9, 1e60):
+        assert grid.exceedance(laws, np.array([far])) == pytest.approx((0, 0), abs=2 * NOISE)
+        assert grid.exceedance(laws, np.array([-far])) == pytest.approx((1, 1), abs=2 * NOISE)
+
+
+def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None:
+    """What was lost stays lost: the bounds get no wider than that, and stay bounds."""
+    bare = walk(0.5, 4)
+    steps = [
+        *bare.steps[:3],
+        FittedStep(model="full", cluster="edge", first=True, age=4, intercept=1, retention=0),
+    ]
+    document = TracedLaw(runs=bare.runs, steps=tuple(steps), residuals="independent")
+    grid, schedule = LossGrid.of(document.law, 256), (FULL,) * 4
+    before, after = state(grid, schedule[:3]), state(grid, schedule)
+    assert (after.sum(axis=1) <= before.sum(axis=1) + 1e-12).all()
+    for maximum in (0.4, 0.5, 1.0, 1.5, 1.6):
+        wanted = Oracle(document).violation(schedule, maximum)
+        lower, upper = grid.exceedance(after, np.array([maximum]))
+        assert lower <= wanted <= upper
+
+
+# --- the states of all schedules --------------------------------------------------------------------------
+
+
+def test_every_schedule_gets_its_own_state_once(documents: list[TracedLaw]) -> None:
+    def first(place: Position) -> Schedule:
+        return (place.trained,)
+
+    def further(before: Schedule, place: Position) -> Schedule:
+        return (*before, place.trained)
+
+    for document in documents:
+        listed = candidates_of(document)
+        found = list(propagated(listed, first, further))
+        assert [node for node, _ in found] == list(range(len(listed.nodes)))
+        assert all(listed.schedule(node) == told for node, told in found)
+
+
+def test_a_residual_law_is_transformed_once_per_step(documents: list[TracedLaw]) -> None:
+    document: AffineLaw = documents[0].law
+    grid, listed = LossGrid.of(document, 64), candidates_of(documents[0])
+    list(propagated(listed, grid.first, grid.further))
+    used = {
+        id(document.step(place))
+        for node in range(len(listed.nodes))
+        for place in positions(listed.schedule(node))
+    }
+    assert len(grid._known) == len(used)

@@ -1,0 +1,234 @@
+"""All schedules of a traced law with their cheapest costs: against all sequences of epochs, written out."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.models.evaluation.traced_support import outside_support
+from depl.models.exact import traced_schedules as candidates_module
+from depl.models.exact.traced_schedules import Candidates, all_candidates, mean_losses
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.affine_law import following
+from depl.models.problem.epochs import Load, load
+from depl.models.problem.instance import Cluster, Instance
+from tests.cases.memory_cases import (
+    CUT,
+    FAR,
+    FULL,
+    cheapest_cost,
+    every_schedule,
+    hand_loads,
+    instance_of,
+    random_law,
+    with_tables,
+)
+from tests.oracles.traced_law import Oracle, Schedule, places
+
+LIMITS: list[dict[str, float | None]] = [
+    {"maximum_time": 20.0},
+    {"maximum_time": 4.0},
+    {"maximum_time": None, "round_deadline": 1.55},
+    {"maximum_time": 3.2, "round_deadline": 1.7},
+]
+
+
+def listed(instance: Instance, allowed: int = 10_000) -> Candidates:
+    assert instance.traced_law is not None
+    found = all_candidates(instance, instance.traced_law.law, allowed)
+    assert found is not None
+    return found
+
+
+def schedules(candidates: Candidates) -> list[Schedule]:
+    return [candidates.schedule(node) for node in range(len(candidates.nodes))]
+
+
+def drawn(seed: int, **target: object) -> Instance:
+    rng = np.random.default_rng(3000 + seed)
+    instance = instance_of(random_law(rng), **{"maximum_epochs": 5, **LIMITS[seed % 4], **target})
+    return with_tables(instance, rng) if seed % 3 == 0 else instance
+
+
+@pytest.fixture(scope="module")
+def instances() -> list[Instance]:
+    return [drawn(seed) for seed in range(24)]
+
+
+def supported(instance: Instance) -> list[Schedule]:
+    """By recursion over epochs, without cutting what begins outside the support."""
+    assert instance.traced_law is not None
+    law, kinds = (
+        instance.traced_law.law,
+        {(m.name, c.name) for m in instance.models for c in instance.clusters},
+    )
+
+    def further(begun: Schedule) -> list[Schedule]:
+        found = [begun] if begun and not outside_support(law, begun) else []
+        if len(begun) < instance.target.maximum_epochs:
+            found += itertools.chain.from_iterable(further((*begun, kind)) for kind in kinds)
+        return found
+
+    return further(())
+
+
+def test_the_schedules_are_those_inside_the_support_that_keep_the_time_limits(
+    instances: list[Instance],
+) -> None:
+    slow = mixed = 0
+    for instance in instances:
+        inside = supported(instance)
+        wanted = [schedule for schedule in inside if math.isfinite(cheapest_cost(instance, schedule))]
+        found = schedules(listed(instance))
+        assert sorted(found) == sorted(wanted)
+        slow += len(inside) > len(wanted) > 0
+        mixed += any(len(set(schedule)) > 1 for schedule in wanted)
+    assert slow >= 5
+    assert mixed >= 10
+
+
+def test_the_support_is_that_of_its_statement(instances: list[Instance]) -> None:
+    for instance in instances:
+        assert instance.traced_law is not None
+        oracle, law = Oracle(instance.traced_law), instance.traced_law.law
+        for schedule in every_schedule(instance):
+            if len(schedule) <= 4:
+                assert oracle.supported(schedule) == (outside_support(law, schedule) == ()), schedule
+
+
+def test_what_begins_outside_the_support_never_comes_back_inside(instances: list[Instance]) -> None:
+    """This is what lets the listing drop a schedule with everything that begins like it."""
+    for instance in instances:
+        inside = set(supported(instance))
+        assert all(len(schedule) == 1 or schedule[:-1] in inside for schedule in inside)
+
+
+def test_costs_are_those_of_the_allocation_with_transfers(instances: list[Instance]) -> None:
+    moved = 0
+    for instance in instances:
+        for node, schedule in zip(listed(instance).nodes, schedules(listed(instance)), strict=True):
+            assert node.cost == pytest.approx(cheapest_cost(instance, schedule), rel=1e-9, abs=1e-12)
+            moved += {cluster for _, cluster in schedule} == {"edge", "far"}
+    assert moved > 30
+
+
+def test_means_are_those_of_the_recursion(instances: list[Instance]) -> None:
+    for instance in instances:
+        assert instance.traced_law is not None
+        oracle, candidates = Oracle(instance.traced_law), listed(instance)
+        for mean, schedule in zip(mean_losses(candidates), schedules(candidates), strict=True):
+            wanted = oracle.first_losses(schedule[0]).mean()
+            for place in places(schedule):
+                wanted = float(oracle.step(place, wanted, 0.0))
+            assert mean == pytest.approx(wanted, abs=1e-12)
+
+
+def test_nodes_lead_back_to_the_schedules_that_they_continue(instances: list[Instance]) -> None:
+    for instance in instances:
+        candidates = listed(instance)
+        found = schedules(candidates)
+        assert [len(schedule) for schedule in found] == sorted(len(schedule) for schedule in found)
+        for index, node in enumerate(candidates.nodes):
+            assert node.place.start + node.place.age == len(found[index])
+            last = None
+            for trained in found[index]:
+                last = following(last, trained)
+            assert node.place == last
+            assert node.parent < index
+            assert (found[node.parent] if node.parent >= 0 else ()) == found[index][:-1]
+            before = found[node.before_stage] if node.before_stage >= 0 else ()
+            assert before == found[index][: node.place.start]
+            stages = [(trained, len(list(items))) for trained, items in itertools.groupby(found[index])]
+            assert [(end.trained, end.age) for end in candidates.ends(index)] == stages
+
+
+def test_the_cheapest_come_first(instances: list[Instance]) -> None:
+    for instance in instances:
+        candidates = listed(instance)
+        order = candidates.by_cost().tolist()
+        assert sorted(order) == list(range(len(candidates.nodes)))
+        costs = [candidates.nodes[node].cost for node in order]
+        assert costs == sorted(costs)
+
+
+def test_tables_of_computing_are_read_at_their_epoch() -> None:
+    """One epoch of the table costs nothing; where it comes decides which schedules are cheap."""
+    instance = drawn(0)
+    tabled = [model for model in instance.models if model.compute is not None]
+    assert len(tabled) == 1
+    last = instance.target.maximum_epochs
+    assert hand_loads(instance, ((tabled[0].name, "edge"),) * last)[-1].work == 0
+    assert len({load.work for load in hand_loads(instance, ((tabled[0].name, "edge"),) * last)}) == last
+
+
+def test_the_number_of_epochs_is_limited() -> None:
+    full = schedules(listed(drawn(1)))
+    for longest in (0, 1, 3):
+        found = schedules(listed(drawn(1, maximum_epochs=longest)))
+        assert found == [schedule for schedule in full if len(schedule) <= longest]
+
+
+def test_epochs_that_no_run_has_seen_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counted(instance: Instance, epoch: int, *rest: object) -> Load:
+        asked.append(epoch)
+        return load(instance, epoch, *rest)
+
+    monkeypatch.setattr(candidates_module, "load", counted)
+    found = schedules(listed(drawn(1, maximum_epochs=1_000_000, maximum_time=1e9)))
+    assert found == schedules(listed(drawn(1, maximum_epochs=9, maximum_time=1e9)))
+    assert max(asked) < 10
+
+
+def test_more_schedules_than_allowed_are_refused_and_as_many_are_not() -> None:
+    instance = drawn(4)
+    count = len(listed(instance).nodes)
+    assert count > 3
+    assert len(listed(instance, count).nodes) == count
+    for allowed in (count - 1, 1, 0):
+        with pytest.raises(NotCoveredError, match=f"more than {allowed} schedules; lower maximum_epochs"):
+            listed(instance, allowed)
+
+
+def test_the_listing_can_be_stopped_between_epochs() -> None:
+    instance = drawn(4)
+    assert instance.traced_law is not None
+    longest = max(len(schedule) for schedule in schedules(listed(instance)))
+    for patience in range(longest + 2):
+        asked = iter([True] * patience + [False] * 10)
+        found = all_candidates(instance, instance.traced_law.law, 10_000, asked.__next__)
+        assert (found is None) == (patience < longest)
+
+
+def test_nothing_is_listed_where_no_epoch_keeps_the_limits() -> None:
+    candidates = listed(drawn(1, maximum_time=0.01))
+    assert candidates.nodes == ()
+    assert candidates.by_cost().size == 0
+    assert mean_losses(candidates).size == 0
+
+
+def test_clusters_that_cost_nothing_are_listed_at_no_cost() -> None:
+    instance = drawn(1)
+    free = [
+        Cluster(name=item.name, capacity=item.capacity, bandwidth=item.bandwidth, unit_cost=0)
+        for item in instance.clusters
+    ]
+    candidates = listed(instance.replace(clusters=tuple(free), transfers=(), maximum_time=None))
+    assert len(candidates.nodes) >= len(listed(instance).nodes)
+    assert all(node.cost == 0 for node in candidates.nodes)
+
+
+def test_the_three_kinds_occur(instances: list[Instance]) -> None:
+    """The random laws would otherwise test less than they seem to."""
+    seen = {
+        trained for instance in instances for schedule in schedules(listed(instance)) for trained in schedule
+    }
+    assert seen == {FULL, CUT, FAR}
+    assert any(
+        schedule[0] == schedule[-1] != schedule[1]
+        for instance in instances
+        for schedule in schedules(listed(instance))
+        if len(schedule) > 2
+    )  # a model is left and returned to

@@ -1,0 +1,498 @@
+"""Cheapest plans under a traced law: against all schedules, judged by brute force and costed by hand."""
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.models.evaluation import traced_loss as traced_module
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.traced_loss import traced_final_loss
+from depl.models.evaluation.traced_prediction import Mixed
+from depl.models.exact import traced_search as search_module
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.scenario_search import scenario_search
+from depl.models.exact.traced_search import exceedance, search_under_law, search_under_scenarios
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.instance import Cluster, Instance, Switch
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import FittedStep, TracedLaw
+from depl.models.risk.certify import certified_violation
+from depl.models.risk.interval import Interval
+from depl.models.scenarios.draws import Scenarios, allowed_misses, draw_scenarios
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
+from tests.cases.memory_cases import (
+    CUT,
+    FULL,
+    cheapest_cost,
+    instance_of,
+    random_law,
+    run_of,
+)
+from tests.cases.memory_search_cases import Case, Patience, case_of, drawn, met_on
+from tests.cases.traced_law_cases import halves
+from tests.models.evaluation.test_traced_sampling import by_statement, stream
+from tests.oracles.traced_law import Oracle, Schedule
+
+Search = Callable[[Instance, Limits], Outcome]
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return [drawn(seed) for seed in range(60)]
+
+
+def schedule_of(outcome: Outcome) -> Schedule:
+    assert outcome.plan is not None
+    return outcome.plan.schedule
+
+
+def check_plan(case: Case, outcome: Outcome) -> None:
+    """The plan keeps all constraints and costs what the outcome says."""
+    assert outcome.plan is not None
+    found = evaluate(case.instance, outcome.plan)
+    assert all(constraint.satisfied for constraint in found.constraints if constraint.equation != "(3)")
+    assert found.cost == pytest.approx(
+        cheapest_cost(case.instance, schedule_of(outcome)), rel=1e-9, abs=1e-12
+    )
+    assert outcome.lower_bound == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
+
+
+# --- under the law ----------------------------------------------------------------------------------------
+
+
+def test_the_cases_are_of_all_kinds(cases: list[Case]) -> None:
+    assert sum(not case.met() for case in cases) >= 8
+    assert sum(bool(case.met()) for case in cases) >= 30
+    assert sum(case.met()[:1] != case.ranked[:1] for case in cases if case.met()) >= 10
+    assert sum(len(set(case.met()[0][1])) > 1 for case in cases if case.met()) >= 5
+    assert sum(any(case.violation(item) == case.budget for _, item in case.ranked) for case in cases) >= 3
+    assert {case.instance.traced_law.residuals for case in cases} == {"per_run", "independent"}  # type: ignore[union-attr]
+
+
+def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -> None:
+    for case in cases:
+        outcome = search_under_law(case.instance, Limits())
+        met = case.met()
+        assert (outcome.termination is Termination.INFEASIBLE) == (not met)
+        if not met:
+            assert outcome.plan is None
+            assert outcome.lower_bound == math.inf
+            assert outcome.reason is not None
+            continue
+        assert outcome.termination is Termination.OPTIMAL
+        check_plan(case, outcome)
+        assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+        assert case.violation(schedule_of(outcome)) <= case.budget
+        assert evaluate(case.instance, outcome.plan).feasible  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_plans_that_enough_runs_went_through_do_not_deviate(residuals: str) -> None:
+    """Where residuals are drawn afresh no run is followed, and all plans deviate."""
+    per_run = residuals == "per_run"
+    for runs, maximum, plan in ((19, 2.5, per_run), (18, 2.5, False), (18, 12.5, True)):
+        law = halves(runs, residuals=residuals, deviations=(10.0,))
+        outcome = search_under_law(instance_of(law, maximum_loss=maximum), Limits())
+        assert (outcome.plan is not None) == plan
+
+
+def test_the_method_enumerate_is_this_search(cases: list[Case]) -> None:
+    for case in cases[:6]:
+        assert enumerate_plans(case.instance, Limits()).plan == search_under_law(case.instance, Limits()).plan
+
+
+def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
+    solved = 0
+    for case in (case for case in cases if case.oracle.document.scale == "loss"):
+        result = solve(case.instance)
+        met = case.met()
+        assert (result.plan is None) == (not met)
+        if met:
+            assert result.cost == pytest.approx(met[0][0], rel=1e-9)
+            assert result.termination is Termination.OPTIMAL
+            assert result.violation is not None
+            assert result.violation.exact == case.violation(result.plan.schedule)  # type: ignore[union-attr]
+            solved += 1
+    assert solved >= 5
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_a_target_that_is_met_before_training_needs_no_plan(residuals: str) -> None:
+    instance = instance_of(halves(residuals=residuals), maximum_loss=50.0)
+    outcome = search_under_law(instance, Limits())
+    assert (outcome.termination, outcome.plan, outcome.lower_bound) == (Termination.OPTIMAL, Plan(), 0)
+    assert search_under_scenarios(instance, Limits(), draw_scenarios(instance, 5)).plan == Plan()
+
+
+def test_a_target_of_no_loss_at_all_is_unreachable_where_losses_have_logarithms() -> None:
+    for residuals in ("per_run", "independent"):
+        instance = instance_of(halves(residuals=residuals, scale="log"), maximum_loss=0.0)
+        scenarios = draw_scenarios(instance, 10)
+        for outcome in (
+            search_under_law(instance, Limits()),
+            search_under_scenarios(instance, Limits(), scenarios),
+        ):
+            assert outcome.termination is Termination.INFEASIBLE
+            assert outcome.reason is not None
+            assert outcome.reason.startswith("models: target 0 at omega 0.9 unreachable")
+
+
+def test_forbidden_switches_stay_forbidden(cases: list[Case]) -> None:
+    """From full to cut none switches any more; back it may."""
+    fewer = 0
+    for case in cases[:30]:
+        rows = tuple(
+            Switch(previous=one, following=other, law=Forbidden()) for one, other in (("full", "cut"),)
+        )
+        instance = case.instance.replace(switches=rows)
+        allowed = [
+            cost
+            for cost, schedule in case.met()
+            if not any((one[0], other[0]) == ("full", "cut") for one, other in itertools.pairwise(schedule))
+        ]
+        outcome = search_under_law(instance, Limits())
+        assert (outcome.plan is None) == (not allowed)
+        if allowed:
+            assert outcome.lower_bound == pytest.approx(allowed[0], rel=1e-9, abs=1e-12)
+        fewer += len(allowed) < len(case.met())
+    assert fewer > 3
+
+
+def free(instance: Instance) -> Instance:
+    clusters = [
+        Cluster(name=item.name, capacity=item.capacity, bandwidth=item.bandwidth, unit_cost=0)
+        for item in instance.clusters
+    ]
+    return instance.replace(clusters=tuple(clusters), transfers=())
+
+
+def test_plans_that_cost_nothing_are_found_too(cases: list[Case]) -> None:
+    found = 0
+    for case in cases[:12]:
+        instance = free(case.instance)
+        scenarios = draw_scenarios(instance, 20)
+        for outcome in (
+            search_under_law(instance, Limits()),
+            search_under_scenarios(instance, Limits(), scenarios),
+        ):
+            if outcome.plan is not None:
+                assert (outcome.termination, outcome.lower_bound) == (Termination.OPTIMAL, 0)
+                found += 1
+        assert (search_under_law(instance, Limits()).plan is None) == (not case_of(instance).met())
+    assert found > 5
+
+
+def test_progress_is_reported_once(cases: list[Case]) -> None:
+    case = next(case for case in cases if case.met())
+    rows: list[tuple[float, float, float]] = []
+    search_under_law(case.instance, Limits(progress=lambda *row: rows.append(row)))
+    ((seconds, incumbent, bound),) = rows
+    assert seconds >= 0
+    assert incumbent == bound == pytest.approx(case.met()[0][0], rel=1e-9)
+
+
+def test_an_instance_without_a_law_is_none_of_its_business() -> None:
+    with pytest.raises(InvalidInputError, match="no law to search under") as caught:
+        search_under_law(instance_of(None), Limits())
+    assert caught.value.path == ".traced_law"
+
+
+def test_more_schedules_than_allowed_are_refused(cases: list[Case]) -> None:
+    case = next(case for case in cases if len(case.ranked) > 2 and case.met())
+    with pytest.raises(NotCoveredError, match="more than 1 schedules"):
+        search_under_law(case.instance, Limits(), 1)
+    with pytest.raises(NotCoveredError, match="more than 1 schedules"):
+        search_under_scenarios(case.instance, Limits(), draw_scenarios(case.instance, 5), 1)
+
+
+# --- why there is none ------------------------------------------------------------------------------------
+
+
+def test_an_unreachable_target_is_told_with_the_quantile_that_is_nearest() -> None:
+    """Half the runs end at 1 and half at 2: nothing is below 1 with probability .9, and 2 always is."""
+    instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
+    outcome = search_under_law(instance, Limits())
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason == (
+        "models: target 1.5 at omega 0.9 unreachable within 4 epochs, the time limits and the support of the "
+        "traces: the schedule that misses it least often has the quantile 2"
+    )
+
+
+def test_a_target_unreachable_on_scenarios_is_told_with_the_least_count() -> None:
+    instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
+    scenarios = draw_scenarios(instance, 40)
+    (count,) = {
+        int((by_statement(Oracle(halves()), (("full", "edge"), ("cut", "far")), stream(0, 40)) > 1.5).sum())
+    }
+    outcome = search_under_scenarios(instance, Limits(), scenarios)
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason == (
+        "models: target 1.5 at omega 0.9 unreachable on 40 scenarios within 4 epochs, the time limits and "
+        f"the support of the traces: {count} of them miss it at least, 4 may"
+    )
+
+
+def test_without_a_schedule_that_keeps_the_time_limits_there_is_nothing_to_compare() -> None:
+    outcome = search_under_law(instance_of(halves(), maximum_time=0.01), Limits())
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason is not None
+    assert outcome.reason.endswith("no schedule inside the support of the traces keeps the time limits")
+    outcome = search_under_law(instance_of(halves(), maximum_epochs=0), Limits())
+    assert outcome.reason == "models: maximum_epochs is 0, and the initial loss is above the target"
+
+
+# --- time limits ------------------------------------------------------------------------------------------
+
+
+def searches(case: Case) -> list[tuple[Search, list[tuple[float, Schedule]]]]:
+    """Both searches with the schedules that they may take."""
+    scenarios = draw_scenarios(case.instance, 30, 4)
+    return [
+        (search_under_law, case.met()),
+        (
+            lambda instance, limits: search_under_scenarios(instance, limits, scenarios),
+            met_on(case, 30, 4),
+        ),
+    ]
+
+
+def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
+    stopped = 0
+    for case in cases[:24]:
+        for search, met in searches(case):
+            optimum = met[0][0] if met else math.inf
+            whole, patience = False, 0
+            while not whole:
+                outcome = search(case.instance, Patience(patience=patience))
+                whole = outcome.termination is not Termination.TIME_LIMIT
+                assert outcome.lower_bound <= optimum * (1 + 1e-9) + 1e-12
+                if not whole:
+                    assert outcome.plan is None
+                    assert outcome.reason is not None
+                    assert outcome.reason.startswith("stopped ")
+                    stopped += outcome.lower_bound > 0
+                patience += 1
+            assert outcome.termination is (Termination.OPTIMAL if met else Termination.INFEASIBLE)
+            assert outcome.lower_bound == pytest.approx(optimum, rel=1e-9, abs=1e-12)
+    assert stopped > 50
+
+
+def test_counting_that_is_cut_short_leaves_schedules_open() -> None:
+    """The cheaper of two models is listed second; as long as it was not counted, it may be the best."""
+    runs = [run_of([(trained, 1)], [2.0, 1.0]) for trained in (CUT, FULL) for _ in range(8)]
+    steps = [
+        FittedStep(model=model, cluster="edge", first=True, age=1, intercept=1, retention=0)
+        for model in ("cut", "full")
+    ]
+    law = TracedLaw(runs=runs, steps=steps, residuals="independent")
+    bare = instance_of(law, maximum_loss=1.5, maximum_epochs=1, maximum_time=3.0)
+    full, cut = bare.models
+    instance = bare.replace(models=(full, msgspec.structs.replace(cut, demand=9.0)))
+    cheapest = cheapest_cost(instance, (FULL,))
+    assert cheapest < cheapest_cost(instance, (CUT,))
+    scenarios, stopped = draw_scenarios(instance, 10), set()
+    for patience in range(8):
+        outcome = search_under_scenarios(instance, Patience(patience=patience), scenarios)
+        assert outcome.lower_bound <= cheapest * (1 + 1e-9)
+        stopped.add(outcome.termination)
+    assert stopped == {Termination.TIME_LIMIT, Termination.OPTIMAL}
+    assert schedule_of(outcome) == (FULL,)
+
+
+def test_a_real_clock_stops_it_too(cases: list[Case]) -> None:
+    outcome = search_under_law(cases[0].instance, Limits(time_limit=1e-9))
+    assert outcome.termination is Termination.TIME_LIMIT
+    assert (outcome.plan, outcome.lower_bound) == (None, 0)
+    assert outcome.reason == "stopped while schedules were listed"
+
+
+def test_an_interrupt_ends_in_an_outcome(cases: list[Case]) -> None:
+    class Interrupted(Limits):
+        def expired(self) -> bool:
+            raise KeyboardInterrupt
+
+    outcome = search_under_law(cases[0].instance, Interrupted())
+    assert outcome.termination is Termination.INTERRUPTED
+    assert (outcome.plan, outcome.lower_bound) == (None, 0)
+
+
+# --- what is not decided ----------------------------------------------------------------------------------
+
+
+def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """The first certificates say nothing, two of a schedule: of all losses seen, and of the target."""
+    left = [None] * count
+
+    def certified(loss: FinalLoss, maximum_loss: float) -> Interval:
+        if loss.terms and left:
+            left.pop()
+            return Interval(0.0, 1.0, "nothing")
+        return certified_violation(loss, maximum_loss)
+
+    for module in (search_module, traced_module):
+        monkeypatch.setattr(module, "certified_violation", certified, raising=False)
+
+
+def several_met(cases: list[Case], count: int, residuals: str) -> list[Case]:
+    return [
+        case
+        for case in cases
+        if len({cost for cost, _ in case.met()}) == len(case.met()) > count
+        and case.instance.traced_law.residuals == residuals  # type: ignore[union-attr]
+    ]
+
+
+def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = several_met(cases, 2, "per_run")
+    assert len(chosen) >= 3
+    for case in chosen:
+        (first, _), _, (cost, schedule), *_ = case.met()
+        undecided(monkeypatch, 4)
+        outcome = search_under_law(case.instance, Limits())
+        assert outcome.termination is Termination.EXHAUSTED
+        assert schedule_of(outcome) == schedule
+        assert outcome.lower_bound == pytest.approx(first, rel=1e-9)
+        gap = (cost - first) / cost
+        undecided(monkeypatch, 4)
+        assert search_under_law(case.instance, Limits(gap=gap * 1.001)).termination is Termination.GAP_REACHED
+        undecided(monkeypatch, 4)
+        assert search_under_law(case.instance, Limits(gap=gap * 0.999)).termination is Termination.EXHAUSTED
+
+
+def test_if_nothing_is_decided_there_is_no_plan_and_no_verdict(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for residuals in ("per_run", "independent"):
+        for case in several_met(cases, 0, residuals)[:6]:
+            undecided(monkeypatch, 10_000)
+            outcome = search_under_law(case.instance, Limits())
+            assert outcome.termination is Termination.EXHAUSTED
+            assert outcome.plan is None
+            assert outcome.lower_bound <= case.met()[0][0] * (1 + 1e-9)
+            assert outcome.reason is not None
+            assert "no schedule is certified to meet the target" in outcome.reason
+
+
+def test_what_the_grid_calls_met_has_to_be_certified(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else `solve` would refuse the plan."""
+    for case in several_met(cases, 1, "independent"):
+        undecided(monkeypatch, 10_000)
+        assert search_under_law(case.instance, Limits()).plan is None
+
+
+def scaled(document: TracedLaw, factor: float) -> TracedLaw:
+    """The same law in another unit of loss."""
+    runs = [
+        run_of(
+            [(stage.trained, stage.epochs) for stage in run.stages], [factor * loss for loss in run.losses]
+        )
+        for run in document.runs
+    ]
+    changed = {
+        name: [
+            {**{field: getattr(row, field) for field in row.__struct_fields__}, **_times(row, factor)}
+            for row in getattr(document, name)
+        ]
+        for name in ("steps", "jumps")
+    }
+    deviations = [factor * item for item in document.deviations]
+    return TracedLaw(runs=runs, residuals=document.residuals, deviations=deviations, **changed)
+
+
+def _times(row: object, factor: float) -> dict[str, float]:
+    return {name: factor * getattr(row, name) for name in ("intercept", "start_slope")}
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e9])
+def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float) -> None:
+    """Maxima at atoms of losses of a billion, where neighbouring doubles are a tenth of a millionth apart."""
+    compared = 0
+    for seed in range(12):
+        rng = np.random.default_rng(400 + seed)
+        document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), factor)
+        bare = case_of(instance_of(document, initial_loss=50 * factor))
+        for _, schedule in bare.ranked[:4]:
+            values, _ = bare.oracle.law(schedule)
+            maximum = float(np.sort(values)[int(0.8 * values.size)])
+            share = certified_violation(traced_final_loss(document, schedule), maximum).exact
+            assert share is not None
+            level = max(1e-3, float(1 - share) - 1e-6)  # any atom more would be too much
+            instance = bare.instance.replace(maximum_loss=maximum, quantile_level=level)
+            budget = instance.target.violation_budget
+            met = [
+                cost
+                for cost, item in bare.ranked
+                if certified_violation(traced_final_loss(document, item), maximum).at_most(budget)
+            ]
+            outcome = search_under_law(instance, Limits())
+            assert (outcome.plan is None) == (not met)
+            if met:
+                assert outcome.lower_bound == pytest.approx(met[0], rel=1e-9)
+                compared += 1
+    assert compared > 15
+
+
+def test_exceedance_counts_all_combinations() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        parts = tuple(rng.integers(-4, 5, int(rng.integers(1, 9))).astype(float) for _ in range(3))
+        offsets = rng.integers(-1, 2, 2).astype(float)
+        sums = 1.0 + sum(np.meshgrid(*parts, offsets))  # type: ignore[arg-type]
+        for limit in (-3.0, 0.0, 0.5, 4.0):
+            wanted = Fraction(int((sums > limit).sum()), sums.size)
+            assert exceedance(Mixed(1.0, parts, 1, together=False), offsets, limit) == wanted
+
+
+# --- under scenarios --------------------------------------------------------------------------------------
+
+
+def test_on_scenarios_the_plan_is_a_cheapest_of_all_that_few_enough_miss(cases: list[Case]) -> None:
+    optimal = 0
+    for index, case in enumerate(cases):
+        size = (7, 20, 60)[index % 3]
+        met = met_on(case, size, index)
+        scenarios = draw_scenarios(case.instance, size, index)
+        outcome = search_under_scenarios(case.instance, Limits(), scenarios)
+        assert allowed_misses(case.instance, size) < size
+        assert (outcome.termination is Termination.INFEASIBLE) == (not met)
+        if not met:
+            assert outcome.plan is None
+            assert outcome.lower_bound == math.inf
+            continue
+        optimal += 1
+        assert outcome.termination is Termination.OPTIMAL
+        check_plan(case, outcome)
+        assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+        assert schedule_of(outcome) in {schedule for _, schedule in met}
+    assert 25 < optimal < len(cases) - 5
+
+
+def test_the_method_scenario_search_is_this_search(cases: list[Case]) -> None:
+    for case in cases[:6]:
+        scenarios: Scenarios = draw_scenarios(case.instance, 15, 2)
+        wanted = search_under_scenarios(case.instance, Limits(), scenarios)
+        assert scenario_search(case.instance, Limits(scenarios=scenarios)).plan == wanted.plan
+        drawn_there = scenario_search(case.instance, Limits(seed=2))
+        hundred = draw_scenarios(case.instance, 100, 2)
+        assert drawn_there.plan == search_under_scenarios(case.instance, Limits(), hundred).plan
+
+
+def test_scenarios_of_other_epochs_are_refused() -> None:
+    instance = instance_of(halves())
+    scenarios = draw_scenarios(instance.replace(maximum_epochs=2), 5)
+    with pytest.raises(InvalidInputError, match="draw them for this instance"):
+        search_under_scenarios(instance, Limits(), scenarios)

@@ -1,0 +1,222 @@
+"""The affine law put together: where epochs stand, which pools lend residuals, what is found for an epoch."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.affine_law import (
+    LARGEST_RETENTION,
+    AffineLaw,
+    Coefficients,
+    Position,
+    assembled,
+    following,
+    positions,
+    told,
+)
+from tests.cases.memory_cases import CUT, FAR, FULL, random_law
+from tests.oracles.traced_law import Oracle, places
+
+AGAIN = (FULL, FULL, FAR, FULL, FULL)
+
+
+def coefficients(
+    intercept: float, retention: float, ages: tuple[int, int], slope: float = 0.0, pooled: bool = False
+) -> Coefficients:
+    return Coefficients(intercept, slope, retention, ages, pooled)
+
+
+def by_hand() -> AffineLaw:
+    """Three runs: full-full-far, full-far-far, cut-far-far; halves, with intercept 1 but where stated."""
+    runs = [(FULL, FULL, FAR), (FULL, FAR, FAR), (CUT, FAR, FAR)]
+    losses = [[8.0, 5.0, 4.0, 2.0], [6.0, 5.0, 1.0, 2.0], [4.0, 2.0, 3.0, 3.0]]
+    return assembled(
+        {
+            (FULL, True, 1, None): coefficients(1.0, 0.5, (1, 1)),
+            (FULL, True, 2, None): coefficients(1.0, 0.5, (1, 2)),
+            (CUT, True, 1, None): coefficients(0.0, 0.0, (1, 1)),
+            (FAR, False, 2, None): coefficients(0.5, 0.5, (2, 2), slope=1.0),
+            (FAR, False, 2, CUT): coefficients(0.0, 1 / 3, (2, 2)),
+        },
+        {
+            (FULL, FAR): coefficients(1.0, 0.5, (1, 1), slope=-1.0),
+            (CUT, FAR): coefficients(0.0, 0.5, (1, 1), pooled=True),
+        },
+        [positions(run) for run in runs],
+        [np.array(row) for row in losses],
+    )
+
+
+def test_a_stage_ends_where_the_model_or_its_cluster_changes_and_a_return_is_a_new_stage() -> None:
+    assert positions(AGAIN) == (
+        Position(FULL, None, 1, 0),
+        Position(FULL, None, 2, 0),
+        Position(FAR, FULL, 1, 2),
+        Position(FULL, FAR, 1, 3),
+        Position(FULL, FAR, 2, 3),
+    )
+    assert positions(()) == ()
+    assert positions((CUT, FAR))[1].previous == CUT  # the same model elsewhere is another stage
+
+
+def test_positions_are_those_of_following_one_epoch_after_the_other() -> None:
+    last = None
+    for trained, place in zip(AGAIN, positions(AGAIN), strict=True):
+        last = following(last, trained)
+        assert last == place
+
+
+def test_a_position_is_told_in_words() -> None:
+    assert told(Position(FAR, FULL, 2, 3)) == "at 'cut' on 'far' after 'full', epoch 2 since epoch 3"
+    assert told(Position(FULL, None, 1, 0)) == "at 'full' on 'edge', epoch 1 since epoch 0"
+
+
+def test_residuals_by_hand() -> None:
+    law = by_hand()
+    first = law.step(Position(FULL, None, 1, 0))
+    assert first.residuals.tolist() == [0.0, 1.0]  # 5 - (1 + 8 / 2), 5 - (1 + 6 / 2)
+    assert first.losses == (6.0, 8.0)
+    assert (first.runs, first.shift(7)) == (2, 1.0)
+    jump = law.step(Position(FAR, FULL, 1, 2))
+    assert jump.residuals == pytest.approx([2 - (1 - math.log(2) + 2.0), 1 - (1 - 0 + 2.5)], abs=1e-15)
+    assert (jump.shift(3), jump.losses) == (1 - math.log(3), (4.0, 5.0))
+
+
+def test_ages_are_pooled_as_the_coefficients_say() -> None:
+    pooled = by_hand().step(Position(FULL, None, 2, 0))
+    assert pooled.ages == (1, 2)
+    assert pooled.residuals.tolist() == [0.0, 1.0, 4 - (1 + 2.5)]
+    assert (pooled.runs, pooled.losses) == (2, (5.0, 8.0))
+
+
+def test_a_pooled_jump_takes_the_jumps_from_all_predecessors_and_another_its_own() -> None:
+    law = by_hand()
+    assert law.jumps[CUT, FAR].residuals.tolist() == [2 - 2.0, 1 - 2.5, 3 - 1.0]
+    assert law.jumps[CUT, FAR].runs == 3
+    assert law.jumps[FULL, FAR].runs == 2
+
+
+def test_steps_of_a_predecessor_are_its_own_and_those_without_one_are_pooled_over_all() -> None:
+    law = by_hand()
+    own = law.step(Position(FAR, CUT, 2, 1))
+    assert own.retention == 1 / 3
+    assert own.residuals.tolist() == [3 - 1.0]
+    other = law.step(Position(FAR, FULL, 2, 1))
+    assert other.residuals.tolist() == [2 - (0.5 + 0.5), 3 - (0.5 + 1.5)]  # after full, after cut; ln 1 = 0
+    # a predecessor with steps of its own has nothing but these
+    assert law.find(Position(FAR, CUT, 3, 1)) is None
+
+
+def test_records_keep_the_residuals_of_each_run_and_say_where_there_is_no_law() -> None:
+    law = assembled(
+        {(FULL, True, 1, None): coefficients(1.0, 0.5, (1, 1))},
+        {},
+        [positions((FULL, FULL))],
+        [np.array([8.0, 5.0, 4.0])],
+    )
+    (record,) = law.records
+    assert record.trained == (FULL, FULL)
+    assert record.residuals[0] == 0
+    assert np.isnan(record.residuals[1])
+
+
+@pytest.mark.parametrize(
+    "place", [Position(FAR, None, 1, 0), Position(CUT, FULL, 1, 1), Position(FULL, None, 3, 0)]
+)
+def test_an_epoch_without_a_law_is_refused_in_words(place: Position) -> None:
+    law = by_hand()
+    assert law.find(place) is None
+    with pytest.raises(NotCoveredError, match="outside the support of the traces: too few runs were at"):
+        law.step(place)
+
+
+def test_a_step_without_an_epoch_in_its_pool_is_refused() -> None:
+    runs, losses = [positions((FULL, FAR))], [np.array([3.0, 2.0, 1.0])]
+    step, jump = coefficients(0.0, 0.5, (2, 3)), coefficients(0.0, 0.5, (1, 1))
+    with pytest.raises(NotCoveredError, match="at least one epoch"):
+        assembled({(FULL, True, 2, None): step}, {}, runs, losses)
+    with pytest.raises(NotCoveredError, match="at least one epoch"):
+        assembled({}, {(CUT, FAR): jump}, runs, losses)
+    # the only epoch of age 1 of a later stage is a jump, and no step pools that
+    with pytest.raises(NotCoveredError, match="at least one epoch"):
+        assembled({(FAR, False, 2, None): coefficients(0.0, 0.5, (1, 2))}, {}, runs, losses)
+
+
+def test_stages_and_beginnings_by_hand() -> None:
+    law = by_hand()
+    assert law.by_stage[FULL, True] == ((0, 0, 2), (1, 0, 1))
+    assert law.by_stage[FAR, False] == ((0, 2, 1), (1, 1, 2), (2, 1, 2))
+    assert (FAR, True) not in law.by_stage
+    assert law.beginnings[((FULL, 1),)] == (0, 1)
+    assert law.beginnings[((FULL, 2),)] == (0,)
+    assert law.beginnings[((FULL, 1), (FAR, 2))] == (1,)
+    assert law.beginnings[((FULL, 1), (FAR, 1))] == (1,)
+
+
+def test_the_longest_stages_by_hand() -> None:
+    """By the epochs before them: after each predecessor, and after any."""
+    law = by_hand()
+    assert law.longest[FULL, True, None] == {0: 2}
+    assert law.longest[FAR, False, None] == {1: 2, 2: 1}
+    assert law.longest[FAR, False, FULL] == {1: 2, 2: 1}
+    assert law.longest[FAR, False, CUT] == {1: 2}
+    assert law.with_own == {(FAR, CUT)}
+
+
+def test_a_law_of_logarithms_has_the_residuals_of_logarithms() -> None:
+    """Losses 8, 4 and 1 are 3, 2 and 0 times ln 2; recorded they stay what they are."""
+    law = assembled(
+        {(FULL, True, age, None): coefficients(0.0, 0.5, (age, age)) for age in (1, 2)},
+        {},
+        [positions((FULL, FULL))],
+        [np.array([8.0, 4.0, 1.0])],
+        "log",
+    )
+    (record,) = law.records
+    assert record.residuals == pytest.approx(np.log(2) * np.array([0.5, -1.0]), abs=1e-15)
+    assert record.losses == pytest.approx(np.log(2) * np.array([3.0, 2.0, 0.0]), abs=1e-15)
+    assert record.observed.tolist() == [8, 4, 1]
+    assert law.step(Position(FULL, None, 2, 0)).losses == pytest.approx((2 * math.log(2),) * 2)
+
+
+def test_what_is_kept_cannot_be_written_to() -> None:
+    law = by_hand()
+    with pytest.raises(ValueError, match="read-only"):
+        law.step(Position(FULL, None, 1, 0)).residuals[0] = 1.0
+    with pytest.raises(TypeError):
+        law.steps[FULL, True, 1, None] = law.step(Position(FULL, None, 1, 0))  # type: ignore[index]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_laws_are_those_of_their_statement(seed: int) -> None:
+    document = random_law(np.random.default_rng(seed), scale=("loss", "log")[seed % 2])
+    oracle, law = Oracle(document), document.law
+    assert law.scale == document.scale
+    for run, (record, schedule) in enumerate(zip(law.records, oracle.schedules, strict=True)):
+        assert record.trained == schedule
+        assert record.observed.tolist() == list(document.runs[run].losses)
+        assert record.losses == pytest.approx(oracle.losses[run], abs=1e-15)
+        assert record.positions == tuple(places(schedule))
+        for k, place in enumerate(record.positions, start=1):
+            step, row = law.step(place), oracle.row(places(schedule)[k - 1])
+            assert row is not None
+            assert record.residuals[k - 1] == pytest.approx(oracle.residual(row, run, k), abs=1e-12)
+            assert np.sort(step.residuals) == pytest.approx(
+                np.sort(oracle.residuals(places(schedule)[k - 1])), abs=1e-12
+            )
+            before = [oracle.losses[other][at - 1] for other, at in row.pool]
+            assert step.losses == pytest.approx((min(before), max(before)), abs=1e-15)
+            assert step.runs == len({other for other, _ in row.pool})
+            assert 0 <= step.retention <= LARGEST_RETENTION
+    for schedule in {own[:length] for own in oracle.schedules for length in range(1, len(own) + 1)}:
+        ends = [(item.trained, item.age) for item, after in _with_next(schedule) if after]
+        begin = [run for run, own in enumerate(oracle.schedules) if own[: len(schedule)] == schedule]
+        assert list(law.beginnings[tuple(ends)]) == begin
+
+
+def _with_next(schedule: tuple[tuple[str, str], ...]) -> list[tuple[Position, bool]]:
+    """Every position, and whether its stage ends there."""
+    found = positions(schedule)
+    return [(place, k + 1 == len(found) or found[k + 1].age == 1) for k, place in enumerate(found)]

@@ -1,0 +1,386 @@
+"""What one epoch does to the loss and asks of a cluster, and who may know how laws of learning look inside.
+
+The rest of the toolkit consumes `LossStep` and `Load` only; ``READERS`` lists the few modules that may look
+at the laws behind them, with the reason, and the last tests hold every other module to that.
+"""
+
+import ast
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem import learning
+from depl.models.problem.epochs import FinalLoss, Load, LossStep, Term, compose, compute, load, loss_step
+from depl.models.problem.instance import (
+    Cluster,
+    ComputeTable,
+    ConstantImprovement,
+    Dataset,
+    Improvement,
+    Instance,
+    InverseSqrtImprovement,
+    Model,
+    PowerDataLaw,
+    Switch,
+    TabledImprovement,
+)
+from depl.models.problem.laws import (
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Normal,
+    StudentT,
+    SwitchLaw,
+    Zero,
+)
+
+NOTHING = Zero()
+NORMAL = Normal(mean=1, variance=4)
+GAMMA = InverseGamma(shape=3, scale=4)
+ALL, LEFT, RIGHT = frozenset({"left", "right"}), frozenset({"left"}), frozenset({"right"})
+
+
+def instance_with(base: Instance, improvement: Improvement, switch: SwitchLaw = NOTHING) -> Instance:
+    """Models ``net`` and ``other``; datasets of volume 1 and 3 under the law Q^(-1/2): h(left) = 1 / 2."""
+    models = [
+        Model(name="net", size=1, improvement=improvement),
+        Model(name="other", size=1, improvement=improvement),
+    ]
+    return base.replace(
+        models=models,
+        datasets=[Dataset(name="left", volume=1), Dataset(name="right", volume=3)],
+        data_law=PowerDataLaw(p=0.5),
+        switches=[Switch(previous="other", following="net", law=switch)],
+        other_switches=Forbidden(),
+    )
+
+
+# --- the step of one epoch -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("improvement", "epoch", "coefficient"),
+    [
+        (InverseSqrtImprovement(scale=6, noise=NORMAL), 1, -6),
+        (InverseSqrtImprovement(scale=6, noise=NORMAL), 4, -3),
+        (InverseSqrtImprovement(scale=6, offset=5, noise=NORMAL), 4, -2),
+        (InverseSqrtImprovement(scale=6, offset=-0.75, noise=NORMAL), 1, -12),
+        (ConstantImprovement(noise=NORMAL), 1, -1),
+        (ConstantImprovement(scale=3, noise=NORMAL), 2, -3),
+        (ConstantImprovement(scale=-3, noise=NORMAL), 2, 3),
+        (TabledImprovement(epochs=[ConstantImprovement(scale=k, noise=NORMAL) for k in (7, 8, 9)]), 2, -8),
+    ],
+)
+def test_an_epoch_lowers_the_loss_by_the_coefficient_of_its_shape(
+    steady: Instance, improvement: Improvement, epoch: int, coefficient: float
+) -> None:
+    instance = instance_with(steady, improvement)
+    step = loss_step(instance, epoch, 0, None, "net", ALL)
+    assert step == LossStep(1.0, 0.0, (Term(coefficient, NORMAL),))
+    half = loss_step(instance, epoch, 0, None, "net", LEFT)
+    assert half == LossStep(1.0, 0.0, (Term(coefficient / 2, NORMAL),))
+    part = loss_step(instance, epoch, 0, "net", "net", RIGHT)
+    assert part.terms[0].coefficient == pytest.approx(coefficient * math.sqrt(3) / 2, rel=1e-15)
+
+
+def test_a_table_gives_every_epoch_its_own_law(steady: Instance) -> None:
+    laws = (NORMAL, GAMMA, Deterministic(value=-2))
+    table = TabledImprovement(epochs=[ConstantImprovement(scale=2, noise=law) for law in laws])
+    instance = instance_with(steady, table)
+    assert [loss_step(instance, k, 0, None, "net", LEFT) for k in (1, 2, 3)] == [
+        LossStep(1.0, 0.0, (Term(-1.0, NORMAL),)),
+        LossStep(1.0, 0.0, (Term(-1.0, GAMMA),)),
+        LossStep(1.0, 2.0, ()),
+    ]
+
+
+SWITCH = StudentT(degrees_of_freedom=5, location=0.3, scale=0.1, lower=0, upper=0.6)
+
+
+@pytest.mark.parametrize(
+    ("law", "shift", "terms"),
+    [
+        (SWITCH, 0, (Term(1.0, SWITCH),)),
+        (Normal(mean=1, variance=2), 0, (Term(1.0, Normal(mean=1, variance=2)),)),
+        (Empirical(values=(1, 2)), 0, (Term(1.0, Empirical(values=(1, 2))),)),
+        (Deterministic(value=0.25), 0.25, ()),
+        (Zero(), 0, ()),
+    ],
+)
+def test_a_switch_adds_its_law_undiminished_by_the_data(
+    steady: Instance, law: SwitchLaw, shift: float, terms: tuple[Term, ...]
+) -> None:
+    instance = instance_with(steady, ConstantImprovement(scale=4, noise=GAMMA), law)
+    run = Term(-2.0, GAMMA)
+    assert loss_step(instance, 2, 0, "other", "net", LEFT) == LossStep(1.0, shift, (run, *terms))
+
+
+@pytest.mark.parametrize("previous", [None, "net"])
+def test_there_is_no_switch_at_the_start_or_when_the_model_stays(
+    steady: Instance, previous: str | None
+) -> None:
+    instance = instance_with(steady, ConstantImprovement(noise=GAMMA), Deterministic(value=9))
+    assert loss_step(instance, 1, 0, previous, "net", ALL) == LossStep(1.0, 0.0, (Term(-1.0, GAMMA),))
+
+
+def test_a_forbidden_switch_has_no_step(steady: Instance) -> None:
+    instance = instance_with(steady, ConstantImprovement(noise=GAMMA))
+    with pytest.raises(InvalidInputError, match="the switch from 'net' to 'other' is forbidden"):
+        loss_step(instance, 2, 0, "net", "other", ALL)
+
+
+def test_what_is_certain_goes_to_the_shift_and_what_is_nothing_goes_away(steady: Instance) -> None:
+    certain = instance_with(steady, ConstantImprovement(scale=4, noise=Deterministic(value=3)), SWITCH)
+    assert loss_step(certain, 2, 0, "other", "net", LEFT) == LossStep(1.0, -6.0, (Term(1.0, SWITCH),))
+    useless = instance_with(steady, ConstantImprovement(scale=0, noise=GAMMA), Zero())
+    assert loss_step(useless, 2, 0, "other", "net", LEFT) == LossStep(1.0, 0.0, ())
+
+
+# --- the sum of all epochs -----------------------------------------------------------------------------
+
+
+def test_equal_terms_are_counted_together() -> None:
+    steps = [
+        LossStep(1.0, -1.0, (Term(-2.0, NORMAL),)),
+        LossStep(1.0, 0.5, (Term(-2.0, Normal(mean=1.0, variance=4.0)), Term(1.0, SWITCH))),
+        LossStep(1.0, 0.0, (Term(-1.0, NORMAL),)),
+    ]
+    loss = compose(10.0, steps)
+    assert loss.constant == 9.5
+    assert dict(loss.terms) == {Term(-2.0, NORMAL): 2, Term(1.0, SWITCH): 1, Term(-1.0, NORMAL): 1}
+    assert len(loss.terms) == 3
+    assert compose(10.0, steps[::-1]).constant == 9.5
+    assert dict(compose(10.0, steps[::-1]).terms) == dict(loss.terms)
+
+
+def test_no_epoch_leaves_the_initial_loss() -> None:
+    assert compose(7.0, []) == FinalLoss(7.0, ())
+    assert compose(7.0, []).mean() == 7.0
+    assert compose(7.0, []).variance() == 0.0
+
+
+def test_a_retention_weights_everything_that_happened_before_it() -> None:
+    steps = [
+        LossStep(0.5, 1.0, (Term(-4.0, NORMAL),)),
+        LossStep(0.25, 3.0, (Term(-1.0, NORMAL), Term(1.0, SWITCH))),
+        LossStep(1.0, -2.0, (Term(-1.0, NORMAL),)),
+    ]
+    # l = .25 (.5 * 16 + 1 - 4 X1) + 3 - X2 + S - 2 - X3
+    loss = compose(16.0, steps)
+    assert loss.constant == 0.25 * (0.5 * 16 + 1) + 3 - 2
+    assert dict(loss.terms) == {Term(-1.0, NORMAL): 3, Term(1.0, SWITCH): 1}
+
+
+def test_nothing_is_left_of_what_happened_before_a_retention_of_zero() -> None:
+    wild = InverseGamma(shape=1.5, scale=1)
+    loss = compose(9.0, [LossStep(1.0, 5.0, (Term(-1.0, wild),)), LossStep(0.0, 2.0, (Term(-1.0, NORMAL),))])
+    assert loss == FinalLoss(2.0, ((Term(-1.0, NORMAL), 1),))
+    assert loss.variance() == 4
+
+
+factors = st.sampled_from([0.0, 0.25, 0.5, 0.9, 1.0])
+terms = st.builds(Term, st.sampled_from([-2.0, -1.0, 0.5]), st.sampled_from([NORMAL, GAMMA, SWITCH]))
+loss_steps = st.builds(LossStep, factors, st.floats(-9, 9), st.lists(terms, max_size=3).map(tuple))
+
+
+@given(st.floats(-9, 9), st.lists(loss_steps, max_size=8))
+def test_composition_is_the_recursion(initial: float, steps: list[LossStep]) -> None:
+    """Mean and variance by the recursion of eq. (1), step by step."""
+    mean, variance = initial, 0.0
+    for step in steps:
+        moments = [(term.coefficient, term.law.moments()) for term in step.terms]
+        mean = step.retention * mean + step.shift + sum(weight * law.mean for weight, law in moments)
+        variance = step.retention**2 * variance + sum(weight**2 * law.variance for weight, law in moments)
+    loss = compose(initial, steps)
+    assert loss.mean() == pytest.approx(mean, rel=1e-12, abs=1e-12)
+    assert loss.variance() == pytest.approx(variance, rel=1e-12, abs=1e-12)
+    assert len({term for term, _ in loss.terms}) == len(loss.terms)
+    if all(step.retention > 0 for step in steps):
+        assert sum(count for _, count in loss.terms) == sum(len(step.terms) for step in steps)
+
+
+@given(st.lists(loss_steps, min_size=1, max_size=6), st.integers(0, 2**32 - 1))
+def test_composition_is_the_recursion_on_every_path(steps: list[LossStep], seed: int) -> None:
+    """The same draws, put through the recursion and through the weights of the composition."""
+    rng = np.random.default_rng(seed)
+    value, contributions = 3.0, {}
+    for index, step in enumerate(steps):
+        draws = [term.law.sample(rng, 1)[0] for term in step.terms]
+        moved = sum(term.coefficient * x for term, x in zip(step.terms, draws, strict=True))
+        value = step.retention * value + step.shift + moved
+        after = math.prod(later.retention for later in reversed(steps[index + 1 :]))
+        for term, x in zip(step.terms, draws, strict=True):
+            key = Term(after * term.coefficient, term.law)
+            contributions.setdefault(key, []).append(x)
+    loss = compose(3.0, steps)
+    assert dict(loss.terms) == {term: len(x) for term, x in contributions.items() if term.coefficient}
+    total = math.fsum(term.coefficient * math.fsum(draws) for term, draws in contributions.items())
+    assert loss.constant + total == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+def test_an_infinite_variance_is_infinite() -> None:
+    loss = FinalLoss(1.0, ((Term(-2.0, InverseGamma(shape=2, scale=3)), 2),))
+    assert loss.mean() == 1 - 2 * 2 * 3
+    assert loss.variance() == math.inf
+
+
+# --- the load of one epoch -----------------------------------------------------------------------------
+
+
+def test_the_load_is_the_work_of_the_data_shared_by_the_nodes_that_are_all_paid(steady: Instance) -> None:
+    instance = steady.replace(
+        clusters=[Cluster(name="site", capacity=10, bandwidth=2, unit_cost=3, nodes=4)],
+        datasets=[Dataset(name="a", volume=4), Dataset(name="b", volume=1, work=6)],
+    )
+    assert load(instance, 1, "net", "site", frozenset("ab")) == Load(
+        work=2 * (4 + 6) / 4, price=4 * 3, capacity=10, communication=1 / 2
+    )
+    assert load(instance, 3, "net", "site", frozenset("b")).work == 2 * 6 / 4
+    assert compute(instance, 1, "net", frozenset("a")) == 8
+
+
+def test_a_table_of_computing_replaces_demand_and_work(steady: Instance) -> None:
+    net = steady.models[0]
+    whole = msgspec.structs.replace(net, compute=(ComputeTable(epochs=(5, 0, 7)),))
+    each = msgspec.structs.replace(
+        net,
+        compute=(ComputeTable(dataset="a", epochs=(1, 2, 3)), ComputeTable(dataset="b", epochs=(10, 20, 30))),
+    )
+    datasets = [Dataset(name="a", volume=4), Dataset(name="b", volume=1)]
+    tabled = steady.replace(datasets=datasets, models=[whole])
+    assert [compute(tabled, k, "net", data) for k, data in ((1, ALL), (2, LEFT), (3, RIGHT))] == [5, 0, 7]
+    by_data = steady.replace(datasets=datasets, models=[each])
+    assert [compute(by_data, k, "net", frozenset("ab")) for k in (1, 2, 3)] == [11, 22, 33]
+    assert [compute(by_data, k, "net", frozenset("b")) for k in (1, 2, 3)] == [10, 20, 30]
+    assert load(by_data, 2, "net", "site", frozenset("a")) == Load(2.0, 3.0, 10.0, 0.5)
+
+
+# --- laws are consumed only as affine steps ------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[3]
+FIELDS = {  # what an instance says of learning and computing, and the methods that read it
+    "improvement",
+    "switches",
+    "other_switches",
+    "switch_law",
+    "data_law",
+    "learning_factor",
+    "epochs_needed",
+    "demand",
+    "workload",
+}
+KINDS = {name for name in vars(learning) if name.endswith(("Improvement", "DataLaw"))} | {
+    "Switch",
+    "ComputeTable",
+}
+EVERYTHING = FIELDS | KINDS
+DATA_LAWS = {"LogDataLaw", "InverseLogDataLaw", "PowerDataLaw", "TableDataLaw"}
+READERS = {
+    "models/problem/learning.py": EVERYTHING,  # defines the laws
+    "models/problem/instance.py": EVERYTHING,  # defines and validates the instance
+    "models/problem/epochs.py": {"improvement", "switch_law", "learning_factor", "demand", "workload"},
+    "models/verifier/reading.py": EVERYTHING,  # reads them a second time, on purpose
+    # stage 1 weighs K^ itself, over all volumes, and not what an epoch of a plan gains
+    "heuristics/data/epochs_needed.py": {"data_law", "epochs_needed"} | DATA_LAWS,
+    # the rest of a run is an instance again, so its laws have to be written, not only read
+    "models/solving/observed_state.py": {"improvement", "InverseSqrtImprovement", "ConstantImprovement"}
+    | {"Improvement", "TabledImprovement"},
+    # turns fitted curves into improvements
+    "models/estimation/fit.py": {"InverseSqrtImprovement", "ConstantImprovement"},
+    # puts what was fitted into an instance, and a setup becomes one
+    "models/estimation/instance.py": {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"}
+    | {"Switch"},
+    "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "demand", "ComputeTable"},
+    # writes other laws into an instance, on purpose not quite right
+    "models/estimation/estimated.py": {"improvement", "demand", "switches", "other_switches", "Switch"}
+    | {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"},
+    "models/solving/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
+    # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance
+    "heuristics/bounds/dual.py": {"switches"},
+    "heuristics/bounds/learning.py": {"switches"},
+    "heuristics/depl/model_stage.py": {"switches"},
+    "heuristics/depl/improve_sites.py": {"switches"},
+    "heuristics/bounds/tilted_learning.py": {"switches"},
+}
+
+
+def names_read(source: str) -> Iterator[tuple[int, str]]:
+    """Line and name of every attribute, keyword pattern, imported name or literal field name in a module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.MatchClass):
+            yield from ((node.lineno, name) for name in node.kwd_attrs)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "attrgetter"}:
+            texts = [item.value for item in node.args if isinstance(item, ast.Constant)]
+            yield from ((node.lineno, str(text)) for text in texts)
+
+
+def consumers() -> list[Path]:
+    return sorted([*ROOT.glob("models/**/*.py"), *ROOT.glob("heuristics/**/*.py")])
+
+
+def strangers(path: str, source: str) -> list[str]:
+    """Names of laws of learning that the module at ``path`` reads without being listed for them."""
+    allowed = READERS.get(path, set())
+    return [f"{path}:{line}: {name}" for line, name in names_read(source) if name in EVERYTHING - allowed]
+
+
+def test_laws_of_learning_are_read_by_the_listed_modules_alone() -> None:
+    assert len(consumers()) > 30
+    found = [
+        entry
+        for path in consumers()
+        for entry in strangers(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+    ]
+    assert not found, f"consume LossStep and Load of depl.models.problem.epochs instead: {found}"
+
+
+def test_every_listed_reader_reads_what_it_is_listed_for() -> None:
+    for path, allowed in READERS.items():
+        read = {name for _, name in names_read((ROOT / path).read_text(encoding="utf-8"))}
+        stale = set() if allowed is EVERYTHING else allowed - read
+        assert not stale, f"{path} no longer reads {stale}; take it off the list"
+        assert read & EVERYTHING or path == "models/problem/learning.py", (
+            f"{path} reads none; take it off the list"
+        )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "model.improvement.at(1)",
+        "instance.model('a').improvement.scale",
+        "h = instance.learning_factor(data)",
+        "law = instance.switch_law('a', 'b')",
+        "[row.law for row in instance.switches]",
+        "instance.data_law.p",
+        "getattr(model, 'improvement')",
+        "from depl.models.problem.instance import Instance, InverseSqrtImprovement",
+        "from depl.models.problem.learning import PowerDataLaw",
+        "match model:\n    case Model(improvement=shape):\n        pass",
+    ],
+)
+def test_the_guard_sees_every_way_of_reading_a_law(line: str) -> None:
+    assert strangers("models/problem/allocation.py", line)
+    assert strangers("heuristics/anything.py", line)
+    assert not strangers("models/problem/instance.py", line)
+
+
+def test_the_guard_lets_steps_and_loads_pass() -> None:
+    source = (
+        "from depl.models.problem.epochs import LossStep, Term\n"
+        "step.terms[0].law.moments()\nterm.coefficient * x"
+    )
+    assert not strangers("models/problem/allocation.py", source)
+    assert {"LogDataLaw", "TableDataLaw", "InverseSqrtImprovement", "TabledImprovement"} <= KINDS

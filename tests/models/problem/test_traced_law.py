@@ -1,0 +1,378 @@
+"""The traced law in an instance file: what is refused and where, round trips, schema, fingerprints."""
+
+import json
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from depl.instances import library
+from depl.models.estimation.affine import fit_affine
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem import traced_law as documents
+from depl.models.problem.affine_law import LARGEST_RETENTION, Scale, positions
+from depl.models.problem.instance import Instance, json_schema
+from depl.models.problem.laws import Normal
+from depl.models.problem.traced_law import FittedStep, RecordedRun, Stage, TracedLaw, traced_law
+from tests.cases.documents import ABSENT, RICH, Document, build, put, read
+from tests.cases.memory_cases import instance_of, random_law
+from tests.models.estimation.test_affine import drawn
+
+RUNS = [
+    {
+        "stages": [
+            {"model": "full", "cluster": "edge", "epochs": 2},
+            {"model": "cut", "cluster": "far", "epochs": 2},
+        ],
+        "losses": [2.0, 1.5, 1.25, 1.5 - 0.125 * index, 1.0],
+    }
+    for index in range(2)
+]
+LAW: Document = {
+    "type": "affine",
+    "runs": RUNS,
+    "steps": [
+        {"model": "full", "cluster": "edge", "first": True, "age": 1, "intercept": 0.5, "retention": 0.5},
+        {
+            "model": "full",
+            "cluster": "edge",
+            "first": True,
+            "age": 2,
+            "ages": [1, 2],
+            "intercept": 0.25,
+            "retention": 0.25,
+        },
+        {"model": "cut", "cluster": "far", "age": 2, "intercept": 0.25, "retention": 0, "start_slope": 0.5},
+        {
+            "model": "cut",
+            "cluster": "far",
+            "age": 2,
+            "previous_model": "full",
+            "previous_cluster": "edge",
+            "intercept": 0.125,
+            "retention": 0.5,
+        },
+    ],
+    "jumps": [
+        {
+            "previous_model": "full",
+            "previous_cluster": "edge",
+            "model": "cut",
+            "cluster": "far",
+            "intercept": 1,
+            "retention": 0.25,
+            "pooled": True,
+        }
+    ],
+    "residuals": "independent",
+    "unseen_loss": 3.5,
+    "deviations": [-0.125, 0.25],
+}
+TRACED: Document = {**json.loads(instance_of(None).to_json()), "traced_law": LAW}
+
+T = "traced_law"
+STEP, LATER, JUMP, RUN = f"{T}.steps[1]", f"{T}.steps[2]", f"{T}.jumps[0]", f"{T}.runs[1]"
+BAD: list[tuple[str, Any, str, str | None]] = [
+    (f"{T}.type", "quadratic", "Invalid value 'quadratic'", None),
+    (f"{T}.colour", "red", "unknown field `colour`", T),
+    (f"{T}.runs", [], "length >= 1", None),
+    (f"{T}.steps", [], "length >= 1", None),
+    (f"{T}.residuals", "together", "Invalid enum value 'together'", None),
+    (f"{T}.scale", "square", "Invalid enum value 'square'", None),
+    (f"{T}.unseen_loss", "much", "got `str`", None),
+    (f"{T}.deviations[1]", None, "got `null`", None),
+    (f"{T}.deviations[1]", 1e101, "beyond what double precision", None),
+    (f"{RUN}.stages", [], "length >= 1", None),
+    (f"{RUN}.stages[1].epochs", 0, ">= 1", None),
+    (f"{RUN}.stages[1].epochs", 1_000_001, "<= 1000000", None),
+    (f"{RUN}.stages[1].epochs", 1.5, "got `float`", None),
+    (f"{RUN}.stages[1].model", " cut", "matching regex", None),
+    (f"{RUN}.stages[1].cluster", ABSENT, "missing required field `cluster`", f"{RUN}.stages[1]"),
+    (f"{RUN}.stages[0].epochs", 3, "has 5 entries for 5 epochs", f"{RUN}.losses"),
+    (f"{RUN}.losses", [2.0, 1.0], "give l(0) and one loss per epoch", None),
+    (f"{RUN}.losses", [2.0], "length >= 2", None),
+    (f"{RUN}.losses[3]", 1e-101, "beyond what double precision", None),
+    (f"{RUN}.stages[1]", {"model": "full", "cluster": "edge", "epochs": 2}, "join the two", None),
+    (f"{STEP}.age", 0, ">= 1", None),
+    (f"{STEP}.retention", -0.001, ">= 0", None),
+    (f"{STEP}.retention", 1.0, "<= 0.99", None),
+    (f"{STEP}.intercept", ABSENT, "missing required field `intercept`", STEP),
+    (f"{STEP}.ages", [2, 1], "least age and then the greatest", None),
+    (f"{STEP}.ages", [1, 1], "the pool holds the age of the step", None),
+    (f"{STEP}.ages", [0, 2], ">= 1", f"{STEP}.ages[0]"),
+    (f"{STEP}.ages", [1, 2, 3], "length 2", None),
+    (f"{STEP}.previous_model", "cut", "or neither", None),
+    (f"{STEP}.age", 1, "defined twice", STEP),
+    (f"{LATER}.ages", [1, 2], "no age below 2", None),
+    (f"{LATER}.ages", [3, 4], "the pool holds the age of the step", None),
+    (f"{LATER}.age", 1, "is a jump; list it there", None),
+    (f"{LATER}.age", 3, "at least one epoch of a run in its pool", LATER),
+    (f"{LATER}.cluster", "cloud", "at least one epoch of a run in its pool", LATER),
+    (f"{LATER}.previous_cluster", "edge", "or neither", f"{LATER}.previous_model"),
+    (f"{T}.steps[3].first", True, "nothing comes before a first stage", f"{T}.steps[3].previous_model"),
+    (f"{T}.steps[3].previous_cluster", "far", "at least one epoch of a run", f"{T}.steps[3]"),
+    (f"{JUMP}.model", "full", "at least one epoch of a run in its pool", JUMP),
+    (f"{JUMP}.retention", 1, "<= 0.99", None),
+    (f"{T}.jumps", [LAW["jumps"][0], LAW["jumps"][0]], "defined twice", f"{T}.jumps[1]"),
+    ("target.initial_model", "full", "give one dataset, no data law and no initial model", None),
+    ("data_law", {"type": "power", "p": 0.5}, "give one dataset, no data law", None),
+    (
+        "datasets",
+        [{"name": "data", "volume": 1}, {"name": "more", "volume": 1}],
+        "give one dataset",
+        None,
+    ),
+]
+NAMES = [f"{place} = {'absent' if value is ABSENT else value}"[:90] for place, value, _, _ in BAD]
+
+
+def refused(make: Any, document: Document) -> InvalidInputError:
+    with pytest.raises(InvalidInputError) as caught:
+        make(document)
+    return caught.value
+
+
+def test_the_document_that_is_made_wrong_below_is_right() -> None:
+    instance = read(TRACED)
+    assert instance == build(TRACED)
+    assert isinstance(instance.traced_law, TracedLaw)
+
+
+@pytest.mark.parametrize(("place", "value", "message", "path"), BAD, ids=NAMES)
+def test_bad_input_is_refused_with_its_json_path(
+    place: str, value: Any, message: str, path: str | None
+) -> None:
+    document = put(TRACED, place, value)
+    for make, root in ((read, "$."), (build, ".")):
+        error = refused(make, document)
+        assert message in error.message
+        assert error.path == f"{root}{place if path is None else path}"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("runs[1].losses[3]", 0.0), ("runs[0].losses[0]", -1.0), ("unseen_loss", 0.0), ("unseen_loss", -2.0)],
+)
+def test_only_positive_losses_have_logarithms(place: str, value: float) -> None:
+    document = put(TRACED, f"{T}.{place}", value)
+    assert read(document).traced_law is not None
+    error = refused(read, put(document, f"{T}.scale", "log"))
+    assert "only positive losses have logarithms; use the scale of the loss" in error.message
+    assert error.path == f"$.{T}.{place}"
+
+
+def test_deviations_of_logarithms_may_be_negative() -> None:
+    law = read(put(TRACED, f"{T}.scale", "log")).traced_law
+    assert law is not None
+    assert law.deviations[0] < 0
+    assert law.unseen == np.log(3.5)
+    assert read(TRACED).traced_law.unseen == 3.5  # type: ignore[union-attr]
+
+
+def test_a_jump_to_where_it_comes_from_is_refused() -> None:
+    here = {"previous_model": "cut", "previous_cluster": "far"}
+    error = refused(read, put(TRACED, JUMP, {**LAW["jumps"][0], **here}))
+    assert "makes no jump" in error.message
+    assert error.path == f"$.{JUMP}"
+
+
+@pytest.mark.parametrize(("field", "name"), [("model", "third"), ("cluster", "cloud")])
+@pytest.mark.parametrize("prefix", ["", "previous_"])
+@pytest.mark.parametrize("row", ["steps[3]", "jumps[0]"])
+def test_rows_name_models_and_clusters_of_the_instance(row: str, prefix: str, field: str, name: str) -> None:
+    """The runs have what the row says, the instance does not."""
+    known = "cut" if field == "model" else "far"
+    if prefix:
+        known = "full" if field == "model" else "edge"
+    text = json.dumps(LAW).replace(f'"{field}": "{known}"', f'"{field}": "{name}"')
+    changed = json.loads(text)
+    for rows in (changed["steps"], changed["jumps"]):
+        for item in rows:
+            if item.get(f"previous_{field}") == known:
+                item[f"previous_{field}"] = name
+    if prefix:  # only what the row says came before is unknown to the instance
+        changed["steps"] = [item for item in changed["steps"] if not item.get("first")]
+        if row.startswith("jumps"):
+            changed["steps"] = [item for item in changed["steps"] if "previous_model" not in item]
+    error = refused(read, put(TRACED, T, changed))
+    assert f"{name!r} is not defined" in error.message
+    if prefix:
+        where = 1 if row.startswith("steps") else 0
+        assert error.path == f"$.{T}.{row.split('[')[0]}[{where}].previous_{field}"
+    else:
+        assert error.path.startswith(f"$.{T}.steps[")
+        assert error.path.endswith(f".{field}")
+
+
+def test_runs_may_know_more_than_the_instance_offers() -> None:
+    more = {"stages": [{"model": "third", "cluster": "cloud", "epochs": 1}], "losses": [1.0, 0.5]}
+    assert read(put(TRACED, f"{T}.runs", [*RUNS, more])).traced_law is not None
+
+
+def test_the_type_goes_without_saying_while_there_is_one() -> None:
+    assert read(put(TRACED, f"{T}.type", ABSENT)) == read(TRACED)
+
+
+def test_the_largest_retention_is_within_bounds() -> None:
+    assert read(put(TRACED, f"{STEP}.retention", LARGEST_RETENTION)).traced_law is not None
+
+
+def test_a_document_reads_back_as_it_was_written() -> None:
+    instance = read(TRACED)
+    text = instance.to_json()
+    again = Instance.from_json(text)
+    assert again == instance
+    assert again.to_json() == text
+    assert again.fingerprint == instance.fingerprint
+    written = json.loads(text)[T]
+    assert written == LAW
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_laws_read_back_with_the_same_residuals(seed: int) -> None:
+    fields = {
+        "residuals": ("per_run", "independent")[seed % 2],
+        "unseen_loss": (None, 9.0)[seed % 2],
+        "scale": ("loss", "log")[seed // 2 % 2],
+    }
+    instance = instance_of(random_law(np.random.default_rng(seed), **fields))
+    again = Instance.from_json(instance.to_json())
+    assert again == instance
+    assert again.fingerprint == instance.fingerprint
+    assert instance.traced_law is not None
+    assert again.traced_law is not None
+    for one, other in zip(instance.traced_law.law.records, again.traced_law.law.records, strict=True):
+        assert one.positions == other.positions
+        assert one.losses.tolist() == other.losses.tolist()
+        np.testing.assert_array_equal(one.residuals, other.residuals)
+
+
+@pytest.mark.parametrize("scale", ["loss", "log"])
+def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale: Scale) -> None:
+    law = fit_affine(drawn(12, 0.1, np.random.default_rng(0)), least=20, scale=scale)
+    document = traced_law(law, "independent", 7.0, (0.5, -0.5))
+    assert (document.residuals, document.unseen_loss, document.deviations) == (
+        "independent",
+        7.0,
+        (0.5, -0.5),
+    )
+    again = document.law
+    assert again.scale == document.scale == scale
+    assert {key: step.coefficients for key, step in again.steps.items()} == {
+        key: step.coefficients for key, step in law.steps.items()
+    }
+    assert {key: step.coefficients for key, step in again.jumps.items()} == {
+        key: step.coefficients for key, step in law.jumps.items()
+    }
+    assert any(row.ages is not None for row in document.steps)
+    for one, other in zip(law.records, again.records, strict=True):
+        assert one.positions == other.positions
+        np.testing.assert_array_equal(one.residuals, other.residuals)
+    for key, step in law.steps.items():
+        np.testing.assert_array_equal(np.sort(step.residuals), np.sort(again.steps[key].residuals))
+        assert (step.losses, step.runs) == (again.steps[key].losses, again.steps[key].runs)
+
+
+def test_the_stages_of_a_run_are_its_positions() -> None:
+    (run, _) = read(TRACED).traced_law.runs  # type: ignore[union-attr]
+    assert run.positions == positions((("full", "edge"),) * 2 + (("cut", "far"),) * 2)
+    assert [stage.trained for stage in run.stages] == [("full", "edge"), ("cut", "far")]
+
+
+def test_residuals_stay_together_unless_the_document_says_otherwise() -> None:
+    assert read(put(TRACED, f"{T}.residuals", ABSENT)).traced_law.residuals == "per_run"  # type: ignore[union-attr]
+
+
+# --- fingerprint and schema ------------------------------------------------------------------------------
+
+OLD_FINGERPRINTS = {
+    ("tiny", None): "7190d094920a2395c9c88045cac74ed80fb021547375ae136547aae73ea28103",
+    ("paper-alexnet", 5): "b55244ea7e76a37b0c8abda33f6cc19e5f02b8afa81f17b0c8281e63eda6d6d9",
+    ("paper-mobilenet", 5): "4a5a0f8a38d55f18d219451453ecc3883144eb3567d49d3bd8a72aedce3ecb88",
+}
+"""From before instances could have a traced law."""
+
+
+@pytest.mark.parametrize(("name", "target"), OLD_FINGERPRINTS)
+def test_instances_without_a_traced_law_have_the_fingerprint_they_had(
+    name: str, target: float | None
+) -> None:
+    assert library.load(name, target).fingerprint == OLD_FINGERPRINTS[name, target]
+
+
+def test_the_fingerprint_depends_on_the_whole_law() -> None:
+    changes = [
+        ("residuals", "per_run"),
+        ("scale", "log"),
+        ("unseen_loss", 3.75),
+        ("deviations[0]", 0.0),
+        ("runs[0].losses[4]", 1.5),
+        ("steps[0].retention", 0.25),
+        ("jumps[0].pooled", False),
+    ]
+    found = {read(put(TRACED, f"{T}.{place}", value)).fingerprint for place, value in changes}
+    found |= {read(TRACED).fingerprint, read(put(TRACED, T, ABSENT)).fingerprint}
+    assert len(found) == len(changes) + 2
+
+
+def test_a_law_can_be_put_into_an_instance_and_taken_out_again() -> None:
+    instance = read(TRACED)
+    bare = instance.replace(traced_law=None)
+    assert "traced_law" not in bare.to_json()
+    assert bare.replace(traced_law=instance.traced_law) == instance
+
+
+def test_the_schema_describes_the_law() -> None:
+    published = json.loads(json.dumps(json_schema()))
+    jsonschema.Draft202012Validator.check_schema(published)
+    schema = jsonschema.Draft202012Validator(published)
+    schema.validate(TRACED)
+    schema.validate(json.loads(read(TRACED).to_json()))
+    schema.validate(put(TRACED, T, None))
+    for place, value in (
+        (f"{T}.type", "quadratic"),
+        (f"{T}.colour", 1),
+        (f"{T}.residuals", "together"),
+        (f"{STEP}.retention", 1.0),
+        (f"{STEP}.retention", -1.0),
+        (f"{STEP}.ages", [1]),
+        (f"{JUMP}.previous_model", ABSENT),
+        (f"{RUN}.losses", [1.0]),
+        (f"{RUN}.stages[0].epochs", 0),
+    ):
+        assert not schema.is_valid(put(TRACED, place, value)), place
+
+
+def test_every_other_field_of_an_instance_still_reads_beside_the_law() -> None:
+    assert read(RICH).traced_law is None
+    noise = {"shape": "constant", "noise": {"type": "normal", "mean": 1, "variance": 1}}
+    instance = read(put(TRACED, "models[0].improvement", noise))
+    assert instance.models[0].improvement.at(1)[1] == Normal(mean=1, variance=1)
+
+
+def test_one_wrong_name_among_many_rows_is_found_without_putting_the_law_together_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last of a hundred rows; once each row was tried with all runs, an hour for 10,000 rows."""
+
+    def counted(*given: Any) -> Any:
+        calls.append(given)
+        return own(*given)
+
+    calls: list[object] = []
+    own = documents.assembled
+    monkeypatch.setattr(documents, "assembled", counted)
+    names = [f"m{index}" for index in range(100)]
+    runs = tuple(
+        RecordedRun(stages=(Stage(model=name, cluster="edge", epochs=1),), losses=(2.0, 1.0))
+        for name in names
+    )
+    steps = tuple(
+        FittedStep(model=name, cluster="edge", first=True, age=1, intercept=0.0, retention=0.5)
+        for name in [*names[:-1], "nm99"]
+    )
+    with pytest.raises(InvalidInputError, match="at least one epoch of a run") as caught:
+        TracedLaw(runs=runs, steps=steps)
+    assert caught.value.path == ".steps[99]"
+    assert len(calls) == 1

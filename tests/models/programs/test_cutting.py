@@ -1,0 +1,288 @@
+"""The cut loop proves what writing all plans out says, and ends in a result whatever the solver does."""
+
+import dataclasses
+import math
+from types import SimpleNamespace
+
+import msgspec
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import depl
+from depl.instances.generator import random_instances
+from depl.models.evaluation.evaluate import INTENT
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.laws import Normal
+from depl.models.programs import cutting
+from depl.models.programs.attainable import attainable
+from depl.models.programs.common import write_choices
+from depl.models.programs.cutting import solve_sampled
+from depl.models.programs.highs import Answer, Session, Status
+from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.resource_space import ResourceSpace
+from depl.models.scenarios.draws import draw_scenarios, given_scenarios
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+from tests.cases.sampled_plans import HARD_OPTIMUM, cheapest, hard_problem, meets_all, sequences
+
+FORMULATIONS = (PriceSpace, ResourceSpace)
+METHODS = ("milp", "milp-resource")
+every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
+
+
+@pytest.fixture(scope="module")
+def problems():
+    drawn = random_instances(
+        np.random.default_rng(5), 36, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
+    )
+    drawn = [item.replace(initial_model="m2") if seed % 4 == 1 else item for seed, item in enumerate(drawn)]
+    samples = [draw_scenarios(item, 12, seed) for seed, item in enumerate(drawn)]
+    for seed in range(0, len(samples), 2):  # switches that lower the loss in every other sample
+        samples[seed] = dataclasses.replace(samples[seed], switch_losses=-samples[seed].switch_losses)
+    return [SampledProblem(*pair) for pair in zip(drawn, samples, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def optima(problems):
+    return [cheapest(problem) for problem in problems]
+
+
+@pytest.fixture(scope="module")
+def hard():
+    return hard_problem()
+
+
+@pytest.fixture(scope="module")
+def near_tie(steady):
+    """Needed are 600, one may miss: ``expensive`` gains 700, ``cheap`` lacks 2e-9 in its second miss."""
+    rule = ConstantImprovement(noise=Normal(mean=600, variance=1))
+    models = (
+        Model(name="expensive", size=1, demand=2, improvement=rule),
+        Model(name="cheap", size=1, demand=1, improvement=rule),
+    )
+    instance = steady.replace(
+        models=models, maximum_epochs=1, initial_loss=1000, maximum_loss=400, quantile_level=0.9
+    )
+    gains = np.stack([np.full(10, 700.0), np.array([-500, 600 - 2e-9, *[900] * 8])], axis=-1)[:, None, :]
+    return SampledProblem(instance, given_scenarios(instance, gains))
+
+
+@every_formulation
+def test_the_optimum_is_the_cheapest_of_all_plans(problems, optima, formulation):
+    seen = set()
+    for problem, optimum in zip(problems, optima, strict=True):
+        found = solve_sampled(problem, formulation)
+        seen.add(found.termination)
+        if math.isinf(optimum):
+            assert found.termination is Termination.INFEASIBLE
+            assert (found.choices, found.lower_bound) == (None, math.inf)
+            assert found.reason
+        else:
+            assert found.termination is Termination.OPTIMAL
+            assert found.cost == pytest.approx(optimum, rel=1e-9)
+            assert found.lower_bound == found.cost
+            assert not found.choices or meets_all(problem, tuple(found.choices))
+        assert found.near_ties == 0  # the program itself leaves nothing to the guards
+    assert seen == {Termination.OPTIMAL, Termination.INFEASIBLE}
+
+
+def test_the_family_has_what_is_asked_of_it(problems):
+    instances = [problem.instance for problem in problems]
+    targets = [instance.target for instance in instances]
+    for count in (
+        sum(len(instance.clusters) == 2 for instance in instances),
+        sum(len(instance.datasets) == 2 for instance in instances),
+        sum(target.round_deadline is not None for target in targets),
+        sum(target.maximum_time is None for target in targets),
+        sum(bool((problem.switch_losses < 0).any()) for problem in problems),
+        sum(target.initial_model is not None for target in targets),
+        sum(not problem.may_follow.all() for problem in problems),
+    ):
+        assert count >= 4
+
+
+@every_formulation
+@pytest.mark.parametrize("solve_with", ["highs", "scip"])
+@pytest.mark.parametrize("chosen", [slice(4), pytest.param(slice(4, 8), marks=pytest.mark.slow)])
+def test_other_roads_and_another_solver_find_the_same(problems, optima, formulation, solve_with, chosen):
+    if solve_with == "scip":
+        pytest.importorskip("pyscipopt")
+    for problem, optimum in list(zip(problems, optima, strict=True))[chosen]:
+        found = solve_sampled(problem, formulation, solve_with=solve_with)
+        assert found.cost == optimum or found.cost == pytest.approx(optimum, rel=1e-9)
+
+
+@every_formulation
+def test_a_target_met_at_the_start_needs_no_epoch(tiny, formulation):
+    instance = tiny.replace(maximum_loss=tiny.target.initial_loss)
+    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 5)), formulation)
+    assert (found.termination, found.choices, found.cost) == (Termination.OPTIMAL, [], 0.0)
+    plan = depl.solve(instance, "milp", scenarios=5).plan
+    assert plan.epochs == ()
+
+
+@every_formulation
+def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_loop_goes_on(
+    near_tie, formulation
+):
+    found = solve_sampled(near_tie, formulation)
+    assert found.near_ties == 1
+    assert [near_tie.instance.models[g.model].name for g in found.choices] == ["expensive"]
+    assert found.termination is Termination.OPTIMAL
+    assert found.cost == pytest.approx(cheapest(near_tie), rel=1e-9)
+
+
+@every_formulation
+def test_near_ties_alone_are_infeasible(near_tie, formulation):
+    gains = near_tie.scenarios.improvements.copy()
+    gains[:, :, 0] = gains[:, :, 1]
+    problem = SampledProblem(near_tie.instance, given_scenarios(near_tie.instance, gains))
+    found = solve_sampled(problem, formulation)
+    assert found.termination is Termination.INFEASIBLE
+    assert found.near_ties == 2
+    assert "best quantile over 10 scenarios 400" in found.reason
+
+
+def test_the_reason_names_the_best_quantile_and_the_time_that_would_be_needed(tiny):
+    seen = 0
+    for seed, maximum in ((1, 0.9), (2, 0.7), (3, 1.2)):
+        instance = tiny.replace(maximum_time=maximum)
+        problem = SampledProblem(instance, draw_scenarios(instance, 12, seed))
+        found = solve_sampled(problem)
+        assert found.termination is Termination.INFEASIBLE
+        rows = list(sequences(problem))
+        in_time = [row for row in rows if problem.allocation(row).feasible]
+        best = max((np.sort(problem.gain(row))[problem.allowed] for row in in_time), default=0.0)
+        quantile = instance.target.initial_loss - max(best, 0.0)
+        assert f"best quantile over 12 scenarios {quantile:.6g};" in found.reason
+        fastest = min(
+            problem.allocation(row).fastest_time for row in rows if problem.misses(row) <= problem.allowed
+        )
+        assert f"the fastest plan that meets it takes {fastest:.6g}" in found.reason
+        seen += bool(in_time)
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"maximum_epochs": 0}, "maximum_epochs is 0"),
+        ({"maximum_time": 1.0}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
+        ({"round_deadline": 1.2}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
+        ({"maximum_loss": -1}, "best quantile over 4 scenarios 4"),
+    ],
+)
+def test_the_reason_names_the_stage_that_fails(steady, changes, words):
+    """An epoch takes 1.3 at least and lowers the loss of 10 by 2; three of them take 3.9."""
+    instance = steady.replace(**changes)
+    shape = (4, instance.target.maximum_epochs, 1)
+    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, np.zeros(shape))))
+    assert found.termination is Termination.INFEASIBLE
+    assert words in found.reason
+
+
+def test_programs_that_are_too_large_are_refused_with_the_limit(steady):
+    instance = steady.replace(maximum_epochs=5000)
+    with pytest.raises(NotCoveredError, match="binary variables, of at most 5000"):
+        depl.solve(instance, "milp", scenarios=100)
+    instance = steady.replace(maximum_epochs=400)
+    with pytest.raises(NotCoveredError, match="coefficients, of at most 1000000"):
+        depl.solve(instance, "milp-resource", scenarios=3000)
+
+
+def test_switches_count_among_the_coefficients(tiny, monkeypatch):
+    """Epochs times (configurations and pairs of models) times scenarios."""
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12))
+    terms = 12 * problem.epochs * (len(problem.configurations) + len(tiny.models) ** 2)
+    monkeypatch.setattr(cutting, "MAXIMUM_TERMS", terms - 1)
+    with pytest.raises(NotCoveredError, match=f"up to {terms} coefficients, of at most {terms - 1}"):
+        solve_sampled(problem)
+    monkeypatch.setattr(cutting, "MAXIMUM_TERMS", terms)
+    assert solve_sampled(problem).termination is Termination.OPTIMAL
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_methods_answer_through_the_registry(tiny, method):
+    result = depl.solve(tiny, method, scenarios=30, seed=3)
+    assert result.termination is Termination.OPTIMAL
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 30, seed=3))
+    assert result.cost == pytest.approx(cheapest(problem), rel=1e-9)
+    assert result.scenarios.misses <= result.scenarios.allowed
+    assert result.build_seconds > 0
+    again = depl.solve(tiny, method, scenarios=30, seed=3)
+    assert again.plan == result.plan
+
+
+def test_options_reach_the_solver_and_are_recorded(hard, tiny):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
+    found = solve_sampled(problem, options={"mip_heuristic_effort": 0.0}, limits=Limits(seed=9))
+    assert found.options["mip_heuristic_effort"] == 0.0
+    assert found.options["random_seed"] == 9
+    assert found.options["mip_feasibility_tolerance"] == 1e-9
+    assert found.options["mip_rel_gap"] == found.options["mip_abs_gap"] == 0
+    with pytest.raises(InvalidInputError, match="no such option"):
+        solve_sampled(problem, options={"mip_heuristics": 0.0})
+    stopped = solve_sampled(hard, options={"mip_max_nodes": 0}, limits=Limits(gap=0.02))
+    assert stopped.options["mip_rel_gap"] == 0.01  # the other half is for the cuts
+    assert stopped.termination is Termination.EXHAUSTED
+    assert "another limit of the solver" in stopped.reason
+    assert stopped.lower_bound <= HARD_OPTIMUM <= stopped.cost * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("lie", [Answer(Status.INFEASIBLE, None, math.inf), Answer(Status.OPTIMAL, 1.0, 1e9)])
+def test_a_solver_that_contradicts_a_feasible_plan_proves_nothing(tiny, monkeypatch, lie):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
+    monkeypatch.setattr(cutting._Direct, "strengthen", lambda *_: Status.OPTIMAL)
+    monkeypatch.setattr(Session, "solve", lambda *_: lie)
+    found = solve_sampled(problem)
+    assert found.termination is Termination.EXHAUSTED
+    assert found.lower_bound == 0
+    assert "contradicts" in found.reason
+
+
+def test_a_solver_that_says_nothing_new_ends_the_loop_with_what_is_proved(tiny, monkeypatch):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
+    monkeypatch.setattr(cutting._Direct, "strengthen", lambda *_: Status.OPTIMAL)
+    monkeypatch.setattr(Session, "solve", lambda *_: Answer(Status.OPTIMAL, 1000.0, 500.0))
+    found = solve_sampled(problem)
+    assert found.termination is Termination.EXHAUSTED
+    assert "what was excluded" in found.reason
+    assert 0 < found.lower_bound <= found.cost
+
+
+def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(hard, monkeypatch):
+    right, answers, rows = Session.solve, [], []
+
+    def tired(*arguments):
+        answers.append(Answer(Status.TIME_LIMIT, None, 1e-3) if answers else right(*arguments))
+        return answers[-1]
+
+    monkeypatch.setattr(cutting._Direct, "strengthen", lambda *_: Status.OPTIMAL)
+    monkeypatch.setattr(Session, "solve", tired)
+    found = solve_sampled(hard, limits=Limits(progress=lambda _seconds, _cost, bound: rows.append(bound)))
+    assert (found.termination, len(answers)) == (Termination.TIME_LIMIT, 2)
+    assert found.lower_bound == max(rows) > 0
+
+
+@pytest.mark.parametrize(("needed", "time", "shared"), [(5.0, None, True), (3.0, 2.0, False)])
+def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one_alone(
+    steady, needed, time, shared
+):
+    """Two epochs gain 4; each takes 1.3 or more at the site and .4 or more at the annex."""
+    annex = msgspec.structs.replace(steady.clusters[0], name="annex", capacity=40, bandwidth=5)
+    instance = steady.replace(
+        clusters=(*steady.clusters, annex), maximum_epochs=3, maximum_loss=10 - needed, maximum_time=time or 9
+    )
+    problem = SampledProblem(instance, given_scenarios(instance, np.zeros((4, 3, 1))))
+    slow, quick = problem.configurations
+    program = PriceSpace(problem, attainable(problem, meet_target=False, within_time=False), INTENT, 1.0)
+    backend = SimpleNamespace(sequences=lambda _: [[slow, slow]])
+    loop = cutting._Loop(problem, PriceSpace, Limits(), INTENT, "session", {})
+    (row,) = loop._take(program, backend, Answer(Status.OPTIMAL, 1.0, 1.0))
+    assert loop.near_ties == 1
+    for choices, excluded in (([slow, slow], True), ([slow, quick], shared), ([quick, quick], shared)):
+        assert write_choices(program.model, problem, choices)
+        assert (pyo.value(row.body) > pyo.value(row.upper)) == excluded

@@ -1,0 +1,116 @@
+"""Limits and Ctrl-C: the loop ends in time with a plan and a valid bound, also inside the tree of HiGHS."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depl.models.programs.cutting import solve_sampled
+from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.resource_space import ResourceSpace
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+from tests.cases.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all
+
+ROOT = Path(__file__).resolve().parents[3]
+every_formulation = pytest.mark.parametrize("formulation", [PriceSpace, ResourceSpace])
+
+
+@pytest.fixture(scope="module")
+def hard():
+    return hard_problem()
+
+
+@every_formulation
+def test_a_wanted_gap_ends_the_search_with_a_certificate(hard, formulation):
+    found = solve_sampled(hard, formulation, Limits(gap=0.3, time_limit=60))
+    assert found.termination is Termination.GAP_REACHED
+    assert found.cost - found.lower_bound <= 0.3 * found.cost
+    assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "seconds"),  # a busy machine needs one to begin
+    [
+        (PriceSpace, 1e-6),
+        (ResourceSpace, 1e-6),
+        (ResourceSpace, 4.0),
+        pytest.param(PriceSpace, 4.0, marks=pytest.mark.slow),  # rows of progress are asked of it by default
+    ],
+)
+def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, seconds):
+    limits = Limits(time_limit=seconds)
+    found = solve_sampled(hard, formulation, limits)
+    assert found.termination is Termination.TIME_LIMIT
+    assert 0 <= found.lower_bound <= HARD_OPTIMUM * (1 + 1e-9)
+    assert found.reason if found.choices is None else found.cost >= HARD_OPTIMUM * (1 - 1e-9)
+    if seconds > 1:
+        assert meets_all(hard, tuple(found.choices))
+        assert found.lower_bound > 0.3 * HARD_OPTIMUM
+
+
+def test_rows_of_progress_close_in_on_the_optimum(hard):
+    rows = []
+    solve_sampled(hard, limits=Limits(time_limit=2.0, progress=lambda *row: rows.append(row)))
+    seconds, costs, bounds = (np.array(column) for column in zip(*rows, strict=True))
+    assert (np.diff(seconds) >= 0).all()
+    assert (np.diff(costs) <= 0).all()
+    assert (bounds <= costs).all()
+    assert bounds.max() > 0.3 * HARD_OPTIMUM
+    assert bounds.max() <= HARD_OPTIMUM * (1 + 1e-9)
+
+
+@every_formulation
+def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard, formulation):
+    for stop in (1, 4):
+        rows = []
+
+        def press(*row, rows=rows, stop=stop):
+            rows.append(row)
+            if len(rows) == stop:
+                raise KeyboardInterrupt
+
+        found = solve_sampled(hard, formulation, Limits(progress=press))
+        assert found.termination is Termination.INTERRUPTED
+        assert meets_all(hard, tuple(found.choices))
+        assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
+
+
+SCRIPT = """
+import sys
+import depl
+from tests.cases.sampled_plans import hard_problem
+
+def tell(seconds, cost, bound):
+    if bound > 1:
+        print("inside", file=sys.stderr, flush=True)
+
+problem = hard_problem()
+result = depl.solve(problem.instance, sys.argv[1], scenarios=problem.scenarios, progress=tell)
+print(result.to_json())
+"""
+
+
+@pytest.mark.parametrize("method", ["milp", "milp-resource"])
+def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent(method):
+    child = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, method],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a child of a shell's background job would ignore the signal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert child.stderr.readline().strip() == "inside"
+    child.send_signal(signal.SIGINT)
+    output, errors = child.communicate(timeout=20)
+    assert child.returncode == 0, errors
+    result = json.loads(output)
+    assert result["termination"] == "interrupted"
+    assert result["solution"] == "feasible"
+    assert 1 < result["lower_bound"] <= HARD_OPTIMUM <= result["cost"] * (1 + 1e-9)

@@ -1,0 +1,129 @@
+"""Stopping a plan early under a traced law: survival and its cost, against every combination of runs."""
+
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.models.evaluation import traced_loss as traced_module
+from depl.models.evaluation.traced_loss import traced_survival
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.solving.early_stopping import early_stopping
+from tests.cases.memory_cases import FAR, FULL, instance_of
+from tests.cases.traced_law_cases import cases, halves, plan_of
+from tests.oracles import traced_law as memory_oracle
+from tests.oracles.traced_law import Oracle, Schedule
+
+
+@pytest.fixture(scope="module", params=[14, pytest.param(96, marks=pytest.mark.slow)])
+def laws(request: pytest.FixtureRequest) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:
+    return cases(request.param)
+
+
+def test_survival_is_that_of_all_combinations(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    falling, combined = [], 0
+    for document, oracle, schedules in laws:
+        for schedule in schedules if document.residuals == "per_run" else ():
+            paths = np.array(oracle.paths(schedule))
+            known = paths[np.isfinite(paths)]
+            limits = (*np.quantile(paths[-1], [0.2, 0.6]), *np.quantile(known, [0.3, 0.8]), 1.2)
+            for limit, maximum in zip(limits, oracle.observed(np.array(limits)), strict=True):
+                above = np.cumprod(paths > limit + 1e-9, axis=0)
+                if document.confidence is not None:
+                    wanted = confident_survival(oracle, schedule, above)
+                else:
+                    wanted = [Fraction(int(row.sum()), row.size) for row in above]
+                assert traced_survival(document, schedule, float(maximum)) == tuple(wanted)
+                falling.append(len(set(wanted)))
+                combined += oracle.unseen is not None and not oracle.whole(schedule)
+    assert len(falling) > 9 * len(laws)
+    assert combined > 2 * len(laws)
+    # met by some runs at one epoch, by others at another
+    assert sum(count >= 3 for count in falling) > 2 * len(laws)
+
+
+def confident_survival(oracle: Oracle, schedule: Schedule, above: np.ndarray) -> list[Fraction]:
+    """Of so many of n runs that never met the target the upper end; nothing if not even one more would."""
+    runs = above.shape[1] - 1
+    ends = [memory_oracle.upper_end(x, runs, oracle.document.confidence or 0) for x in range(runs)]
+    ends.append(memory_oracle.UNIT)
+    return [Fraction(ends[int(row[:-1].sum())] if row.any() else 0, memory_oracle.UNIT) for row in above]
+
+
+def test_what_is_less_and_less_likely_never_rises(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    for document, oracle, schedules in laws:
+        for schedule in schedules[::3] if document.residuals == "per_run" else ():
+            for maximum in oracle.observed(np.quantile(oracle.per_run(schedule), [0.1, 0.5, 0.9])):
+                found = traced_survival(document, schedule, float(maximum))
+                assert list(found) == sorted(found, reverse=True)
+                assert found[-1] <= oracle.violation(schedule, float(maximum))
+
+
+def test_survival_by_hand() -> None:
+    """Eight runs 4, 2 or 3, and then 1 or 2 whatever came before; the maximum 2 is met by half the firsts."""
+    law = halves(8)
+    assert traced_survival(law, (FULL, FAR), 2.0) == (1, Fraction(1, 2), 0)
+    assert traced_survival(law, (FULL, FAR), 1.5) == (1, 1, Fraction(1, 2))
+    assert traced_survival(law, (FULL, FAR), 5.0) == (0, 0, 0)
+    moved = halves(8, deviations=(0.0, 0.75))  # a plan is worse throughout, or not at all
+    assert traced_survival(moved, (FULL, FAR), 2.0) == (1, Fraction(3, 4), Fraction(1, 4))
+
+
+def test_a_run_unlike_all_others_reaches_the_target_at_its_end_if_at_all() -> None:
+    for unseen, last in ((9.0, Fraction(1, 21)), (1.5, Fraction(0))):
+        law = halves(20, unseen_loss=unseen)
+        survival = traced_survival(law, (FULL, FAR), 2.0)
+        assert survival == (1, Fraction(11, 21), last)
+        found = early_stopping(instance_of(law, maximum_loss=2.0), plan_of((FULL, FAR)))
+        assert found.final.exact == 1 - last
+        assert found.reached.exact == found.final.exact  # nobody rises again here
+
+
+def test_stopping_early_is_paid_by_those_who_go_on() -> None:
+    instance = instance_of(halves(8), maximum_loss=2.0)
+    found = early_stopping(instance, plan_of((FULL, FAR)))
+    # 3 * 2 for the first epoch; half the runs pay 2 nodes * 1 * 3 and the transfer of .75 for the second
+    assert found.cost.exact == 6 + Fraction(1, 2) * Fraction("6.75")
+    assert found.epochs.exact == Fraction(3, 2)
+    assert found.reached.exact == found.final.exact == 1
+
+
+def test_reached_is_never_less_likely_than_final(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
+    more = 0
+    for document, oracle, schedules in laws:
+        for schedule in schedules if document.residuals == "per_run" else ():
+            maximum = float(oracle.observed(np.quantile(oracle.per_run(schedule), 0.4)))
+            found = early_stopping(instance_of(document, maximum_loss=maximum), plan_of(schedule))
+            assert found.reached.exact is not None
+            assert found.final.exact is not None
+            assert found.reached.exact >= found.final.exact
+            more += found.reached.exact > found.final.exact
+    assert more > 0
+
+
+def test_independent_residuals_are_not_followed_to_the_first_success() -> None:
+    law = halves(residuals="independent")
+    with pytest.raises(NotCoveredError, match="residuals kept per run"):
+        traced_survival(law, (FULL, FAR), 1.0)
+    with pytest.raises(NotCoveredError, match="residuals kept per run"):
+        early_stopping(instance_of(law), plan_of((FULL, FAR)))
+
+
+def test_more_combinations_than_can_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = halves(8, deviations=(0.0, 1.0))
+    monkeypatch.setattr(traced_module, "MOST_PATHS", 127)
+    with pytest.raises(NotCoveredError, match="more combinations of runs"):
+        traced_survival(law, (FULL, FAR), 1.0)
+    monkeypatch.setattr(traced_module, "MOST_PATHS", 128)
+    assert traced_survival(law, (FULL, FAR), 1.0)[0] == 1
+    whole = msgspec.structs.replace(law, runs=law.runs * 3)
+    monkeypatch.setattr(traced_module, "MOST_PATHS", 1)
+    assert traced_survival(whole, (FULL, FAR), 1.0) == (1, 1, Fraction(1, 2))

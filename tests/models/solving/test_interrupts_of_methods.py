@@ -1,0 +1,171 @@
+"""Ctrl-C at any moment of any method: it ends at once, with what it holds, whatever it was about to call."""
+
+import sys
+from dataclasses import replace
+from types import FrameType
+
+import numpy as np
+import pytest
+
+import depl
+from depl.commands.answer import ExitCode
+from depl.commands.solve import exit_code
+from depl.heuristics.depl import improve as polish
+from depl.heuristics.depl.model_stage import ModelStage
+from depl.heuristics.paths import kernels as label_kernels
+from depl.heuristics.paths import real_cost_ranking, real_cost_search, setting
+from depl.models.problem.instance import Instance
+from depl.models.solving import solve as solving
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.methods import Limits, find
+from depl.models.solving.result import Result, Solution, Termination
+from tests.cases.memory_cases import instance_of, random_law
+
+LOOKS_AFTERWARDS = 2
+"""Looks at the clock that may follow a press; a method that goes on takes hundreds."""
+ONE_PLACE = ("expected-cost", "expected-greedy", "graph")
+METHODS = [item.name for item in depl.methods()]
+
+
+class Press:
+    """Raises the interrupt at one call of a function of depl, and counts the looks at the clock after it."""
+
+    def __init__(self, moment: int) -> None:
+        self.moment, self.calls, self.looks = moment, 0, 0
+
+    @property
+    def done(self) -> bool:
+        return self.calls >= self.moment
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        path = frame.f_code.co_filename
+        if event == "call" and ("/models/" in path or "/heuristics/" in path):
+            self.calls += 1
+            if self.done:  # Python takes a profiler that raises away
+                raise KeyboardInterrupt
+
+
+def pressed(
+    press: Press, instance: Instance, method: str, monkeypatch: pytest.MonkeyPatch, seed: int = 0
+) -> Result:
+    """A solve with a press within the method itself; what solve does with its answer is not counted."""
+    expired, own = Limits.expired, find(method)
+
+    def look(limits: Limits) -> bool:
+        press.looks += press.done
+        return expired(limits)
+
+    def run(given: Instance, limits: Limits) -> object:
+        sys.setprofile(press)
+        try:
+            return own.run(given, limits)
+        finally:
+            sys.setprofile(None)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Limits, "expired", look)
+        patched.setattr(solving, "find", lambda _: replace(own, run=run))
+        return depl.solve(instance, method, seed=seed)
+
+
+def require_stopped(press: Press, result: Result) -> None:
+    assert result.termination is Termination.INTERRUPTED
+    assert press.looks <= LOOKS_AFTERWARDS
+    held = result.plan is not None
+    assert exit_code(result) == (ExitCode.STOPPED if held else ExitCode.NOTHING)
+    assert result.solution is (Solution.FEASIBLE if held else Solution.NONE)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_press_at_any_moment_ends_every_method_at_once(
+    tiny: Instance, bell: Instance, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Moments four times as far apart each time, until the method comes to its own end before."""
+    instance = bell if method in ONE_PLACE else tiny
+    struck = 0
+    for exponent in range(8):
+        press = Press(4**exponent)
+        result = pressed(press, instance, method, monkeypatch)
+        if not press.done:
+            break
+        if result.termination is Termination.OPTIMAL and method.startswith("milp"):
+            continue  # it came while what was proved already was put into words
+        require_stopped(press, result)
+        struck += 1
+    assert struck >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_a_press_at_many_moments_ends_every_method_at_once(
+    tiny: Instance, bell: Instance, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = bell if method in ONE_PLACE else tiny
+    whole = Press(sys.maxsize)
+    pressed(whole, instance, method, monkeypatch)
+    for moment in range(1, whole.calls, max(1, whole.calls // 25)):
+        press = Press(moment)
+        result = pressed(press, instance, method, monkeypatch)
+        if not (result.termination is Termination.OPTIMAL and method.startswith("milp")):
+            require_stopped(press, result)
+
+
+@pytest.mark.parametrize("method", [item.name for item in depl.methods() if item.memory])
+def test_so_it_does_under_a_law_with_memory(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = instance_of(random_law(np.random.default_rng(19)))
+    for moment in (1, 20, 400):
+        press = Press(moment)
+        require_stopped(press, pressed(press, instance, method, monkeypatch))
+
+
+SEAMS = [
+    (label_kernels, "next_layer"),
+    (setting, "lagrangian_dual"),
+    (real_cost_search, "pass_over_layers"),
+    (real_cost_ranking, "children"),
+    (polish, "least_weight"),
+]
+"""What the searches within the default call; some once made an end of their own of a press."""
+
+
+@pytest.mark.parametrize("nth", [1, 3])
+@pytest.mark.parametrize(("module", "name"), SEAMS, ids=[name for _, name in SEAMS])
+def test_the_default_ends_at_a_press_within_any_search_that_it_makes(
+    tiny: Instance, module: object, name: str, nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, calls = getattr(module, name), 0
+
+    def counted(*given: object, **named: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == nth:
+            raise KeyboardInterrupt
+        return own(*given, **named)
+
+    monkeypatch.setattr(module, name, counted)
+    if module is polish:  # which the loop turns to where sequences are too many to be ranked
+        monkeypatch.setattr(ModelStage, "is_long", lambda *_: True)
+    result = depl.solve(tiny, "depl")
+    assert (calls, result.termination) == (nth, Termination.INTERRUPTED)
+
+
+def test_a_press_within_a_method_that_catches_none_ends_the_solve_without_a_plan(
+    tiny: Instance, own_methods: None
+) -> None:
+    def left_to_the_caller(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    depl.register("left", left_to_the_caller)
+    result = depl.solve(tiny, "left")
+    assert (result.termination, result.plan) == (Termination.INTERRUPTED, None)
+    assert result.reason == "interrupted before there was a plan"
+
+
+def test_a_loop_over_many_answers_ends_at_the_first_that_was_interrupted(
+    tiny: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = pressed(Press(50), tiny, "depl", monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        uninterrupted(result)
+    whole = depl.solve(tiny, "exact")
+    assert uninterrupted(whole) is whole

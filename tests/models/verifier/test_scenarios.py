@@ -1,0 +1,474 @@
+"""Plans that claim scenarios: counts by hand, draws repeated, claims altered, bounds proved or repeated."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.instances.generator import random_instances, random_plan
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.scenarios.draws import (
+    Scenarios,
+    draw_scenarios,
+    given_scenarios,
+)
+from depl.models.solving.methods import Limits, Meaning, Outcome, register
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import VerificationError, solve
+from depl.models.verifier import sample as verifier_sample
+from depl.models.verifier.plans import MOST_PLANS, listed, plan_count
+from depl.models.verifier.requirements import CountRequirement, LawRequirement
+from depl.models.verifier.sample import drawn_sample, given_sample
+from depl.models.verifier.scenarios import claimed_sample
+from depl.models.verifier.verify import Finding, Kind, Report, verify
+from tests.cases.verifier_scenarios_cases import claim_of, claiming, own
+from tests.models.verifier.test_dual import cheapest, problems, sample_of
+
+
+def the(report: Report, equation: str) -> Finding:
+    found = [finding for finding in report.findings if finding.equation == equation]
+    assert len(found) == 1, equation
+    return found[0]
+
+
+def failing(report: Report) -> set[str]:
+    return {finding.equation for finding in report.failures}
+
+
+def arrays(scenarios: Scenarios) -> tuple[np.ndarray, np.ndarray]:
+    return scenarios.improvements, scenarios.switch_losses
+
+
+def altered(plan: Plan, part: str | None, **changes) -> Plan:
+    """A plan with other numbers in its claims, or in one part of them."""
+    claims = plan.claims
+    if part is not None:
+        changes = {part: msgspec.structs.replace(getattr(claims, part), **changes)}
+    return msgspec.structs.replace(plan, claims=msgspec.structs.replace(claims, **changes))
+
+
+# ---- the count ----
+
+
+GAINS = [[2, 2, 0], [1, 2, 0], [3, 3, 0], [2, 1.999, 0], [5, -1, 0]]
+
+
+@pytest.mark.parametrize(("level", "allowed", "ok"), [(0.5, 2, True), (0.6, 2, True), (0.7, 1, False)])
+def test_misses_are_counted_as_by_hand(bell, steady_plan, level, allowed, ok):
+    """Two epochs must gain 4: the second and the fourth of five scenarios miss."""
+    instance, scenarios = bell.replace(quantile_level=level), own(bell, GAINS)
+    report = verify(instance, claiming(instance, scenarios, steady_plan), arrays(scenarios))
+    finding = the(report, "(3)")
+    assert (finding.ok, finding.amount) == (ok, 2 - allowed)
+    assert finding.message.startswith("2 of 5 scenarios end above l_max")
+    assert finding.kind is (Kind.CHECKED if ok else Kind.FAILED)
+    assert ("1 more than the 1 that may" in finding.message) is not ok
+    assert the(report, "claim: scenarios.misses").ok
+    assert report.ok is ok
+    assert failing(report) == (set() if ok else {"(3)"})
+
+
+def test_the_switch_from_the_initial_model_is_counted(tiny):
+    """One epoch of full gains 9, of 8.5 needed, but coming from pruned costs 1 in every other scenario."""
+    instance = tiny.replace(initial_model="pruned", other_switches=Normal(mean=0, variance=1))
+    switches = np.zeros((6, 3, 2, 2))
+    switches[::2, 0, 1, 0] = 1
+    scenarios = given_scenarios(instance, np.full((6, 3, 2), 9.0), switches)
+    plan = Plan(
+        data=(ClusterData(cluster="cloud", datasets=("archive", "sensors")),),
+        epochs=(PlannedEpoch(model="full", cluster="cloud", resources=4.0),),
+    )
+    report = verify(instance, claiming(instance, scenarios, plan), arrays(scenarios))
+    assert the(report, "(3)").message.startswith("3 of 6 scenarios end above l_max")
+
+
+def test_at_the_jump_of_an_empirical_law_its_quantile_is_the_value_before():
+    found = verifier_sample.quantiles(
+        Empirical(values=(1.0, 2.0)), np.array([0.25, 0.5, np.nextafter(0.5, 1)])
+    )
+    assert found.lower.tolist() == found.upper.tolist() == [1.0, 1.0, 2.0]
+
+
+def test_the_law_is_a_note_that_never_fails_a_plan(bell, steady_plan):
+    """l(K) is normal with mean l_max, so that it misses with probability 1/2 under the law."""
+    instance, scenarios = bell.replace(quantile_level=0.9), own(bell, [[3, 3, 0]] * 4)
+    report = verify(instance, claiming(instance, scenarios, steady_plan), arrays(scenarios))
+    note = the(report, "(3) under the law")
+    assert report.ok
+    assert note.kind is Kind.NOTE
+    assert "exceeds 1 - omega = 0.1" in note.message
+    assert note.amount == pytest.approx(0.4, rel=1e-6)
+    generous = instance.replace(quantile_level=0.4)
+    report = verify(generous, claiming(generous, scenarios, steady_plan), arrays(scenarios))
+    assert "meets 1 - omega" in the(report, "(3) under the law").message
+
+
+def test_a_loss_within_the_atom_tolerance_meets_the_target(bell, steady_plan):
+    for short, misses in [(0.0, 0), (0.5e-9, 0), (2e-9, 1)]:
+        scenarios = own(bell, [[2, 2 - short, 0]])
+        report = verify(bell, claiming(bell, scenarios, steady_plan), arrays(scenarios))
+        assert the(report, "(3)").message.startswith(f"{misses} of 1")
+
+
+@pytest.fixture
+def at_the_edge(bell):
+    """An increment of .125 to two decimals may be .12 or .13; two of them must give .25."""
+    instance = bell.replace(maximum_loss=9.75, quantile_level=0.6)
+    return instance, given_scenarios(instance, np.full((2, 3, 1), 0.125), decimals=2)
+
+
+@pytest.mark.parametrize(("misses", "ok"), [(0, True), (1, False), (2, False)])
+def test_a_count_that_rounding_leaves_open_passes_only_with_a_claim_that_can_be_right(
+    at_the_edge, steady_plan, misses, ok
+):
+    instance, scenarios = at_the_edge
+    plan = claiming(instance, scenarios, steady_plan, misses=misses)
+    finding = the(verify(instance, plan, arrays(scenarios)), "(3)")
+    assert (finding.kind, finding.ok) == (Kind.UNDECIDED, ok)
+    assert finding.message.startswith("0 to 2 of 2 scenarios")
+
+
+def test_a_plan_longer_than_the_scenarios_fails_without_a_count(bell, steady_plan):
+    scenarios = own(bell, GAINS)
+    plan = claiming(bell, scenarios, steady_plan)
+    long = msgspec.structs.replace(plan, epochs=plan.epochs * 2)
+    assert {"(3)", "Sec. III, K_max"} <= failing(verify(bell, long, arrays(scenarios)))
+
+
+def test_a_forbidden_switch_leaves_no_loss_to_count(tiny, tiny_optimum):
+    scenarios = draw_scenarios(tiny, 20)
+    plan = claiming(tiny, scenarios, tiny_optimum)
+    turned = msgspec.structs.replace(plan, epochs=plan.epochs[::-1])
+    assert the(verify(tiny, turned), "(3)").message == "the loss is not defined after a forbidden switch"
+
+
+@pytest.mark.parametrize("count", [16, pytest.param(40, marks=pytest.mark.slow)])
+def test_random_plans_are_counted_as_the_solvers_count_them(count):
+    """Half of the counts are drawn again, half on arrays that are given; with and without rounding."""
+    rng = np.random.default_rng(5)
+    met = 0
+    for index, instance in enumerate(random_instances(rng, count, maximum_epochs=(3, 8))):
+        plan = random_plan(rng, instance)
+        scenarios = draw_scenarios(instance, 60, seed=index, decimals=[None, 2, 8, 0][index % 4])
+        claimed = claiming(instance, scenarios, plan)
+        for draws in (None, arrays(scenarios)):
+            report = verify(instance, claimed, draws)
+            assert the(report, "claim: scenarios.misses").ok
+            assert the(report, "claim: scenarios.allowed").ok
+            claim = claimed.claims.scenarios
+            assert the(report, "(3)").ok is (claim.misses <= claim.allowed)
+        met += the(report, "(3)").ok
+    assert 1 < met < count - 1
+
+
+# ---- drawing again ----
+
+
+LAWS = [
+    InverseGamma(mean=1.0, variance=0.3),
+    Lognormal(mean=1.0, variance=0.3),
+    Normal(mean=1.0, variance=0.3),
+    Empirical(values=(0.3, 0.1, 0.7), weights=(1.5, 2.0, 0.3)),
+]
+SWITCHES = [
+    StudentT(degrees_of_freedom=2.5, location=0.2, scale=0.1),
+    StudentT(degrees_of_freedom=3, location=0.2, scale=0.1, lower=-0.1, upper=0.6),
+    StudentT(degrees_of_freedom=3, location=0.0, scale=0.01, lower=1.0, upper=2.0),
+    Empirical(values=(0.1, -0.1)),
+    Normal(mean=0.1, variance=0.01),
+]
+
+
+@pytest.mark.parametrize("noise", LAWS, ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize("switch", SWITCHES, ids=lambda law: type(law).__name__)
+def test_the_stream_is_drawn_again_for_every_law(bell, noise, switch):
+    models = tuple(
+        Model(name=name, size=1, demand=2, improvement=ConstantImprovement(noise=noise)) for name in "ab"
+    )
+    instance = bell.replace(models=models, other_switches=switch)
+    scenarios = draw_scenarios(instance, 500, seed=3)
+    claim = claim_of(instance, scenarios, Plan())
+    again = drawn_sample(instance, claim)
+    for found, expected in (
+        (again.improvements, arrays(scenarios)[0]),
+        (again.switch_losses, arrays(scenarios)[1]),
+    ):
+        assert np.all(found.lower <= expected)
+        assert np.all(expected <= found.upper)
+        assert np.max(found.upper - found.lower) <= 1e-9 * np.max(np.abs(expected))
+    sample, findings = claimed_sample(instance, claim, arrays(scenarios))
+    assert sample is not None
+    assert all(finding.ok for finding in findings)
+
+
+def test_draws_that_are_not_those_of_the_seed_are_refused(tiny, tiny_optimum):
+    scenarios = draw_scenarios(tiny, 20, seed=3)
+    wrong = scenarios.improvements.copy()
+    wrong[7, 1, 0] += 4
+    changed = Scenarios(wrong, scenarios.switch_losses, seed=3)
+    report = verify(tiny, claiming(tiny, changed, tiny_optimum), arrays(changed))
+    assert failing(report) == {"claim: scenarios.seed"}
+    assert "improvements[7, 1, 0]" in the(report, "claim: scenarios.seed").message
+
+
+def test_scenarios_of_the_users_own_must_be_given(bell, steady_plan):
+    plan = claiming(bell, own(bell, [[3, 3, 0]]), steady_plan)
+    report = verify(bell, plan)
+    assert failing(report) == {"(3)", "claim: scenarios"}
+    message = the(report, "claim: scenarios").message
+    assert "--scenarios FILE.npz" in message
+    assert "draws=" in message
+
+
+@pytest.mark.parametrize(
+    ("draws", "words"),
+    [
+        ((np.zeros((2, 3, 1)), np.zeros((2, 3, 1, 1))), "shape (2, 3, 1)"),
+        ((np.zeros((1, 3, 1)), np.zeros((1, 3, 1))), "switches of shape (1, 3, 1)"),
+        ((np.full((1, 3, 1), math.nan), np.zeros((1, 3, 1, 1))), "not finite"),
+        ((np.ones((1, 3, 1)), np.zeros((1, 3, 1, 1))), "have the digest"),
+    ],
+)
+def test_other_scenarios_than_those_claimed_are_refused(bell, steady_plan, draws, words):
+    report = verify(bell, claiming(bell, own(bell, [[3, 3, 0]]), steady_plan), draws)
+    assert "(3)" in failing(report)
+    assert any(words in finding.message for finding in report.failures)
+
+
+def test_a_sample_too_large_to_be_drawn_again_is_asked_for(bell, steady_plan, monkeypatch):
+    monkeypatch.setattr(verifier_sample, "LARGEST_STREAM", 5 * 3 * 2 - 1)
+    instance, scenarios = bell.replace(quantile_level=0.1), draw_scenarios(bell, 5)
+    plan = claiming(instance, scenarios, steady_plan)
+    report = verify(instance, plan)
+    assert failing(report) == {"(3)", "claim: scenarios"}
+    assert "would have to be drawn again" in the(report, "claim: scenarios").message
+    report = verify(instance, plan, arrays(scenarios))
+    assert report.ok
+    assert the(report, "claim: scenarios.seed").kind is Kind.REPEATED
+
+
+def test_draws_for_a_plan_that_claims_none_are_said_to_be_unused(tiny, tiny_optimum):
+    report = verify(tiny, tiny_optimum, arrays(draw_scenarios(tiny, 3)))
+    assert report.ok
+    assert "not used" in the(report, "claim: scenarios").message
+
+
+# ---- every number of a claim, altered ----
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """A plan with all claims, dual bound and lower bound among them; both bounds say something."""
+    rng = np.random.default_rng(21)
+    for instance in random_instances(
+        rng, 40, maximum_epochs=(3, 4), clusters=(1, 2), datasets=(1, 2), models=(2, 2)
+    ):
+        result = solve(instance, "scenario-search", scenarios=60, seed=2)
+        plan = result.plan
+        if plan is None or plan.claims.dual is None or instance.target.maximum_time is None:
+            continue
+        dual, scenarios = plan.claims.dual, plan.claims.scenarios
+        if dual.bound > 0 and dual.time_price > 0 and dual.gain_price > 0 and scenarios.misses > 0:
+            return instance, plan, result
+    raise AssertionError("no such instance was drawn")
+
+
+def test_what_a_solver_claims_is_proved_again(solved):
+    instance, plan, result = solved
+    report = verify(instance, plan)
+    assert report.ok
+    for name in ("cost", "training_time", "dual bound", "lower_bound", "cheapest_resources"):
+        assert the(report, f"claim: {name}").kind is Kind.CHECKED, name
+    assert report.proved_bound == pytest.approx(result.cost, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "change"),
+    [
+        (None, "cost", lambda value: value * (1 + 1e-8)),
+        (None, "training_time", lambda value: value * (1 - 1e-8)),
+        (None, "lower_bound", lambda value: value * (1 + 1e-8)),
+        ("violation", "upper", lambda value: 0.0),
+        ("quantile", "lower", lambda value: value + 10.0),
+        ("dual", "time_price", lambda value: value * (1 + 1e-6)),
+        ("dual", "time_price", lambda value: value * 0.9),
+        ("dual", "gain_price", lambda value: value * (1 + 1e-6)),
+        ("dual", "bound", lambda value: value * (1 + 1e-8)),
+        ("dual", "bound", lambda value: value * (1 - 1e-8)),
+        ("scenarios", "misses", lambda value: value - 1),
+        ("scenarios", "misses", lambda value: value + 1),
+        ("scenarios", "allowed", lambda value: value + 1),
+        ("scenarios", "size", lambda value: value + 1),
+        ("scenarios", "size", lambda value: value - 1),
+        ("scenarios", "seed", lambda value: value + 1),
+        ("scenarios", "decimals", lambda value: 1),
+    ],
+)
+def test_every_number_that_is_altered_is_refused(solved, part, name, change):
+    instance, plan, _ = solved
+    old = getattr(plan.claims if part is None else getattr(plan.claims, part), name)
+    report = verify(instance, altered(plan, part, **{name: change(old)}))
+    assert not report.ok
+    assert any(finding.kind is Kind.FAILED for finding in report.failures)
+
+
+def test_an_altered_digest_is_refused_where_the_scenarios_are_given(solved):
+    instance, plan, _ = solved
+    draws = arrays(draw_scenarios(instance, 60, seed=2))
+    assert verify(instance, plan, draws).ok
+    digest = plan.claims.scenarios.digest
+    other = altered(plan, "scenarios", digest="0" * 64)
+    assert "claim: scenarios.digest" in failing(verify(instance, other))
+    other = altered(plan, "scenarios", digest=digest[:-1] + ("1" if digest[-1] == "0" else "0"))
+    assert "claim: scenarios.digest" in failing(verify(instance, other, draws))
+    repeated = the(verify(instance, other), "claim: scenarios.digest")  # last digits of numbers drawn again
+    assert repeated.kind is Kind.REPEATED
+
+
+def test_a_dual_bound_without_scenarios_is_refused(solved):
+    instance, plan, _ = solved
+    report = verify(instance, altered(plan, None, scenarios=None))
+    assert "claim: dual bound" in failing(report)
+
+
+# ---- lower bounds: proved again, repeated, refuted ----
+
+
+def bound_finding(instance, plan, bound, **options) -> Finding:
+    return the(verify(instance, altered(plan, None, lower_bound=bound), **options), "claim: lower_bound")
+
+
+def test_a_lower_bound_is_proved_by_the_dual_or_by_listing_and_else_repeated(solved):
+    instance, plan, result = solved
+    dual = plan.claims.dual.bound
+    middle = (dual + result.cost) / 2
+    below = bound_finding(instance, plan, dual, most_plans=0)
+    assert below.kind is Kind.CHECKED
+    assert "dual bound" in below.message
+    above = bound_finding(instance, plan, middle, most_plans=0)
+    assert (above.kind, above.ok) == (Kind.REPEATED, True)
+    assert "nothing here proves it" in above.message
+    by_listing = bound_finding(instance, plan, middle)
+    assert by_listing.kind is Kind.CHECKED
+    assert "none of all" in by_listing.message
+    assert bound_finding(instance, plan, -1.0, most_plans=0).kind is Kind.CHECKED
+
+
+def test_a_lower_bound_above_the_listed_optimum_is_refused_under_scenarios(solved):
+    """The plan is made more expensive, so that its own cost does not give the bound away."""
+    instance, plan, result = solved
+    epochs = tuple(
+        msgspec.structs.replace(
+            epoch,
+            resources=min(1.5 * epoch.resources, instance.cluster(epoch.cluster).capacity),
+        )
+        for epoch in plan.epochs
+    )
+    expensive = msgspec.structs.replace(plan, epochs=epochs)
+    cost = verify(instance, expensive).cost
+    assert cost > result.cost * (1 + 1e-6)
+    expensive = altered(expensive, None, cost=None, training_time=None, cheapest_resources=None)
+    true, false = result.cost, result.cost * (1 + 3e-9)
+    assert bound_finding(instance, expensive, true).kind is Kind.CHECKED
+    refused = bound_finding(instance, expensive, false)
+    assert refused.kind is Kind.FAILED
+    assert refused.amount == pytest.approx(false - true, rel=0.1)
+    assert "of another plan" in refused.message
+
+
+def test_a_lower_bound_above_the_listed_optimum_is_refused_under_the_law(tiny, tiny_optimum):
+    epochs = tuple(msgspec.structs.replace(epoch, resources=3.5) for epoch in tiny_optimum.epochs)
+    expensive = msgspec.structs.replace(tiny_optimum, epochs=epochs, claims=Claims())
+    assert bound_finding(tiny, expensive, 28.0).kind is Kind.CHECKED
+    refused = bound_finding(tiny, expensive, 28.1)
+    assert refused.kind is Kind.FAILED
+    assert refused.amount == pytest.approx(0.1, rel=1e-6)
+    assert verify(tiny, altered(expensive, None, lower_bound=28.0)).proved_bound == 28.0
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(16, marks=pytest.mark.slow)])
+def test_listing_finds_the_cheapest_plan_of_random_instances(count):
+    """No plan is cheaper than the optimum of the solvers' tables; one is cheaper than a little more."""
+    feasible = 0
+    for problem in problems(seed=31, count=count):
+        optimum = cheapest(problem)
+
+        def found(bound, problem=problem):
+            requirement = CountRequirement(problem.instance, sample_of(problem), problem.allowed)
+            return listed(problem.instance, requirement, bound, MOST_PLANS)
+
+        if optimum == math.inf:
+            assert found(1e12).refuting is None
+            continue
+        assert found(optimum).refuting is None
+        assert found(optimum).open_cost is None
+        assert found(optimum * (1 + 1e-8) + 1e-8).refuting == pytest.approx(optimum, rel=1e-10, abs=1e-12)
+        feasible += 1
+    assert feasible >= 0.6 * count
+
+
+@pytest.mark.parametrize("count", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_listing_under_the_law_agrees_with_the_enumeration(count):
+    decided = 0
+    for problem in problems(seed=32, count=count):
+        instance = problem.instance
+        optimum = solve(instance, "enumerate").cost
+        if optimum is None:
+            continue
+        at, above = (
+            listed(instance, LawRequirement(instance), bound, MOST_PLANS)
+            for bound in (optimum, optimum * (1 + 1e-8))
+        )
+        if at is None or above is None:
+            continue
+        decided += 1
+        assert at.refuting is None
+        assert above.refuting == pytest.approx(optimum, rel=1e-10)
+    assert decided >= count / 2
+
+
+def test_the_number_of_plans_is_a_sum_of_powers(tiny):
+    """Two clusters with 3 sets of data each: 6 assignments to one cluster, 9 to both; 2 models, 3 epochs."""
+    assert plan_count(tiny, MOST_PLANS) == 6 * (2 + 4 + 8) + 9 * (4 + 16 + 64)
+    assert plan_count(tiny, 839) is None
+
+
+def test_not_training_is_one_of_the_plans(bell):
+    instance = bell.replace(maximum_loss=10)
+    sample = given_sample((np.zeros((2, 3, 1)), np.zeros((2, 3, 1, 1))), None)
+    assert listed(instance, CountRequirement(instance, sample, 0), 1.0, MOST_PLANS).refuting == 0
+    assert listed(instance, LawRequirement(instance), 1.0, MOST_PLANS).refuting == 0
+
+
+# ---- in a solve ----
+
+
+def test_a_solver_with_a_wrong_quantile_function_is_objected_to(bell, monkeypatch):
+    """The scenarios of a solve carry its seed, so the verifier draws them again."""
+
+    def first_plan(instance, limits: Limits) -> Outcome:
+        return Outcome(Termination.EXHAUSTED, enumerate_plans(instance, Limits()).plan)
+
+    register("first-plan", first_plan, "for a test", Meaning.SCENARIOS)
+    instance = bell.replace(maximum_loss=7.0, quantile_level=0.6)
+    assert solve(instance, "first-plan", scenarios=50).plan is not None
+    right = Normal.inverse_cdf
+    monkeypatch.setattr(Normal, "inverse_cdf", lambda self, u: right(self, u) + 1e-6)
+    with pytest.raises(VerificationError, match=r"claim: scenarios\.seed"):
+        solve(instance, "first-plan", scenarios=50)
+
+
+def test_the_public_check_takes_draws(bell, steady_plan):
+    scenarios = own(bell, [[3, 3, 0]])
+    assert depl.check(bell, claiming(bell, scenarios, steady_plan), draws=arrays(scenarios)).ok
+
+
+def test_the_sampled_problem_and_the_verifier_need_the_same_gain(bell):
+    problem = SampledProblem(bell, own(bell, GAINS))
+    assert problem.needed == 10 - 6 - 1e-9

@@ -1,0 +1,290 @@
+"""Whole reports under a traced law: what the verifier confirms of a plan, refutes, and leaves open."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.traced_loss import EndLaw
+from depl.models.problem.instance import Cluster, Instance, Model, Switch
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.risk.certify import certified_quantile
+from depl.models.solving.explain import explain
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
+from depl.models.verifier.laws import Bracket
+from depl.models.verifier.verify import Finding, Kind, Report, verify
+from tests.cases.verifier_traces_cases import (
+    CUT,
+    FULL,
+    UNSEEN,
+    Schedule,
+    changed,
+    exponential,
+    paired,
+    recorded_law,
+    schedule,
+    step,
+    switched,
+)
+
+
+def planning(steady: Instance, law: TracedLaw, **target) -> Instance:
+    """Two models on two clusters; the first model's improvement would reach any target at once."""
+    clusters = tuple(Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far"))
+    models = tuple(
+        Model(name=name, size=1, demand=demand, improvement=steady.models[0].improvement)
+        for name, demand in (("full", 2), ("cut", 1))
+    )
+    limits = {"initial_loss": 4.0, "maximum_epochs": 4, "maximum_time": 40.0, **target}
+    return steady.replace(clusters=clusters, models=models, traced_law=law, **limits)
+
+
+def planned(plan: Schedule, resources: float = 2.0, claims: Claims | None = None) -> Plan:
+    clusters = dict.fromkeys(cluster for _, cluster in plan)
+    return Plan(
+        data=tuple(ClusterData(cluster=name, datasets=("data",)) for name in clusters),
+        epochs=tuple(PlannedEpoch(model=m, cluster=c, resources=resources) for m, c in plan),
+        claims=claims,
+    )
+
+
+def the(report: Report, equation: str) -> Finding:
+    found = [finding for finding in report.findings if finding.equation == equation]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_plan_is_judged_by_the_traced_law_and_not_by_improvements(steady):
+    instance = planning(steady, switched(), maximum_loss=0.75, quantile_level=0.6)
+    report = verify(instance, planned(UNSEEN))
+    assert report.ok
+    assert report.violation == Bracket(Fraction(1, 3), Fraction(1, 3))
+    assert report.expected_loss == pytest.approx(0.7)
+    assert the(report, "traced law, support").message == "at least 6 runs lend every stage"
+    assert not verify(instance.replace(quantile_level=0.7), planned(UNSEEN)).ok
+
+
+def test_a_plan_without_epochs_ends_with_the_initial_loss(steady):
+    instance = planning(steady, switched(), maximum_loss=4)
+    report = verify(instance, Plan())
+    assert report.ok
+    assert (report.expected_loss, report.violation) == (4, Bracket(0, 0))
+    assert not verify(instance.replace(maximum_loss=3.9), Plan()).ok
+
+
+def recorded_instance(steady: Instance, law: TracedLaw) -> Instance:
+    names = sorted({part.model for item in law.runs for part in item.stages})
+    return steady.replace(
+        clusters=tuple(
+            Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far-edge")
+        ),
+        models=tuple(Model(name=name, size=1, improvement=steady.models[0].improvement) for name in names),
+        traced_law=law,
+        initial_loss=2.4,
+        maximum_epochs=60,
+        maximum_time=1000.0,
+    )
+
+
+def claiming(instance: Instance, plan: Plan) -> Plan:
+    """The plan with what the evaluation says of it."""
+    found = evaluate(instance, plan)
+    violation, quantile = (
+        Bounds(lower=item.lower, upper=item.upper) for item in (found.violation, found.quantile)
+    )
+    return changed(plan, claims=Claims(cost=found.cost, violation=violation, quantile=quantile))
+
+
+@pytest.fixture(scope="module", params=["loss", "log"])
+def recorded(request) -> TracedLaw:
+    return recorded_law(request.param)
+
+
+@pytest.mark.parametrize(
+    ("residuals", "parts"), [("per_run", (17, 43)), ("per_run", (12, 30)), ("independent", (11, 6))]
+)
+def test_what_the_evaluation_says_of_recorded_runs_is_confirmed(steady, recorded, residuals, parts):
+    """A plan of 60 epochs that 104 runs went through, and others that none did; l_max is at the quantile."""
+    plan = planned(schedule((("pruned-50", "edge"), parts[0]), (("pruned-75", "far-edge"), parts[1])))
+    law = changed(recorded, residuals=residuals, deviations=(-0.01, 0.0, 0.01), unseen_loss=2.0)
+    instance = recorded_instance(steady, law)
+    instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
+    report = verify(instance, claiming(instance, plan))
+    assert not report.failures
+    assert report.expected_loss == pytest.approx(evaluate(instance, plan).expected_loss, rel=1e-12)
+
+
+def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
+    """A third of the runs had larger losses, or all rows retain less."""
+    plan = planned(schedule((("pruned-50", "edge"), 12), (("pruned-75", "far-edge"), 30)))
+    instance = recorded_instance(steady, recorded)
+    instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
+    worse = [
+        changed(item, losses=tuple(1.1 * loss for loss in item.losses)) if number % 3 == 0 else item
+        for number, item in enumerate(recorded.runs)
+    ]
+    rows = [changed(row, retention=0.97 * row.retention) for row in recorded.steps]
+    for law in (changed(recorded, runs=tuple(worse)), changed(recorded, steps=tuple(rows))):
+        report = verify(instance, claiming(instance.replace(traced_law=law), plan))
+        assert "claim: quantile" in {finding.equation for finding in report.failures}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "claim"),
+    [
+        ("limit", lambda _, loss: loss, "claim: violation"),
+        ("limit", lambda _, loss: loss - 1, "claim: violation"),
+        ("quantile", lambda self, budget: certified_quantile(self.scaled, budget), "claim: quantile"),
+    ],
+)
+def test_an_evaluation_that_takes_logarithms_for_losses_is_refuted(steady, monkeypatch, name, wrong, claim):
+    instance = planning(steady, exponential(switched()), maximum_loss=math.exp(0.75), quantile_level=0.6)
+    assert not verify(instance, claiming(instance, planned(UNSEEN))).failures
+    monkeypatch.setattr(EndLaw, name, wrong)
+    failures = verify(instance, claiming(instance, planned(UNSEEN))).failures
+    assert [finding.equation for finding in failures] == [claim]
+
+
+def test_a_plan_outside_the_support_fails_whatever_it_claims(steady):
+    claims = Claims(violation=Bounds(lower=0, upper=0), quantile=Bounds(lower=0, upper=0))
+    instance = planning(steady, switched(), maximum_loss=6)
+    report = verify(instance, planned(schedule((FULL, 2), (CUT, 1), (FULL, 1)), claims=claims))
+    assert [finding.equation for finding in report.failures] == ["(3)", "traced law, support"]
+    assert the(report, "(3)").message == "the loss is not defined outside the support of the traces"
+    assert the(report, "traced law, support").message.startswith("epoch 4: the law has no row")
+    assert np.isnan(report.expected_loss)
+    assert (report.violation.lower, report.violation.upper) == (0, 1)
+
+
+def test_a_switch_that_the_instance_forbids_fails_under_a_traced_law_too(steady):
+    rows = (Switch(previous="full", following="cut", law=Forbidden()),)
+    instance = planning(steady, switched(), maximum_loss=4).replace(switches=rows)
+    report = verify(instance, planned(UNSEEN))
+    assert the(report, "Sec. III, switches").message == "epoch 3: 'full' may not be followed by 'cut'"
+    assert not the(report, "(3)").ok
+
+
+def test_claims_about_the_loss_are_compared_with_the_traced_law(steady):
+    instance = planning(steady, switched(), maximum_loss=0.75, quantile_level=0.6)
+    right = Claims(violation=Bounds(lower=0.3333, upper=0.3334), quantile=Bounds(lower=0.75, upper=0.75))
+    assert verify(instance, planned(UNSEEN, claims=right)).ok
+    for wrong in (
+        Claims(violation=Bounds(lower=0.3, upper=0.333)),
+        Claims(quantile=Bounds(lower=0.7501, upper=0.76)),
+        Claims(quantile=Bounds(lower=0.7, upper=0.7499)),
+    ):
+        report = verify(instance, planned(UNSEEN, claims=wrong))
+        assert [finding.equation[:5] for finding in report.failures] == ["claim"]
+
+
+def test_under_a_law_of_the_logarithm_targets_and_claims_are_losses(steady):
+    """ln l(4) = .7 + d / 4 + f / 2 exceeds .75 with probability 1/3, and what has no logarithm always."""
+    law = exponential(switched())
+    instance = planning(steady, law, maximum_loss=math.exp(0.75), quantile_level=0.6)
+    atom = math.exp(0.75)
+    right = Claims(violation=Bounds(lower=0.3333, upper=0.3334), quantile=Bounds(lower=atom, upper=atom))
+    report = verify(instance, planned(UNSEEN, claims=right))
+    assert report.ok
+    assert report.violation == Bracket(Fraction(1, 3), Fraction(1, 3))
+    waves = sum(math.exp(d / 4) for d in (-0.3, -0.2, -0.1, 0.1, 0.2, 0.3)) / 6
+    falls = (2 + math.exp(0.25) + math.exp(-0.25)) / 4
+    assert report.expected_loss == pytest.approx(math.exp(0.7) * waves * falls, rel=1e-12)
+    for low, high in ((atom * (1 + 4e-9), 3), (0, atom * (1 - 4e-9)), (-1, 0)):
+        wrong = Claims(quantile=Bounds(lower=low, upper=high))
+        failures = verify(instance, planned(UNSEEN, claims=wrong)).failures
+        assert [finding.equation for finding in failures] == ["claim: quantile"]
+    assert not verify(instance, planned(UNSEEN, claims=Claims(quantile=Bounds(lower=-1, upper=3)))).failures
+    for bound in (0.0, -1.0):
+        assert verify(instance.replace(maximum_loss=bound), planned(UNSEEN)).violation == Bracket(1, 1)
+
+
+def test_atoms_of_a_logarithm_are_met_within_a_billionth_of_it(steady):
+    """An l_max of e^.75 (1 - x): ln l = .75 is a tie where x is at most 1e-9."""
+    for away, share in ((5e-10, Fraction(1, 3)), (2e-9, Fraction(5, 12))):
+        bound = math.exp(0.75) * (1 - away)
+        instance = planning(steady, exponential(switched()), maximum_loss=bound, quantile_level=0.5)
+        assert verify(instance, planned(UNSEEN)).violation == Bracket(share, share)
+
+
+def test_an_expected_loss_too_large_for_a_number_is_infinite(steady):
+    law = changed(paired(6), steps=(step(1, 0, 0.5), step(2, 0, 0.5)), scale="log")
+    law = changed(law, runs=tuple(changed(item, losses=(1.0, 1.0, 1.0)) for item in law.runs))
+    report = verify(planning(steady, law, maximum_loss=1), planned(schedule((FULL, 1))))
+    assert report.expected_loss == pytest.approx(1, rel=1e-12)
+    assert report.violation == Bracket(0, 0)
+    lifted = changed(law, deviations=(1400.0,))
+    report = verify(planning(steady, lifted, maximum_loss=1), planned(schedule((FULL, 1))))
+    assert (report.expected_loss, report.violation) == (math.inf, Bracket(1, 1))
+
+
+def test_a_lower_bound_is_proved_by_listing_the_plans_inside_the_support(steady):
+    """Improvements would do with one epoch; by the traces full and then cut are the cheapest of two.
+
+    After one epoch l = 3; after full, full l = 2 + d, after full, cut l = 1.8 + f. Works of 8 and 4 in time
+    40 - 2 / 2 cost at least 3 (sqrt(8) + sqrt(4))^2 / 39, with resources as the roots.
+    """
+    instance = planning(steady, switched(), maximum_loss=2, quantile_level=0.5, maximum_epochs=2)
+    plan = planned(schedule((FULL, 1), (CUT, 1)))
+    roots = np.sqrt([8, 4])
+    epochs = zip(plan.epochs, roots * roots.sum() / 39, strict=True)
+    plan = changed(plan, epochs=tuple(changed(epoch, resources=float(x)) for epoch, x in epochs))
+    cost = 3 * float(roots.sum() ** 2) / 39
+    for claimed in (cost, cost / 2):
+        report = verify(instance, changed(plan, claims=Claims(cost=cost, lower_bound=claimed)))
+        assert not report.failures
+        assert the(report, "claim: lower_bound").message.endswith("none of all 32 plans costs less")
+        assert report.proved_bound == claimed
+    expensive = planned(schedule((FULL, 2)), resources=0.5, claims=Claims(lower_bound=2.0))
+    failure = the(verify(instance, expensive), "claim: lower_bound")
+    assert failure.kind is Kind.FAILED
+    assert failure.amount == pytest.approx(2 - cost, rel=1e-6)
+
+
+def nonsense() -> TracedLaw:
+    """A law that plans ending at 1.425 at least are promised to end near -1e9 by."""
+    return changed(switched(), deviations=(-1e9,))
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_a_quantile_below_every_loss_ever_seen_is_objected_to(steady, residuals):
+    """The least loss of any run is .60625: a law may promise as much, and nothing below."""
+    law = changed(nonsense(), residuals=residuals)
+    instance = planning(steady, law, maximum_loss=0.75, quantile_level=0.6)
+    (failure,) = verify(instance, planned(UNSEEN)).failures
+    assert failure.equation == "traced law, support"
+    assert failure.message == (
+        "the 0.6-quantile lies below every loss that any run ever had: the law does not describe the runs"
+    )
+    assert verify(instance.replace(traced_law=switched()), planned(UNSEEN)).ok
+
+
+def test_the_least_loss_itself_is_not_below_all_that_were_seen(steady):
+    """All runs end at 1, which no loss is below."""
+    law = changed(paired(20), steps=(step(1, 1, 0), step(2, 1, 0)))
+    law = changed(law, runs=tuple(changed(item, losses=(4.0, 1.0, 1.0)) for item in law.runs))
+    for least in (law, exponential(law)):
+        bound = 1.0 if least is law else math.e
+        instance = planning(steady, least, maximum_loss=bound, quantile_level=0.9)
+        assert verify(instance, planned(schedule((FULL, 2)))).ok
+        found = solve(instance, "enumerate")
+        assert found.plan is not None
+
+
+@pytest.mark.parametrize("method", ["enumerate", "scenario-search"])
+def test_what_the_law_promises_below_all_losses_is_not_planned(steady, method):
+    instance = planning(steady, nonsense(), maximum_loss=0.01, quantile_level=0.6)
+    result = solve(instance, method)
+    assert (result.plan, result.termination) == (None, Termination.INFEASIBLE)
+    assert "lies below 0.60625, the least loss that any run ever had" in result.reason
+
+
+def test_an_explanation_says_that_such_a_promise_is_not_to_be_believed(steady):
+    instance = planning(steady, nonsense(), maximum_loss=0.75, quantile_level=0.6)
+    line = "NOT to be believed: the 0.6-quantile of l(K) lies below every loss that any run ever had"
+    assert line in explain(instance, planned(UNSEEN))
+    assert line not in explain(instance.replace(traced_law=switched()), planned(UNSEEN))

@@ -1,0 +1,421 @@
+"""Scenarios of a traced law, drawn again: numbers put in by hand, what solvers find, claims and proofs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from depl.models.evaluation import traced_sampling as sampling
+from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.problem.instance import Instance, Switch
+from depl.models.problem.laws import Forbidden
+from depl.models.problem.plan import Claims, DualClaim, Plan, ScenarioClaim
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.scenarios import draws
+from depl.models.scenarios.draws import allowed_misses, count_misses, draw_scenarios, scenario_losses
+from depl.models.solving.solve import VerificationError, solve
+from depl.models.verifier import requirements as verifier_requirements
+from depl.models.verifier.requirements import count_requirement
+from depl.models.verifier.sample import DrawnSample, Ends, drawn_sample, given_sample
+from depl.models.verifier.scenarios import counted
+from depl.models.verifier.traced_sample import traced_fault, traced_final_losses, traced_thresholds
+from depl.models.verifier.verify import Kind, verify
+from tests.cases.memory_cases import every_schedule, instance_of, random_law
+from tests.cases.traced_law_cases import reading
+from tests.cases.verifier_traces_cases import (
+    CUT,
+    FULL,
+    UNSEEN,
+    Schedule,
+    changed,
+    exponential,
+    paired,
+    recorded_law,
+    schedule,
+    switched,
+)
+from tests.models.verifier.test_traced_plans import planned, planning, recorded_instance, the
+
+FULL_NUMBER, CUT_NUMBER = 0, 1
+
+
+def sample_of(size: int, epochs: int = 4, **numbers: dict[tuple[int, ...], list[float]]) -> DrawnSample:
+    """All numbers .35 but those given, by (epoch, model) or (epoch, model, model)."""
+    models, pairs = np.full((size, epochs, 2), 0.35), np.full((size, epochs, 2, 2), 0.35)
+    for (epoch, *rest), values in {**numbers.get("models", {}), **numbers.get("pairs", {})}.items():
+        (models if len(rest) == 1 else pairs)[(slice(None), epoch - 1, *rest)] = values
+    return given_sample((models, pairs), None)
+
+
+def losses_of(instance: Instance, sample: DrawnSample, plan: Schedule) -> Ends:
+    assert instance.traced_law is not None
+    return traced_final_losses(instance.traced_law, instance, sample, planned(plan))
+
+
+def middles(instance: Instance, sample: DrawnSample, plan: Schedule) -> list[float]:
+    found = losses_of(instance, sample, plan)
+    assert (found.upper - found.lower).max() < 1e-10
+    return np.round((found.lower + found.upper) / 2, 9).tolist()
+
+
+# ---- numbers put in by hand ----
+
+
+def test_a_stage_takes_the_number_of_its_first_epoch_and_model(steady):
+    """l(4) = .7 + d / 4 + f / 2; sixths of the numbers give d, twelfths f: -.5 thrice, 0 six times, .5."""
+    instance = planning(steady, switched(), maximum_loss=1)
+    of_models = {
+        (1, FULL_NUMBER): [0.1, 0.1, 0.9, 0.4, 0.4],
+        (3, CUT_NUMBER): [0.1, 0.9, 0.5 - 1e-9, 0.2, 0.3],
+    }
+    expected = [0.7 - 0.075 - 0.25, 0.7 - 0.075 + 0.25, 0.7 + 0.075, 0.7 - 0.025 - 0.25, 0.7 - 0.025]
+    assert middles(instance, sample_of(5, models=of_models), UNSEEN) == pytest.approx(expected, abs=1e-9)
+
+
+def test_independent_residuals_take_the_numbers_of_their_epochs(steady):
+    """l(2) = 3 + e_1 / 2 + e_2, all l(0) alike; e_1 by the number of epoch 1, e_2 by that of epoch 2."""
+    instance = planning(steady, changed(paired(6), residuals="independent"), maximum_loss=1)
+    of_models = {(1, FULL_NUMBER): [0.1, 0.9, 0.1, 0.9], (2, FULL_NUMBER): [0.1, 0.1, 0.9, 0.9]}
+    found = middles(instance, sample_of(4, models=of_models), schedule((FULL, 2)))
+    assert found == [1.5, 2.5, 3.5, 4.5]
+
+
+def test_first_losses_take_the_number_of_a_pair_that_no_switch_uses(steady):
+    """Half of the runs begin 2 higher, and rows leave them so: l(1) = 2 + l(0) / 2."""
+    high = tuple(changed(item, losses=(6.0, 5.0, 3.5)) for item in paired(3).runs)
+    low = tuple(changed(item, losses=(4.0, 4.0, 3.0)) for item in paired(3).runs)
+    law = changed(paired(6), runs=(*low, *high), residuals="independent")
+    pairs = {(1, FULL_NUMBER, FULL_NUMBER): [0.2, 0.8]}
+    found = middles(planning(steady, law, maximum_loss=1), sample_of(2, pairs=pairs), schedule((FULL, 1)))
+    assert found == [4, 5]
+
+
+def test_whole_runs_take_the_first_number_and_the_unseen_one_is_the_last_of_twenty(steady):
+    """Of 19 runs nine end at 4.5, ten at 1.5, and one more at 9."""
+    law = changed(paired(19), unseen_loss=9.0, deviations=(100.0,))
+    numbers = [2.0**-54, 0.499, 0.501, 0.949, 0.951, 1 - 2.0**-53]
+    sample = sample_of(6, models={(1, FULL_NUMBER): numbers})
+    found = middles(planning(steady, law, maximum_loss=1), sample, schedule((FULL, 2)))
+    assert found == [1.5, 1.5, 4.5, 4.5, 9, 9]
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_deviations_take_the_second_number_of_the_last_model_with_itself(steady, residuals):
+    law = changed(switched(), deviations=(0.0, 10.0), residuals=residuals)
+    pairs = {(2, CUT_NUMBER, CUT_NUMBER): [0.4, 0.6], (2, FULL_NUMBER, FULL_NUMBER): [0.6, 0.4]}
+    sample, instance = sample_of(2, pairs=pairs), planning(steady, law, maximum_loss=1)
+    one, other = middles(instance, sample, UNSEEN)
+    assert other - one == pytest.approx(10)
+    one, other = middles(instance, sample, schedule((FULL, 2)))
+    assert one - other == pytest.approx(10)
+
+
+def test_losses_under_a_law_of_the_logarithm_are_exponentials(steady):
+    of_models = {(1, FULL_NUMBER): [0.1, 0.9, 0.4], (3, CUT_NUMBER): [0.1, 0.9, 0.4]}
+    sample = sample_of(3, models=of_models)
+    plain = losses_of(planning(steady, switched(), maximum_loss=1), sample, UNSEEN)
+    logged = losses_of(planning(steady, exponential(switched()), maximum_loss=1), sample, UNSEEN)
+    assert logged.lower == pytest.approx(np.exp(plain.lower), rel=1e-10)
+    assert (logged.lower < np.exp(plain.lower + 1e-11)).all()
+    assert (np.exp(plain.upper - 1e-11) < logged.upper).all()
+
+
+def test_a_number_at_a_step_may_be_counted_either_way(steady):
+    """Half of the residuals are -1 and half 1: at exactly one half both may be found."""
+    instance = planning(steady, changed(paired(6), residuals="independent"), maximum_loss=3.0)
+    sample = sample_of(3, models={(1, FULL_NUMBER): [0.5 - 1e-12, 0.5, 0.5 + 1e-12]})
+    found = losses_of(instance, sample, schedule((FULL, 1)))
+    assert np.round(found.lower, 6).tolist() == [3, 3, 5]
+    assert np.round(found.upper, 6).tolist() == [3, 5, 5]
+    count = counted(instance, sample, planned(schedule((FULL, 1))))
+    assert (count.certain, count.possible) == (1, 2)
+
+
+def test_losses_within_a_billionth_of_the_target_meet_it_and_between_two_readings_of_that_either(steady):
+    """ln l(2) = 4.5, of the loss within 1e-9 or of its logarithm: l = 90, so within 9e-8."""
+    law, plan = exponential(changed(paired(6), residuals="independent")), schedule((FULL, 2))
+    sample = sample_of(1, models={(1, FULL_NUMBER): [0.9], (2, FULL_NUMBER): [0.9]})
+    loss = math.exp(4.5)
+    for away, certain, possible in ((0.0, 0, 0), (5e-8, 0, 1), (2e-7, 1, 1)):
+        found = counted(planning(steady, law, maximum_loss=loss - away), sample, planned(plan))
+        assert (found.certain, found.possible) == (certain, possible)
+    assert traced_thresholds(switched(), 3.0) == [3.0 + 1e-9]
+    assert max(traced_thresholds(law, -1.0)) == 0
+
+
+# ---- the losses that solvers find ----
+
+
+def redrawn(instance: Instance, size: int, seed: int) -> DrawnSample:
+    claim = ScenarioClaim(size=size, seed=seed, digest="0" * 64, misses=0, allowed=0)
+    found = drawn_sample(instance, claim)
+    assert found is not None
+    return found
+
+
+def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios():
+    compared = 0
+    for seed in range(24):
+        law = random_law(np.random.default_rng(500 + seed), **reading(seed))
+        instance = instance_of(law)
+        sample, drawn = redrawn(instance, 60, seed), draw_scenarios(instance, 60, seed)
+        np.testing.assert_array_equal(sample.improvements.lower, drawn.improvements)
+        np.testing.assert_array_equal(sample.switch_losses.lower, drawn.switch_losses)
+        for plan in every_schedule(instance):
+            if not the_support_ends(instance, planned(plan)):
+                compared += 1
+                found, expected = (
+                    losses_of(instance, sample, plan),
+                    scenario_losses(instance, drawn, planned(plan)),
+                )
+                assert ((found.lower <= expected) & (expected <= found.upper)).all()
+                assert (found.upper - found.lower).max() < 1e-10
+    assert compared > 100
+
+
+def the_support_ends(instance: Instance, plan: Plan) -> bool:
+    return any(not finding.ok for finding in verify(instance, plan).findings if "support" in finding.equation)
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+@pytest.mark.parametrize("scale", ["loss", "log"])
+def test_recorded_runs_give_the_losses_of_their_scenarios(steady, scale, residuals):
+    """A plan of 60 epochs that 104 runs went through, one that none did, and one of a single stage."""
+    more = {"residuals": residuals, "deviations": (-0.01, 0.0, 0.02), "unseen_loss": 2.0}
+    instance = recorded_instance(steady, changed(recorded_law(scale), **more))
+    sample, drawn = redrawn(instance, 300, 5), draw_scenarios(instance, 300, 5)
+    for first, second in ((17, 43), (12, 30), (9, 0)):
+        plan = schedule((("pruned-50", "edge"), first), (("pruned-75", "far-edge"), second))
+        found, expected = losses_of(instance, sample, plan), scenario_losses(instance, drawn, planned(plan))
+        assert ((found.lower <= expected) & (expected <= found.upper)).all()
+        assert (found.upper - found.lower).max() < 1e-9
+        assert expected.std() > 1e-3
+
+
+# ---- claims ----
+
+
+def claiming(instance: Instance, plan: Plan, size: int = 200, seed: int = 7, **changes) -> Plan:
+    scenarios = draw_scenarios(instance, size, seed)
+    fields = {
+        "size": size,
+        "seed": seed,
+        "digest": scenarios.digest,
+        "misses": count_misses(instance, scenario_losses(instance, scenarios, plan)),
+        "allowed": allowed_misses(instance, size),
+    }
+    return changed(plan, claims=Claims(scenarios=ScenarioClaim(**(fields | changes))))
+
+
+def readings() -> list[TracedLaw]:
+    """Both scales, both ways to keep residuals, with deviations."""
+    laws = [switched(), exponential(switched())]
+    laws += [changed(law, residuals="independent", deviations=(-0.01, 0.03)) for law in laws]
+    return laws
+
+
+@pytest.mark.parametrize("law", readings())
+def test_a_plan_is_judged_by_the_misses_of_its_scenarios(steady, law):
+    """l(4), or its logarithm, is above .8 in about a quarter of them."""
+    bound = 0.8 if law.scale == "loss" else math.exp(0.8)
+    instance = planning(steady, law, maximum_loss=bound, quantile_level=0.6)
+    plan = claiming(instance, planned(UNSEEN))
+    report = verify(instance, plan)
+    assert report.ok
+    assert the(report, "claim: scenarios").kind is Kind.CHECKED
+    assert the(report, "claim: scenarios.digest").kind is Kind.CHECKED
+    misses = plan.claims.scenarios.misses
+    assert 30 < misses < 70
+    strict = instance.replace(quantile_level=0.95)
+    short = verify(strict, changed(claiming(strict, planned(UNSEEN)), instance=None))
+    assert [finding.equation for finding in short.failures] == ["(3)"]
+    assert the(short, "(3)").amount == misses - 10
+
+
+@pytest.mark.parametrize("law", readings())
+def test_claims_that_are_altered_fail(steady, law):
+    bound = 0.8 if law.scale == "loss" else math.exp(0.8)
+    instance = planning(steady, law, maximum_loss=bound, quantile_level=0.6)
+    misses = claiming(instance, planned(UNSEEN)).claims.scenarios.misses
+    right = draw_scenarios(instance, 200, 7).digest
+    for changes, equation in (
+        ({"misses": misses - 1}, "claim: scenarios.misses"),
+        ({"misses": misses + 1}, "claim: scenarios.misses"),
+        ({"allowed": 81}, "claim: scenarios.allowed"),
+        ({"digest": right[:16] + draw_scenarios(instance, 200, 8).digest[16:]}, "claim: scenarios.digest"),
+        ({"digest": "0" * 64}, "claim: scenarios.digest"),
+    ):
+        report = verify(instance, claiming(instance, planned(UNSEEN), **changes))
+        assert equation in {finding.equation for finding in report.failures}
+
+
+def test_misses_of_another_law_are_refuted(steady):
+    """Plans that deviate, a run that ends higher, residuals that do not stay together."""
+    instance = planning(steady, switched(), maximum_loss=0.69, quantile_level=0.3)
+    plan = claiming(instance, planned(UNSEEN))
+    *others, last = switched().runs
+    higher = changed(last, losses=(*last.losses[:-1], last.losses[-1] + 1))
+    for law in (
+        changed(switched(), deviations=(0.0, 0.1)),
+        changed(switched(), runs=(*others, higher)),
+        changed(switched(), residuals="independent"),
+    ):
+        other = claiming(instance.replace(traced_law=law), planned(UNSEEN))
+        assert other.claims.scenarios.misses != plan.claims.scenarios.misses
+        failures = verify(instance, other).failures
+        assert "claim: scenarios.misses" in {finding.equation for finding in failures}
+
+
+def test_claims_that_no_stream_of_a_traced_law_can_have_are_not_accepted(steady):
+    law = changed(switched(), deviations=(0.1,))
+    instance = planning(steady, law, maximum_loss=6)
+    claim = claiming(instance, planned(UNSEEN)).claims.scenarios
+    assert traced_fault(law, instance, claim) == ""
+    short = instance.replace(maximum_epochs=1)
+    for wrong, place, said in (
+        (changed(claim, seed=None), instance, "drawn from a seed"),
+        (changed(claim, decimals=3), instance, "not rounded"),
+        (claim, short, "after K_max"),
+    ):
+        assert said in traced_fault(law, place, wrong)
+        plan = planned(schedule((FULL, 1)), claims=Claims(scenarios=wrong))
+        report = verify(place, plan)
+        assert the(report, "claim: scenarios").kind is Kind.UNDECIDED
+        assert the(report, "(3)").kind is Kind.UNDECIDED
+        assert not report.ok
+    assert traced_fault(switched(), short, claim) == ""
+
+
+def test_numbers_that_are_given_are_compared_with_the_stream(steady):
+    instance = planning(steady, switched(), maximum_loss=6)
+    plan, drawn = claiming(instance, planned(UNSEEN)), draw_scenarios(instance, 200, 7)
+    right = drawn.improvements, drawn.switch_losses
+    report = verify(instance, plan, right)
+    assert report.ok
+    assert the(report, "claim: scenarios.seed").kind is Kind.CHECKED
+    other = draw_scenarios(instance, 200, 8)
+    report = verify(instance, plan, (other.improvements, other.switch_losses))
+    assert [finding.equation for finding in report.failures] == ["claim: scenarios.digest", "(3)"]
+
+
+def test_scenarios_do_not_make_up_for_a_loss_that_is_not_defined(steady):
+    instance = planning(steady, switched(), maximum_loss=6)
+    claims = claiming(instance, planned(UNSEEN)).claims
+    outside = verify(instance, planned(schedule((FULL, 2), (CUT, 1), (FULL, 1)), claims=claims))
+    assert [finding.equation for finding in outside.failures] == ["(3)", "traced law, support"]
+    forbidden = instance.replace(switches=(Switch(previous="full", following="cut", law=Forbidden()),))
+    failures = verify(forbidden, planned(UNSEEN, claims=claims)).failures
+    assert [finding.equation for finding in failures] == ["(3)", "Sec. III, switches"]
+
+
+def test_the_plan_without_epochs_keeps_the_initial_loss_in_all_scenarios(steady):
+    instance = planning(steady, exponential(switched()), maximum_loss=3.9)
+    for bound, misses in ((3.9, 200), (4.0, 0)):
+        plan = claiming(instance.replace(maximum_loss=bound), Plan())
+        assert plan.claims.scenarios.misses == misses
+        assert verify(instance.replace(maximum_loss=bound), plan).ok == (misses == 0)
+
+
+# ---- bounds ----
+
+
+def test_a_dual_bound_says_nothing_under_a_traced_law(steady):
+    instance = planning(steady, switched(), maximum_loss=6)
+    plan = claiming(instance, planned(UNSEEN))
+    claims = changed(plan.claims, dual=DualClaim(bound=0.0, time_price=0.0, gain_price=0.0))
+    assert the(verify(instance, changed(plan, claims=claims)), "claim: dual bound").kind is Kind.UNDECIDED
+
+
+def test_lower_bounds_on_scenarios_are_proved_by_listing(steady):
+    """As under the law: full and then cut are the cheapest to reach 2 in half of all cases."""
+    instance = planning(steady, switched(), maximum_loss=2, quantile_level=0.4, maximum_epochs=2)
+    roots = np.sqrt([8, 4])
+    cost = 3 * float(roots.sum() ** 2) / 39
+    plan = planned(schedule((FULL, 1), (CUT, 1)))
+    epochs = zip(plan.epochs, roots * roots.sum() / 39, strict=True)
+    plan = changed(plan, epochs=tuple(changed(epoch, resources=float(x)) for epoch, x in epochs))
+    plan = claiming(instance, plan)
+    proved = verify(instance, changed(plan, claims=changed(plan.claims, cost=cost, lower_bound=cost)))
+    assert not proved.failures
+    assert proved.proved_bound == cost
+    expensive = claiming(instance, planned(schedule((FULL, 2)), resources=0.5))
+    failure = the(
+        verify(instance, changed(expensive, claims=changed(expensive.claims, lower_bound=2.0))),
+        "claim: lower_bound",
+    )
+    assert failure.kind is Kind.FAILED
+    assert failure.amount == pytest.approx(2 - cost, rel=1e-6)
+
+
+def test_no_more_plans_are_counted_than_probabilities_computed(steady, monkeypatch):
+    monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 1)
+    instance = planning(steady, switched(), maximum_loss=6)
+    requirement = count_requirement(instance, redrawn(instance, 20, 0), 2)
+    assert requirement.verdict(planned(schedule((CUT, 1)))) == (False, False)  # outside the support
+    assert requirement.verdict(planned(UNSEEN)) == (True, True)
+    assert requirement.verdict(planned(UNSEEN)) is None
+
+
+# ---- whole solves ----
+
+
+def solvable(seed: int) -> Instance:
+    """A random law of every kind, and a target that a third of the schedules meet in four of five cases."""
+    for trial in range(100):  # some laws promise no plan
+        law = random_law(np.random.default_rng([500 + seed, trial]), **reading(seed + 8 * trial))
+        instance = instance_of(law, quantile_level=0.7, maximum_time=40.0)
+        plans = map(planned, every_schedule(instance))
+        inside = [plan for plan in plans if not the_support_ends(instance, plan)]
+        if inside:
+            break
+    drawn = draw_scenarios(instance, 100, 0)
+    ends = sorted(float(np.quantile(scenario_losses(instance, drawn, plan), 0.8)) for plan in inside)
+    return instance.replace(maximum_loss=ends[len(ends) // 3])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_solvers_find_passes(seed):
+    instance = solvable(seed)
+    for method, size in (("scenario-search", 100), ("enumerate", None)):
+        result = solve(instance, method, scenarios=size)
+        assert result.plan is not None
+        report = verify(instance, result.plan)
+        assert report.ok
+        assert the(report, "(3)").kind is Kind.CHECKED
+        assert the(report, "claim: lower_bound").kind is not Kind.FAILED
+
+
+def reversed_quantiles(values, numbers, weights=None):
+    ranks = np.ceil(numbers * values.size).astype(int) - 1
+    return np.sort(values)[::-1][np.clip(ranks, 0, values.size - 1)]
+
+
+def numbers_of_the_last_epoch(sample, ends):
+    mixed = sampling.mixture_of(sample.traced.law, ends, sample.traced.counting)
+    losses = np.full(len(sample.of_models), mixed.constant)
+    for end, part in zip(ends, mixed.parts, strict=False):
+        column = sample.of_models[:, end.start + end.age - 1, sample.models.index(end.trained[0])]
+        losses += sampling._quantiles(part, column)
+    return sample.deviating(losses, ends[-1], mixed.together)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "wrong"),
+    [
+        (sampling, "_quantiles", reversed_quantiles),
+        (TracedSample, "deviating", lambda _, losses, *__: losses),
+        (TracedSample, "of_stages", numbers_of_the_last_epoch),
+        (draws, "ATOM_TOLERANCE", 0.05),
+    ],
+)
+def test_a_solver_with_wrong_scenarios_is_found_out(monkeypatch, place, name, wrong):
+    """In at least one of four instances: the others may miss as many scenarios by chance."""
+    instances = [solvable(seed) for seed in (1, 5, 9, 13)]  # runs kept together, with deviations
+    monkeypatch.setattr(place, name, wrong)
+    found = 0
+    for instance in instances:
+        try:
+            solve(instance, "scenario-search", scenarios=100)
+        except VerificationError:
+            found += 1
+    assert found
