@@ -24,6 +24,27 @@ BELOW = {
     "depl": set(LAYERS),
 }
 
+# Rooms inside a layer, lowest first: a room may import those on lower floors, and nothing beside it.
+FLOORS = {
+    "models": (
+        {"foundation"},
+        {"traces"},
+        {"problem"},
+        {"risk", "verifier"},
+        {"evaluation"},
+        {"scenarios"},
+        {"solving"},
+        {"estimation", "exact"},
+        {"programs"},
+    ),
+    "heuristics": (
+        {"paths", "placement", "set_functions"},
+        {"data"},
+        {"bounds"},
+        {"baselines", "depl"},
+    ),
+}
+
 
 def sources() -> Iterator[tuple[str, Path]]:
     """Each source file with its layer, found through the real folders and not through the links."""
@@ -68,6 +89,22 @@ def forbidden(layer: str, text: str) -> list[str]:
             found.append(f"line {line}: {name} without 'depl.' in front")
         elif target is not None and target != layer and target not in BELOW[layer]:
             found.append(f"line {line}: {layer} may not import {name}")
+    return found
+
+
+def floor_of(layer: str, room: str) -> int:
+    """The floor that a room stands on."""
+    return next(number for number, rooms in enumerate(FLOORS[layer]) if room in rooms)
+
+
+def upward(layer: str, room: str, text: str) -> list[str]:
+    """What a source file of this room imports from rooms that are not below it."""
+    found = []
+    for line, name in imported_names(ast.parse(text)):
+        parts = name.split(".")
+        if parts[:2] == ["depl", layer] and len(parts) > 2 and parts[2] != room:
+            beside = floor_of(layer, parts[2]) >= floor_of(layer, room)
+            found += [f"line {line}: {room} may not import {name}"] if beside else []
     return found
 
 
@@ -120,6 +157,51 @@ def test_imports_run_downward_only_and_are_absolute():
         for complaint in forbidden(layer, path.read_text(encoding="utf-8"))
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize("layer", FLOORS)
+def test_every_room_stands_on_a_floor_and_no_file_is_left_beside_the_rooms(layer):
+    rooms = {path.relative_to(ROOT / layer).parts[0] for owner, path in sources() if owner == layer}
+    assert rooms == set().union(*FLOORS[layer]) | {"__init__.py"}
+
+
+@pytest.mark.parametrize("layer", FLOORS)
+def test_imports_between_rooms_run_downward(layer):
+    wrong = [
+        f"{path.relative_to(ROOT)}, {complaint}"
+        for owner, path in sources()
+        if owner == layer and path.parent != ROOT / layer
+        for complaint in upward(
+            layer, path.relative_to(ROOT / layer).parts[0], path.read_text(encoding="utf-8")
+        )
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("room", "line", "allowed"),
+    [
+        ("risk", "from depl.models.problem.laws import Law", True),
+        ("risk", "from depl.models.risk import certify", True),
+        ("risk", "from depl.models.verifier import verify", False),
+        ("problem", "def late():\n    from depl.models import solving", False),
+        ("exact", "import depl.models.programs.milp", False),
+    ],
+)
+def test_an_import_that_runs_up_or_across_is_found(room, line, allowed):
+    assert bool(upward("models", room, line)) != allowed
+
+
+def test_tests_stand_in_the_room_of_what_they_test():
+    """Folders of tests are folders of sources, or one of those that no source has."""
+    own = {"cases", "checks", "data", "docs", "oracles"}
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
+    strays = [
+        str(folder)
+        for folder in folders
+        if folder.parts and folder.parts[0] not in own and not (ROOT / folder).is_dir()
+    ]
+    assert not strays
 
 
 @pytest.mark.parametrize(

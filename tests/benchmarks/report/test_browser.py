@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 WIDTHS = (390, 1280)
-PROBE = (Path(__file__).parents[2] / "report_probe.js").read_text(encoding="utf-8")
+PROBE = Path(__file__).with_name("report_probe.js").read_text(encoding="utf-8")
 FRAME = """<!DOCTYPE html><title>frame</title><pre id="found"></pre>
 <iframe src="page.html" style="width: {width}px; height: 900px; border: 0"></iframe>
 <script>

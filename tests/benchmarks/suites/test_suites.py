@@ -19,8 +19,8 @@ from depl.models.problem.epochs import compose, loss_step
 from depl.models.solving.methods import registered
 
 FROZEN = Path(__file__).resolve().parents[2] / "data" / "suite_fingerprints.json"
-"""Written by ``python tests/benchmarks/suites/test_suites.py`` after a change that is meant; raise the suite's
-version, too."""
+"""Written by ``python tests/benchmarks/suites/test_suites.py`` after a change that is meant; raise the
+suite's version, too."""
 SUITES = all_suites()
 
 
