@@ -113,7 +113,10 @@ def module_of(path: str) -> str:
 def files_testing(root: Path, modules: Iterable[str]) -> list[str]:
     """The test files that import one of these modules, themselves or through a helper of the tests."""
     wanted = set(modules)
-    helpers = {f"tests.{path.stem}": imported(path) for path in (root / "tests").rglob("*.py")}
+    helpers = {
+        ".".join(path.relative_to(root).with_suffix("").parts): imported(path)
+        for path in (root / "tests").rglob("*.py")
+    }
 
     def reaches(names: frozenset[str], seen: frozenset[str]) -> bool:
         inner = [name for name in names if name in helpers and name not in seen]
