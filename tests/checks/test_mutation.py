@@ -115,14 +115,19 @@ def test_fewer_mutants_are_the_first_of_more_and_a_seed_draws_its_own() -> None:
         chosen("allocation", 3, 0)
 
 
+NEAR = {
+    "risk": "tests/models/risk/test_certify.py",
+    "verifier": "tests/models/verifier/test_verify.py",
+    "allocation": "tests/models/problem/test_allocation.py",
+    "search": "tests/models/exact/test_scenario_search.py",
+}
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_has_files_and_tests(room: str) -> None:
     assert files_of(room)
     found = files_testing(ROOT, map(module_of, files_of(room)))
-    assert {
-        "risk": "tests/models/risk/test_certify.py",
-        "verifier": "tests/models/verifier/test_verify.py",
-    }.get(room, "tests/models/exact/test_scenario_search.py") in found
+    assert NEAR[room] in found
 
 
 def test_near_tests_come_first_then_quick_ones_as_long_as_there_is_time() -> None:
