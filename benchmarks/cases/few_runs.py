@@ -4,10 +4,10 @@ Draws of `depl.benchmarks.cases.promises.few_runs`, seeds 0 to 19 and all of the
 collections: *drawn* judges rules that were chosen before it was trained, *tuned* is the one on which they
 were chosen. *few* knows 51 runs of four schedules (15, 12, 12, 12), *halves* 37 of every one of 16, *sixty*
 60 of every one. Marginal promises are to deliver omega on average, or at most two standard errors (over
-draws) below it; of promises with confidence c at most the share 1 - c + 0.05 is to be refuted by a one-sided exact test at 5 % on the runs
-held out. What is refused stands beside both, and beside what the rule before refused. The goal for it is
-judged on *drawn* alone, because the number of settled epochs was chosen on *tuned*; there, at 60 runs and
-0.90, more is refused than before, and the record says how much.
+draws) below it; of promises with confidence c at most the share 1 - c + 0.05 is to be refuted by a one-sided
+exact test at 5 % on the runs held out. What is refused stands beside both, and beside what the rule before
+refused. The goal for it is judged on *drawn* alone, because the number of settled epochs was chosen on
+*tuned*; there, at 60 runs and 0.90, more is refused than before, and the record says how much.
 """
 
 from collections.abc import Callable, Iterator, Mapping
