@@ -14,7 +14,7 @@ ENTRY = re.compile(r"(?m)^   (\S[^\n]*)\n((?:      .*\n)+)")
 def entries() -> dict[str, str]:
     """Words of the glossary, with what is said of them."""
     text = (DOCS / "glossary.rst").read_text(encoding="utf-8").partition(".. glossary::\n")[2]
-    return {word: said for word, said in ENTRY.findall(text)}
+    return dict(ENTRY.findall(text))
 
 
 def other_pages() -> str:
