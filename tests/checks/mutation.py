@@ -1,14 +1,16 @@
 """Mutation score: which share of small faults in a room do its tests notice?
 
 ``python -m tests.checks.mutation --room risk --mutants 300 --seed 1`` (or ``make mutation ROOM=risk SEED=1``)
-draws faults (`tests.checks.mutation_operators` lists the kinds) from all that the files of a room allow, puts
-each into a copy of the project of its own, and runs the tests of the room until one fails. A named check,
-which takes hours; none of the default tests.
+draws faults (`tests.checks.mutation_operators` lists the kinds) from all that the files of a room allow, and
+runs the tests of the room with each until one fails: in a fork of a process that has collected the tests
+(`tests.checks.mutation_forks`), or, where the fault is in compiled code or outside of functions, in a copy of
+the project of its own. A named check, which takes long; none of the default tests.
 
-The tests of a room are the test files that import one of its modules, themselves or through a helper; those
-that import the changed file come first, the quickest before the others, until they take `MOST_SECONDS`
-together: a fault that none of them notices survives. Which pass without a fault, and their seconds, is
-measured once. A run that takes `SLOWER` times as long as without a fault hangs, and counts as noticed.
+The tests of a room are those in test files that import one of its modules, themselves or through a helper;
+the file that mirrors the changed one comes first, then those of its room that import it, then others that do,
+the quickest first, until they take `MOST_SECONDS` together: a fault that none of them notices survives. Which
+pass without a fault, and their seconds, is measured once. A run that takes `SLOWER` times as long as without
+a fault hangs, and counts as noticed.
 
 Every answer is a line of JSON in ``build/mutation/ROOM-SEED.jsonl``, or the file named with ``--out``; called
 again, the command goes on where it was stopped, unless the sources or the tests have changed since. Faults
@@ -20,10 +22,13 @@ import argparse
 import hashlib
 import itertools
 import json
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +48,7 @@ ROOMS = {
 """Files of each room."""
 
 MOST_SECONDS = 60.0
-"""Of the processor, for the tests of a mutant that survives: a room has a hundred of them."""
+"""Of the processor, for the tests of a mutant that survives: a room has dozens of them."""
 
 SLOWER = 2.0
 LEAST_SECONDS = 60.0
@@ -87,13 +92,24 @@ def files_of(room: str, root: Path = ROOT) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in found)
 
 
-def chosen(room: str, seed: int, count: int, only: str | None = None) -> list[Mutant]:
-    """The first mutants of a seed; fewer mutants are the first of more."""
-    every = [
+def every_mutant(room: str) -> list[Mutant]:
+    """All that the files of a room allow."""
+    return [
         mutant
         for name in files_of(room)
         for mutant in mutants(name, (ROOT / name).read_text(encoding="utf-8"))
     ]
+
+
+def chosen_by_name(room: str, names: Sequence[str]) -> list[Mutant]:
+    """The mutants of these names, in this order."""
+    known = {mutant.name: mutant for mutant in every_mutant(room)}
+    return [known[name] for name in names]
+
+
+def chosen(room: str, seed: int, count: int, only: str | None = None) -> list[Mutant]:
+    """The first mutants of a seed; fewer mutants are the first of more."""
+    every = every_mutant(room)
     if only is not None:
         found = [mutant for mutant in every if only in mutant.name]
         if not found:
@@ -116,13 +132,13 @@ def fingerprint(room: str) -> str:
 class Log:
     """Lines of JSON: what was measured on, the tests without a fault, then one line for each mutant."""
 
-    def __init__(self, path: Path, about: dict[str, object]) -> None:
+    def __init__(self, path: Path, about: dict[str, object] | None = None) -> None:
         self.path, self.about = path, about
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
+        if about is not None and not path.exists():
             self.add({"about": about})
         first, *self.known = self.rows(path)
-        if first.get("about") != about:
+        if about is not None and first.get("about") != about:
             raise UsageError(
                 f"{path.name} was measured on other sources or tests; name another file by --out"
             )
@@ -148,55 +164,73 @@ class Log:
 
 def measure(log: Log, drawn: Sequence[Mutant], room: str) -> None:
     """Run the tests with every mutant that has no answer yet."""
-    done = {row["mutant"] for row in log.known if "mutant" in row}
-    waiting = [mutant for mutant in drawn if mutant.name not in done]
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         base = Path(folder, "base")
         copied(base)
-        seconds = _without_fault(log, base, room)
+        _in_forks(base, room, log.path, _waiting(drawn, log.path))
+        rows = Log.rows(log.path)
+        tests = {row["test"]: row for row in rows if "test" in row}
+        if not any(row["how"] == "passed" for row in tests.values()):
+            raise BrokenRunError(f"no test of room {room!r} passes without a fault")
+        waiting = _waiting(drawn, log.path)
         for number, mutant in enumerate(waiting, start=1):
-            ending = judged(mutant, base, Path(folder, "copy"), seconds)
+            ending = judged(mutant, base, Path(folder, "copy"), tests)
             log.add({"mutant": mutant.name, "line": mutant.line, **ending._asdict()})
-            tell(f"{number} of {len(waiting)}: {ending.how} in {ending.wall:.0f} s: {mutant.name}")
+            tell(f"{number} of {len(waiting)} in copies: {ending.how} in {ending.wall:.0f} s: {mutant.name}")
 
 
-def _without_fault(log: Log, base: Path, room: str) -> dict[str, float]:
-    """CPU-seconds of each test file of the room without a fault, beyond the quickest one's; measured once."""
-    known = {row["tests"]: row for row in log.known if "tests" in row}
-    for name in files_testing(base, map(module_of, files_of(room))):
-        if name not in known:
-            ending = run(base, [name], 600.0)
-            known[name] = {"tests": name, **ending._asdict()}
-            log.add(known[name])
-            tell(f"{name}: {ending.how} in {ending.processor:.0f} CPU-s")
-    failing = [name for name, row in known.items() if row["how"] != "passed"]
-    if failing:
-        raise BrokenRunError(f"fail without a fault: {', '.join(failing)}; mend them first")
-    if not known:
-        raise BrokenRunError(f"no test imports room {room!r}")
-    start = min(row["processor"] for row in known.values())  # imports, which one run of all files pays once
-    return {name: row["processor"] - start for name, row in known.items()}
+def _waiting(drawn: Sequence[Mutant], log: Path) -> list[Mutant]:
+    done = {row["mutant"] for row in Log.rows(log) if "mutant" in row}
+    return [mutant for mutant in drawn if mutant.name not in done]
 
 
-def judged(mutant: Mutant, base: Path, copy: Path, seconds: dict[str, float]) -> Ending:
+def _in_forks(base: Path, room: str, log: Path, waiting: Sequence[Mutant]) -> None:
+    """Judge in forks of one process what can be judged so."""
+    names = base / "mutants.json"
+    names.write_text(json.dumps([mutant.name for mutant in waiting]), encoding="utf-8")
+    command = (sys.executable, "-m", "tests.checks.mutation_forks", room, str(names), str(log.resolve()))
+    environment = {**os.environ, "PYTHONPATH": str(base), "PYTHONDONTWRITEBYTECODE": "1"}
+    code = subprocess.run(command, cwd=base, env=environment, check=False).returncode
+    names.unlink()
+    if code:
+        raise BrokenRunError(f"the process that judges in forks ended with {code}")
+
+
+def judged(mutant: Mutant, base: Path, copy: Path, tests: Mapping[str, Mapping[str, Any]]) -> Ending:
     """What the tests of the room say of a mutant, in a copy of its own."""
+    seconds: dict[str, float] = defaultdict(float)
+    for name, row in tests.items():
+        seconds[name.partition("::")[0]] += row["processor"]
+    left_out = [
+        f"--deselect={name}" for name, row in tests.items() if row["how"] not in ("passed", "skipped")
+    ]
     copied(copy, base)
     try:
         put_in(
             copy, base, mutant.path, mutated((ROOT / mutant.path).read_text(encoding="utf-8"), mutant.index)
         )
-        files = in_order(seconds, set(files_testing(base, [module_of(mutant.path)])))
+        files = in_order(seconds, mutant.path, set(files_testing(base, [module_of(mutant.path)])))
         usual = sum(seconds[name] for name in files)
-        return run(copy, files, max(LEAST_SECONDS, SLOWER * usual))
+        return run(copy, [*files, *left_out], max(LEAST_SECONDS, SLOWER * usual))
     finally:
         shutil.rmtree(copy)
 
 
-def in_order(seconds: dict[str, float], near: set[str]) -> list[str]:
-    """The test files to run: the near ones first, by their seconds, up to `MOST_SECONDS`, at least one."""
-    order = sorted(seconds, key=lambda name: (name not in near, seconds[name], name))
+def in_order(seconds: Mapping[str, float], path: str, near: set[str]) -> list[str]:
+    """The test files to run in the order of `distance`, up to `MOST_SECONDS`; at least one."""
+    order = sorted(seconds, key=lambda name: (distance(name, path, near), seconds[name], name))
     spent = itertools.accumulate(seconds[name] for name in order)
     return [name for name, total in zip(order, spent, strict=True) if total <= MOST_SECONDS] or order[:1]
+
+
+def distance(test: str, path: str, near: set[str]) -> int:
+    """How far a test file is from a source file: its mirror, in its room, importing it, or none of these."""
+    mirror = Path("tests", path).with_name(f"test_{Path(path).stem}")
+    if test.startswith(str(mirror)):
+        return 0
+    if test in near:
+        return 1 if Path(test).parent == mirror.parent else 2
+    return 3
 
 
 def equivalent() -> dict[str, str]:

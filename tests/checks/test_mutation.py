@@ -1,11 +1,14 @@
 """The mutation check puts in what it says, once each, and reads its tests' verdicts right."""
 
 import ast
+import importlib
 import json
 from pathlib import Path
 
 import pytest
 
+from depl.models.evaluation.traced_counting import runs_to_carry
+from tests.checks import mutation_forks
 from tests.checks.mutation import (
     MOST_SECONDS,
     ROOMS,
@@ -27,7 +30,7 @@ from tests.checks.mutation_copies import (
     put_in,
     run,
 )
-from tests.checks.mutation_operators import mutants, mutated
+from tests.checks.mutation_operators import Mutant, mutants, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -130,10 +133,13 @@ def test_every_room_has_files_and_tests(room: str) -> None:
     assert NEAR[room] in found
 
 
-def test_near_tests_come_first_then_quick_ones_as_long_as_there_is_time() -> None:
-    seconds = {"slow": 2.0, "quick": 1.0, "near": 5.0, "endless": MOST_SECONDS}
-    assert in_order(seconds, {"near"}) == ["near", "quick", "slow"]
-    assert in_order({"endless": MOST_SECONDS + 1}, set()) == ["endless"]
+def test_the_mirror_comes_first_then_the_room_then_near_and_quick_ones_as_long_as_there_is_time() -> None:
+    mirror, other = "tests/models/risk/test_certify.py", "tests/models/risk/test_grid.py"
+    far, quick, slow = "tests/docs/test_errata.py", "tests/depl/test_cli.py", "tests/depl/test_starting.py"
+    seconds = {slow: 2.0, quick: 1.0, far: 3.0, other: 4.0, mirror: 5.0, "endless": MOST_SECONDS}
+    order = [mirror, other, far, quick, slow]
+    assert in_order(seconds, "models/risk/certify.py", {mirror, other, far}) == order
+    assert in_order({"endless": MOST_SECONDS + 1}, "models/risk/certify.py", set()) == ["endless"]
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +233,37 @@ def test_a_file_of_something_else_ends_with_two(tmp_path: Path, capsys: pytest.C
     path.write_text(json.dumps({"about": "else"}) + "\n", encoding="utf-8")
     assert main(["--room", "allocation", "--mutants", "1", "--out", str(path)]) == 2
     assert "other sources or tests" in capsys.readouterr().err
+
+
+def one(path: str, text: str) -> Mutant:
+    """The first mutant of a file with this in its name."""
+    source = (ROOT / path).read_text(encoding="utf-8")
+    return next(mutant for mutant in mutants(path, source) if text in mutant.name)
+
+
+def test_a_fault_is_put_into_a_function_that_is_in_use() -> None:
+    before = runs_to_carry.__code__
+    try:
+        assert mutation_forks.put_in(
+            one("models/evaluation/traced_counting.py", "runs_to_carry arithmetic: omega / (1 - omega)")
+        )
+        assert runs_to_carry(0.75) != 3
+    finally:
+        runs_to_carry.__code__ = before
+    assert runs_to_carry(0.75) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("models/exact/kernels.py", "::best_block "),  # compiled
+        ("models/problem/allocation.py", "::module"),
+    ],
+)
+def test_what_a_fork_cannot_change_is_left_to_copies(path: str, text: str) -> None:
+    importlib.import_module(module_of(path))
+    source = (ROOT / path).read_text(encoding="utf-8")
+    found = [mutant for mutant in mutants(path, source) if text in mutant.name]
+    if not found:
+        pytest.fail(f"no mutant of {path} has {text} in its name")
+    assert not mutation_forks.put_in(found[0])
