@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
+from depl.benchmarks.runner.provenance import here, made_at, now
 from depl.benchmarks.suites.suite import Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.attempting import now, without_folders
+from depl.benchmarks.sweep.attempting import without_folders
 from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.origin import origin, with_origin
 from depl.benchmarks.sweep.request import Job, configuration_of
 from depl.instances.library import load
 from depl.models.foundation.documents import document
@@ -40,7 +40,7 @@ _RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
 def prepare(content: bytes, tell: Tell) -> bytes:
     """Import what a job needs, and compile, or read from the cache, what its method compiles."""
     job = msgspec.json.decode(content, type=Job)
-    origin()
+    here()
     _suites(job.imports)
     if job.blank.method in _SHIPPED:  # a user's method may do anything: that belongs on the clock
         warm_up(job.blank.method)
@@ -67,7 +67,7 @@ def made(job: Job, tell: Tell) -> Attempt:
     except BaseException as error:  # noqa: BLE001 - an attempt that fails is an attempt
         known |= {"ending": "failed", "reason": without_folders(f"{type(error).__name__}: {error}")}
     return msgspec.structs.replace(
-        with_origin(job.blank, origin()),
+        made_at(job.blank, here()),
         started=started,
         total_seconds=time.perf_counter() - clock,
         peak_gibibytes=peak_gibibytes() if peak_known else None,

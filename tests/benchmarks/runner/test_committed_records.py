@@ -20,7 +20,10 @@ from depl.benchmarks.runner import results
 from depl.benchmarks.sweep.read import RECORDED, read_attempts
 
 NOTED = Path(__file__).parents[2] / "data" / "read_back.json"
-RECORD_FIELDS = "case summary command smoke seed date wall_seconds cpu_seconds goals values commit python versions machine"
+RECORD_FIELDS = (
+    "case summary command smoke seed date wall_seconds cpu_seconds goals values "
+    "commit python versions machine"
+)
 ATTEMPT_FIELDS = (
     "task labels method meaning settings instance_hash ending solution cost lower_bound violation epochs "
     "epochs_by_model plan measures reason wall_seconds cpu_seconds build_seconds total_seconds "
