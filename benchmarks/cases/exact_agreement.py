@@ -1,9 +1,9 @@
 """Whether four ways to the optimum under scenarios agree: all plans written out, F2, F1, the search.
 
 Every instance of `depl.benchmarks.suites.tiny_sampled` is solved by every method. The cost of each plan is
-computed again, and its misses are counted again, by `depl.benchmarks.oracles.scenario_enumeration`, whose code no
-method uses; costs are compared at 1e-9, and a lower bound above the enumerated optimum is a disagreement as
-well.
+computed again, and its misses are counted again, by `depl.benchmarks.oracles.scenario_enumeration`, whose
+code no method uses; costs are compared at 1e-9, and a lower bound above the enumerated optimum is a
+disagreement as well.
 """
 
 import math

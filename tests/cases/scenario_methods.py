@@ -1,7 +1,7 @@
 """One way to ask the judge and every method that counts scenarios, for the tests that compare them.
 
-``written-out`` is the judge itself (`depl.benchmarks.oracles.scenario_enumeration`), so that every oracle is tried
-on it, too; the others are whatever is registered with the meaning SCENARIOS.
+``written-out`` is the judge itself (`depl.benchmarks.oracles.scenario_enumeration`), so that every oracle is
+tried on it, too; the others are whatever is registered with the meaning SCENARIOS.
 """
 
 import functools
