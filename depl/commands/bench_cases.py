@@ -9,11 +9,12 @@ from depl.benchmarks.runner import results
 from depl.benchmarks.runner.registry import Case, all_cases, select
 from depl.benchmarks.runner.results import MeasuredGoal, Record, number
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json
+from depl.commands.options import add_json, make_folder
 from depl.commands.progress import Bar
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 
-HELP = "list the cases, single measurements with written goals; run them; show their records"
+HELP = "list the cases, single measurements with written goals; run them; show and draw their records"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         command.add_argument(
             "--out", metavar="DIR", help="folder of the records; default: the committed ones"
         )
-    for command, content in ((named, "the cases"), (run, "what was measured"), (show, "the records")):
+    draw = actions.add_parser("draw", help="draw the figure of a case from its record")
+    draw.add_argument("name", metavar="NAME", help="a case that has a figure")
+    draw.add_argument("folder", metavar="FOLDER", help="where to write NAME.png and NAME.svg")
+    draw.add_argument("record", metavar="RECORD", type=Path, nargs="?", help="default: the committed one")
+    draw.set_defaults(run=run_draw)
+    contents = ((named, "the cases"), (run, "what was measured"), (show, "the records"), (draw, "the files"))
+    for command, content in contents:
         add_json(command, content)
 
 
@@ -78,6 +85,22 @@ def run_table(options: argparse.Namespace) -> Answer:
     return Answer(
         results.table(records).rstrip("\n"), json=as_json({"records": msgspec.to_builtins(records)})
     )
+
+
+def run_draw(options: argparse.Namespace) -> Answer:
+    """The figure of a case, from its record and from nothing else."""
+    # Drawing is all that needs matplotlib, and no other command should wait for it.
+    from depl.benchmarks.figures.canvas import save
+
+    cases = all_cases()
+    (case,) = select([options.name], cases)
+    if case.draw is None:
+        able = ", ".join(name for name, item in cases.items() if item.draw is not None)
+        raise InvalidInputError(f"the case {case.name!r} has no figure; those that have one: {able}")
+    record = results.read(options.record or results.RESULTS / f"{case.name}.json")
+    figure = case.draw(record.values)
+    written = [str(path) for path in save(figure, make_folder(options.folder), case.name)]
+    return Answer("\n".join(written), json=as_json({"files": written}))
 
 
 def _folder(options: argparse.Namespace) -> Path:
