@@ -1,8 +1,8 @@
 """The certified contour against rigorous ball arithmetic: is it right, and how sharp is it.
 
 Python-flint is needed. The references are rigorous throughout (`depl.benchmarks.oracles.ball_arithmetic`):
-every transform has 50 correct digits, and the balls are smaller than 1e-19 times the probability. Sums of one or
-two inverse gamma increments are also integrated by a method that shares nothing with the contour.
+every transform has 50 correct digits, and the balls are smaller than 1e-19 times the probability. Sums of one
+or two inverse gamma increments are also integrated by a method that shares nothing with the contour.
 """
 
 import math

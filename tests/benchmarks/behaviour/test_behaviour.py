@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 import depl
-from depl.benchmarks.behaviour.comparing import TOLERANCE, differences, equal
+from depl.benchmarks.behaviour.comparing import differences
 from depl.benchmarks.behaviour.problems import Problem, problems
 from depl.benchmarks.behaviour.record import Answer, Record, read, write
 from depl.benchmarks.behaviour.recording import plan_digest, recorded
 from depl.benchmarks.behaviour.settings import LEFT_OUT, LOOKS, SCENARIOS, questions, settings, why_left_out
 from depl.benchmarks.runner import results
+from depl.benchmarks.runner.comparing import TOLERANCE, equal
 from depl.instances.library import names
 from depl.models.problem.plan import Plan
 from depl.models.solving import methods
@@ -189,6 +190,8 @@ def test_numbers_are_equal_up_to_the_tolerance_and_no_further() -> None:
     assert equal(3.0, 3.0 * (1 + 0.5 * TOLERANCE))
     assert not equal(3.0, 3.0 * (1 + 2 * TOLERANCE))
     assert not equal(0.0, 1e-300)
+    assert equal(0.0, 1e-300, absolute=1e-299)
+    assert not equal(0.0, 1e-298, absolute=1e-299)
     assert equal((1.0, 2.0), (1.0, 2.0 + 1e-12))
     assert not equal((1.0,), (1.0, 2.0))
     assert not equal(1.0, None)

@@ -54,6 +54,8 @@ def test_there_is_a_panel_per_family_and_nothing_without_rows() -> None:
     assert promised_against_delivered([]).get_legend() is None
 
 
-def test_the_command_draws_the_committed_record(tmp_path: Path, ask: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_draws_the_committed_record(
+    tmp_path: Path, ask: Callable[..., tuple[int, str, str]]
+) -> None:
     assert ask("bench", "cases", "draw", "promises-kept", tmp_path)[0] == 0
     assert (tmp_path / "promises-kept.png").stat().st_size > 5000
