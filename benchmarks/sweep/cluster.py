@@ -18,9 +18,8 @@ from typing import Any
 import msgspec
 
 import depl
-from depl.benchmarks.runner.provenance import here, made_at
+from depl.benchmarks.runner.provenance import here, made_at, now
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.attempting import now
 from depl.benchmarks.sweep.crew import Crew
 from depl.benchmarks.sweep.process import StartError
 from depl.benchmarks.sweep.request import Job
