@@ -1,8 +1,15 @@
 """``python -m depl.benchmarks`` is ``depl bench cases``: records from before name it as their command."""
 
 import sys
+from collections.abc import Sequence
 
-from depl.cli import main
+from depl import cli
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer one command line; returns the exit code."""
+    return cli.main(["bench", "cases", *arguments])
+
 
 if __name__ == "__main__":
-    sys.exit(main(["bench", "cases", *sys.argv[1:]]))
+    sys.exit(main(sys.argv[1:]))

@@ -1,12 +1,11 @@
 """``depl bench behaviour`` from the outside: answers kept, differences told, and the older spelling."""
 
 import json
-import runpy
-import sys
 
 import msgspec
 import pytest
 
+from depl.benchmarks.behaviour import __main__ as older_spelling
 from depl.benchmarks.behaviour.record import read, write
 
 CHOSEN = ("--problems", "spent-promise", "--settings", "exact")
@@ -67,9 +66,6 @@ def test_a_question_that_does_not_exist_is_refused(tmp_path, ask):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_older_spelling_of_the_command_still_works(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["behaviour", "compare", str(tmp_path / "none.json")])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("depl.benchmarks.behaviour", run_name="__main__")
-    assert ended.value.code == 2
+def test_the_older_spelling_of_the_command_still_works(tmp_path, capsys):
+    assert older_spelling.main(["compare", str(tmp_path / "none.json")]) == 2
     assert "none.json is not a behaviour record" in capsys.readouterr().err

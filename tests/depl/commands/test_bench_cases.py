@@ -1,11 +1,10 @@
 """``depl bench cases`` from the outside: goals, records, the table, and the older spelling of the command."""
 
 import json
-import runpy
-import sys
 
 import pytest
 
+from depl.benchmarks import __main__ as older_spelling
 from depl.benchmarks.runner import results
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.commands import bench_cases
@@ -81,9 +80,6 @@ def test_an_unknown_action_exits_2(ask):
     assert ask("bench", "cases", "measure")[0] == 2
 
 
-def test_the_command_that_older_records_name_still_works(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["depl.benchmarks", "run", "tiny", "--smoke"])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("depl.benchmarks", run_name="__main__")
-    assert ended.value.code == 0
+def test_the_command_that_older_records_name_still_works(capsys):
+    assert older_spelling.main(["run", "tiny", "--smoke"]) == 0
     assert capsys.readouterr().out.startswith("tiny: The mean")
