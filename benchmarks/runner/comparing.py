@@ -7,7 +7,7 @@ TOLERANCE = 1e-9
 
 A change that only reorders sums or products, and other processors and libraries, move the last digits:
 formulas that were compared differ by 4e-16, and plans sum at most some hundred terms. The toolkit itself
-takes costs, times and losses within 1e-9 for the same, so what differs by more may also be judged differently.
+takes costs, times and losses within 1e-9 for the same; what differs by more may also be judged differently.
 """
 
 
