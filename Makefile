@@ -54,8 +54,8 @@ docs: $(DEV) ## the pages, into build/docs
 	@$(BIN) -m sphinx -W --keep-going -b html docs build/docs
 
 bench: $(EDITABLE) ## run the benchmark cases (CASES="a b" for some) and print the table
-	@$(BIN) -m depl.benchmarks run $(CASES)
-	@$(BIN) -m depl.benchmarks table
+	@$(BIN) -m depl bench cases run $(CASES)
+	@$(BIN) -m depl bench cases table
 
 build: $(DEV) ## the wheel and the source archive, into dist
 	@$(BIN) -m build --no-isolation

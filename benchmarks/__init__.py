@@ -1,4 +1,5 @@
 """What is measured: cases with written goals, the runner, and the committed records of its runs.
 
-A case is one file in `depl.benchmarks.cases`; ``python -m depl.benchmarks`` lists, runs and tabulates them.
+``depl bench`` lists and runs all of it: cases (one file each in `depl.benchmarks.cases`), suites and their
+sweeps, and the behaviour record.
 """

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from depl.benchmarks.runner.outcome import Ended
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.methods import DEFAULT_SCENARIOS, Meaning
@@ -146,12 +147,17 @@ def question_of(attempt: Attempt) -> Question:
 
 def claim_of(attempt: Attempt) -> Claim:
     """What an attempt says; one without a result says nothing."""
+    return claimed(attempt.task.configuration, attempt)
+
+
+def claimed(who: str, item: Ended) -> Claim:
+    """What somebody says by the outcome of a solve."""
     return Claim(
-        who=attempt.task.configuration,
-        optimal=attempt.proved_optimal,
-        infeasible=attempt.proved_infeasible,
-        cost=math.inf if attempt.cost is None else attempt.cost,
-        lower_bound=-math.inf if attempt.lower_bound is None else attempt.lower_bound,
+        who=who,
+        optimal=item.proved_optimal,
+        infeasible=item.proved_infeasible,
+        cost=math.inf if item.cost is None else item.cost,
+        lower_bound=-math.inf if item.lower_bound is None else item.lower_bound,
     )
 
 

@@ -6,14 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from depl.benchmarks.behaviour.record import Answer, Record
-
-TOLERANCE = 1e-9
-"""Relative difference up to which numbers count as equal.
-
-A change that only reorders sums or products moves the last digits: the formulas that were compared differ by
-4e-16, and plans sum at most some hundred terms. The toolkit itself takes costs, times and losses within 1e-9
-for the same, so what differs by more may also be judged differently; and the record keeps 12 digits.
-"""
+from depl.benchmarks.runner.comparing import equal
 
 _NOT_COMPARED = ("seconds",)
 
@@ -45,15 +38,6 @@ def differences(old: Record, new: Record) -> Iterator[Difference]:
             pair = rows[0].get(setting), rows[1].get(setting)
             for what, was, now in _answers_differ(old, new, *pair):
                 yield Difference(problem, setting, what, was, now)
-
-
-def equal(old: Any, new: Any) -> bool:
-    """Whether two values are equal: numbers up to `TOLERANCE`, everything else exactly."""
-    if isinstance(old, tuple) and isinstance(new, tuple):
-        return len(old) == len(new) and all(map(equal, old, new))
-    if isinstance(old, float) and isinstance(new, float):
-        return abs(old - new) <= TOLERANCE * max(abs(old), abs(new))
-    return bool(old == new)
 
 
 def _answers_differ(

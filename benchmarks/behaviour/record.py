@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from depl.models.foundation.documents import decode, read_bytes, write_bytes
-from depl.models.foundation.errors import InvalidInputError
+from depl.benchmarks.runner.provenance import Commit, Machine, Provenance
+from depl.benchmarks.runner.results import read_as
+from depl.models.foundation.documents import write_bytes
 
 Bound = float | Literal["inf", "-inf"]
 """A number of a bound, which JSON could not hold if it is infinite."""
@@ -67,11 +68,15 @@ class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that was asked and answered.
+
+    Of its provenance, records of version 1 hold the versions of libraries alone, and no date or command.
 
     Attributes
     ----------
+    date, command : str
+        When it was recorded, and how.
     seed, scenarios, looks : int
         Of the random problems; S where the problem has no scenarios; looks at the clock for each solve.
     instances : dict of str to str
@@ -83,11 +88,15 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
     format: Literal["depl-behaviour"] = "depl-behaviour"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
+    commit: Commit | None = None
+    python: str = ""
+    machine: Machine | None = None
+    date: str = ""
+    command: str = ""
     seed: int
     scenarios: int
     looks: int
-    versions: dict[str, str]
     left_out: tuple[Left, ...]
     instances: dict[str, str]
     findings: dict[str, str]
@@ -121,12 +130,7 @@ def read(path: Path) -> Record:
     InvalidInputError
         If the file cannot be read or is not a record.
     """
-    try:
-        return decode(read_bytes(path), Record)
-    except InvalidInputError as error:
-        raise InvalidInputError(
-            f"{path.name} is not a behaviour record ({error}); record it again"
-        ) from error
+    return read_as(Record, path, "a behaviour record", "record it again")
 
 
 def _compact(value: object) -> bytes:

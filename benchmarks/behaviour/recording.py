@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from depl.benchmarks.behaviour.problems import SEED, Problem
 from depl.benchmarks.behaviour.record import Answer, Bound, Left, Record, digest, kept
 from depl.benchmarks.behaviour.settings import LEFT_OUT, LOOKS, SCENARIOS, Setting, questions
-from depl.benchmarks.runner.machine import library_versions
+from depl.benchmarks.runner.provenance import FIELDS, here, today
 from depl.models.foundation.errors import DeplError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -31,7 +31,10 @@ def everything(problem: str, setting: str) -> bool:
 
 
 def recorded(
-    asked: Iterable[Problem], wanted: Wanted = everything, tell: Callable[[str], None] = lambda line: None
+    asked: Iterable[Problem],
+    wanted: Wanted = everything,
+    tell: Callable[[str], None] = lambda line: None,
+    command: str = "",
 ) -> Record:
     """Solve and keep.
 
@@ -42,12 +45,15 @@ def recorded(
         Chooses among the questions of these problems.
     tell : callable
         Receives a line after every problem.
+    command : str
+        Kept in the record: by what it was made.
 
     Raises
     ------
     KeyboardInterrupt
         If a solve was interrupted.
     """
+    date, place = today(), here()
     instances: dict[str, str] = {}
     findings: dict[str, str] = {}
     answers: dict[str, dict[str, Answer]] = {}
@@ -64,11 +70,13 @@ def recorded(
         seed=SEED,
         scenarios=SCENARIOS,
         looks=LOOKS,
-        versions=library_versions(),
         left_out=tuple(Left(row.settings, row.problems, row.reason) for row in LEFT_OUT),
         instances=instances,
         findings=findings,
         answers=answers,
+        date=date,
+        command=command,
+        **{name: getattr(place, name) for name in FIELDS},
     )
 
 

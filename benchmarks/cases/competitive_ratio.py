@@ -7,7 +7,6 @@ refuse is counted. Two processes share the instances, so seconds are those of a 
 work.
 """
 
-import contextlib
 import math
 import multiprocessing
 from collections.abc import Mapping, Sequence
@@ -15,14 +14,13 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from depl.benchmarks.cases.helpers.ratios import Row, answer, compared, figures_of
+from depl.benchmarks.cases.helpers.ratios import Row, compared, figures_of
+from depl.benchmarks.runner.outcome import tried
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.suites.random_family import competitive_family
 from depl.instances.library import load
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import registered
-from depl.models.solving.solve import solve
 
 METHODS: tuple[tuple[str, float, float], ...] = (
     ("depl", 30.0, 0.0),
@@ -88,14 +86,13 @@ def _rows(
 def _warm_up(names: Sequence[str]) -> None:
     """Compile, or read from the cache, whatever methods compile."""
     for name in names:
-        with contextlib.suppress(NotCoveredError):
-            solve(load("tiny"), name, time_limit=60)
+        tried(load("tiny"), name, time_limit=60)
 
 
 def _row(instance: Instance, methods: Sequence[tuple[str, float, float]], smoke: bool) -> Row:
     most = 1.0 if smoke else math.inf
     limited = [(name, min(limit, most), gap) for name, limit, gap in methods]
-    return compared(instance, answer(instance, "exact", min(_REFERENCE_SECONDS, most)), limited)
+    return compared(instance, tried(instance, "exact", time_limit=min(_REFERENCE_SECONDS, most)), limited)
 
 
 def _reference(instances: tuple[Instance, ...], rows: list[Row]) -> dict[str, object]:
@@ -104,7 +101,7 @@ def _reference(instances: tuple[Instance, ...], rows: list[Row]) -> dict[str, ob
     optima = [
         (instance, row.reference.result)
         for instance, row in zip(instances, rows, strict=True)
-        if row.reference.optimal and row.reference.result is not None
+        if row.reference.proved_optimal and row.reference.result is not None
     ]
     plans = [(instance, result.plan) for instance, result in optima if result.plan is not None]
     switching = [len({epoch.model for epoch in plan.epochs}) > 1 for _, plan in plans]
@@ -113,9 +110,9 @@ def _reference(instances: tuple[Instance, ...], rows: list[Row]) -> dict[str, ob
         for instance, plan in plans
     ]
     return {
-        "proved_optimal": sum(row.reference.optimal for row in rows),
-        "proved_infeasible": sum(row.reference.infeasible for row in rows),
-        "unproved": sum(not (row.reference.optimal or row.reference.infeasible) for row in rows),
+        "proved_optimal": sum(row.reference.proved_optimal for row in rows),
+        "proved_infeasible": sum(row.reference.proved_infeasible for row in rows),
+        "unproved": sum(not row.reference.proved for row in rows),
         "optima_that_switch_share": float(np.mean(switching)) if plans else None,
         "optima_with_less_data_or_more_clusters_share": float(np.mean(chosen)) if plans else None,
         "reference_median_seconds": float(np.median(seconds)),

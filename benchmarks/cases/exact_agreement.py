@@ -1,9 +1,9 @@
 """Whether four ways to the optimum under scenarios agree: all plans written out, F2, F1, the search.
 
 Every instance of `depl.benchmarks.suites.tiny_sampled` is solved by every method. The cost of each plan is
-computed again, and its misses are counted again, by `depl.benchmarks.scenario_enumeration`, whose code no
-method uses; costs are compared at 1e-9, and a lower bound above the enumerated optimum is a disagreement as
-well.
+computed again, and its misses are counted again, by `depl.benchmarks.oracles.scenario_enumeration`, whose
+code no method uses; costs are compared at 1e-9, and a lower bound above the enumerated optimum is a
+disagreement as well.
 """
 
 import math
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from depl.benchmarks.oracles.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
 from depl.benchmarks.runner.registry import Case, Goal
-from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
 from depl.benchmarks.suites.tiny_sampled import SampledInstance, tiny_sampled
 from depl.models.foundation.errors import DeplError
 from depl.models.problem.plan import Plan

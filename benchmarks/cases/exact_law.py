@@ -2,23 +2,19 @@
 
 Two families of the random generator, a hundred instances each: three models with up to 30 epochs on one
 cluster with given data; and up to three models, clusters and datasets with up to ten epochs. A proof of
-infeasibility counts, a plan that the verifier refuses would be an error. Of the smallest instances of the
+infeasibility counts, a plan that the verifier refuses does not. Of the smallest instances of the
 second family the optimum is compared with plain enumeration.
 """
 
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from depl.benchmarks.runner.outcome import SolveOutcome, tried
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.instances.generator import random_instances
 from depl.instances.library import load
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
-from depl.models.solving.interrupts import uninterrupted
-from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 
 FAMILIES: Mapping[str, dict[str, tuple[int, int]]] = {
@@ -28,26 +24,6 @@ FAMILIES: Mapping[str, dict[str, tuple[int, int]]] = {
 _COUNT, _SECONDS, _COMPARED = 100, 60.0, 6
 
 
-@dataclass(frozen=True)
-class Row:
-    """One instance.
-
-    Attributes
-    ----------
-    proved : bool
-        Optimal or infeasible, with proof.
-    gap : float
-        (cost - bound) / cost of what is held, infinite without a plan.
-    """
-
-    name: str
-    termination: str
-    proved: bool
-    seconds: float
-    cost: float | None
-    gap: float
-
-
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     seed = int(rng.integers(2**31))
     solve(load("tiny"), "exact")  # compiles, or reads the compiled kernels
@@ -55,36 +31,28 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     disagreements, compared = 0, 0
     for position, (name, sizes) in enumerate(FAMILIES.items()):
         drawn = random_instances(np.random.default_rng([seed, position]), 2 if smoke else _COUNT, **sizes)
-        rows = [_attempt(instance, 5.0 if smoke else _SECONDS) for instance in drawn]
-        for instance, row in zip(drawn, rows, strict=True):
-            known = _enumerated(instance) if row.proved else None
+        seconds = 5.0 if smoke else _SECONDS
+        outcomes = [tried(instance, "exact", time_limit=seconds) for instance in drawn]
+        for instance, outcome in zip(drawn, outcomes, strict=True):
+            known = _enumerated(instance) if outcome.proved else None
             if known is not None:
                 compared += 1
-                disagreements += not _equal(row.cost, known[0])
-        values |= _values(name, rows)
+                disagreements += not _equal(outcome.cost, known.cost)
+        values |= _values(name, drawn, outcomes)
     return values | {"compared": compared, "disagreements": disagreements}
 
 
-def _attempt(instance: Instance, seconds: float) -> Row:
-    result = uninterrupted(solve(instance, "exact", time_limit=seconds))
-    proved = result.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
-    gap = 0.0 if proved else math.inf
-    if not proved and result.cost:
-        gap = (result.cost - result.lower_bound) / result.cost
-    return Row(instance.name, result.termination.value, proved, result.wall_seconds, result.cost, gap)
+def _gap(outcome: SolveOutcome) -> float:
+    """(cost - bound) / cost of what is held, 0 with a proof, infinite without a plan."""
+    return 0.0 if outcome.proved else outcome.gap
 
 
-def _enumerated(instance: Instance) -> tuple[float | None] | None:
-    """The optimal cost by enumeration, None inside if there is no plan; None where that takes too long."""
+def _enumerated(instance: Instance) -> SolveOutcome | None:
+    """What enumeration proves; None where that takes too long."""
     if instance.target.maximum_epochs > _COMPARED:
         return None
-    try:
-        result = uninterrupted(solve(instance, "enumerate", time_limit=_SECONDS))
-    except NotCoveredError:
-        return None
-    if result.termination not in (Termination.OPTIMAL, Termination.INFEASIBLE):
-        return None
-    return (result.cost,)
+    outcome = tried(instance, "enumerate", time_limit=_SECONDS)
+    return outcome if outcome.proved else None
 
 
 def _equal(one: float | None, other: float | None) -> bool:
@@ -93,13 +61,23 @@ def _equal(one: float | None, other: float | None) -> bool:
     return abs(one - other) <= 1e-8 * max(one, other)
 
 
-def _values(name: str, rows: list[Row]) -> dict[str, object]:
+def _values(name: str, drawn: Sequence[Instance], outcomes: Sequence[SolveOutcome]) -> dict[str, object]:
     return {
-        f"{name}_proved": float(np.mean([row.proved for row in rows])),
-        f"{name}_infeasible": sum(row.termination == "infeasible" for row in rows),
-        f"{name}_median_seconds": float(np.median([row.seconds for row in rows])),
-        f"{name}_largest_gap": max(row.gap for row in rows),
-        f"{name}_rows": [asdict(row) for row in rows],
+        f"{name}_proved": float(np.mean([row.proved for row in outcomes])),
+        f"{name}_infeasible": sum(row.proved_infeasible for row in outcomes),
+        f"{name}_median_seconds": float(np.median([row.planning_seconds for row in outcomes])),
+        f"{name}_largest_gap": max(map(_gap, outcomes)),
+        f"{name}_rows": [
+            {
+                "name": instance.name,
+                "termination": row.ending,
+                "proved": row.proved,
+                "seconds": row.planning_seconds,
+                "cost": row.cost,
+                "gap": _gap(row),
+            }
+            for instance, row in zip(drawn, outcomes, strict=True)
+        ],
     }
 
 

@@ -7,6 +7,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SMALL, _LARGE = 50, 200
 _EPS = 0.1
@@ -251,6 +255,16 @@ def _ratio(instance: Instance, best: float, weight: Weight, eta: int) -> float:
         return math.inf
 
 
+def _figure(values: Mapping[str, Any]) -> "Figure":
+    # Drawing is all that needs matplotlib.
+    from depl.benchmarks.figures.canvas import panels
+    from depl.benchmarks.figures.ratio_against_levels import curves_of, ratio_against_levels
+
+    figure, (axes,) = panels(1)
+    ratio_against_levels(curves_of(values["curves"]), axes)
+    return figure
+
+
 CASE = Case(
     name="expanded-graph",
     summary="The paper's expanded graph: speed among peers, cost against the optimum over eta, guarantees.",
@@ -286,5 +300,6 @@ CASE = Case(
         Goal("family_b_ratio_1000", "family B with R = 1000: cost over optimum", ">=", 909),
     ),
     run=_run,
+    draw=_figure,
     seed=20260401,
 )

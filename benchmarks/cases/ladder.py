@@ -11,17 +11,17 @@ family; a program that is stopped at 60 s counts with 60 s, so the ratio is then
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import numpy as np
 
 from depl.benchmarks.cases.helpers.exact_attempts import (
     SCIP,
-    ExactAttempt,
+    as_row,
     attempt,
     scip_is_installed,
     warm_up,
 )
+from depl.benchmarks.runner.outcome import SolveOutcome
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
 from depl.benchmarks.suites.tiny_sampled import SampledInstance
@@ -36,19 +36,19 @@ _SCENARIOS, _SECONDS, _SPEED_SIZE, _SPEED_SEEDS = 50, 60.0, 8, 10
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     seed = int(rng.integers(2**31))
     seconds = 5.0 if smoke else _SECONDS
-    roads = (SEARCH, *PROGRAMS, *([SCIP] if scip_is_installed() else []))
-    for road in roads:
-        warm_up(road)
+    methods = (SEARCH, *PROGRAMS, *([SCIP] if scip_is_installed() else []))
+    for method in methods:
+        warm_up(method)
     values: dict[str, object] = {"seconds_allowed": seconds}
     disagreements = []
     for family in FAMILIES:
         sizes = SIZES[:1] if smoke else SIZES
-        rungs = {road: _climb(road, family, seed, sizes, seconds) for road in roads}
-        values[f"largest_{family}"] = {road: _largest(climbed) for road, climbed in rungs.items()}
+        rungs = {method: _climb(method, family, seed, sizes, seconds) for method in methods}
+        values[f"largest_{family}"] = {method: _largest(climbed) for method, climbed in rungs.items()}
         values[f"largest_by_search_{family}"] = _largest(rungs[SEARCH])
         values[f"rungs_{family}"] = {
-            road: {str(size): asdict(tried) for size, tried in climbed.items()}
-            for road, climbed in rungs.items()
+            method: {str(size): as_row(tried) for size, tried in climbed.items()}
+            for method, climbed in rungs.items()
         }
         disagreements.append(_largest_disagreement(rungs))
         size, seeds = (SIZES[0], 1) if smoke else (_SPEED_SIZE, _SPEED_SEEDS)
@@ -64,29 +64,29 @@ def _item(family: str, seed: int, size: int, index: int = 0) -> SampledInstance:
 
 
 def _climb(
-    road: str, family: str, seed: int, sizes: tuple[int, ...], seconds: float
-) -> dict[int, ExactAttempt]:
+    method: str, family: str, seed: int, sizes: tuple[int, ...], seconds: float
+) -> dict[int, SolveOutcome]:
     """Attempts by size, up to and with the first that does not end in a proof."""
-    climbed: dict[int, ExactAttempt] = {}
+    climbed: dict[int, SolveOutcome] = {}
     for size in sizes:
-        climbed[size] = attempt(road, _item(family, seed, size), seconds)
-        if not climbed[size].certified:
+        climbed[size] = attempt(method, _item(family, seed, size), seconds)
+        if not climbed[size].within_gap:
             break
     return climbed
 
 
-def _largest(climbed: Mapping[int, ExactAttempt]) -> int:
+def _largest(climbed: Mapping[int, SolveOutcome]) -> int:
     """The last size that was proved; 0 if none was."""
-    return max((size for size, tried in climbed.items() if tried.certified), default=0)
+    return max((size for size, tried in climbed.items() if tried.within_gap), default=0)
 
 
-def _largest_disagreement(rungs: Mapping[str, Mapping[int, ExactAttempt]]) -> float:
+def _largest_disagreement(rungs: Mapping[str, Mapping[int, SolveOutcome]]) -> float:
     """Greatest relative difference of two proved costs of one instance."""
     differences = [0.0]
     for one, other in itertools.combinations(rungs.values(), 2):
         for size in one.keys() & other.keys():
             first, second = one[size], other[size]
-            if first.certified and second.certified and first.cost and second.cost:
+            if first.within_gap and second.within_gap and first.cost and second.cost:
                 differences.append(abs(first.cost - second.cost) / max(first.cost, second.cost))
     return max(differences)
 
@@ -96,18 +96,22 @@ def _speed(family: str, seed: int, size: int, seeds: int, seconds: float) -> dic
     ratios, rows = [], []
     for index in range(1, seeds + 1):
         item = _item(family, seed, size, index)
-        tried = {road: attempt(road, item, seconds) for road in (SEARCH, *PROGRAMS)}
+        tried = {method: attempt(method, item, seconds) for method in (SEARCH, *PROGRAMS)}
         programs = min(
-            tried[road].seconds if tried[road].certified else max(seconds, tried[road].seconds)
-            for road in PROGRAMS
+            tried[program].planning_seconds
+            if tried[program].within_gap
+            else max(seconds, tried[program].planning_seconds)
+            for program in PROGRAMS
         )
-        ratios.append(programs / tried[SEARCH].seconds if tried[SEARCH].certified else 0.0)
-        rows.append({road: asdict(row) for road, row in tried.items()})
+        ratios.append(programs / tried[SEARCH].planning_seconds if tried[SEARCH].within_gap else 0.0)
+        rows.append({method: as_row(row) for method, row in tried.items()})
     return {
         "speed_ratio": float(np.median(ratios)),
         "speed_ratio_geometric_mean": math.exp(float(np.mean(np.log(np.maximum(ratios, 1e-9))))),
         "speed_ratio_least": min(ratios),
-        "speed_proved_by_a_program": sum(any(row[road]["certified"] for road in PROGRAMS) for row in rows),
+        "speed_proved_by_a_program": sum(
+            any(row[program]["certified"] for program in PROGRAMS) for row in rows
+        ),
         "speed_rows": rows,
     }
 
@@ -116,7 +120,7 @@ CASE = Case(
     name="ladder",
     summary="The largest sizes that F1, F2, the search and SCIP prove in 60 s, and how they compare.",
     goals=(
-        Goal("largest_disagreement", "relative difference of costs proved by two roads", "<=", 1e-9),
+        Goal("largest_disagreement", "relative difference of costs proved by two methods", "<=", 1e-9),
         Goal(
             "speed_ratio_cheap",
             "median speed of the search over the better program, K_max = 8, cheap switches",

@@ -29,6 +29,7 @@ the first rounded down.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,6 +60,9 @@ from depl.instances.training.families import PLANS, family
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.certificate import conformal_bound
 from depl.models.estimation.curve import ConfidenceInterval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _FAMILIES = ("digits-alexnet", "digits-mobilenet", "cells-perceptron")
 _FIRST_SEED, _SEEDS, _SMOKE_SEEDS = 10_000, 60, 6
@@ -308,6 +312,13 @@ def _ends(interval: ConfidenceInterval) -> list[float]:
     return [interval.lower, interval.upper]
 
 
+def _figure(values: Mapping[str, Any]) -> "Figure":
+    # Drawing is all that needs matplotlib.
+    from depl.benchmarks.cases.set_sizes.set_size_figure import set_size_figure
+
+    return set_size_figure(values)
+
+
 CASE = Case(
     name="prediction-sets",
     summary="Conformal prediction sets of fresh runs: against the loss, and after dependable training.",
@@ -322,5 +333,6 @@ CASE = Case(
         Goal("equal_work_change", "change of set size by care at equal work, of any family", "<=", 0.01),
     ),
     run=_run,
+    draw=_figure,
     seed=20261123,
 )

@@ -17,6 +17,7 @@ break their promises, and that the margin of the .90-quantile of deviations near
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -31,6 +32,9 @@ from depl.models.estimation.setup import Setup
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TARGETS: Mapping[str, tuple[float, ...]] = {"digits-alexnet": (0.35, 0.45), "digits-mobilenet": (0.4, 0.55)}
 _LEVELS = (0.9, 0.95)
@@ -133,6 +137,13 @@ def _of_rare_plans(traces: Traces) -> np.ndarray[tuple[int, ...], np.dtype[np.bo
     return np.isin(np.arange(len(traces.runs)), np.concatenate(rare))
 
 
+def _figure(values: Mapping[str, Any]) -> "Figure":
+    # Drawing is all that needs matplotlib.
+    from depl.benchmarks.cases.promises.promises_figure import promises_figure
+
+    return promises_figure(values)
+
+
 CASE = Case(
     name="promises-kept",
     summary="Plans chosen by the toolkit, trained with fresh seeds: promised against delivered frequency.",
@@ -149,5 +160,6 @@ CASE = Case(
         Goal("pilots_certified", "families in which pilot runs end up certifying .99", ">=", 1),
     ),
     run=_run,
+    draw=_figure,
     seed=20261122,
 )

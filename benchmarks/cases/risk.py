@@ -1,8 +1,8 @@
 """The certified contour against rigorous ball arithmetic: is it right, and how sharp is it.
 
-Python-flint is needed. The references are rigorous throughout (`depl.benchmarks.ball_arithmetic`): every
-transform has 50 correct digits, and the balls are smaller than 1e-19 times the probability. Sums of one or
-two inverse gamma increments are also integrated by a method that shares nothing with the contour.
+Python-flint is needed. The references are rigorous throughout (`depl.benchmarks.oracles.ball_arithmetic`):
+every transform has 50 correct digits, and the balls are smaller than 1e-19 times the probability. Sums of one
+or two inverse gamma increments are also integrated by a method that shares nothing with the contour.
 """
 
 import math
@@ -93,7 +93,7 @@ def _check(loss: FinalLoss, budget: float) -> _Checked:
     """Interval and margin at the certified quantile, against the same gain in ball arithmetic."""
     from flint import arb, ctx
 
-    from depl.benchmarks.ball_arithmetic import BallSum
+    from depl.benchmarks.oracles.ball_arithmetic import BallSum
 
     margin = certified_margin(loss, Fraction(budget))
     if margin is None:
@@ -130,7 +130,7 @@ def _confirmed_otherwise(
     """Whether a closed form or a convolution agrees with the Bromwich integral; None if neither exists."""
     from flint import acb, arb
 
-    from depl.benchmarks.ball_arithmetic import convolved, distribution_function, mean
+    from depl.benchmarks.oracles.ball_arithmetic import convolved, distribution_function, mean
 
     single = [term for term, count in loss.terms for _ in range(count)]
     if not all(isinstance(term.law, InverseGamma) for term in single) or len(single) > 2:

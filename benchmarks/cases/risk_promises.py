@@ -11,7 +11,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.benchmarks.density_oracle import DensityOracle, Judged
+from depl.benchmarks.oracles.density_oracle import DensityOracle, Judged
+from depl.benchmarks.oracles.spectral import spectral_violation
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.suites.random_gains import random_counts, random_inverse_gamma, random_switch
 from depl.models.foundation.errors import NotCoveredError
@@ -19,7 +20,6 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import FloatArray, InverseGamma, Normal
 from depl.models.risk.batch import LossClasses, Verdict, quick_verdicts
 from depl.models.risk.contour import choose_contour, label_table, violation
-from depl.models.risk.oracles import spectral_violation
 
 TABLE_ONE = (
     InverseGamma(mean=1.02, variance=0.031),

@@ -14,7 +14,7 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma
 from depl.models.risk.certify import certified_margin, contour_violation
 from depl.models.risk.contour import choose_contour, label_table, violation
-from depl.models.risk.oracles import sample_final_loss
+from depl.models.risk.sampling import sample_final_loss
 
 TABLE_ONE = (
     InverseGamma(mean=1.02, variance=0.031),

@@ -8,11 +8,11 @@ forth pays.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import numpy as np
 
-from depl.benchmarks.cases.helpers.exact_attempts import ExactAttempt, attempt, warm_up
+from depl.benchmarks.cases.helpers.exact_attempts import as_row, attempt, warm_up
+from depl.benchmarks.runner.outcome import SolveOutcome
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
 from depl.benchmarks.suites.tiny_sampled import SampledInstance
@@ -56,23 +56,15 @@ def _item(name: str, size: Mapping[str, int], seed: list[int], smoke: bool) -> S
     return paper_like(np.random.default_rng(seed), **size, switch_share=share)
 
 
-def _values(name: str, tried: list[ExactAttempt]) -> dict[str, object]:
-    times = [row.seconds if row.certified else math.inf for row in tried]
-    gaps = [_gap(row) for row in tried]
+def _values(name: str, outcomes: list[SolveOutcome]) -> dict[str, object]:
+    times = [row.planning_seconds if row.within_gap else math.inf for row in outcomes]
     return {
         f"{name}_median_seconds": float(np.median(times)),
         f"{name}_largest_seconds": max(times),
-        f"{name}_share_certified": float(np.mean([row.certified for row in tried])),
-        f"{name}_largest_gap": max(gaps),
-        f"{name}_rows": [asdict(row) for row in tried],
+        f"{name}_share_certified": float(np.mean([row.within_gap for row in outcomes])),
+        f"{name}_largest_gap": max(row.gap for row in outcomes),
+        f"{name}_rows": [as_row(row) for row in outcomes],
     }
-
-
-def _gap(row: ExactAttempt) -> float:
-    """(cost - bound) / cost of what is held, infinite without a plan or a bound."""
-    if row.cost is None or row.lower_bound is None:
-        return math.inf
-    return (row.cost - row.lower_bound) / row.cost if row.cost else 0.0
 
 
 CASE = Case(

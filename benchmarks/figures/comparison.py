@@ -5,10 +5,10 @@ incumbent that nobody has proved.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.instances.library import describe, load
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
@@ -55,12 +55,6 @@ class Entry:
     def epochs_by_model(self) -> dict[str, int]:
         """Epochs of the plan trained with each model, in the order of the instance; 0 without a plan."""
         return epochs_by_model(self.instance, self.plan)
-
-
-def epochs_by_model(instance: Instance, plan: Plan | None) -> dict[str, int]:
-    """Epochs of a plan trained with each model, in the order of the instance; 0 without a plan."""
-    counts = Counter(epoch.model for epoch in (plan or Plan()).epochs)
-    return {model.name: counts[model.name] for model in instance.models}
 
 
 def targets_of(family: str) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import save, svg_text
-from depl.benchmarks.runner.machine import Commit
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.problem.instance import Instance
 
@@ -73,10 +72,10 @@ def add_footer(figure: Figure, text: str) -> None:
 def footer_of(attempts: Sequence[Attempt], instances: Sequence[Instance] = ()) -> str:
     """Suites with their versions, commits and libraries, and what is assumed in the instances shown."""
     suites = sorted({f"{item.task.suite} (version {item.task.version})" for item in attempts})
-    commits = sorted({commit_text(item.commit) for item in attempts})
+    commits = sorted({item.source_words for item in attempts})
     versions = sorted({item.versions["depl"] for item in attempts if "depl" in item.versions})
     release = f"depl {', '.join(versions)}, " if versions else ""
-    lines = [f"suite {', '.join(suites)}; {release}commit {', '.join(commits)}"]
+    lines = [f"suite {', '.join(suites)}; {release}{', '.join(commits)}"]
     assumed = assumptions(instances)
     if assumed:
         lines.append(
@@ -90,10 +89,3 @@ def assumptions(instances: Sequence[Instance]) -> list[str]:
     paths = [item.path for instance in instances for item in instance.provenance if item.source == "assumed"]
     names = [path.rpartition(".")[2].partition("[")[0].replace("_", " ") for path in paths]
     return [name for name in dict.fromkeys(names) if name and name != "$"]
-
-
-def commit_text(commit: Commit | None) -> str:
-    """The beginning of a commit's name, and whether there were changes on top of it."""
-    if commit is None:
-        return "unknown"
-    return commit.id[:10] + (" with changes" if commit.dirty else "")

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import panels, save
-from depl.benchmarks.figures.comparison import Entry, epochs_by_model
+from depl.benchmarks.figures.comparison import Entry
 from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
 from depl.benchmarks.figures.cost_per_model import cost_per_model
 from depl.benchmarks.figures.epochs_per_model import epochs_per_model
@@ -22,6 +22,7 @@ from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.benchmarks.suites.measures import costs_by_model
 from depl.models.evaluation.evaluate import law_of_end
 from depl.models.problem.instance import Instance

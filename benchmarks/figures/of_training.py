@@ -10,8 +10,8 @@ import numpy as np
 
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.estimation_figures import TAIL, fit_figure, loss_band, p_values, trace_curves
-from depl.benchmarks.figures.of_drawing import Drawing, add_footer, commit_text
-from depl.benchmarks.runner.machine import source_commit
+from depl.benchmarks.figures.of_drawing import Drawing, add_footer
+from depl.benchmarks.runner.provenance import here
 from depl.models.estimation.combinations import FitBy, TracesFit, fit_traces
 from depl.models.estimation.goodness import RESAMPLES
 from depl.models.traces.table import Traces
@@ -54,9 +54,8 @@ def training_drawings(
         fit_figure(by_model, by_schedule),
         Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule))),
     )
-    commit = commit_text(source_commit())
     for drawing in (loss, fits):
-        add_footer(drawing.figure, f"traces {family}, {len(traces.runs)} runs; commit {commit}")
+        add_footer(drawing.figure, f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
     return [loss, fits]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from depl.benchmarks.analysis.table import Cell, Table, table_of
 from depl.benchmarks.report.evidence import Evidence
-from depl.benchmarks.runner.machine import Commit, Machine
+from depl.benchmarks.runner.provenance import Provenance
 from depl.benchmarks.runner.results import Record
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.sweep.attempt import Attempt
@@ -127,7 +127,7 @@ def records_table(records: Iterable[Record]) -> Table:
 def runs_table(records: Iterable[Record]) -> Table:
     """Where the records of cases come from."""
     rows = [
-        (record.case, record.date, _commit(record.commit), record.seed, record.cpu_seconds, record.command)
+        (record.case, record.date, _commit(record), record.seed, record.cpu_seconds, record.command)
         for record in records
     ]
     return Table(("case", "date", "commit", "seed", "processor seconds", "command"), tuple(rows))
@@ -138,20 +138,17 @@ def dirty(attempts: Sequence[Attempt]) -> int:
     return sum(attempt.commit is not None and attempt.commit.dirty for attempt in attempts)
 
 
-def _commit(commit: Commit | None) -> str:
-    if commit is None:
-        return "no commit known"
-    return commit.id[:10] + (" with uncommitted changes" if commit.dirty else "")
+def _commit(record: Provenance) -> str:
+    return record.source_words.removeprefix("commit ")
 
 
-def _machine(machine: Machine) -> str:
-    memory = "" if machine.memory_gib is None else f", {machine.memory_gib:.0f} GiB"
-    return f"{machine.cpu or 'unknown processor'}, {machine.cores} cores{memory}, {machine.system}"
+def _machine(record: Provenance) -> str:
+    return record.machine_words + ("" if record.machine is None else f", {record.machine.system}")
 
 
 _SOURCES: dict[str, Callable[[Attempt], str]] = {
-    "commit": lambda attempt: _commit(attempt.commit),
-    "machine": lambda attempt: _machine(attempt.machine),
+    "commit": _commit,
+    "machine": _machine,
     "Python": lambda attempt: attempt.python,
     "libraries": lambda attempt: ", ".join(f"{name} {number}" for name, number in attempt.versions.items()),
 }

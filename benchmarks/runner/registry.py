@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,13 @@ import depl.benchmarks.cases
 from depl.benchmarks.runner.discovery import defined_in
 from depl.models.foundation.errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Run = Callable[[np.random.Generator, bool], Mapping[str, object]]
+
+Draw = Callable[[Mapping[str, Any]], "Figure"]
+"""Makes the figure of a case from the values of its record."""
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt}
@@ -73,6 +79,8 @@ class Case:
         importance), and returns the measured values by name, those of the goals among them.
     seed : int, default 0
         Seed of the generator, so that a run can be repeated.
+    draw : callable, optional
+        Makes the figure of the case from the values of a record, and from nothing else.
 
     Raises
     ------
@@ -85,6 +93,7 @@ class Case:
     goals: tuple[Goal, ...]
     run: Run
     seed: int = 0
+    draw: Draw | None = None
 
     def __post_init__(self) -> None:
         if not _CASE_NAME.fullmatch(self.name):

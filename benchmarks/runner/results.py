@@ -4,32 +4,34 @@ The committed records lie beside this file in ``results/``, one for each case; t
 quotes are made from them and from nothing else.
 """
 
-import datetime
 import os
-import platform
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
-from depl.benchmarks.runner.machine import Commit, Machine, describe_machine, library_versions, source_commit
+from depl.benchmarks.runner.provenance import FIELDS, Provenance, here, today
 from depl.benchmarks.runner.registry import Case, Goal, as_number
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
+Kind = TypeVar("Kind")
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
-_HEADING = """\
+COMMAND = "depl bench cases run"
+"""What runs a case; records from before say ``python -m depl.benchmarks run``, which does the same."""
+
+_HEADING = f"""\
 # Measured
 
-Written by `python -m depl.benchmarks run`, from the records in this folder. Times were taken on machines
+Written by `{COMMAND}`, from the records in this folder. Times were taken on machines
 that did other work, too."""
 
 
-class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MeasuredGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A goal beside what was measured; ``measured`` is None where no finite number came out."""
 
     name: str
@@ -40,7 +42,7 @@ class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     met: bool
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of one case, with all that is needed to repeat it and to judge it."""
 
     case: str
@@ -51,12 +53,8 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     date: str
     wall_seconds: float
     cpu_seconds: float
-    goals: tuple[Outcome, ...]
+    goals: tuple[MeasuredGoal, ...]
     values: dict[str, Any]
-    commit: Commit | None
-    python: str
-    versions: dict[str, str]
-    machine: Machine
 
 
 def measure(case: Case, smoke: bool = False) -> Record:
@@ -79,25 +77,22 @@ def measure(case: Case, smoke: bool = False) -> Record:
     InvalidInputError
         If the case does not return the figure of one of its goals, or something JSON cannot hold.
     """
-    commit = source_commit()  # before the run, which may take long enough for the tree to change
+    place = here()  # before the run, which may take long enough for the tree to change
     cpu, wall = _cpu_seconds(), time.perf_counter()
     measured = case.run(np.random.default_rng(case.seed), smoke)
     wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
     return Record(
         case=case.name,
         summary=case.summary,
-        command=f"python -m depl.benchmarks run {case.name}" + (" --smoke" if smoke else ""),
+        command=f"{COMMAND} {case.name}" + (" --smoke" if smoke else ""),
         smoke=smoke,
         seed=case.seed,
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=today(),
         wall_seconds=round(wall, 6),
         cpu_seconds=round(cpu, 6),
-        goals=tuple(_outcome(case, goal, measured) for goal in case.goals),
+        goals=tuple(_judged(case, goal, measured) for goal in case.goals),
         values=_plain(case, measured),
-        commit=commit,
-        python=f"{platform.python_implementation()} {platform.python_version()}",
-        versions=library_versions(),
-        machine=describe_machine(),
+        **{name: getattr(place, name) for name in FIELDS},
     )
 
 
@@ -130,12 +125,21 @@ def read(path: Path) -> Record:
     InvalidInputError
         If the file cannot be read or is not a record.
     """
+    return read_as(Record, path, "a benchmark record", "run the case again")
+
+
+def read_as(kind: type[Kind], path: Path, what: str, remedy: str) -> Kind:
+    """Read a file of one JSON object of that kind.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or is not ``what``; the message says what to do, ``remedy``.
+    """
     try:
-        return decode(read_bytes(path), Record)
+        return decode(read_bytes(path), kind)
     except InvalidInputError as error:
-        raise InvalidInputError(
-            f"{path.name} is not a benchmark record ({error}); run the case again"
-        ) from error
+        raise InvalidInputError(f"{path.name} is not {what} ({error}); {remedy}") from error
 
 
 def read_all(folder: Path = RESULTS) -> list[Record]:
@@ -148,7 +152,7 @@ def table(records: Iterable[Record]) -> str:
     records = list(records)
     rows = ["| Benchmark | What is promised | Goal | Measured | Met |", "| --- | --- | ---: | ---: | --- |"]
     for record in records:
-        rows.extend(_row(record, outcome) for outcome in record.goals)
+        rows.extend(_row(record, goal) for goal in record.goals)
     runs = [_provenance(record) for record in records]
     return "\n".join([*rows, "", *runs]).rstrip() + "\n"
 
@@ -158,14 +162,14 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-def _outcome(case: Case, goal: Goal, measured: Mapping[str, object]) -> Outcome:
+def _judged(case: Case, goal: Goal, measured: Mapping[str, object]) -> MeasuredGoal:
     if goal.name not in measured:
         raise InvalidInputError(
             f"benchmark {case.name!r} returned no value for its goal {goal.name!r}, "
             f"only {', '.join(measured) or 'nothing'}; return it or drop the goal"
         )
     value = as_number(measured[goal.name])
-    return Outcome(
+    return MeasuredGoal(
         name=goal.name,
         sentence=goal.sentence,
         comparison=goal.comparison,
@@ -198,28 +202,21 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def _row(record: Record, outcome: Outcome) -> str:
+def _row(record: Record, goal: MeasuredGoal) -> str:
     cells = (
         record.case,
-        outcome.sentence,
-        f"{outcome.comparison} {number(outcome.threshold)}",
-        number(outcome.measured),
-        "yes" if outcome.met else "**no**",
+        goal.sentence,
+        f"{goal.comparison} {number(goal.threshold)}",
+        number(goal.measured),
+        "yes" if goal.met else "**no**",
     )
     # The sign < opens a tag in some Markdown readers, and | ends a cell in all of them.
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
 
 
 def _provenance(record: Record) -> str:
-    machine = record.machine
-    memory = f", {machine.memory_gib:.0f} GiB" if machine.memory_gib is not None else ""
-    source = "no commit known"
-    if record.commit is not None:
-        source = f"commit {record.commit.id[:10]}" + (
-            " with uncommitted changes" if record.commit.dirty else ""
-        )
     return (
-        f"- {record.case}{' (smoke run)' if record.smoke else ''}: {record.date}, {source}, "
+        f"- {record.case}{' (smoke run)' if record.smoke else ''}: {record.date}, {record.source_words}, "
         f"{record.wall_seconds:.1f} s ({record.cpu_seconds:.1f} s CPU), seed {record.seed}, "
-        f"{record.python}, {machine.cpu or 'unknown CPU'}, {machine.cores} cores{memory}. `{record.command}`"
+        f"{record.python}, {record.machine_words}. `{record.command}`"
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from depl.benchmarks.runner.machine import Commit, Machine
+from depl.benchmarks.runner.provenance import Provenance
 from depl.benchmarks.suites.suite import SUITE_NAME
 
 _LONGEST_SUITE = 200
@@ -37,7 +37,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     seed: int = 0
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task and what came of it.
 
     Attributes
@@ -83,7 +83,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     started : str
         Date and time, UTC, ISO 8601.
     commit, python, versions, machine
-        As in `depl.benchmarks.runner.results.Record`.
+        As in `depl.benchmarks.runner.provenance.Provenance`.
     """
 
     task: Task
@@ -108,10 +108,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     total_seconds: float
     peak_gibibytes: float | None
     started: str
-    commit: Commit | None
-    python: str
-    versions: dict[str, str]
-    machine: Machine
     stage_seconds: dict[str, float] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,13 +1,12 @@
 """One attempt, seen from outside: whatever becomes of the process that solves, an attempt comes back."""
 
-import datetime
 import re
 import time
 
 import msgspec
 
+from depl.benchmarks.runner.provenance import here, made_at, now
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.origin import origin, with_origin
 from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.sweep.request import Job
 
@@ -54,7 +53,7 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
     except CallError as error:
         ending, reason = "failed", without_folders(str(error))
     return msgspec.structs.replace(
-        with_origin(job.blank, origin()),
+        made_at(job.blank, here()),
         ending=ending,
         reason=reason,
         instance_hash=msgspec.json.decode(hashes[0], type=str) if hashes else "",
@@ -66,8 +65,3 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
 def without_folders(text: str) -> str:
     """``text`` with the files that it names, but not where they lie: attempts are published."""
     return _FOLDERS.sub("", text)
-
-
-def now() -> str:
-    """Date and time, UTC, ISO 8601."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")

@@ -18,10 +18,9 @@ from typing import Any
 import msgspec
 
 import depl
+from depl.benchmarks.runner.provenance import here, made_at, now
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.attempting import now
 from depl.benchmarks.sweep.crew import Crew
-from depl.benchmarks.sweep.origin import origin, with_origin
 from depl.benchmarks.sweep.process import StartError
 from depl.benchmarks.sweep.request import Job
 from depl.benchmarks.sweep.transport import HERE, Tls, security_here, security_towards
@@ -176,7 +175,7 @@ class Cluster:
 
 def _given_up(job: Job, error: Exception) -> Attempt:
     return msgspec.structs.replace(
-        with_origin(job.blank, origin()),
+        made_at(job.blank, here()),
         ending="crashed",
         reason=f"its worker failed {MOST_LOSSES} times, at last: {error}",
         started=now(),

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from depl.benchmarks.runner.provenance import FIELDS, Provenance, provenance_of
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.origin import Origin, origin_of
 from depl.models.foundation.archives import inflated
 from depl.models.foundation.documents import decode, write_bytes
 from depl.models.foundation.errors import InvalidInputError
@@ -28,15 +28,12 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     format: Literal["depl-attempts"] = "depl-attempts"
     version: Literal[1] = 1
     suite: str
-    origins: tuple[Origin, ...]
+    origins: tuple[Provenance, ...]
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: Annotated[int, msgspec.Meta(ge=0)]
     attempt: dict[str, object]
-
-
-_SHARED = Origin.__struct_fields__
 
 
 def encode_attempts(suite: str, attempts: Iterable[Attempt]) -> bytes:
@@ -48,14 +45,16 @@ def encode_attempts(suite: str, attempts: Iterable[Attempt]) -> bytes:
         If they are more than `decode_attempts` would read.
     """
     rows = sorted(attempts, key=_order)
-    origins = sorted({msgspec.json.encode(origin_of(row)) for row in rows})
-    header = _Header(suite=suite, origins=tuple(msgspec.json.decode(item, type=Origin) for item in origins))
+    origins = sorted({msgspec.json.encode(provenance_of(row)) for row in rows})
+    header = _Header(
+        suite=suite, origins=tuple(msgspec.json.decode(item, type=Provenance) for item in origins)
+    )
     lines = [msgspec.json.encode(_with_format(header))]
     for row in rows:
         known = msgspec.to_builtins(row)
-        place = origins.index(msgspec.json.encode(origin_of(row)))
+        place = origins.index(msgspec.json.encode(provenance_of(row)))
         lines.append(
-            msgspec.json.encode(_Row(place, {name: known[name] for name in known if name not in _SHARED}))
+            msgspec.json.encode(_Row(place, {name: known[name] for name in known if name not in FIELDS}))
         )
     text = b"".join(line + b"\n" for line in lines)
     if len(text) > LARGEST:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import msgspec
 
 from depl.benchmarks.sweep.attempt import Attempt, Task
-from depl.benchmarks.sweep.origin import source_name
 
 
 class Merged(NamedTuple):
@@ -47,7 +46,7 @@ def merged(attempts: Iterable[Attempt]) -> Merged:
             repeated += 1
             continue
         seen.add(text)
-        key = attempt.task, source_name(attempt.commit)
+        key = attempt.task, attempt.source
         known = kept.get(key)
         if known is None:
             kept[key] = attempt

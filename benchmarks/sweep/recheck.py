@@ -1,16 +1,14 @@
 """Solving a part of recorded attempts again: whether today's code on this machine finds the same."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from depl.benchmarks.runner.comparing import TOLERANCE, equal
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.earlier import VERSION
 
-TOLERANCE = 1e-9
-"""Relative difference of costs and bounds that is put down to rounding of other processors and libraries."""
 _OF_THE_CLOCK = frozenset({"time_limit", "interrupted", "hung", "crashed"})
 
 
@@ -51,16 +49,10 @@ def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
     told = []
     for name in ("settings", "instance_hash", "ending", "solution", "cost", "lower_bound"):
         before, after = (_compared(getattr(attempt, name)) for attempt in (recorded, found))
-        if not _same(before, after):
+        if not equal(before, after, absolute=TOLERANCE):
             told.append(Difference(recorded, name, before, after))
     return told
 
 
 def _compared(value: object) -> object:
     return {key: item for key, item in value.items() if key != VERSION} if isinstance(value, dict) else value
-
-
-def _same(before: object, after: object) -> bool:
-    if isinstance(before, float) and isinstance(after, float):
-        return math.isclose(before, after, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    return before == after

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from depl.benchmarks.runner.provenance import FIELDS, here
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.earlier import VERSION
 from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.origin import origin
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.methods import find, registered
 from depl.models.solving.result import Solution
@@ -159,7 +159,7 @@ def _job(suite: Suite, draw: Draw, configuration: Configuration, seed: int, requ
 
 def _blank(suite: Suite, draw: Draw, configuration: Configuration, seed: int) -> Attempt:
     """An attempt of which no more is known than before it is made."""
-    here = origin()
+    place = here()
     return Attempt(
         task=Task(
             suite=suite.name,
@@ -189,10 +189,7 @@ def _blank(suite: Suite, draw: Draw, configuration: Configuration, seed: int) ->
         total_seconds=0.0,
         peak_gibibytes=None,
         started="",
-        commit=here.commit,
-        python=here.python,
-        versions=here.versions,
-        machine=here.machine,
+        **{name: getattr(place, name) for name in FIELDS},
     )
 
 

@@ -65,7 +65,7 @@ def sweep(
     workers : Workers
         Who makes the attempts.
     source : str
-        The commit that runs, as in `depl.benchmarks.sweep.origin.source_name`.
+        The commit that runs, as in `depl.benchmarks.runner.provenance.Provenance.source`.
     step : callable
         Told every attempt once it is in the file.
     """

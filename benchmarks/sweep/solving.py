@@ -6,31 +6,28 @@ compiled kernels) is not on an attempt's clock.
 
 import contextlib
 import functools
-import math
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from depl.benchmarks.runner.outcome import REFUSED, epochs_by_model, finite, tried
+from depl.benchmarks.runner.provenance import here, made_at, now
 from depl.benchmarks.suites.suite import Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.attempting import now, without_folders
+from depl.benchmarks.sweep.attempting import without_folders
 from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.origin import origin, with_origin
 from depl.benchmarks.sweep.request import Job, configuration_of
 from depl.instances.library import load
 from depl.models.foundation.documents import document
 from depl.models.foundation.errors import DeplError, NotCoveredError
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.methods import registered
 from depl.models.solving.result import Result
-from depl.models.solving.solve import VerificationError, solve
+from depl.models.solving.solve import solve
 
 _SHIPPED = frozenset(method.name for method in registered())
 _WARM_UP_SECONDS = 60.0
@@ -40,7 +37,7 @@ _RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
 def prepare(content: bytes, tell: Tell) -> bytes:
     """Import what a job needs, and compile, or read from the cache, what its method compiles."""
     job = msgspec.json.decode(content, type=Job)
-    origin()
+    here()
     _suites(job.imports)
     if job.blank.method in _SHIPPED:  # a user's method may do anything: that belongs on the clock
         warm_up(job.blank.method)
@@ -61,13 +58,11 @@ def made(job: Job, tell: Tell) -> Attempt:
     try:
         _solve_into(known, job, tell)
     except NotCoveredError as error:
-        known |= {"ending": "refused", "reason": str(error)}
-    except VerificationError as error:
-        known |= {"ending": "rejected", "reason": str(error)}
+        known |= {"ending": REFUSED, "reason": str(error)}
     except BaseException as error:  # noqa: BLE001 - an attempt that fails is an attempt
         known |= {"ending": "failed", "reason": without_folders(f"{type(error).__name__}: {error}")}
     return msgspec.structs.replace(
-        with_origin(job.blank, origin()),
+        made_at(job.blank, here()),
         started=started,
         total_seconds=time.perf_counter() - clock,
         peak_gibibytes=peak_gibibytes() if peak_known else None,
@@ -103,7 +98,7 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
     known["instance_hash"] = instance.fingerprint
     tell(msgspec.json.encode(instance.fingerprint))
     configuration = configuration_of(suite, job.task.configuration, job.seconds)
-    result = solve(
+    outcome = tried(  # Ctrl-C does not come to this process: a method that raises it fails
         instance,
         configuration.method,
         gap=configuration.gap,
@@ -112,39 +107,33 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
         scenarios=configuration.scenarios,
         options=configuration.options,
     )
-    uninterrupted(result)  # Ctrl-C does not come to this process: a method that raises it fails
-    known |= _figures(instance, result)
+    known |= {
+        "ending": outcome.ending,
+        "reason": outcome.reason or None,
+        "cost": outcome.cost,
+        "lower_bound": outcome.lower_bound,
+    }
+    if outcome.result is None:
+        return
+    known |= _figures(instance, outcome.result)
     if suite.measure is not None:
-        measures = suite.measure(draw, instance, result)
-        known["measures"] = {name: _finite(value) for name, value in measures.items()}
+        measures = suite.measure(draw, instance, outcome.result)
+        known["measures"] = {name: finite(value) for name, value in measures.items()}
 
 
 def _figures(instance: Instance, result: Result) -> dict[str, Any]:
     violation = result.violation
     return {
-        "ending": result.termination.value,
         "solution": result.solution.value,
-        "cost": _finite(result.cost),
-        "lower_bound": _finite(result.lower_bound),
         "violation": None if violation is None else (violation.lower, violation.upper),
         "epochs": result.epochs,
-        "epochs_by_model": {} if result.plan is None else _epochs_by_model(instance, result.plan),
+        "epochs_by_model": {} if result.plan is None else epochs_by_model(instance, result.plan),
         "plan": None if result.plan is None else document(result.plan),
-        "reason": result.reason,
         "wall_seconds": result.wall_seconds,
         "cpu_seconds": result.cpu_seconds,
         "build_seconds": result.build_seconds,
         "stage_seconds": dict(result.stage_seconds),
     }
-
-
-def _epochs_by_model(instance: Instance, plan: Plan) -> dict[str, int]:
-    counts = Counter(epoch.model for epoch in plan.epochs)
-    return {model.name: counts[model.name] for model in instance.models}
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 @functools.cache

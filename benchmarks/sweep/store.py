@@ -17,7 +17,6 @@ import msgspec
 from depl.benchmarks.sweep import database
 from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.database import understood
-from depl.benchmarks.sweep.origin import source_name
 from depl.benchmarks.sweep.request import Request
 from depl.models.foundation.errors import InvalidInputError
 
@@ -133,7 +132,7 @@ class Store:
             return _requests(self._connection)
 
     def commits_by_task(self) -> dict[Task, list[str]]:
-        """The commits that every task has attempts of, as in `depl.benchmarks.sweep.origin.source_name`."""
+        """The commits that every task has attempts of, each in one word (`Attempt.source`)."""
         found: dict[Task, list[str]] = {}
         with understood(self.path):
             rows = self._connection.execute(
@@ -221,7 +220,7 @@ def _row(attempt: Attempt) -> tuple[object, ...]:
         attempt.cpu_seconds,
         attempt.build_seconds,
         attempt.total_seconds,
-        source_name(attempt.commit),
+        attempt.source,
         attempt.started,
         msgspec.json.encode(attempt).decode(),
     )

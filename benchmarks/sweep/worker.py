@@ -21,15 +21,20 @@ from depl.benchmarks.sweep.request import Job
 from depl.benchmarks.sweep.transport import HERE, Tls, security_here
 from depl.models.foundation.errors import InvalidInputError
 
-_HERE = threading.local()
+
+class _Thread(threading.local):
+    """What a thread of this worker keeps: the process that it solves in, made for its first job."""
+
+    process: LoneProcess | None = None
+
+
+_THREAD = _Thread()
 _RUNNING: dict[LoneProcess, str] = {}
 
 
 def attempt_here(content: bytes, name: str) -> bytes:
     """Make the attempt of a job of the sweep ``name`` on this worker; called by dask."""
-    if not hasattr(_HERE, "process"):
-        _HERE.process = LoneProcess()
-    process: LoneProcess = _HERE.process
+    process = _THREAD.process = _THREAD.process or LoneProcess()
     _RUNNING[process] = name
     try:
         return msgspec.json.encode(attempt_alone(msgspec.json.decode(content, type=Job), process))

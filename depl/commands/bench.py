@@ -1,4 +1,4 @@
-"""``depl bench``: run suites of benchmarks, go on with sweeps, and look after their files."""
+"""``depl bench``: run cases and suites of benchmarks, and look after their records and files."""
 
 import argparse
 import os
@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from depl.benchmarks.runner.provenance import here
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.cluster import Cluster
 from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.origin import origin
 from depl.benchmarks.sweep.request import GRACE, Job, Request, jobs_of
 from depl.benchmarks.sweep.run import OneWorker, Swept, Workers, sweep
 from depl.benchmarks.sweep.store import Store
 from depl.benchmarks.sweep.transport import Tls
-from depl.commands import bench_files, bench_report
+from depl.commands import bench_behaviour, bench_cases, bench_files, bench_report
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_json, positive_count, positive_seconds, require_outputs
 from depl.commands.progress import Bar
@@ -23,7 +23,7 @@ from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 
-HELP = "run suites of benchmarks, resume sweeps, and merge, export and recheck their files"
+HELP = "run benchmarks: suites and their sweeps, cases with goals, the behaviour record; report on them"
 
 
 class Action(NamedTuple):
@@ -164,7 +164,7 @@ def _swept(options: argparse.Namespace, store: Store, jobs: Sequence[Job], worke
     tasks = {job.task for job in jobs}
     there = sum(task in tasks for task in store.commits_by_task())
     with Bar("sweep", len(tasks), there) as bar:
-        done = sweep(store, jobs, workers, origin().source, lambda attempt: bar.step(_told(attempt)))
+        done = sweep(store, jobs, workers, here().source, lambda attempt: bar.step(_told(attempt)))
     attempts = [attempt for attempt in store.attempts() if attempt.task in tasks]
     content = _content(store.path, len(tasks), attempts, done)
     code = ExitCode.STOPPED if done.interrupted else ExitCode.ANSWERED
@@ -263,5 +263,7 @@ ACTIONS: Mapping[str, Action] = {
     "export": Action("write the attempts of a file in compact form", bench_files.add_export),
     "recheck": Action("solve a part of recorded attempts again and compare", bench_files.add_recheck),
     "report": Action(bench_report.HELP, bench_report.add),
+    "cases": Action(bench_cases.HELP, bench_cases.add),
+    "behaviour": Action(bench_behaviour.HELP, bench_behaviour.add),
 }
 """All actions of the command; another one is another line."""

@@ -3,6 +3,7 @@
 import argparse
 import math
 
+from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import (
     add_instance,
@@ -16,7 +17,7 @@ from depl.commands.options import (
     require_outputs,
 )
 from depl.commands.progress import progress_rows
-from depl.commands.solve import epochs_by_model, exit_code, summary
+from depl.commands.solve import exit_code, summary
 from depl.commands.table import fields
 from depl.models.foundation.documents import document, read_text, write_text
 from depl.models.foundation.errors import InvalidInputError

@@ -3,6 +3,7 @@
 import argparse
 from collections import Counter
 
+from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.options import (
     add_instance,
@@ -108,12 +109,6 @@ def summary(instance: Instance, result: Result) -> str:
     elif result.termination is not Termination.INFEASIBLE:
         pairs.append(("lower bound", number(result.lower_bound)))
     return fields(pairs)
-
-
-def epochs_by_model(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Epochs trained with each model, in the order of the instance."""
-    counts = Counter(epoch.model for epoch in plan.epochs)
-    return {model.name: counts[model.name] for model in instance.models}
 
 
 def exit_code(result: Result) -> ExitCode:

@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from depl.benchmarks.runner.machine import source_commit
+from depl.benchmarks.runner.provenance import here
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import add_json, inside, positive_count, read_plan, require_outputs, seed
 from depl.commands.progress import Bar
@@ -92,7 +92,7 @@ def _provenance(options: argparse.Namespace, first: int) -> dict[str, str]:
     words = [f"--family {options.family}", f"--runs {options.runs}", f"--seed {first}"]
     words += [] if options.images is None else [f"--images {options.images}"]
     words += [] if options.plan is None else ["--plan PLAN"]
-    commit = source_commit()
+    commit = here().commit
     told = {"command": " ".join(["depl train", *words])}
     return (
         told if commit is None else {**told, "commit": commit.id + (" and changes" if commit.dirty else "")}

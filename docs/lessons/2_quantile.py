@@ -33,7 +33,7 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour, labels_of
-from depl.models.risk.oracles import evar_quantile
+from depl.models.risk.entropic import evar_quantile
 
 tiny = depl.load("tiny")
 target = tiny.target

@@ -34,7 +34,7 @@ from scipy import optimize, special
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, NoiseLaw, Term
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.oracles import chernoff_quantile
+from depl.models.risk.entropic import chernoff_quantile
 from depl.models.risk.transforms import centred_log_transform, has_transform
 
 

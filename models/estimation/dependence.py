@@ -32,7 +32,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.oracles import MonteCarloEstimate
+from depl.models.risk.sampling import MonteCarloEstimate
 from depl.models.scenarios.draws import ATOM_TOLERANCE, switch_step
 
 _CONFIDENCE = 0.99

@@ -31,7 +31,6 @@ LEAST_RUNS = 10
 LARGEST_ERROR = 0.4
 """A mean that is off by so many standard deviations turns a promised 5 % into 11 %, or 1 % into 2.7 %."""
 
-PROMISED = 0.95
 _QUANTILE = 1.6448536269514722
 
 

@@ -44,7 +44,7 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import AffineLaw, Scale, on_scale, positions
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
-from depl.models.risk.oracles import sample_final_loss
+from depl.models.risk.sampling import sample_final_loss
 from depl.models.traces.table import Schedule, Traces
 
 LEVELS = (0.9, 0.95, 0.99)

@@ -42,8 +42,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.batch import Verdict
 from depl.models.risk.discrete import decimal
-from depl.models.risk.oracles import sample_final_loss
 from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.sampling import sample_final_loss
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits, Outcome, OutOfTimeError
 from depl.models.solving.result import Termination

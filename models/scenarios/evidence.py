@@ -11,7 +11,7 @@ import numpy as np
 from depl.models.evaluation.evaluate import law_of_end
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.risk.oracles import MonteCarloEstimate, monte_carlo_violation
+from depl.models.risk.sampling import MonteCarloEstimate, monte_carlo_violation
 from depl.models.scenarios.draws import Scenarios, allowed_misses, count_misses, scenario_losses
 
 FRESH_SIZE = 10_000

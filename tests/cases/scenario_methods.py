@@ -1,7 +1,7 @@
 """One way to ask the judge and every method that counts scenarios, for the tests that compare them.
 
-``written-out`` is the judge itself (`depl.benchmarks.scenario_enumeration`), so that every oracle is tried
-on it, too; the others are whatever is registered with the meaning SCENARIOS.
+``written-out`` is the judge itself (`depl.benchmarks.oracles.scenario_enumeration`), so that every oracle is
+tried on it, too; the others are whatever is registered with the meaning SCENARIOS.
 """
 
 import functools
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
+from depl.benchmarks.oracles.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
 from depl.benchmarks.suites.tiny_sampled import tiny_sampled
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

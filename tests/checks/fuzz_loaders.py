@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.runner import results
-from depl.benchmarks.runner.machine import Commit, Machine
+from depl.benchmarks.runner.provenance import Commit, Machine
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.compact import encode_attempts
 from depl.benchmarks.sweep.read import read_attempts
@@ -236,7 +236,7 @@ def database() -> bytes:
 
 def record() -> bytes:
     """A record of a benchmark."""
-    goal = results.Outcome("gap", "is small", "<=", 0.1, 0.05, True)
+    goal = results.MeasuredGoal("gap", "is small", "<=", 0.1, 0.05, True)
     (some,) = attempts(1)
     found = results.Record(
         case="case",

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -111,15 +112,23 @@ def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_e
     assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
         int(code) for code in ExitCode
     }
-    commands = dict(re.findall(r"(?m)^   \* - ``depl ((?:instances |bench )?\w+)(.*)``$", page))
-    usages = {}
-    for name, parser in subcommands(_parser()):
-        for inner, leaf in subcommands(parser) or [("", parser)]:
-            usages[f"{name} {inner}".strip()] = {
-                option for action in leaf._actions for option in action.option_strings if option[:2] == "--"
-            }
+    groups = "(?:instances |bench cases |bench behaviour |bench )?"
+    commands = dict(re.findall(rf"(?m)^   \* - ``depl ({groups}\w+)(.*)``$", page))
+    usages = {
+        name: {option for action in leaf._actions for option in action.option_strings if option[:2] == "--"}
+        for name, leaf in leaves(_parser())
+    }
     documented = {name: set(re.findall(r"--[a-z-]+", text)) for name, text in commands.items()}
     assert documented == {name: options - {"--help"} for name, options in usages.items()}
+
+
+def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command by its words."""
+    found = subcommands(parser)
+    if not found:
+        yield name, parser
+    for word, inner in found:
+        yield from leaves(inner, f"{name} {word}".strip())
 
 
 def subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:

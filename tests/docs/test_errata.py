@@ -29,7 +29,7 @@ from depl.models.problem.laws import Deterministic, InverseGamma
 from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_margin, certified_quantile
-from depl.models.risk.oracles import evar_quantile
+from depl.models.risk.entropic import evar_quantile
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "errata.rst").read_text(encoding="utf-8")
 ETA = 200

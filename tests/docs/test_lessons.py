@@ -33,7 +33,7 @@ from depl.models.problem.epochs import FinalLoss, Load, Term
 from depl.models.problem.laws import Normal
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.oracles import chernoff_quantile, evar_quantile
+from depl.models.risk.entropic import chernoff_quantile, evar_quantile
 from depl.models.risk.rounded import Rounding
 from depl.models.scenarios.draws import allowed_misses
 

@@ -10,6 +10,7 @@ import time
 import msgspec
 import numpy as np
 
+from depl.benchmarks.runner.outcome import finite
 from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.sweep.solving import peak_gibibytes, warm_up
@@ -124,8 +125,8 @@ def measure(task: Task) -> Measured:
     return Measured(
         termination=result.termination.value,
         cost=result.cost,
-        lower_bound=_finite(result.lower_bound),
-        gap=_finite(result.gap),
+        lower_bound=finite(result.lower_bound),
+        gap=finite(result.gap),
         reference_cost=evaluate(instance, reference, quantile=False).cost,
         seconds=done - drawn,
         planning_seconds=result.wall_seconds,
@@ -145,7 +146,3 @@ def _size(instance: Instance, plan: Plan) -> PlanSize:
         clusters=len(plan.data),
         data_share=max(volumes, default=0.0) / whole,
     )
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

@@ -23,7 +23,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.oracles import evar_quantile
+from depl.models.risk.entropic import evar_quantile
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve

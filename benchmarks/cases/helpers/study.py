@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
-from depl.models.risk.oracles import MonteCarloEstimate
+from depl.models.risk.sampling import MonteCarloEstimate
 from depl.models.solving.methods import Meaning, find
 from depl.models.solving.result import Range, Solution
 from depl.models.solving.solve import solve

@@ -1,16 +1,13 @@
 """The picture of the case ``promises-kept``, from its record and from nothing else.
 
-``python -m depl.benchmarks.cases.promises.promises_figure FOLDER [RECORD]`` draws ``promises-kept.png`` and
-``.svg`` from the committed record, or from another one: a panel per family, promised against delivered.
+``depl bench cases draw promises-kept FOLDER`` draws it: a panel per family, promised against delivered.
 """
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from depl.benchmarks.cases.helpers.record_figure import draw_record
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.promised_against_delivered import promised_against_delivered, promises_of
 
@@ -32,12 +29,9 @@ def promises_figure(values: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw the figure; returns the exit code."""
-    return draw_record(
-        "depl.benchmarks.cases.promises.promises_figure", __doc__, "promises-kept", promises_figure, arguments
-    )
+if __name__ == "__main__":  # the older spelling of the command
+    import sys
 
+    from depl.cli import main
 
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["bench", "cases", "draw", "promises-kept", *sys.argv[1:]]))

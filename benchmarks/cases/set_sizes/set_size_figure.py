@@ -1,17 +1,14 @@
 """The picture of the case ``prediction-sets``, from its record and from nothing else.
 
-``python -m depl.benchmarks.cases.set_sizes.set_size_figure FOLDER [RECORD]`` draws ``prediction-sets.png``
-and ``.svg`` from the committed record, or from another one: set size against final loss of every run, and set
+``depl bench cases draw prediction-sets FOLDER`` draws it: set size against final loss of every run, and set
 sizes after expected and after dependable training.
 """
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from depl.benchmarks.cases.helpers.record_figure import draw_record
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.set_size_against_loss import points_of, set_size_against_loss
 from depl.benchmarks.figures.set_sizes_of_trainings import set_sizes_of_trainings, sizes_of
@@ -34,16 +31,9 @@ def set_size_figure(values: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw the figure; returns the exit code."""
-    return draw_record(
-        "depl.benchmarks.cases.set_sizes.set_size_figure",
-        __doc__,
-        "prediction-sets",
-        set_size_figure,
-        arguments,
-    )
+if __name__ == "__main__":  # the older spelling of the command
+    import sys
 
+    from depl.cli import main
 
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["bench", "cases", "draw", "prediction-sets", *sys.argv[1:]]))

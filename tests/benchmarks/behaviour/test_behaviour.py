@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 import depl
-from depl.benchmarks.behaviour.__main__ import main
-from depl.benchmarks.behaviour.comparing import TOLERANCE, differences, equal
+from depl.benchmarks.behaviour.comparing import differences
 from depl.benchmarks.behaviour.problems import Problem, problems
 from depl.benchmarks.behaviour.record import Answer, Record, read, write
 from depl.benchmarks.behaviour.recording import plan_digest, recorded
 from depl.benchmarks.behaviour.settings import LEFT_OUT, LOOKS, SCENARIOS, questions, settings, why_left_out
 from depl.benchmarks.runner import results
+from depl.benchmarks.runner.comparing import TOLERANCE, equal
 from depl.instances.library import names
 from depl.models.problem.plan import Plan
 from depl.models.solving import methods
@@ -190,6 +190,8 @@ def test_numbers_are_equal_up_to_the_tolerance_and_no_further() -> None:
     assert equal(3.0, 3.0 * (1 + 0.5 * TOLERANCE))
     assert not equal(3.0, 3.0 * (1 + 2 * TOLERANCE))
     assert not equal(0.0, 1e-300)
+    assert equal(0.0, 1e-300, absolute=1e-299)
+    assert not equal(0.0, 1e-298, absolute=1e-299)
     assert equal((1.0, 2.0), (1.0, 2.0 + 1e-12))
     assert not equal((1.0,), (1.0, 2.0))
     assert not equal(1.0, None)
@@ -242,44 +244,6 @@ def test_findings_are_told_in_words_and_missing_answers_and_other_instances_too(
     drawn = msgspec.structs.replace(small, instances={**small.instances, "spent-promise": "another"})
     assert [item.what for item in differences(small, drawn)] == ["instance"]
     assert [item.what for item in differences(small, msgspec.structs.replace(small, looks=1))] == ["looks"]
-
-
-# --- the command -----------------------------------------------------------------------------------------
-
-
-def test_the_command_records_compares_and_tells_by_its_exit_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, spoilt = tmp_path / "record.json", tmp_path / "spoilt.json"
-    chosen = ["--problems", "spent-promise", "--settings", "exact"]
-    assert main(["record", str(path), *chosen]) == 0
-    assert main(["compare", str(path), *chosen]) == 0
-    assert capsys.readouterr().out == "1 answers, 0 differences\n"
-    write(changed(read(path), "spent-promise", cost=6.0), spoilt)
-    assert main(["compare", str(spoilt), *chosen]) == 1
-    out = capsys.readouterr().out
-    assert out == "spent-promise, exact: cost was 6.0, is 5.0\n1 answers, 1 differences\n"
-    assert main(["compare", str(path), str(spoilt)]) == 1
-    assert main(["compare", str(path), str(spoilt), "--problems", "tiny"]) == 0
-
-
-@pytest.mark.parametrize("content", [None, "", "{}", '{"format": "depl-plan"}', "\x00"])
-def test_a_bad_file_ends_with_two_and_a_sentence(
-    content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "bad.json"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    assert main(["compare", str(path)]) == 2
-    assert "bad.json is not a behaviour record" in capsys.readouterr().err
-
-
-def test_a_question_that_does_not_exist_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["record", str(tmp_path / "x.json"), "--settings", "magic"]) == 2
-    assert "no question matches" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 # --- the committed record --------------------------------------------------------------------------------

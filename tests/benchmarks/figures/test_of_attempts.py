@@ -148,7 +148,7 @@ def test_the_footer_names_suite_commit_and_what_is_assumed(sweep, drawings):
     text = drawings["paper-alexnet-cost"].figure.get_supxlabel()
     assert "suite paper (version 1); depl 0.1.0, commit 0123456789" in text
     assert "bandwidth, volume" in text.replace("\n", " ")
-    assert footer_of([attempt_of(commit=None, versions={})]) == "suite made-up (version 1); commit unknown"
+    assert footer_of([attempt_of(commit=None, versions={})]) == "suite made-up (version 1); no commit known"
 
 
 def test_assumed_fields_are_named_once_and_printed_ones_never():

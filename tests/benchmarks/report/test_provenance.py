@@ -3,9 +3,9 @@
 import msgspec
 
 from depl.benchmarks.report import provenance
-from depl.benchmarks.runner.machine import Commit
+from depl.benchmarks.runner.provenance import Commit
 from depl.benchmarks.runner.registry import Goal
-from depl.benchmarks.runner.results import Outcome
+from depl.benchmarks.runner.results import MeasuredGoal
 from depl.benchmarks.suites.catalogue import all_suites
 from tests.cases.attempts_factory import attempt_of
 from tests.cases.report_cases import evidence, record
@@ -76,7 +76,7 @@ def test_assumed_values_name_the_instances_that_assume_them():
 
 def test_goals_and_runs_of_records_are_told():
     goal = Goal("ratio", "mean ratio", "<=", 1.05)
-    outcome = Outcome(goal.name, goal.sentence, goal.comparison, goal.threshold, 1.01, True)
+    outcome = MeasuredGoal(goal.name, goal.sentence, goal.comparison, goal.threshold, 1.01, True)
     given = [msgspec.structs.replace(record("one"), goals=(outcome,))]
     assert provenance.records_table(given).rows == (("one", "ratio", "mean ratio", "<= 1.05", 1.01, True),)
     assert provenance.runs_table(given).rows == (

@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.benchmarks import __main__ as command_line
-from depl.benchmarks.runner import machine, registry, results
+from depl.benchmarks.runner import provenance, registry, results
 from depl.benchmarks.runner.registry import Case, Goal, all_cases, select
 from depl.models.foundation.errors import InvalidInputError
 
@@ -34,12 +33,6 @@ TINY = Case(
     run=draw,
     seed=3,
 )
-
-
-@pytest.fixture
-def tiny_registry(monkeypatch):
-    """Make the command line see one tiny case."""
-    monkeypatch.setattr(command_line, "all_cases", lambda: {"tiny": TINY})
 
 
 @pytest.fixture
@@ -169,11 +162,11 @@ def test_the_seed_of_the_case_decides_its_values():
 
 def test_a_record_names_versions_but_no_host_and_no_path():
     record = results.measure(TINY)
-    assert record.command == "python -m depl.benchmarks run tiny"
+    assert record.command == "depl bench cases run tiny"
     assert record.versions["numpy"] == np.__version__
     text = msgspec.json.encode(record).decode()
     assert str(results.RESULTS.parents[1]) not in text
-    assert not machine.platform.node() or machine.platform.node() not in text
+    assert not provenance.platform.node() or provenance.platform.node() not in text
     assert record.machine.cores >= 1
 
 
@@ -236,33 +229,3 @@ def test_the_table_has_a_row_for_each_goal_and_escapes_what_markdown_reads():
 
 def test_the_table_of_no_records_is_a_table():
     assert results.table([]).count("\n") == 2
-
-
-def test_run_writes_a_record_and_table_shows_it(tmp_path, tiny_registry, capsys):
-    assert command_line.main(["run", "tiny"], folder=tmp_path) == 0
-    assert "NOT MET" in capsys.readouterr().out
-    assert command_line.main(["table"], folder=tmp_path) == 0
-    assert capsys.readouterr().out == results.table(results.read_all(tmp_path))
-
-
-def test_a_smoke_run_writes_nothing(tmp_path, tiny_registry):
-    assert command_line.main(["run", "--smoke", "--out", str(tmp_path)]) == 0
-    assert not list(tmp_path.iterdir())
-
-
-def test_list_names_cases_and_goals(tiny_registry, capsys):
-    assert command_line.main(["list"]) == 0
-    assert "tiny: The mean" in (out := capsys.readouterr().out)
-    assert "mean <= 0.6" in out
-
-
-def test_an_unknown_name_exits_2_and_lists_the_known_ones(tmp_path, tiny_registry, capsys):
-    assert command_line.main(["run", "tiny", "tinny"], folder=tmp_path) == 2
-    assert "no benchmark is called 'tinny'; known ones: tiny" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_unknown_command_exits_2():
-    with pytest.raises(SystemExit) as stopped:
-        command_line.main(["measure"])
-    assert stopped.value.code == 2

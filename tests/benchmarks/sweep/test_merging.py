@@ -2,7 +2,7 @@
 
 import msgspec
 
-from depl.benchmarks.runner.machine import Commit
+from depl.benchmarks.runner.provenance import Commit
 from depl.benchmarks.sweep.merging import merged
 from tests.cases.sweep_cases import blanks
 

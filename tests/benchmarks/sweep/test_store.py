@@ -8,7 +8,7 @@ import sys
 import msgspec
 import pytest
 
-from depl.benchmarks.runner.machine import Commit
+from depl.benchmarks.runner.provenance import Commit
 from depl.benchmarks.sweep.read import latest, read_attempts
 from depl.benchmarks.sweep.request import Request
 from depl.benchmarks.sweep.store import Store, stored_requests, write_store

@@ -21,7 +21,6 @@ from depl.heuristics.data.prefix import best_prefix, density_order, rule_holds
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers, selection_problem
 from depl.heuristics.data.relaxation import flip_bounds, relaxed
 from depl.heuristics.data.select import Rule, ranked_selections, select_datasets
-from depl.heuristics.data.subset_sum import subset_sum
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
 from depl.heuristics.set_functions.status import exhaustive
 from depl.heuristics.set_functions.verdicts import Verdict
@@ -36,6 +35,7 @@ from depl.models.problem.learning import (
     SubsetEpochs,
     TableDataLaw,
 )
+from tests.oracles.subset_sum import subset_sum
 
 
 def all_sets(problem: SelectionProblem, nonempty: bool = True) -> list[tuple[float, frozenset[int]]]:

@@ -12,7 +12,6 @@ from depl.benchmarks.cases.set_functions.random_selections import LAWS, interior
 from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
-from depl.heuristics.data.subset_sum import subset_sum
 from depl.heuristics.data.sums import (
     by_halves,
     by_reachable_sums,
@@ -21,6 +20,7 @@ from depl.heuristics.data.sums import (
     one_density,
 )
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
+from tests.oracles.subset_sum import subset_sum
 
 
 def neighbours(volumes: list[float], target: float) -> tuple[float, float]:

@@ -14,7 +14,8 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.oracles import chernoff_quantile, evar_quantile, normal_quantile
+from depl.models.risk.entropic import chernoff_quantile, evar_quantile
+from tests.oracles.approximations import normal_quantile
 
 P = Fraction(1, 20)
 FAST = InverseGamma(mean=1.02, variance=0.031)

@@ -16,7 +16,7 @@ from depl.models.evaluation.traced_support import Known
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import AffineLaw, maturity, positions
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.oracles import sample_final_loss
+from depl.models.risk.sampling import sample_final_loss
 from depl.models.traces.table import Schedule
 from tests.models.estimation.test_affine import EPOCHS, FULL, STARTS, drawn, schedule
 

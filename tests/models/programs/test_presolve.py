@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios
+from depl.benchmarks.oracles.scenario_enumeration import cheapest_under_scenarios
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.files import load_scenarios
 from depl.models.solving.methods import Limits, Outcome, find

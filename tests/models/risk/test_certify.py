@@ -16,7 +16,7 @@ from depl.models.risk.batch import LossClasses, certified_verdict, quick_verdict
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.conditioning import conditioned_violation
 from depl.models.risk.grid import grid_violation
-from depl.models.risk.oracles import sample_final_loss
+from depl.models.risk.sampling import sample_final_loss
 
 PAPER = InverseGamma(mean=1.0, variance=0.03)
 HUNDREDTH = Fraction(1, 100)

@@ -15,8 +15,8 @@ from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quic
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.conditioning import conditioned_violation
 from depl.models.risk.grid import grid_violation
-from depl.models.risk.oracles import sample_final_loss
 from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.sampling import sample_final_loss
 
 BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
 EXTREME = [Fraction(1, 10**12), Fraction(1, 10**13), Fraction(1, 10**14)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from depl.benchmarks import ball_arithmetic
+from depl.benchmarks.oracles import ball_arithmetic
 from depl.models.problem.laws import Empirical, StudentT
 from depl.models.risk import finite_sums
 from depl.models.risk.finite_sums import finite_sum

@@ -10,22 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from depl.benchmarks.oracles.spectral import spectral_violation
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk.entropic import chernoff_quantile, evar_quantile
 from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.lower_bound.tilted import tilted_loss, tilted_term
-from depl.models.risk.oracles import (
-    chernoff_quantile,
+from depl.models.risk.sampling import monte_carlo_violation, sample_final_loss
+from tests.oracles.approximations import (
     chernoff_violation,
     cornish_fisher_quantile,
-    evar_quantile,
-    monte_carlo_violation,
     normal_quantile,
     normal_violation,
     saddlepoint_violation,
-    sample_final_loss,
-    spectral_violation,
 )
 
 FAST = InverseGamma(mean=1.02, variance=0.031)

@@ -9,7 +9,7 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks import ball_arithmetic as ball
+from depl.benchmarks.oracles import ball_arithmetic as ball
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.transforms import DEBYE_FROM, EPSILON, centred_log_transform, decays, has_transform

@@ -1,11 +1,10 @@
 """Ratios to proven optima are formed where there is an optimum, and every failure of a method is counted."""
 
-import math
-
 import numpy as np
 import pytest
 
-from depl.benchmarks.cases.helpers.ratios import Answer, Row, answer, compared, figures_of
+from depl.benchmarks.cases.helpers.ratios import Row, compared, figures_of
+from depl.benchmarks.runner.outcome import SolveOutcome, tried
 from depl.benchmarks.suites.random_family import SIZES, competitive_family
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
@@ -14,19 +13,20 @@ from depl.models.solving import methods
 from depl.models.solving.methods import Limits, Outcome, register
 from depl.models.solving.result import Termination
 
-NONE = Answer("exhausted", math.inf, -math.inf, 0.1)
-INFEASIBLE = Answer("infeasible", math.inf, math.inf, 0.1)
+NONE = SolveOutcome("m", "exhausted", 0.1)
+INFEASIBLE = SolveOutcome("m", "infeasible", 0.1)
+REFUSED = SolveOutcome("m", "refused", 0.0)
 
 
-def proved(cost: float) -> Answer:
-    return Answer("optimal", cost, cost, 0.1)
+def proved(cost: float) -> SolveOutcome:
+    return SolveOutcome("m", "optimal", 0.1, cost, cost)
 
 
-def held(cost: float, bound: float = -math.inf, seconds: float = 0.1) -> Answer:
-    return Answer("exhausted", cost, bound, seconds)
+def held(cost: float, bound: float | None = None, seconds: float = 0.1) -> SolveOutcome:
+    return SolveOutcome("m", "exhausted", seconds, cost, bound)
 
 
-def rows(*pairs: tuple[Answer, Answer]) -> list[Row]:
+def rows(*pairs: tuple[SolveOutcome, SolveOutcome]) -> list[Row]:
     return [Row(f"r{index}", reference, {"m": given}) for index, (reference, given) in enumerate(pairs)]
 
 
@@ -62,10 +62,9 @@ def test_quantiles_are_ratios_that_occur():
 
 
 def test_a_feasible_instance_without_a_plan_is_missed_and_called_infeasible_it_is_worse():
-    refused = Answer("refused", math.inf, -math.inf, 0.0)
     found = figures_of(
         "m",
-        rows((proved(1), NONE), (held(1), INFEASIBLE), (INFEASIBLE, INFEASIBLE), (proved(1), refused)),
+        rows((proved(1), NONE), (held(1), INFEASIBLE), (INFEASIBLE, INFEASIBLE), (proved(1), REFUSED)),
     )
     assert found["m_missed"] == 2
     assert found["m_false_infeasible"] == 1
@@ -94,23 +93,22 @@ def test_the_worst_instances_are_named():
 
 
 def test_refusals_do_not_count_as_fast_answers():
-    refused = Answer("refused", math.inf, -math.inf, 0.0)
-    found = figures_of("m", rows((proved(1), held(1, seconds=2.0)), (proved(1), refused)))
+    found = figures_of("m", rows((proved(1), held(1, seconds=2.0)), (proved(1), REFUSED)))
     assert found["m_median_seconds"] == 2.0
 
 
-def test_an_answer_holds_what_solve_returns(tiny: Instance):
-    found = answer(tiny, "enumerate", 60.0)
-    assert found.optimal
+def test_an_outcome_holds_what_solve_returns(tiny: Instance):
+    found = tried(tiny, "enumerate", time_limit=60.0)
+    assert found.proved_optimal
     assert found.cost == found.lower_bound == pytest.approx(28)
     row = compared(tiny, found, [("enumerate", 60.0, 0.0), ("expected-cost", 60.0, 0.0)])
-    assert row.answers["enumerate"].optimal
-    assert row.answers["expected-cost"].ending in ("exhausted", "refused")
+    assert row.outcomes["enumerate"].proved_optimal
+    assert row.outcomes["expected-cost"].ending in ("exhausted", "refused")
     assert row.known.feasible
     assert row.known.bound == found.cost
 
 
-def test_a_refusal_and_a_rejected_plan_are_answers(tiny: Instance, monkeypatch):
+def test_a_refusal_and_a_rejected_plan_are_outcomes(tiny: Instance, monkeypatch):
     monkeypatch.setattr(methods, "_REGISTRY", {})
 
     def refuses(instance: Instance, limits: Limits) -> Outcome:
@@ -123,8 +121,8 @@ def test_a_refusal_and_a_rejected_plan_are_answers(tiny: Instance, monkeypatch):
 
     register("refuses", refuses)
     register("wrong", wrong)
-    assert answer(tiny, "refuses", 1.0).ending == "refused"
-    assert answer(tiny, "wrong", 1.0).ending == "rejected"
+    assert tried(tiny, "refuses", time_limit=1.0).ending == "refused"
+    assert tried(tiny, "wrong", time_limit=1.0).ending == "rejected"
 
 
 def test_the_family_keeps_its_sizes_and_does_not_depend_on_the_count():

@@ -72,7 +72,9 @@ def test_the_page_shows_what_the_record_says():
         assert ratios.split()[1::2] == ["--" if value is None else f"{value:.3f}" for value in measured]
 
 
-def test_the_curves_of_the_record_are_drawn():
+def test_the_curves_of_the_record_are_drawn(tmp_path, ask):
+    assert ask("bench", "cases", "draw", "expanded-graph", tmp_path)[0] == 0
+    assert (tmp_path / "expanded-graph.svg").stat().st_size > 5000
     curves = curves_of(read(RESULTS / "expanded-graph.json").values["curves"])
     assert [curve.label for curve in curves] == ["K = 20", "K = 50", "K = 100"]
     assert [text.get_text() for text in ratio_against_levels(curves).get_legend().get_texts()] == [

@@ -1,16 +1,14 @@
 """The figure of promised against delivered: what it draws, from rows written here."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from depl.benchmarks.cases.promises.promises_figure import main, promises_figure
+from depl.benchmarks.cases.promises.promises_figure import promises_figure
 from depl.benchmarks.figures.promised_against_delivered import (
     Promise,
     promised_against_delivered,
     promises_of,
 )
-from depl.benchmarks.runner.results import RESULTS
 
 ROW = {
     "family": "digits-a",
@@ -56,12 +54,8 @@ def test_there_is_a_panel_per_family_and_nothing_without_rows() -> None:
     assert promised_against_delivered([]).get_legend() is None
 
 
-def test_the_command_draws_the_committed_record(tmp_path: Path) -> None:
-    assert main([str(tmp_path)]) == 0
+def test_the_command_draws_the_committed_record(
+    tmp_path: Path, ask: Callable[..., tuple[int, str, str]]
+) -> None:
+    assert ask("bench", "cases", "draw", "promises-kept", tmp_path)[0] == 0
     assert (tmp_path / "promises-kept.png").stat().st_size > 5000
-
-
-def test_a_record_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(tmp_path), str(RESULTS / "no-such-record.json")])
-    assert stopped.value.code == 2

@@ -1,11 +1,13 @@
 """The figure of prediction sets holds what the record says, and is the same every time."""
 
+import runpy
+import sys
 from dataclasses import replace
 
 import pytest
 
 from depl.benchmarks.cases.prediction_sets import CASE
-from depl.benchmarks.cases.set_sizes.set_size_figure import main, set_size_figure
+from depl.benchmarks.cases.set_sizes.set_size_figure import set_size_figure
 from depl.benchmarks.figures.set_size_against_loss import RunPoints, points_of, set_size_against_loss
 from depl.benchmarks.figures.set_sizes_of_trainings import (
     TrainingSizes,
@@ -82,17 +84,28 @@ def record(tmp_path):
     return results.write(results.measure(replace(CASE, run=lambda rng, smoke: values)), tmp_path)
 
 
-def test_the_figure_is_drawn_from_a_record_and_repeats_its_bytes(tmp_path, record):
+def test_the_figure_is_drawn_from_a_record_and_repeats_its_bytes(tmp_path, record, ask):
     for name in ("one", "two"):
-        assert main([str(tmp_path / name), str(record)]) == 0
+        code, text, _ = ask("bench", "cases", "draw", "prediction-sets", tmp_path / name, record)
+        assert code == 0
+        assert text.splitlines() == [
+            str(tmp_path / name / f"prediction-sets.{suffix}") for suffix in ("png", "svg")
+        ]
     for suffix in ("png", "svg"):
         first, second = (tmp_path / name / f"prediction-sets.{suffix}" for name in ("one", "two"))
         assert first.read_bytes() == second.read_bytes()
     assert len(set_size_figure(results.read(record).values).axes) == 2
 
 
-def test_a_record_that_is_missing_is_said(tmp_path, capsys):
+def test_the_older_spelling_of_the_command_says_that_a_record_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["figure", str(tmp_path), str(tmp_path / "none.json")])
     with pytest.raises(SystemExit) as stopped:
-        main([str(tmp_path), str(tmp_path / "none.json")])
+        runpy.run_path(str(set_size_figure.__code__.co_filename), run_name="__main__")
     assert stopped.value.code == 2
     assert "none.json is not a benchmark record" in capsys.readouterr().err
+
+
+def test_a_case_without_a_figure_names_those_that_have_one(tmp_path, ask):
+    code, _, aside = ask("bench", "cases", "draw", "agreement", tmp_path)
+    assert code == 2
+    assert "'agreement' has no figure; those that have one: expanded-graph, prediction-sets" in aside

@@ -1,10 +1,17 @@
-"""On what a figure was measured: versions, commit and machine, without host names and paths."""
+"""Where something was measured: commit, versions and machine, without host names and paths.
 
+Every record says so in the same four fields: the records of cases, the attempts of sweeps, the behaviour
+record. Each of their classes extends `Provenance`, so that the fields lie beside its own in its file.
+"""
+
+import datetime
+import functools
 import importlib.metadata
 import os
 import platform
 import subprocess
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -19,12 +26,92 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_gib: float | None
     system: str
 
+    @property
+    def words(self) -> str:
+        """Processor, cores and memory, for a reader."""
+        memory = "" if self.memory_gib is None else f", {self.memory_gib:.0f} GiB"
+        return f"{self.cpu or 'unknown processor'}, {self.cores} cores{memory}"
+
 
 class Commit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The state of the source: the commit, and whether anything but the records differed from it."""
 
     id: str
     dirty: bool
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where something was measured; the same for all that one process measures.
+
+    Attributes
+    ----------
+    commit : Commit or None
+        Of the code; None where it was no git checkout.
+    python : str
+        Implementation and version.
+    versions : dict of str to str
+        Of those of `LIBRARIES` that were installed.
+    machine : Machine or None
+        None in records that do not name it.
+    """
+
+    commit: Commit | None
+    python: str
+    versions: dict[str, str]
+    machine: Machine | None
+
+    @property
+    def source(self) -> str:
+        """The commit in one word, with a ``+`` if the code differed from it; empty if there is none."""
+        return "" if self.commit is None else self.commit.id + ("+" if self.commit.dirty else "")
+
+    @property
+    def source_words(self) -> str:
+        """The commit for a reader: the beginning of its name, and whether the code differed from it."""
+        if self.commit is None:
+            return "no commit known"
+        changes = " with uncommitted changes" if self.commit.dirty else ""
+        return f"commit {self.commit.id[:10]}{changes}"
+
+    @property
+    def machine_words(self) -> str:
+        """The machine for a reader."""
+        return "unknown machine" if self.machine is None else self.machine.words
+
+
+FIELDS = Provenance.__struct_fields__
+Measured = TypeVar("Measured", bound=Provenance)
+
+
+@functools.cache
+def here() -> Provenance:
+    """Where this process runs; as it was at the first call, which should come early."""
+    return Provenance(
+        commit=source_commit(),
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        versions=library_versions(),
+        machine=describe_machine(),
+    )
+
+
+def provenance_of(record: Provenance) -> Provenance:
+    """Where a record was made, without the record."""
+    return Provenance(**{name: getattr(record, name) for name in FIELDS})
+
+
+def made_at(record: Measured, place: Provenance) -> Measured:
+    """The record, made there."""
+    return msgspec.structs.replace(record, **{name: getattr(place, name) for name in FIELDS})
+
+
+def now() -> str:
+    """Date and time, UTC, ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def today() -> str:
+    """Date, UTC, ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def describe_machine() -> Machine:

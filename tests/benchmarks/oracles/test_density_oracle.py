@@ -5,8 +5,8 @@ import pytest
 from flint import acb, arb, ctx
 from scipy import stats
 
-from depl.benchmarks.ball_arithmetic import BallSum, distribution_function
-from depl.benchmarks.density_oracle import DensityOracle
+from depl.benchmarks.oracles.ball_arithmetic import BallSum, distribution_function
+from depl.benchmarks.oracles.density_oracle import DensityOracle
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.contour import choose_contour

@@ -5,7 +5,7 @@ import math
 import pytest
 from flint import acb, arb, ctx
 
-from depl.benchmarks.ball_arithmetic import BallSum, convolved, distribution_function, mean, transform
+from depl.benchmarks.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean, transform
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
+from depl.benchmarks.oracles.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
 from depl.benchmarks.suites.tiny_sampled import tiny_sampled
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Model, Transfer

@@ -1,0 +1,147 @@
+"""What came of one solve, whoever measures it: a case, a sweep, a figure.
+
+A solve ends by a termination of `depl.models.solving.result.Termination`; ``refused`` if the method does not
+cover the instance; ``rejected`` if the verifier did not accept the method's own plan. Sweeps, which look at a
+process from outside, know further endings (`depl.benchmarks.sweep.attempt.Attempt`).
+"""
+
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.result import Result, Termination
+from depl.models.solving.solve import VerificationError, solve
+
+REFUSED, REJECTED = "refused", "rejected"
+
+
+class Ended(Protocol):
+    """Anything that says how a solve ended and what it proved: a `SolveOutcome`, or an attempt."""
+
+    @property
+    def cost(self) -> float | None:
+        """Of the plan [cost]; None without one."""
+
+    @property
+    def lower_bound(self) -> float | None:
+        """None without a finite one [cost]."""
+
+    @property
+    def proved_optimal(self) -> bool:
+        """Whether its plan is proved to be cheapest."""
+
+    @property
+    def proved_infeasible(self) -> bool:
+        """Whether it is proved that there is no plan."""
+
+
+@dataclass(frozen=True)
+class SolveOutcome:
+    """What one method said of one instance.
+
+    Attributes
+    ----------
+    method : str
+    ending : str
+        Why it ended, in one word.
+    seconds : float
+        Wall time with the verification [s].
+    cost, lower_bound : float or None
+        None without a plan, or without a finite bound [cost].
+    reason : str
+        Why it was refused or rejected, or why there is no plan; empty if nobody says so.
+    planning_seconds : float
+        Wall time of the method alone; of the whole where that is not known [s].
+    result : Result or None
+        The whole result, where there is one.
+    """
+
+    method: str
+    ending: str
+    seconds: float
+    cost: float | None = None
+    lower_bound: float | None = None
+    reason: str = ""
+    planning_seconds: float = math.nan
+    result: Result | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.planning_seconds):
+            object.__setattr__(self, "planning_seconds", self.seconds)
+
+    @property
+    def proved_optimal(self) -> bool:
+        """Whether it says that its plan is proved optimal."""
+        return self.ending == Termination.OPTIMAL.value
+
+    @property
+    def proved_infeasible(self) -> bool:
+        """Whether it says that there is proved to be no plan."""
+        return self.ending == Termination.INFEASIBLE.value
+
+    @property
+    def proved(self) -> bool:
+        """Whether it answers the question with a proof."""
+        return self.proved_optimal or self.proved_infeasible
+
+    @property
+    def within_gap(self) -> bool:
+        """Whether its plan is proved to lie within the gap that was asked for."""
+        return self.proved_optimal or self.ending == Termination.GAP_REACHED.value
+
+    @property
+    def gap(self) -> float:
+        """(cost - bound) / cost of what is held; infinite without a plan or a bound."""
+        if self.cost is None or self.lower_bound is None:
+            return math.inf
+        return (self.cost - self.lower_bound) / self.cost if self.cost else 0.0
+
+
+def tried(instance: Instance, method: str, **settings: Any) -> SolveOutcome:
+    """Let a method solve an instance; a refusal and a rejected plan are outcomes like others.
+
+    Parameters
+    ----------
+    settings : Any
+        As of `depl.models.solving.solve.solve`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user stopped it.
+    DeplError
+        For any other error of the toolkit.
+    """
+    started = time.perf_counter()
+    try:
+        result = uninterrupted(solve(instance, method, **settings))
+    except (NotCoveredError, VerificationError) as error:
+        ending = REFUSED if isinstance(error, NotCoveredError) else REJECTED
+        return SolveOutcome(method, ending, time.perf_counter() - started, reason=str(error))
+    return SolveOutcome(
+        method=method,
+        ending=result.termination.value,
+        seconds=time.perf_counter() - started,
+        cost=finite(result.cost),
+        lower_bound=finite(result.lower_bound),
+        reason=result.reason or "",
+        planning_seconds=result.wall_seconds,
+        result=result,
+    )
+
+
+def finite(value: float | None) -> float | None:
+    """The number, and None for what JSON cannot hold."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def epochs_by_model(instance: Instance, plan: Plan | None) -> dict[str, int]:
+    """Epochs of a plan trained with each model, in the order of the instance; 0 without a plan."""
+    counts = Counter(epoch.model for epoch in (plan or Plan()).epochs)
+    return {model.name: counts[model.name] for model in instance.models}

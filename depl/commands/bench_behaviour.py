@@ -1,0 +1,94 @@
+"""``depl bench behaviour``: record what every method answers, and compare it with what they answer now."""
+
+import argparse
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import msgspec
+
+from depl.benchmarks.behaviour.record import Answer as Recorded
+from depl.benchmarks.behaviour.record import Record, read, write
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import add_json
+from depl.commands.progress import Bar
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
+
+HELP = "record what every method answers, and compare it with what they answer now"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="behaviour_action", required=True, metavar="ACTION")
+    record = actions.add_parser("record", help="ask all questions, and write the answers to FILE")
+    record.add_argument("file", type=Path, metavar="FILE", help="the record; an older one is replaced")
+    record.set_defaults(run=run_record)
+    compare = actions.add_parser("compare", help="print what differs from the answers in FILE")
+    compare.add_argument("file", type=Path, metavar="FILE", help="a record")
+    compare.add_argument("new", type=Path, nargs="?", metavar="NEW", help="another record, instead of asking")
+    compare.set_defaults(run=run_compare)
+    for command, content in ((record, "how much was asked"), (compare, "the differences")):
+        command.add_argument("--problems", default="*", metavar="GLOB", help="these alone, as 'small-*'")
+        command.add_argument("--settings", default="*", metavar="GLOB", help="these alone, as 'depl*'")
+        add_json(command, content)
+
+
+def run_record(options: argparse.Namespace) -> Answer:
+    """Ask, and keep the answers."""
+    record = _asked(options)
+    write(record, options.file)
+    content = {"file": str(options.file), "problems": len(record.answers), "answers": _size(record)}
+    told = f"{counted(_size(record), 'answer')} on {counted(len(record.answers), 'problem')}"
+    return Answer(f"{told} in {options.file}", json=as_json(content))
+
+
+def run_compare(options: argparse.Namespace) -> Answer:
+    """Every difference; exit code 3 if there is one."""
+    from depl.benchmarks.behaviour.comparing import differences
+
+    old = _restricted(read(options.file), options)
+    new = _asked(options) if options.new is None else _restricted(read(options.new), options)
+    found = list(differences(old, new))
+    told = f"{counted(_size(old), 'answer')}, {counted(len(found), 'difference')}"
+    content = {"answers": _size(old), "differences": [item._asdict() for item in found]}
+    code = ExitCode.INFEASIBLE if found else ExitCode.ANSWERED
+    return Answer("\n".join([*map(str, found), told]), code, as_json(content))
+
+
+def _asked(options: argparse.Namespace) -> Record:
+    """The answers to the questions that both patterns match."""
+    # What is asked is drawn from many rooms, and no other command should wait for them.
+    from depl.benchmarks.behaviour.problems import problems
+    from depl.benchmarks.behaviour.recording import recorded
+
+    def wanted(problem: str, setting: str) -> bool:
+        return fnmatchcase(problem, options.problems) and fnmatchcase(setting, options.settings)
+
+    asked = [problem for problem in problems() if fnmatchcase(problem.name, options.problems)]
+    patterns = [
+        f" --{name} {value!r}"
+        for name, value in (("problems", options.problems), ("settings", options.settings))
+        if value != "*"
+    ]
+    with Bar("behaviour", len(asked)) as bar:
+        record = recorded(asked, wanted, bar.step, f"depl bench behaviour record FILE{''.join(patterns)}")
+    if not record.answers:
+        raise InvalidInputError(f"no question matches {options.problems!r} and {options.settings!r}")
+    return record
+
+
+def _restricted(record: Record, options: argparse.Namespace) -> Record:
+    """The part of a record that both patterns match."""
+
+    def rows() -> Iterator[tuple[str, dict[str, Recorded]]]:
+        for problem, answers in record.answers.items():
+            kept = {name: item for name, item in answers.items() if fnmatchcase(name, options.settings)}
+            if kept and fnmatchcase(problem, options.problems):
+                yield problem, kept
+
+    return msgspec.structs.replace(record, answers=dict(rows()))
+
+
+def _size(record: Record) -> int:
+    return sum(len(row) for row in record.answers.values())

@@ -1,0 +1,124 @@
+"""``depl bench cases``: list the cases, measure them, and show their records as a table."""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from depl.benchmarks.runner import results
+from depl.benchmarks.runner.registry import Case, all_cases, select
+from depl.benchmarks.runner.results import MeasuredGoal, Record, number
+from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.options import add_json, make_folder
+from depl.commands.progress import Bar
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
+
+HELP = "list the cases, single measurements with written goals; run them; show and draw their records"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="cases_action", required=True, metavar="ACTION")
+    named = actions.add_parser("list", help="name every case and its goals")
+    named.set_defaults(run=run_list)
+    run = actions.add_parser("run", help="run cases and write their records")
+    run.add_argument("names", nargs="*", metavar="NAME", help="cases to run; all of them by default")
+    run.add_argument("--smoke", action="store_true", help="run as small as possible and write nothing")
+    run.set_defaults(run=run_run)
+    show = actions.add_parser("table", help="render the records as a Markdown table")
+    show.set_defaults(run=run_table)
+    for command in (run, show):
+        command.add_argument(
+            "--out", metavar="DIR", help="folder of the records; default: the committed ones"
+        )
+    draw = actions.add_parser("draw", help="draw the figure of a case from its record")
+    draw.add_argument("name", metavar="NAME", help="a case that has a figure")
+    draw.add_argument("folder", metavar="FOLDER", help="where to write NAME.png and NAME.svg")
+    draw.add_argument("record", metavar="RECORD", type=Path, nargs="?", help="default: the committed one")
+    draw.set_defaults(run=run_draw)
+    contents = ((named, "the cases"), (run, "what was measured"), (show, "the records"), (draw, "the files"))
+    for command, content in contents:
+        add_json(command, content)
+
+
+def run_list(options: argparse.Namespace) -> Answer:
+    """Every case with its goals."""
+    cases = all_cases()
+    content = [
+        {
+            "case": case.name,
+            "summary": case.summary,
+            "seed": case.seed,
+            "goals": [goal._asdict() for goal in case.goals],
+        }
+        for case in cases.values()
+    ]
+    return Answer("\n".join(map(_described, cases.values())), json=as_json({"cases": content}))
+
+
+def run_run(options: argparse.Namespace) -> Answer:
+    """Measure cases; each record is written as soon as it is there."""
+    cases, folder = select(options.names, all_cases()), _folder(options)
+    done: list[Record] = []
+    interrupted = False
+    with Bar("cases", len(cases)) as bar:
+        try:
+            for case in cases:
+                record = results.measure(case, smoke=options.smoke)
+                if not options.smoke:
+                    results.write(record, folder)
+                    results.write_table(folder)
+                done.append(record)
+                bar.step(case.name)
+        except KeyboardInterrupt:
+            interrupted = True
+    content = {"records": msgspec.to_builtins(done), "interrupted": interrupted}
+    code = ExitCode.STOPPED if interrupted else ExitCode.ANSWERED
+    aside = f"Stopped; {len(done)} of {counted(len(cases), 'case')} measured" if interrupted else ""
+    return Answer("\n".join(map(_measured, done)), code, as_json(content), aside)
+
+
+def run_table(options: argparse.Namespace) -> Answer:
+    """The records of a folder."""
+    records = results.read_all(_folder(options))
+    return Answer(
+        results.table(records).rstrip("\n"), json=as_json({"records": msgspec.to_builtins(records)})
+    )
+
+
+def run_draw(options: argparse.Namespace) -> Answer:
+    """The figure of a case, from its record and from nothing else."""
+    # Drawing is all that needs matplotlib, and no other command should wait for it.
+    from depl.benchmarks.figures.canvas import save
+
+    cases = all_cases()
+    (case,) = select([options.name], cases)
+    if case.draw is None:
+        able = ", ".join(name for name, item in cases.items() if item.draw is not None)
+        raise InvalidInputError(f"the case {case.name!r} has no figure; those that have one: {able}")
+    record = results.read(options.record or results.RESULTS / f"{case.name}.json")
+    figure = case.draw(record.values)
+    written = [str(path) for path in save(figure, make_folder(options.folder), case.name)]
+    return Answer("\n".join(written), json=as_json({"files": written}))
+
+
+def _folder(options: argparse.Namespace) -> Path:
+    return results.RESULTS if options.out is None else Path(options.out)
+
+
+def _described(case: Case) -> str:
+    goals = [
+        f"  {goal.name} {goal.comparison} {number(goal.threshold)}: {goal.sentence}" for goal in case.goals
+    ]
+    return "\n".join([f"{case.name}: {case.summary}", *goals])
+
+
+def _measured(record: Record) -> str:
+    seconds = f"  {record.wall_seconds:.2f} s, {record.cpu_seconds:.2f} s CPU"
+    return "\n".join([f"{record.case}: {record.summary}", *map(_judged, record.goals), seconds])
+
+
+def _judged(goal: MeasuredGoal) -> str:
+    asked = f"goal {goal.comparison} {number(goal.threshold)}"
+    return f"  {goal.name} = {number(goal.measured)}, {asked}: {'met' if goal.met else 'NOT MET'}"

@@ -1,0 +1,70 @@
+"""The risk of a plan by counting samples of l(K), with a confidence interval; it certifies nothing."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.discrete import ATOM_TOLERANCE, is_discrete
+
+
+@dataclass(frozen=True)
+class MonteCarloEstimate:
+    """What counting violations among samples says.
+
+    Attributes
+    ----------
+    violations, samples : int
+        How many of how many samples ended above the maximum loss.
+    confidence : float
+        Probability with which an interval so made contains the true value (at least).
+    lower, upper : float
+        Clopper-Pearson interval of P(l(K) > l_max).
+    """
+
+    violations: int
+    samples: int
+    confidence: float
+    lower: float
+    upper: float
+
+    @property
+    def estimate(self) -> float:
+        """Share of violations."""
+        return self.violations / self.samples
+
+
+def sample_final_loss(loss: FinalLoss, rng: np.random.Generator, size: int) -> FloatArray:
+    """``size`` independent draws of l(K) [loss], shape (size,)."""
+    total = np.full(size, loss.constant)
+    for term, count in loss.terms:
+        for _ in range(count):
+            total += term.coefficient * term.law.sample(rng, size)
+    return total
+
+
+def monte_carlo_violation(
+    loss: FinalLoss, maximum_loss: float, samples: int, rng: np.random.Generator, confidence: float = 0.99
+) -> MonteCarloEstimate:
+    """Count violations among samples; an atom at most 1e-9 above ``maximum_loss`` is none.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``samples`` is not positive or ``confidence`` not inside (0, 1).
+    """
+    if samples < 1 or not 0 < confidence < 1:
+        raise InvalidInputError(f"needs samples >= 1 and 0 < confidence < 1, not {samples} and {confidence}")
+    threshold = maximum_loss + (float(ATOM_TOLERANCE) if is_discrete(loss) else 0.0)
+    violations, left = 0, samples
+    while left:
+        block = min(left, 100_000)
+        violations += int(np.count_nonzero(sample_final_loss(loss, rng, block) > threshold))
+        left -= block
+    side = (1 - confidence) / 2
+    lower = float(stats.beta.ppf(side, violations, samples - violations + 1)) if violations else 0.0
+    upper = float(stats.beta.isf(side, violations + 1, samples - violations)) if violations < samples else 1.0
+    return MonteCarloEstimate(violations, samples, confidence, lower, upper)
