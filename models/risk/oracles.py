@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 from scipy.optimize import brentq
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -135,12 +135,12 @@ def saddlepoint_violation(loss: FinalLoss, maximum_loss: float) -> float:
         z, skewness = (maximum_loss - mean) / deviation, _skewness_and_excess(loss)[0]
         if not math.isfinite(skewness):
             raise NotCoveredError("next to the expected loss every law needs a finite third moment")
-        return float(stats.norm.sf(z)) - float(stats.norm.pdf(z)) * skewness / 6
+        return float(scipy.stats.norm.sf(z)) - float(scipy.stats.norm.pdf(z)) * skewness / 6
     rate = _saddle(loss, maximum_loss, math.copysign(1.0, maximum_loss - mean))
     here = tilted_loss(loss, rate)
     w = math.copysign(math.sqrt(2 * (rate * maximum_loss - here.log_transform)), rate)
     u = rate * math.sqrt(here.variance)
-    return float(stats.norm.sf(w)) + float(stats.norm.pdf(w)) * (1 / u - 1 / w)
+    return float(scipy.stats.norm.sf(w)) + float(scipy.stats.norm.pdf(w)) * (1 / u - 1 / w)
 
 
 def normal_violation(loss: FinalLoss, maximum_loss: float) -> float:
@@ -154,7 +154,7 @@ def normal_violation(loss: FinalLoss, maximum_loss: float) -> float:
     deviation = _standard_deviation(loss)
     if deviation == 0:
         return float(loss.mean() > maximum_loss)
-    return float(stats.norm.sf((maximum_loss - loss.mean()) / deviation))
+    return float(scipy.stats.norm.sf((maximum_loss - loss.mean()) / deviation))
 
 
 def normal_quantile(loss: FinalLoss, level: float) -> float:
@@ -165,7 +165,7 @@ def normal_quantile(loss: FinalLoss, level: float) -> float:
     NotCoveredError
         If the variance is infinite.
     """
-    return loss.mean() + float(stats.norm.ppf(_checked_level(level))) * _standard_deviation(loss)
+    return loss.mean() + float(scipy.stats.norm.ppf(_checked_level(level))) * _standard_deviation(loss)
 
 
 def cornish_fisher_quantile(loss: FinalLoss, level: float) -> float:
@@ -176,7 +176,7 @@ def cornish_fisher_quantile(loss: FinalLoss, level: float) -> float:
     NotCoveredError
         If one of the first four moments is infinite.
     """
-    z = float(stats.norm.ppf(_checked_level(level)))
+    z = float(scipy.stats.norm.ppf(_checked_level(level)))
     deviation = _standard_deviation(loss)
     if deviation == 0:
         return loss.mean()
@@ -219,8 +219,12 @@ def monte_carlo_violation(
         violations += int(np.count_nonzero(sample_final_loss(loss, rng, block) > threshold))
         left -= block
     side = (1 - confidence) / 2
-    lower = float(stats.beta.ppf(side, violations, samples - violations + 1)) if violations else 0.0
-    upper = float(stats.beta.isf(side, violations + 1, samples - violations)) if violations < samples else 1.0
+    lower = float(scipy.stats.beta.ppf(side, violations, samples - violations + 1)) if violations else 0.0
+    upper = (
+        float(scipy.stats.beta.isf(side, violations + 1, samples - violations))
+        if violations < samples
+        else 1.0
+    )
     return MonteCarloEstimate(violations, samples, confidence, lower, upper)
 
 
