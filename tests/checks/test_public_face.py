@@ -23,8 +23,9 @@ def test_every_public_name_exists_and_is_explained():
 
 
 def test_the_example_of_the_package_runs():
-    assert doctest.testmod(depl).failed == 0
-    assert doctest.testmod(depl).attempted >= 5
+    result = doctest.testmod(depl)
+    assert result.failed == 0
+    assert result.attempted >= 5
 
 
 def test_the_version_is_that_of_the_project():

@@ -417,7 +417,7 @@ def reversed_names(instance: Instance) -> Instance:
     )
 
 
-@pytest.mark.parametrize("chosen", [slice(2), pytest.param(slice(2, 4), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chosen", [slice(1), pytest.param(slice(1, 4), marks=pytest.mark.slow)])
 def test_units_and_orders_do_not_matter(solved: list[tuple[Instance, Result]], chosen: slice) -> None:
     compared = 0
     for instance, result in solved[chosen]:
