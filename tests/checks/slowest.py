@@ -3,9 +3,9 @@
 ``python -m tests.checks.slowest`` (or ``make slowest``) runs the tests, counts the CPU seconds of each with
 its child processes (`tests.checks.cpu_seconds`), and compares those above `MOST` with the list of exceptions,
 ``tests/checks/slowest.txt``. A named check and no test of its own: how long something takes is noise on a
-busy machine. Kernels have to be compiled before (any run of the tests does that). Exit code 0: all that are slow
-are on the list with a reason; 1: some are not, or the list names what is quick or gone; 2: the tests failed,
-or a wrong usage.
+busy machine. Kernels have to be compiled before (any run of the tests does that). Exit code 0: all that are
+slow are on the list with a reason; 1: some are not, or the list names what is quick or gone; 2: the tests
+failed, or a wrong usage.
 
 Words after ``--`` are given to pytest, for instance files: then nothing is said of what was not run.
 """

@@ -179,14 +179,15 @@ def test_plans_of_the_heterogeneous_family_cost_at_least_the_bound(
 
 
 @pytest.mark.parametrize(
-    ("clusters", "datasets", "epochs"), [(2, 6, 6), pytest.param(8, 9, 40, marks=pytest.mark.slow)]
+    ("clusters", "datasets", "models", "epochs"),
+    [(3, 6, 2, 12), pytest.param(8, 9, 3, 40, marks=pytest.mark.slow)],
 )
 def test_plans_cost_at_least_the_bound_in_whatever_shares_transfers_are_charged(
-    clusters: int, datasets: int, epochs: int, monkeypatch: pytest.MonkeyPatch
+    clusters: int, datasets: int, models: int, epochs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sites, "FEW_LISTED", 0)  # for six datasets as well, not every site is listed
     instance, plan = heterogeneous_instance_with_plan(
-        np.random.default_rng(1), clusters=clusters, datasets=datasets, models=3, maximum_epochs=epochs
+        np.random.default_rng(1), clusters=clusters, datasets=datasets, models=models, maximum_epochs=epochs
     )
     proof = Proof.of(instance, Learning.of(instance), DataFactors(instance))
     assert proof.outlook is not None

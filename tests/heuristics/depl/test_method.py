@@ -102,11 +102,12 @@ def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None
     assert depl.solve(instance, "depl").cost == pytest.approx(proven.cost, rel=1e-9)
 
 
+@pytest.mark.parametrize("targets", [(7.5,), pytest.param((8.5,), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_six_datasets_are_listed_and_lead_to_the_optimum(seed: int) -> None:
+def test_six_datasets_are_listed_and_lead_to_the_optimum(seed: int, targets: tuple[float, ...]) -> None:
     rng = np.random.default_rng([6, 9, seed])
     instance = crowded(rng, PowerDataLaw(p=0.5), datasets=6, clusters=1, models=2, epochs=3)
-    for target in (8.5, 7.5):
+    for target in targets:
         aimed = instance.replace(maximum_loss=target)
         result, proven = depl.solve(aimed, "depl"), depl.solve(aimed, "enumerate")
         assert (result.cost is None) == (proven.cost is None)
@@ -115,15 +116,16 @@ def test_six_datasets_are_listed_and_lead_to_the_optimum(seed: int) -> None:
             assert result.cost == pytest.approx(proven.cost)
 
 
+@pytest.mark.parametrize("targets", [(7.5,), pytest.param((8.5,), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_path_for_many_datasets_gives_plans_and_bounds_on_few(
-    seed: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, targets: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For the outlook six datasets are few: whole sets are far from fractional ones."""
     monkeypatch.setattr(sites, "FEW_LISTED", 0)
     rng = np.random.default_rng([6, 9, seed])
     instance = crowded(rng, PowerDataLaw(p=0.5), datasets=6, clusters=1, models=2, epochs=3)
-    for target in (8.5, 7.5):
+    for target in targets:
         aimed = instance.replace(maximum_loss=target)
         result, proven = depl.solve(aimed, "depl"), depl.solve(aimed, "enumerate")
         assert (result.cost is None) == (proven.cost is None)

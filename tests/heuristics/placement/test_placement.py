@@ -239,6 +239,7 @@ def test_the_value_of_a_set_bounds_all_placements_on_it(seed: int) -> None:
     assert restricted(problem, (0,)).clusters == problem.clusters[:1]
 
 
+@settings(max_examples=40)
 @given(SEEDS)
 def test_splitting_a_class_changes_nothing(seed: int) -> None:
     problem = drawn(seed)
@@ -268,7 +269,7 @@ def test_a_dominated_cluster_changes_nothing(seed: int, transfers: bool) -> None
     assert place(wider).cost == pytest.approx(place(problem).cost, rel=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SEEDS, st.floats(1.0, 2.0))
 def test_more_time_never_costs_more(seed: int, factor: float) -> None:
     problem = drawn(seed, seed % 2 == 0)
