@@ -134,7 +134,8 @@ def test_the_path_for_many_datasets_gives_plans_and_bounds_on_few(
             assert proven.cost * (1 - 1e-9) <= result.cost <= proven.cost * 1.5
 
 
-@pytest.mark.parametrize("law", [pytest.param(None, marks=pytest.mark.slow), PowerDataLaw(p=0.5)])
+@pytest.mark.slow  # six datasets take the same path by default, against enumerated optima
+@pytest.mark.parametrize("law", [None, PowerDataLaw(p=0.5)])
 def test_many_datasets_on_several_clusters_have_plans_and_bounds(law: PowerDataLaw | None) -> None:
     rng = np.random.default_rng([6, 10])
     instance = crowded(rng, law, datasets=9, clusters=4, epochs=8, deadline=True)
