@@ -78,7 +78,7 @@ def test_load_solve_check_evaluate_and_explain_fit_together():
 
 
 def test_a_users_own_method_enters_solve_and_the_list():
-    optimum = depl.solve(depl.load("tiny")).plan
+    optimum = depl.solve(depl.load("tiny"), "exact").plan
 
     def mine(instance: depl.Instance, limits: depl.Limits) -> depl.Plan:
         """Return what I know."""
