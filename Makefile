@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint unit slow fuzz mutation browser docs bench lock build clean
+.PHONY: help demo picture test lint unit slow slowest fuzz mutation browser docs bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,9 @@ unit: $(DEV) ## the tests alone
 
 slow: $(DEV) ## the tests that take minutes
 	@$(BIN) -m pytest -n $(WORKERS) -m slow
+
+slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
+	@$(BIN) -m tests.checks.slowest --workers $(WORKERS)
 
 fuzz: $(DEV) ## spoilt files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
 	@$(BIN) -m tests.checks.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))

@@ -14,63 +14,95 @@ target with a target probability at minimum cost, and proves how good its plans 
 True
 """
 
-from importlib.metadata import PackageNotFoundError, version
+import importlib
+from typing import TYPE_CHECKING, Any
 
 # isort: off
 from depl import starting  # noqa: F401 - before all else: from here on Ctrl-C is handled
 from depl import linked  # noqa: F401 - and this says what to do where the folders are not found
 
 # isort: on
-from depl.heuristics.baselines.annealing import OPTIONS as ANNEALING_OPTIONS
-from depl.heuristics.baselines.annealing import annealing
-from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
-from depl.heuristics.baselines.density import density_greedy
-from depl.heuristics.baselines.graph_method import OPTIONS, graph
-from depl.heuristics.baselines.one_pass import OPTIONS as ONE_PASS_OPTIONS
-from depl.heuristics.baselines.one_pass import one_pass
-from depl.heuristics.baselines.paper_method import OPTIONS as PAPER_OPTIONS
-from depl.heuristics.baselines.paper_method import depl_paper
-from depl.heuristics.baselines.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
-from depl.heuristics.depl.method import depl
-from depl.instances.library import load
-from depl.models.evaluation.evaluate import Evaluation, evaluate
-from depl.models.exact.enumeration import enumerate_plans
-from depl.models.exact.law_search import exact
-from depl.models.exact.scenario_search import scenario_search
-from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.programs.methods import milp, milp_resource
-from depl.models.solving.explain import explain
-from depl.models.solving.methods import Limits, Meaning, Outcome, register
-from depl.models.solving.methods import registered as methods
-from depl.models.solving.observed_state import State
-from depl.models.solving.replanning import Replanning, replan
-from depl.models.solving.result import Result, Solution, Termination
-from depl.models.solving.solve import VerificationError, solve
-from depl.models.verifier.verify import Report
-from depl.models.verifier.verify import verify as check
+from depl.models.foundation.later import METHODS
 
-try:
-    __version__ = version("depl")
-except PackageNotFoundError:  # a source tree that was not installed
-    __version__ = "0.1.0"
+if TYPE_CHECKING:
+    from depl.instances.library import load
+    from depl.models.evaluation.evaluate import Evaluation, evaluate
+    from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+    from depl.models.problem.instance import Instance
+    from depl.models.problem.plan import Plan
+    from depl.models.solving.explain import explain
+    from depl.models.solving.methods import Limits, Outcome, register
+    from depl.models.solving.methods import registered as methods
+    from depl.models.solving.observed_state import State
+    from depl.models.solving.replanning import Replanning, replan
+    from depl.models.solving.result import Result, Solution, Termination
+    from depl.models.solving.solve import VerificationError, solve
+    from depl.models.verifier.verify import Report
+    from depl.models.verifier.verify import verify as check
 
-register("enumerate", enumerate_plans, memory=True)
-register("expected-greedy", expected_greedy)
-register("expected-cost", expected_cost)
-register("graph", graph, options=OPTIONS)
-register("depl", depl)
-register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2)
-register("density-greedy", density_greedy)
-register("annealing", annealing, options=ANNEALING_OPTIONS)
-register("fastest-cluster", fastest_cluster)
-register("random", random_drafts, options=RANDOM_OPTIONS)
-register("one-pass", one_pass, options=ONE_PASS_OPTIONS)
-register("exact", exact)
-register("milp", milp, meaning=Meaning.SCENARIOS)
-register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
-register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS, memory=True)
+    __version__: str
+
+_HOMES = {
+    "DeplError": "models.foundation.errors",
+    "Evaluation": "models.evaluation.evaluate",
+    "Instance": "models.problem.instance",
+    "InvalidInputError": "models.foundation.errors",
+    "Limits": "models.solving.methods",
+    "NotCoveredError": "models.foundation.errors",
+    "Outcome": "models.solving.methods",
+    "Plan": "models.problem.plan",
+    "Replanning": "models.solving.replanning",
+    "Report": "models.verifier.verify",
+    "Result": "models.solving.result",
+    "Solution": "models.solving.result",
+    "State": "models.solving.observed_state",
+    "Termination": "models.solving.result",
+    "VerificationError": "models.solving.solve",
+    "check": "models.verifier.verify:verify",
+    "evaluate": "models.evaluation.evaluate",
+    "explain": "models.solving.explain",
+    "load": "instances.library",
+    "methods": "models.solving.methods:registered",
+    "register": "models.solving.methods",
+    "replan": "models.solving.replanning",
+    "solve": "models.solving.solve",
+}
+"""The module of each public name, and its name there where that is another one.
+
+They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
+
+
+def _version() -> str:
+    """The version of the installed package, or of a source tree that was not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("depl")
+    except PackageNotFoundError:
+        return "0.1.0"
+
+
+if not TYPE_CHECKING:  # or every name would pass for one of this module
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name at its first use."""
+        if name == "__version__":
+            value = _version()
+        elif name in _HOMES:
+            module, _, original = _HOMES[name].partition(":")
+            value = getattr(importlib.import_module(f"depl.{module}"), original or name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """The public names, whether they were used or not, and what else there is."""
+    return sorted({*globals(), *__all__})
+
+
+METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())
 
 __all__ = [
     "DeplError",

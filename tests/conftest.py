@@ -22,6 +22,9 @@ settings.register_profile("repeat", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("repeat")
 
+# The methods of the toolkit are registered at the first need; let that be before a test swaps the registry.
+methods.registered()
+
 
 @pytest.fixture(scope="session")
 def tiny() -> Instance:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t
+import scipy
 
 from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.table import Cell, Table, table_of
@@ -161,7 +161,7 @@ def line_through(
         return None
     slope = float(within_across @ within_up) / spread
     residuals = within_up - slope * within_across
-    half = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * float(
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * float(
         np.sqrt(residuals @ residuals / freedom / spread)
     )
     before, after = (float(np.mean(up[across == np.log(size)])) for size in sizes[-2:])

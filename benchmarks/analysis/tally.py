@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from scipy.stats import bootstrap
+import scipy
 
 from depl.benchmarks.analysis.reference import Claim, Reference, below
 from depl.models.problem.laws import FloatArray
@@ -268,7 +268,7 @@ def mean_interval(
         return float(numbers[0]), float(numbers[0])
     sums = np.array([math.fsum(own) for own in grouped.values()])
     sizes = np.array([float(len(own)) for own in grouped.values()])
-    found = bootstrap(
+    found = scipy.stats.bootstrap(
         (sums, sizes),
         _mean_of_groups,
         n_resamples=_RESAMPLES,

@@ -54,7 +54,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         trainer, setup, traces = Trainer(name, 1 if smoke else None), load_setup(name), recorded_traces(name)
         few = traces.select(_of_rare_plans(traces))
         settings: list[tuple[str, Traces, float | None, tuple[float, ...], int]] = [
-            ("never run", few, CARE, targets[1:] if smoke else targets, _RUNS)
+            ("never run", few, None if smoke else CARE, targets[1:] if smoke else targets, _RUNS)
         ]
         if not smoke:
             settings.append(("all runs", traces, CARE, targets[:1], _RUNS))

@@ -6,6 +6,7 @@ compiled kernels) is not on an attempt's clock.
 
 import contextlib
 import functools
+import importlib
 import sys
 import time
 from pathlib import Path
@@ -72,7 +73,11 @@ def made(job: Job, tell: Tell) -> Attempt:
 
 @functools.cache
 def warm_up(method: str) -> None:
-    """Solve the shipped instance ``tiny``, so that what is compiled is compiled before a clock runs."""
+    """Solve the shipped instance ``tiny``, so that what is compiled is compiled before a clock runs.
+
+    What only other instances need imported is imported, too: `scipy.stats`, at the first use of a density.
+    """
+    importlib.import_module("scipy.stats")
     with contextlib.suppress(DeplError):  # if it fails, then the attempt shall tell
         solve(load("tiny"), method, time_limit=_WARM_UP_SECONDS)
 

@@ -35,7 +35,6 @@ from depl.models.problem.affine_law import (
     Trained,
     assembled,
     epochs_of,
-    maturity,
     on_scale,
     pools_of,
     positions,
@@ -199,8 +198,7 @@ def _jumps(seen: Epochs, by_jump: Mapping[JumpKey, list[int]], least: int) -> di
 
 def _fitted(seen: Epochs, pool: Sequence[int], ages: tuple[int, int], pooled: bool) -> Coefficients:
     before, after = seen.before[pool], seen.after[pool]
-    start = np.array([maturity(seen.place[index].start) for index in pool])
-    return Coefficients(*constrained_step(before, after, start), ages, pooled)
+    return Coefficients(*constrained_step(before, after, seen.maturity[pool]), ages, pooled)
 
 
 def _slope(values: FloatArray, start: FloatArray) -> float:

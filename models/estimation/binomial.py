@@ -18,7 +18,8 @@ certifies a median with confidence .5, exactly.
 from fractions import Fraction
 from typing import NamedTuple
 
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from depl.models.estimation.curve import ConfidenceInterval
 from depl.models.foundation.errors import InvalidInputError
@@ -116,7 +117,7 @@ def certifying_p_value(exceedances: int, runs: int, level: float) -> float:
         If a number is outside its range.
     """
     _check_counts(exceedances, runs)
-    return float(stats.binom.cdf(exceedances, runs, float(_violation(level))))
+    return float(scipy.stats.binom.cdf(exceedances, runs, float(_violation(level))))
 
 
 def refuting_p_value(exceedances: int, runs: int, level: float) -> float:
@@ -128,7 +129,7 @@ def refuting_p_value(exceedances: int, runs: int, level: float) -> float:
         If a number is outside its range.
     """
     _check_counts(exceedances, runs)
-    return float(stats.binom.sf(exceedances - 1, runs, float(_violation(level))))
+    return float(scipy.stats.binom.sf(exceedances - 1, runs, float(_violation(level))))
 
 
 def clopper_pearson(exceedances: int, runs: int, confidence: float) -> ConfidenceInterval:

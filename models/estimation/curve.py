@@ -21,8 +21,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
@@ -244,7 +244,8 @@ def _mean_improvement(
         )
         bounds = _percentiles(sums.sums.sum(axis=1) / sums.counts.sum(axis=1), confidence)
     else:
-        half = stats.t.ppf((1 + confidence) / 2, seen.size - 1) * seen.std(ddof=1) / math.sqrt(seen.size)
+        factor = scipy.stats.t.ppf((1 + confidence) / 2, seen.size - 1)
+        half = factor * seen.std(ddof=1) / math.sqrt(seen.size)
         bounds = ConfidenceInterval(mean - float(half), mean + float(half))
     return Curve(mean, math.inf, bounds, nowhere, 1.0, confidence, by_run)
 

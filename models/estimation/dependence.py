@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -207,7 +208,7 @@ def _scores(
 
 def _counted(losses: FloatArray, maximum_loss: float) -> MonteCarloEstimate:
     missed = int(np.count_nonzero(losses > maximum_loss + ATOM_TOLERANCE))
-    ends = stats.binomtest(missed, losses.size).proportion_ci(_CONFIDENCE, method="exact")
+    ends = scipy.stats.binomtest(missed, losses.size).proportion_ci(_CONFIDENCE, method="exact")
     return MonteCarloEstimate(missed, losses.size, _CONFIDENCE, float(ends.low), float(ends.high))
 
 

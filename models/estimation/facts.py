@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from depl.models.estimation.combinations import schedule_label
 from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
@@ -175,7 +175,7 @@ def _difference(first: Schedule, second: Schedule, one: FloatArray, other: Float
         epoch=epoch,
         means=(float(left.mean()), float(right.mean())),
         deviations=(float(left.std(ddof=1)), float(right.std(ddof=1))),
-        p_value=float(stats.ks_2samp(left, right).pvalue),
+        p_value=float(scipy.stats.ks_2samp(left, right).pvalue),
     )
 
 

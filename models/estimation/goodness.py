@@ -9,7 +9,7 @@ law, fits each of them anew, and counts how many are farther from their own fit 
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from depl.models.estimation.families import Family
 from depl.models.foundation.errors import InvalidInputError
@@ -58,7 +58,7 @@ def distances(family: Family, parameters: FloatArray, samples: FloatArray) -> Fl
 
 def paper_p_value(statistic: float, size: int) -> float:
     """P(D >= ``statistic``) for ``size`` draws from a law that is not fitted to them (exact distribution)."""
-    return float(stats.kstwo.sf(statistic, size))
+    return float(scipy.stats.kstwo.sf(statistic, size))
 
 
 def goodness_of_fit(

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from depl.models.estimation.combinations import Combination, TracesFit, schedule_label
 from depl.models.estimation.independence import USABLE
@@ -79,8 +79,8 @@ class LevelCheck:
         Clearly: with its whole 95 % interval, as for normal losses.
         """
         freedom = self.runs - 1
-        lower = self.spread * freedom / float(stats.chi2.ppf(0.975, freedom))
-        upper = self.spread * freedom / float(stats.chi2.ppf(0.025, freedom))
+        lower = self.spread * freedom / float(scipy.stats.chi2.ppf(0.975, freedom))
+        upper = self.spread * freedom / float(scipy.stats.chi2.ppf(0.025, freedom))
         return abs(self.error) <= LARGEST_ERROR and upper >= USABLE[0] and lower <= USABLE[1]
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from depl.models.evaluation.traced_lending import first_losses, lent
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import AffineLaw, Position, positions, told
+from depl.models.problem.affine_law import AffineLaw, Position, Trained, positions, told
 from depl.models.traces.table import Schedule
 
 FEWEST_DONORS = 6
@@ -121,8 +121,9 @@ def extreme_predictions(law: AffineLaw) -> Iterator[tuple[Position, float, float
     jumps = [
         (Position(trained, previous, 1, 0), False, step) for (previous, trained), step in law.jumps.items()
     ]
+    reached: dict[tuple[Trained, Trained | None], list[tuple[int, float]]] = {}
     for place, first, step in (*steps, *jumps):
-        for start in (0,) if first else _supported_starts(law, place):
+        for start in (0,) if first else _supported_starts(law, place, reached):
             for loss in step.losses:
                 there = place._replace(start=start)
                 yield there, loss, step.shift(start) + step.retention * loss
@@ -161,15 +162,19 @@ def _span(seen: tuple[float, float]) -> str:
     return f"{seen[0]:.4g} to {seen[1]:.4g}"
 
 
-def _supported_starts(law: AffineLaw, place: Position) -> tuple[int, ...]:
-    """First and last switch epoch at which a later stage may reach the age of ``place``."""
+def _supported_starts(
+    law: AffineLaw, place: Position, reached: dict[tuple[Trained, Trained | None], list[tuple[int, float]]]
+) -> tuple[int, ...]:
+    """First and last switch epoch at which a later stage may reach the age of ``place``.
+
+    ``reached`` keeps, for a model and its predecessor, every switch epoch with the age that is reached there.
+    """
     own = place.previous if (place.trained, place.previous) in law.with_own else None
-    ends = law.longest.get((place.trained, False, own), {})
-    able = [
-        start
-        for start in range(min(ends, default=0), max(ends, default=-1) + 1)
-        if (_hull_age(ends, start) or 0) >= place.age - 1e-9
-    ]
+    if (kept := reached.get((place.trained, own))) is None:
+        ends = law.longest.get((place.trained, False, own), {})
+        starts = range(min(ends, default=0), max(ends, default=-1) + 1)
+        kept = reached[place.trained, own] = [(start, _hull_age(ends, start) or 0.0) for start in starts]
+    able = [start for start, age in kept if age >= place.age - 1e-9]
     return (able[0], able[-1]) if able else ()
 
 

@@ -263,19 +263,27 @@ class AffineLaw:
 
 
 class Epochs(NamedTuple):
-    """Every trained epoch of every run, in columns of equal length."""
+    """Every trained epoch of every run, in columns of equal length, with the maturity of its switch epoch."""
 
     place: Sequence[Position]
     run: NDArray[np.int64]
     before: FloatArray
     after: FloatArray
+    maturity: FloatArray
 
 
 def positions(schedule: Schedule) -> tuple[Position, ...]:
     """Where epochs 1, 2, ... of a schedule stand; a stage ends where the model or its cluster changes."""
     found: list[Position] = []
+    now: Trained | None = None
+    previous: Trained | None = None
+    age = start = 0
     for trained in schedule:
-        found.append(following(found[-1] if found else None, trained))
+        if trained == now:
+            age += 1
+        else:
+            now, previous, age, start = trained, now, 1, start + age
+        found.append(Position(trained, previous, age, start))
     return tuple(found)
 
 
@@ -302,11 +310,13 @@ def told(position: Position) -> str:
 
 def epochs_of(places: Sequence[Sequence[Position]], losses: Sequence[FloatArray]) -> Epochs:
     """The epochs of runs that stood at ``places`` and had these losses, l(0) first."""
+    place = [item for run in places for item in run]
     return Epochs(
-        [item for run in places for item in run],
+        place,
         np.repeat(np.arange(len(places)), [len(run) for run in places]),
         np.concatenate([row[:-1] for row in losses]),
         np.concatenate([row[1:] for row in losses]),
+        np.array([maturity(item.start) for item in place]),
     )
 
 
@@ -348,13 +358,8 @@ def assembled(
     losses = [on_scale(row, scale) for row in observed]
     epochs = epochs_of(places, losses)
     pools = Pools(epochs.place)
-    starts = np.array([maturity(item.start) for item in epochs.place])
-    found_steps = {
-        key: _step(epochs, starts, pools.of_step(key, found), found) for key, found in steps.items()
-    }
-    found_jumps = {
-        pair: _step(epochs, starts, pools.of_jump(pair, found), found) for pair, found in jumps.items()
-    }
+    found_steps = {key: _step(epochs, pools.of_step(key, found), found) for key, found in steps.items()}
+    found_jumps = {pair: _step(epochs, pools.of_jump(pair, found), found) for pair, found in jumps.items()}
     bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
     records = tuple(
         _record(bare, run, row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
@@ -399,11 +404,13 @@ class Pools:
         return self._into.get(pair[1], []) if found.pooled else self._jumps.get(pair, [])
 
 
-def _step(epochs: Epochs, starts: FloatArray, pool: list[int], found: Coefficients) -> AffineStep:
+def _step(epochs: Epochs, pool: list[int], found: Coefficients) -> AffineStep:
     if not pool:
         raise NotCoveredError("a step of the law needs at least one epoch of a run in its pool")
     before, after = epochs.before[pool], epochs.after[pool]
-    residuals = after - (found.intercept + found.start_slope * starts[pool] + found.retention * before)
+    residuals = after - (
+        found.intercept + found.start_slope * epochs.maturity[pool] + found.retention * before
+    )
     residuals.flags.writeable = False
     runs = int(np.unique(epochs.run[pool]).size)
     return AffineStep(found, residuals, runs, (float(before.min()), float(before.max())))

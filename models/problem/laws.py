@@ -11,9 +11,10 @@ import math
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 from depl.models.foundation.documents import Checked
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -113,7 +114,7 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         """Regularised upper incomplete gamma function of ``scale / x``."""
         shape, scale = self.shape_scale()
         with np.errstate(over="ignore"):  # scale / x of the smallest x is infinite, where the law has no mass
-            return np.asarray(stats.invgamma.cdf(x, shape, scale=scale), dtype=float)
+            return np.asarray(scipy.stats.invgamma.cdf(x, shape, scale=scale), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Reciprocals of gamma draws."""
@@ -142,7 +143,7 @@ class Normal(Law, frozen=True, kw_only=True, tag="normal"):
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Normal distribution function."""
-        return np.asarray(stats.norm.cdf(x, self.mean, math.sqrt(self.variance)), dtype=float)
+        return np.asarray(scipy.stats.norm.cdf(x, self.mean, math.sqrt(self.variance)), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Normal draws."""
@@ -194,7 +195,7 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Normal distribution function of the logarithm."""
         mu, sigma = self.log_parameters()
-        return np.asarray(stats.lognorm.cdf(x, sigma, scale=math.exp(mu)), dtype=float)
+        return np.asarray(scipy.stats.lognorm.cdf(x, sigma, scale=math.exp(mu)), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Exponentials of normal draws."""
@@ -452,7 +453,7 @@ def _truncated_quadrature(
     nodes, weights = _legendre(order)
     half = np.diff(edges)[:, None] / 2
     points = (edges[:-1, None] + half * (1 + nodes)).ravel()
-    mass = (half * weights).ravel() * stats.t.pdf(points, nu, location, scale)
+    mass = (half * weights).ravel() * scipy.stats.t.pdf(points, nu, location, scale)
     mass /= mass.sum()
     points.setflags(write=False)
     mass.setflags(write=False)

@@ -1,6 +1,6 @@
 """What x of n independent trials say about a probability: the upper end of Clopper and Pearson."""
 
-from scipy import stats
+import scipy
 
 
 def upper_end(exceedances: int, runs: int, risk: float) -> float:
@@ -20,4 +20,4 @@ def upper_end(exceedances: int, runs: int, risk: float) -> float:
     """
     if exceedances == runs:
         return 1.0
-    return float(stats.beta.isf(risk, exceedances + 1, runs - exceedances))
+    return float(scipy.stats.beta.isf(risk, exceedances + 1, runs - exceedances))

@@ -6,10 +6,11 @@ than repeat them.
 """
 
 import math
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import NoiseLaw
@@ -98,18 +99,18 @@ def quantile(law: NoiseLaw, level: ArrayLike, *, upper: bool = False) -> FloatAr
         return np.asarray(inverse(levels, *arguments), dtype=float)
 
 
-def _base(law: NoiseLaw) -> tuple[stats.rv_continuous, tuple[float, ...]]:
+def _base(law: NoiseLaw) -> tuple[Any, tuple[float, ...]]:
     match law:
         case InverseGamma():
             shape, scale = law.shape_scale()
-            return stats.invgamma, (shape, 0.0, scale)
+            return scipy.stats.invgamma, (shape, 0.0, scale)
         case Lognormal():
             mu, sigma = law.log_parameters()
-            return stats.lognorm, (sigma, 0.0, math.exp(mu))
+            return scipy.stats.lognorm, (sigma, 0.0, math.exp(mu))
         case Normal():
-            return stats.norm, (law.mean, math.sqrt(law.variance))
+            return scipy.stats.norm, (law.mean, math.sqrt(law.variance))
         case StudentT():
-            return stats.t, (law.degrees_of_freedom, law.location, law.scale)
+            return scipy.stats.t, (law.degrees_of_freedom, law.location, law.scale)
         case Empirical():
             raise NotCoveredError("an empirical law has atoms and no density; use its atoms")
         case Undeclared():

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss
@@ -65,6 +65,10 @@ def monte_carlo_violation(
         violations += int(np.count_nonzero(sample_final_loss(loss, rng, block) > threshold))
         left -= block
     side = (1 - confidence) / 2
-    lower = float(stats.beta.ppf(side, violations, samples - violations + 1)) if violations else 0.0
-    upper = float(stats.beta.isf(side, violations + 1, samples - violations)) if violations < samples else 1.0
+    lower = float(scipy.stats.beta.ppf(side, violations, samples - violations + 1)) if violations else 0.0
+    upper = (
+        float(scipy.stats.beta.isf(side, violations + 1, samples - violations))
+        if violations < samples
+        else 1.0
+    )
     return MonteCarloEstimate(violations, samples, confidence, lower, upper)

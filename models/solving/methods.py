@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Protocol, TypeVar
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.later import METHODS
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
@@ -207,6 +208,12 @@ class Registered:
 _REGISTRY: dict[str, Registered] = {}
 
 
+def _known() -> dict[str, Registered]:
+    """All methods by name, those included that waited to be asked for."""
+    METHODS.need()
+    return _REGISTRY
+
+
 def register(
     name: str,
     method: Method,
@@ -223,7 +230,7 @@ def register(
     InvalidInputError
         If the name is taken by another method.
     """
-    known = _REGISTRY.get(name)
+    known = _known().get(name)
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
@@ -245,9 +252,10 @@ def find(name: str) -> Registered:
     InvalidInputError
         If there is none; the message lists those that exist.
     """
-    if name not in _REGISTRY:
-        raise InvalidInputError(f"no method {name!r}; known are {', '.join(sorted(_REGISTRY)) or 'none'}")
-    return _REGISTRY[name]
+    known = _known()
+    if name not in known:
+        raise InvalidInputError(f"no method {name!r}; known are {', '.join(sorted(known)) or 'none'}")
+    return known[name]
 
 
 def require_counting(name: str) -> Registered:
@@ -271,4 +279,5 @@ def require_counting(name: str) -> Registered:
 
 def registered() -> tuple[Registered, ...]:
     """All methods, by name."""
-    return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
+    known = _known()
+    return tuple(known[name] for name in sorted(known))

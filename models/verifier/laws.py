@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import logsumexp
 
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
@@ -82,22 +82,22 @@ def distribution(law: RandomLaw) -> Any:
     """scipy's frozen distribution; of a truncated Student-t, the one before truncation."""
     if isinstance(law, InverseGamma):
         if law.shape is not None:
-            return stats.invgamma(law.shape, scale=law.scale)
+            return scipy.stats.invgamma(law.shape, scale=law.scale)
         mean, variance = _given(law.mean), _given(law.variance)
         # mean = b / (a - 1) and variance = mean^2 / (a - 2)
         shape = 2.0 + mean * mean / variance
-        return stats.invgamma(shape, scale=mean * (shape - 1.0))
+        return scipy.stats.invgamma(shape, scale=mean * (shape - 1.0))
     if isinstance(law, Lognormal):
         if law.log_mean is not None:
-            return stats.lognorm(math.sqrt(_given(law.log_variance)), scale=math.exp(law.log_mean))
+            return scipy.stats.lognorm(math.sqrt(_given(law.log_variance)), scale=math.exp(law.log_mean))
         mean, variance = _given(law.mean), _given(law.variance)
         # E exp(2 Y) / (E exp(Y))^2 = exp(sigma^2), and the median is mean exp(-sigma^2 / 2)
         spread = math.log1p(variance / (mean * mean))
-        return stats.lognorm(math.sqrt(spread), scale=mean * math.exp(-0.5 * spread))
+        return scipy.stats.lognorm(math.sqrt(spread), scale=mean * math.exp(-0.5 * spread))
     if isinstance(law, Normal):
-        return stats.norm(law.mean, math.sqrt(law.variance))
+        return scipy.stats.norm(law.mean, math.sqrt(law.variance))
     if isinstance(law, StudentT):
-        return stats.t(law.degrees_of_freedom, law.location, law.scale)
+        return scipy.stats.t(law.degrees_of_freedom, law.location, law.scale)
     raise TypeError("atoms have no density")
 
 

@@ -54,7 +54,8 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
+from scipy import optimize
 
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
@@ -152,7 +153,7 @@ def _confident(runs: int, confidence: float) -> tuple[float, ...]:
     shares = [0]
     for above in range(runs):
         end = optimize.brentq(
-            lambda share, above=above: stats.binom.cdf(above, runs, share) - (1 - confidence),
+            lambda share, above=above: scipy.stats.binom.cdf(above, runs, share) - (1 - confidence),
             above / runs,
             1.0,
             xtol=1e-15,

@@ -1,5 +1,6 @@
 """``import depl`` is quick and gives what its first page promises."""
 
+import ast
 import doctest
 import importlib.metadata
 import subprocess
@@ -22,8 +23,9 @@ def test_every_public_name_exists_and_is_explained():
 
 
 def test_the_example_of_the_package_runs():
-    assert doctest.testmod(depl).failed == 0
-    assert doctest.testmod(depl).attempted >= 5
+    result = doctest.testmod(depl)
+    assert result.failed == 0
+    assert result.attempted >= 5
 
 
 def test_the_version_is_that_of_the_project():
@@ -76,7 +78,7 @@ def test_load_solve_check_evaluate_and_explain_fit_together():
 
 
 def test_a_users_own_method_enters_solve_and_the_list():
-    optimum = depl.solve(depl.load("tiny")).plan
+    optimum = depl.solve(depl.load("tiny"), "exact").plan
 
     def mine(instance: depl.Instance, limits: depl.Limits) -> depl.Plan:
         """Return what I know."""
@@ -104,3 +106,36 @@ def test_the_installed_command_is_the_command_line():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"]["depl"] == "depl.cli:main"
     assert all(script.value == "depl.cli:main" for script in scripts)
+
+
+def test_each_public_name_comes_from_the_module_that_type_checkers_are_told():
+    tree = ast.parse((ROOT / "depl" / "__init__.py").read_text(encoding="utf-8"))
+    told = {
+        alias.asname
+        or alias.name: f"{node.module.removeprefix('depl.')}{':' + alias.name if alias.asname else ''}"
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert told == depl._HOMES
+    assert {*told, "__version__"} == set(depl.__all__)
+    for name in told:
+        assert getattr(depl, name) is depl.__dict__[name]
+
+
+def test_importing_takes_a_moment_as_names_are_loaded_at_their_first_use():
+    program = (
+        "import sys, depl\n"
+        "assert set(depl.__all__) <= set(dir(depl))\n"
+        "assert not {'numpy', 'scipy', 'numba'} & sys.modules.keys()\n"
+        "print(len(depl.methods()), depl.load('tiny').name)\n"
+        "assert 'numba' in sys.modules\n"
+        "depl.nobody\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "15 tiny"
+    assert done.stderr.strip().endswith("AttributeError: module 'depl' has no attribute 'nobody'")

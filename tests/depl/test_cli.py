@@ -90,7 +90,7 @@ def test_json_is_exactly_one_object_with_the_promised_keys(ask):
 
 def test_a_written_plan_is_checked_and_explained(ask, tmp_path):
     path = tmp_path / "plan.json"
-    code, _, err = ask("solve", "tiny", "--out", path)
+    code, _, err = ask("solve", "tiny", "--method", "exact", "--out", path)
     assert code == 0
     assert f"plan written to {path}" in err
     assert [item.name for item in tmp_path.iterdir()] == ["plan.json"]
@@ -103,7 +103,7 @@ def test_a_written_plan_is_checked_and_explained(ask, tmp_path):
 
 
 def test_the_plan_inside_the_json_result_can_be_checked(ask, tmp_path):
-    _, out, _ = ask("solve", "tiny", "--json")
+    _, out, _ = ask("solve", "tiny", "--method", "exact", "--json")
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(json.loads(out)["plan"]), encoding="utf-8")
     assert ask("check", "tiny", path)[0] == 0
@@ -112,7 +112,7 @@ def test_the_plan_inside_the_json_result_can_be_checked(ask, tmp_path):
 def test_the_explanation_follows_the_result_or_leaves_the_json_alone(ask):
     _, out, _ = ask("solve", "tiny", "--method", "exact", "--explain")
     assert out.index("proved cheapest") < out.index("(1) Epoch time")
-    _, out, err = ask("solve", "tiny", "--explain", "--json")
+    _, out, err = ask("solve", "tiny", "--method", "exact", "--explain", "--json")
     json.loads(out)
     assert "(1) Epoch time" in err
 
@@ -243,7 +243,7 @@ def test_the_interrupt_key_returns_the_plan_that_an_enumeration_holds():
         "        print('ready', file=sys.stderr, flush=True)\n"
         "        time.sleep(600)\n"
         "depl.Limits.report = pause\n"
-        "sys.exit(main(['solve', 'tiny', '--json']))\n"
+        "sys.exit(main(['solve', 'tiny', '--method', 'enumerate', '--json']))\n"
     )
     code, out, err = interrupted_process(program)
     result = json.loads(out)

@@ -265,7 +265,7 @@ def test_a_plan_that_cannot_be_written_after_all_is_still_shown(ask, tmp_path, m
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    code, out, err = ask("solve", "tiny", "--out", tmp_path / "plan.json")
+    code, out, err = ask("solve", "tiny", "--method", "exact", "--out", tmp_path / "plan.json")
     assert code == 2
     assert "cost" in out
     assert "cannot be written (No space left on device)" in err

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 from scipy.special import lambertw, logsumexp
 
 from depl.models.foundation.errors import NotCoveredError
@@ -174,7 +174,7 @@ def _truncated_nodes(law: StudentT, exponent: float) -> tuple[FloatArray, FloatA
     nodes, weights = np.polynomial.legendre.leggauss(_PANEL_ORDER)
     half = np.diff(edges)[:, None] / 2
     points = favoured + direction * (np.array(edges)[:-1, None] + half * (1 + nodes)).ravel()
-    density = stats.t.logpdf(points, law.degrees_of_freedom, law.location, law.scale) - math.log(
+    density = scipy.stats.t.logpdf(points, law.degrees_of_freedom, law.location, law.scale) - math.log(
         law.interval_mass()
     )
     return points, np.log((half * weights).ravel()) + density + exponent * points

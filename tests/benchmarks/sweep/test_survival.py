@@ -82,7 +82,10 @@ def assert_complete(path: Path, kept: list, tasks: int, period: int) -> None:
 
 @pytest.mark.parametrize(
     ("workers", "everywhere"),
-    [("1", False), ("1", True), *(pytest.param("2", to, marks=pytest.mark.slow) for to in (False, True))],
+    [
+        ("1", True),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("1", False), ("2", False), ("2", True))),
+    ],
 )
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path, workers, everywhere):
     """A shell sends it to the command alone, a batch system to all processes of a job, in any order."""

@@ -109,7 +109,7 @@ def test_the_template_is_printed_or_written_to_a_new_file_only(ask, tmp_path):
     code, printed, _ = ask("instances", "new", "--out", path)
     assert (code, printed) == (0, "")
     assert path.read_text(encoding="utf-8") == out
-    assert ask("solve", path)[0] == 0
+    assert ask("solve", path, "--method", "exact")[0] == 0
     path.write_text("precious", encoding="utf-8")
     code, _, err = ask("instances", "new", "--out", path)
     assert code == 2

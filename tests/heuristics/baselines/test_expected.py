@@ -137,7 +137,7 @@ def instances(draw: st.DrawFn) -> Instance:
 
 
 @given(instances(), st.sampled_from([frozenset("d"), frozenset("e"), frozenset("de")]))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_every_sequence_is_the_best_of_all(instance: Instance, datasets: frozenset[str]) -> None:
     found = lowest_expected_sequences(instance, datasets, 5)
     assert found == [by_brute_force(instance, datasets, epochs) for epochs in range(1, 6)]

@@ -15,6 +15,7 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.lower_bound import LowerBound, Proof
 from depl.heuristics.bounds.tilted_bound import Classes
 from depl.heuristics.bounds.tilted_learning import COARSE, FINE, Fineness, TiltedLearning
+from depl.heuristics.data import sites
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.depl.calibration import Judge
 from depl.instances.generator import random_instances
@@ -25,6 +26,9 @@ from depl.models.problem.laws import Empirical, Normal
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import plain
+
+LARGER = ((3, 3, 3, 30, 0), (8, 9, 3, 40, 1))
+"""Clusters, datasets, models, epochs and seed of what takes seconds."""
 
 
 def bound(instance: Instance) -> LowerBound:
@@ -39,10 +43,10 @@ def covered(instance: Instance) -> bool:
 
 def classes_of(instance: Instance, fineness: Fineness) -> Classes:
     learning, factors = Learning.of(instance), DataFactors(instance)
-    sites = Sites.of(instance, listed_sites(instance), factors)
-    part = Part(sites.transfers / instance.target.maximum_epochs)
-    tables = TiltedLearning(instance, learning, float(sites.low.min()), float(sites.high.max()), fineness)
-    return Classes(tables, sites, part, instance.target.maximum_time, 1e9, tables.tilts())
+    known = Sites.of(instance, listed_sites(instance), factors)
+    part = Part(known.transfers / instance.target.maximum_epochs)
+    tables = TiltedLearning(instance, learning, float(known.low.min()), float(known.high.max()), fineness)
+    return Classes(tables, known, part, instance.target.maximum_time, 1e9, tables.tilts())
 
 
 def small(seed: int, count: int, most: int) -> list[Instance]:
@@ -51,11 +55,12 @@ def small(seed: int, count: int, most: int) -> list[Instance]:
     return [instance for instance in random_instances(rng, count, **sizes) if covered(instance)]
 
 
-def test_no_prices_prove_more_than_the_optimum() -> None:
+@pytest.mark.parametrize("count", [5, pytest.param(8, marks=pytest.mark.slow)])
+def test_no_prices_prove_more_than_the_optimum(count: int) -> None:
     """At random prices of every size and sign, in all classes, coarse and fine."""
     rng = np.random.default_rng([16, 0])
     seen = 0
-    for index, instance in enumerate(small(1, 8, 4)):
+    for index, instance in enumerate(small(1, count, 4)):
         proven = depl.solve(instance, "enumerate")
         if not proven.cost:
             continue
@@ -74,9 +79,10 @@ def test_no_prices_prove_more_than_the_optimum() -> None:
     assert seen > 1
 
 
-def test_the_bound_is_never_above_the_optimum_of_small_instances() -> None:
+@pytest.mark.parametrize("count", [3, pytest.param(7, marks=pytest.mark.slow)])
+def test_the_bound_is_never_above_the_optimum_of_small_instances(count: int) -> None:
     better = 0
-    for instance in small(2, 7, 4):
+    for instance in small(2, count, 4):
         proven = depl.solve(instance, "enumerate")
         found = bound(instance)
         if proven.cost is None:
@@ -153,7 +159,7 @@ def test_switches_with_atoms_do_not_spoil_the_bound_of_plans_without() -> None:
 
 @pytest.mark.parametrize(
     ("clusters", "datasets", "models", "epochs", "seed"),
-    [(3, 3, 3, 30, 0), (8, 9, 3, 40, 1)],
+    [(3, 3, 2, 12, 0), *(pytest.param(*size, marks=pytest.mark.slow) for size in LARGER)],
 )
 def test_plans_of_the_heterogeneous_family_cost_at_least_the_bound(
     clusters: int, datasets: int, models: int, epochs: int, seed: int
@@ -172,15 +178,22 @@ def test_plans_of_the_heterogeneous_family_cost_at_least_the_bound(
     assert math.isfinite(found.value)
 
 
-def test_plans_cost_at_least_the_bound_in_whatever_shares_transfers_are_charged() -> None:
+@pytest.mark.parametrize(
+    ("clusters", "datasets", "models", "epochs"),
+    [(3, 6, 2, 12), pytest.param(8, 9, 3, 40, marks=pytest.mark.slow)],
+)
+def test_plans_cost_at_least_the_bound_in_whatever_shares_transfers_are_charged(
+    clusters: int, datasets: int, models: int, epochs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sites, "FEW_LISTED", 0)  # for six datasets as well, not every site is listed
     instance, plan = heterogeneous_instance_with_plan(
-        np.random.default_rng(1), clusters=8, datasets=9, models=3, maximum_epochs=40
+        np.random.default_rng(1), clusters=clusters, datasets=datasets, models=models, maximum_epochs=epochs
     )
     proof = Proof.of(instance, Learning.of(instance), DataFactors(instance))
     assert proof.outlook is not None
     values = []
     for first in (1, 10):
-        proof.outlook.shares = np.where(np.arange(40) < first, 1 / first, 0.0)
+        proof.outlook.shares = np.where(np.arange(epochs) < first, 1 / first, 0.0)
         values.append(proof.bound().value)
         assert 0 < values[-1] <= depl.evaluate(instance, plan).cost
     assert len(set(values)) > 1

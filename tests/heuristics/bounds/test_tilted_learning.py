@@ -180,8 +180,9 @@ def of_many_epochs(seed: int, count: int) -> Iterator[tuple[np.random.Generator,
         yield rng, instance
 
 
-def test_random_feasible_plans_obey_their_class() -> None:
-    assert sum(check(instance, rng, 3, 60) for rng, instance in of_many_epochs(1, 5)) > 6
+@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_random_feasible_plans_obey_their_class(count: int) -> None:
+    assert sum(check(instance, rng, 3, 60) for rng, instance in of_many_epochs(1, count)) > 1.2 * count
 
 
 @pytest.mark.slow
@@ -261,11 +262,12 @@ def test_plans_of_the_heterogeneous_family_obey_their_class() -> None:
 
 
 @pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(3, 5), Fraction(999, 1000)])
-def test_plans_obey_their_class_at_other_levels(level: Fraction) -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_plans_obey_their_class_at_other_levels(level: Fraction, count: int) -> None:
     done = 0
-    for rng, instance in of_many_epochs(4, 4):
+    for rng, instance in of_many_epochs(4, count):
         done += check(instance.replace(quantile_level=float(level)), rng, 2, 40)
-    assert done > 1
+    assert done > count / 3
 
 
 def test_levels_below_one_half_are_not_covered() -> None:
@@ -274,9 +276,10 @@ def test_levels_below_one_half_are_not_covered() -> None:
         assert not TiltedLearning.covers(low, Learning.of(low))
 
 
-def test_the_least_rate_is_low_enough_for_any_plan_and_rates_rise() -> None:
+@pytest.mark.parametrize("count", [3, pytest.param(6, marks=pytest.mark.slow)])
+def test_the_least_rate_is_low_enough_for_any_plan_and_rates_rise(count: int) -> None:
     done = 0
-    for rng, instance in of_many_epochs(6, 6):
+    for rng, instance in of_many_epochs(6, count):
         learning = Learning.of(instance)
         if not TiltedLearning.covers(instance, learning):
             continue

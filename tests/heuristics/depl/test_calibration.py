@@ -40,7 +40,7 @@ def drawn() -> tuple[Instance, ...]:
 
 def test_the_label_is_the_quantile_of_its_reference_at_its_own_spread(drawn: tuple[Instance, ...]) -> None:
     rng = np.random.default_rng(0)
-    for instance in drawn[::2]:
+    for instance in drawn[::4]:
         judge = Judge(instance)
         for loss in sums(instance, rng, 2):
             reference = judge.reference(loss)
@@ -48,7 +48,7 @@ def test_the_label_is_the_quantile_of_its_reference_at_its_own_spread(drawn: tup
             assert label.quantile(loss) == pytest.approx(reference.quantile, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_reference_knows_mean_and_spread_and_nearly_the_quantile(
     drawn: tuple[Instance, ...], step: int
 ) -> None:
@@ -88,10 +88,11 @@ def test_a_normal_loss_has_closed_forms(bell: Instance, level: float, deviation:
     assert reference.share == pytest.approx(score / root, rel=0.02)
 
 
-def test_the_rate_is_close_to_that_of_chernoffs_bound(drawn: tuple[Instance, ...]) -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_the_rate_is_close_to_that_of_chernoffs_bound(drawn: tuple[Instance, ...], step: int) -> None:
     rng = np.random.default_rng(2)
     compared = 0
-    for instance in drawn:
+    for instance in drawn[::step]:
         judge = Judge(instance)
         for loss in sums(instance, rng, 1):
             if loss.terms and all(has_transform(term.law) for term, _ in loss.terms):
@@ -101,7 +102,7 @@ def test_the_rate_is_close_to_that_of_chernoffs_bound(drawn: tuple[Instance, ...
                 atoms = any(isinstance(term.law, Empirical) for term, _ in loss.terms)
                 assert atoms or rate == pytest.approx(best, rel=0.15)
                 compared += not atoms
-    assert compared > 15
+    assert compared > 15 / step
 
 
 def test_a_label_for_another_spread_scales_the_rate(bell: Instance) -> None:
@@ -217,7 +218,7 @@ def test_references_are_alike_if_they_make_nearly_the_same_label() -> None:
     assert not nothing.unlike(nothing)
 
 
-@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_tail_of_a_judged_loss_is_not_below_its_certified_violation(
     drawn: tuple[Instance, ...], step: int
 ) -> None:

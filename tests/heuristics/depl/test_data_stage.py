@@ -77,11 +77,11 @@ def of_plan(instance: Instance, stage: DataStage, plan: Plan) -> Assignment:
     }
 
 
-@pytest.fixture(scope="module")
-def relaxed() -> list[Instance]:
+@pytest.fixture(scope="module", params=[8, pytest.param(25, marks=pytest.mark.slow)])
+def relaxed(request: pytest.FixtureRequest) -> list[Instance]:
     """Time for everything: every assignment has a plan."""
     sizes = {"models": (1, 2), "clusters": (1, 3), "datasets": (1, 2), "maximum_epochs": (1, 3)}
-    drawn = random_instances(np.random.default_rng([6, 4]), 25, **sizes)
+    drawn = random_instances(np.random.default_rng([6, 4]), request.param, **sizes)
     return [item.replace(maximum_time=1e4, round_deadline=1e3) for item in drawn]
 
 
@@ -119,8 +119,8 @@ def test_every_assignment_of_a_divided_part_lies_in_one_of_the_two(relaxed: list
                 assert count == 1 or (free and count == 2)
         else:
             pytest.fail("does not end")
-    assert divisions > 200
-    assert leaves > 100
+    assert divisions > 8 * len(relaxed)
+    assert leaves > 4 * len(relaxed)
 
 
 def test_without_a_cutoff_every_assignment_is_contained_in_a_suggestion(relaxed: list[Instance]) -> None:
@@ -134,10 +134,12 @@ def test_without_a_cutoff_every_assignment_is_contained_in_a_suggestion(relaxed:
         assert stage.least == math.inf
 
 
-@pytest.fixture(scope="module")
-def with_plans() -> list[tuple[Instance, list[tuple[float, Plan, float, float]]]]:
+@pytest.fixture(scope="module", params=[12, pytest.param(25, marks=pytest.mark.slow)])
+def with_plans(
+    request: pytest.FixtureRequest,
+) -> list[tuple[Instance, list[tuple[float, Plan, float, float]]]]:
     sizes = {"models": (1, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
-    drawn = random_instances(np.random.default_rng([6, 5]), 25, **sizes)
+    drawn = random_instances(np.random.default_rng([6, 5]), request.param, **sizes)
     return [
         (item, [(cost, plan, *moments(item, plan)) for cost, plan in every_plan(item)])
         for item in drawn
@@ -162,7 +164,7 @@ def test_the_bound_of_a_part_holds_for_all_its_plans(
                 compared += math.isfinite(least)
             if stage.next(lambda: math.inf) is None:
                 break
-    assert compared > 100
+    assert compared > 4 * len(with_plans)
 
 
 def test_the_data_of_the_cheapest_plan_are_suggested_before_their_bound_reaches_its_cost(
@@ -184,7 +186,7 @@ def test_the_data_of_the_cheapest_plan_are_suggested_before_their_bound_reaches_
                 choices.append(found[0])
             assert any(contained(stage, wanted, choice) for choice in choices)
             found_late += not contained(stage, wanted, choices[0])
-    assert found_late >= 3
+    assert found_late >= len(with_plans) / 10
 
 
 def test_choices_come_in_the_order_of_their_bounds(relaxed: list[Instance]) -> None:

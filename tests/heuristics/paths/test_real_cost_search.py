@@ -88,16 +88,17 @@ def test_the_search_is_the_enumeration_on_instances_of_the_random_family(seed):
     agreed(real_cost_problem(instance, data))
 
 
+@pytest.mark.parametrize("count", [40, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stationary", [True, False])
-def test_the_search_is_the_enumeration_where_everything_goes_wrong_at_once(stationary):
+def test_the_search_is_the_enumeration_where_everything_goes_wrong_at_once(stationary, count):
     rng = np.random.default_rng(20262)
     shapes = ((5, 2, 2), (4, 3, 2), (6, 2, 1), (3, 2, 3))
-    problems = [random_problem(rng, *shapes[n % 4], stationary=stationary) for n in range(100)]
+    problems = [random_problem(rng, *shapes[n % 4], stationary=stationary) for n in range(count)]
     found = [(problem, sequence) for problem in problems if (sequence := agreed(problem)) is not None]
-    assert 50 < len(found) < 100
+    assert count / 2 < len(found) < count
     used = [{problem.kinds[g] for g in sequence} for problem, sequence in found]
-    assert sum(len({place for place, _ in kinds}) > 1 for kinds in used) >= 8
-    assert sum(len({model for _, model in kinds}) > 1 for kinds in used) >= 8
+    assert sum(len({place for place, _ in kinds}) > 1 for kinds in used) >= 0.08 * count
+    assert sum(len({model for _, model in kinds}) > 1 for kinds in used) >= 0.08 * count
 
 
 @pytest.mark.slow

@@ -76,17 +76,18 @@ def test_placements_of_small_problems_are_the_cheapest_of_all(transfers: bool) -
     assert proved == 40
 
 
+@pytest.mark.parametrize("count", [30, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("transfers", [False, True])
-def test_without_the_listing_bounds_hold_and_nearly_all_are_optimal(transfers: bool) -> None:
+def test_without_the_listing_bounds_hold_and_nearly_all_are_optimal(transfers: bool, count: int) -> None:
     optimal = 0
-    for seed in range(60):
+    for seed in range(count):
         problem = drawn(seed, transfers)
         least = least_cost(problem)
         answer = place(problem, listed=0)
         assert answer.lower_bound <= least * (1 + 1e-9)
         assert answer.cost >= least * (1 - 1e-9)
         optimal += answer.cost <= least * (1 + PROOF_TOLERANCE)
-    assert optimal >= 58
+    assert optimal >= count - count // 30
 
 
 def test_most_optimal_placements_of_the_family_use_two_clusters() -> None:
@@ -175,7 +176,7 @@ def test_pruning_sees_that_one_epoch_is_expensive_where_the_plain_bound_does_not
     assert cut_capacities(problem, 18.0).capacity.tolist() == [18.0, 2.0]
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(SEEDS, st.floats(-4, 6))
 def test_bounds_with_transfers_are_below_every_placement(seed: int, exponent: float) -> None:
     problem = drawn(seed, transfers=True)
@@ -206,7 +207,7 @@ def test_transfers_make_the_bound_better_than_without_them() -> None:
 
 def test_small_programs_at_single_prices_reach_the_whole_relaxation() -> None:
     rng = np.random.default_rng(12)
-    for i in range(8):
+    for i in range(4):
         problem = random_placement(rng, 4, 12, 60, transfers=True, deadline=i % 2 == 0)
         whole = relaxation(problem)
         assert whole.shares is not None
@@ -238,6 +239,7 @@ def test_the_value_of_a_set_bounds_all_placements_on_it(seed: int) -> None:
     assert restricted(problem, (0,)).clusters == problem.clusters[:1]
 
 
+@settings(max_examples=40)
 @given(SEEDS)
 def test_splitting_a_class_changes_nothing(seed: int) -> None:
     problem = drawn(seed)
@@ -267,7 +269,7 @@ def test_a_dominated_cluster_changes_nothing(seed: int, transfers: bool) -> None
     assert place(wider).cost == pytest.approx(place(problem).cost, rel=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SEEDS, st.floats(1.0, 2.0))
 def test_more_time_never_costs_more(seed: int, factor: float) -> None:
     problem = drawn(seed, seed % 2 == 0)
@@ -353,7 +355,7 @@ def test_without_a_limit_of_total_time_charges_are_for_the_price_zero() -> None:
 def test_gaps_of_transfers_close_on_many_clusters() -> None:
     # the relaxation alone leaves up to some percent: small shares of clusters pay small shares of transfers
     rng = np.random.default_rng(9)
-    for _ in range(6):
+    for _ in range(4):
         problem = random_placement(rng, 6, 30, 1000, transfers=True)
         first, answer = place(problem, listed=0), place(problem)
         assert first.lower_bound <= answer.lower_bound * (1 + 1e-12)

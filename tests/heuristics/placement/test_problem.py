@@ -51,7 +51,7 @@ def test_the_last_stage_of_the_optimum_of_tiny_is_found_again(tiny: Instance) ->
 def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
     rng = np.random.default_rng(8)
     feasible = 0
-    for _ in range(40):
+    for _ in range(24):
         instance = random_instance(rng)
         names = [item.name for item in instance.datasets]
         data = {item.name: frozenset(names) for item in instance.clusters}
@@ -67,7 +67,7 @@ def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
         report = depl.check(instance, plan)
         assert report.cost == pytest.approx(answer.cost, rel=1e-9)
         assert report.training_time <= (instance.target.maximum_time or math.inf) * (1 + 1e-9)
-    assert feasible >= 10
+    assert feasible >= 6
 
 
 def test_least_resources_are_those_of_single_loads() -> None:

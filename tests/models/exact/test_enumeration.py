@@ -49,11 +49,12 @@ def require_agreement(instance) -> str:
     return result.termination.value
 
 
-def test_enumeration_agrees_with_brute_force_on_small_random_instances():
+@pytest.mark.parametrize("count", [3, pytest.param(6, marks=pytest.mark.slow)])
+def test_enumeration_agrees_with_brute_force_on_small_random_instances(count):
     endings = [
-        require_agreement(instance) for instance in random_instances(np.random.default_rng(5), 6, **SMALL)
+        require_agreement(instance) for instance in random_instances(np.random.default_rng(5), count, **SMALL)
     ]
-    assert endings.count("optimal") >= 4
+    assert endings.count("optimal") >= 0.6 * count
 
 
 @pytest.mark.slow
@@ -64,11 +65,11 @@ def test_enumeration_agrees_with_brute_force_on_many_small_random_instances():
     assert endings.count("optimal") >= 90
 
 
-def test_enumeration_and_verifier_agree_on_the_random_family():
-    results = [
-        solve(instance, "enumerate") for instance in random_instances(np.random.default_rng(2), 5, **FAMILY)
-    ]
-    assert sum(result.solution is Solution.PROVEN_OPTIMAL for result in results) >= 3
+@pytest.mark.parametrize("count", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_enumeration_and_verifier_agree_on_the_random_family(count):
+    drawn = random_instances(np.random.default_rng(2), count, **FAMILY)
+    results = [solve(instance, "enumerate") for instance in drawn]
+    assert sum(result.solution is Solution.PROVEN_OPTIMAL for result in results) >= 0.6 * count
 
 
 @pytest.mark.slow

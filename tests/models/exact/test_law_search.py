@@ -100,8 +100,9 @@ def test_where_no_time_would_do_none_is_named():
     assert "takes" not in found.reason
 
 
-def test_a_gap_that_is_good_enough_is_certified():
-    for instance in drawn(6, (3, 4)):
+@pytest.mark.parametrize("count", [3, pytest.param(6, marks=pytest.mark.slow)])
+def test_a_gap_that_is_good_enough_is_certified(count):
+    for instance in drawn(count, (3, 4)):
         known = depl.solve(instance, "enumerate")
         found = depl.solve(instance, "exact", gap=0.25)
         if known.cost:
@@ -116,7 +117,7 @@ def hard() -> Instance:
     return depl.load("paper-alexnet-deadline-9").replace(maximum_epochs=60)
 
 
-@pytest.mark.parametrize("seconds", [1e-9, 0.3, 1.0])
+@pytest.mark.parametrize("seconds", [1e-9, 0.3, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_the_time_limit_is_kept_and_leaves_a_valid_bound(seconds):
     optimum = 137.8359025
     found = depl.solve(hard(), "exact", time_limit=seconds)

@@ -73,6 +73,8 @@ def as_floats(value: Any) -> Any:
     return float(value) if isinstance(value, int) else value
 
 
+SCHEMA = jsonschema.Draft202012Validator(json_schema())
+
 DEFAULTS = {
     "clusters[1].nodes": 1,
     "datasets[1].work": None,
@@ -383,7 +385,7 @@ def test_every_law_and_shape_reads_back_as_itself(
     assert again == instance
     assert again.fingerprint == instance.fingerprint
     assert again.to_json() == instance.to_json()
-    jsonschema.validate(json.loads(instance.to_json()), json_schema())
+    SCHEMA.validate(json.loads(instance.to_json()))
 
 
 def _second_model(instance: Instance) -> tuple[Model, ...]:
