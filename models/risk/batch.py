@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import FloatArray, Normal, StudentT
+from depl.models.problem.laws import FloatArray, Normal
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import (
     MOST_WORK,
@@ -36,7 +36,6 @@ from depl.models.risk.contour import (
     work_of,
 )
 from depl.models.risk.heavy import Kept, core_term, outside
-from depl.models.risk.transforms import decays
 
 _FEW = 4
 _ROUNDS = 12
@@ -206,12 +205,12 @@ def _by_contours(
 
 
 def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _Fitted:
-    heavy = np.array([isinstance(term.law, StudentT) for term in classes.terms], dtype=bool)
+    heavy = np.array([term.law.tailed is not None for term in classes.terms], dtype=bool)
     most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
     terms = [core_term(term, _CORE_SHARE * probability / most) for term in classes.terms]
     outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
     kept = Kept.of(outsides, classes.counts.astype(float))
-    decaying = np.array([decays(term.law) for term in terms], dtype=bool)
+    decaying = np.array([term.law.decays for term in terms], dtype=bool)
     smoothed = classes.counts[:, decaying].sum(axis=1) == 0
     scores = np.abs(classes.scores(maximum_loss))
     typical = int(np.argmin(np.where(smoothed, scores, np.inf))) if smoothed.any() else 0

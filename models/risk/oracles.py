@@ -16,8 +16,8 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.epochs import FinalLoss, NoiseLaw
-from depl.models.problem.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.laws import FloatArray
 from depl.models.risk.discrete import ATOM_TOLERANCE, is_discrete
 from depl.models.risk.lower_bound.tilted import tilted_loss
 from depl.models.risk.spectral import spectral_violation
@@ -283,31 +283,7 @@ def _standard_deviation(loss: FinalLoss) -> float:
 
 def _skewness_and_excess(loss: FinalLoss) -> tuple[float, float]:
     """Standardised third and fourth cumulants of the loss; infinite or NaN where a moment diverges."""
-    cumulants = [(count, term.coefficient, *_third_and_fourth(term.law)) for term, count in loss.terms]
+    cumulants = [(count, term.coefficient, *term.law.higher_cumulants()) for term, count in loss.terms]
     third = sum(count * coefficient**3 * value for count, coefficient, value, _ in cumulants)
     fourth = sum(count * coefficient**4 * value for count, coefficient, _, value in cumulants)
     return third / loss.variance() ** 1.5, fourth / loss.variance() ** 2
-
-
-def _third_and_fourth(law: NoiseLaw) -> tuple[float, float]:
-    """Third and fourth cumulants of X; infinite where the moment diverges."""
-    variance = law.moments().variance
-    match law:
-        case Normal():
-            return 0.0, 0.0
-        case InverseGamma():
-            shape, _ = law.shape_scale()
-            skewness = 4 * math.sqrt(shape - 2) / (shape - 3) if shape > 3 else math.inf
-            excess = 6 * (5 * shape - 11) / ((shape - 3) * (shape - 4)) if shape > 4 else math.inf
-        case Lognormal():
-            spread = law.log_parameters()[1] ** 2
-            skewness = (math.exp(spread) + 2) * math.sqrt(math.expm1(spread))
-            excess = math.expm1(4 * spread) + 2 * math.expm1(3 * spread) + 3 * math.expm1(2 * spread)
-        case StudentT() if not law.truncated:
-            nu = law.degrees_of_freedom
-            skewness, excess = 0.0 if nu > 3 else math.inf, 6 / (nu - 4) if nu > 4 else math.inf
-        case StudentT() | Empirical():
-            values, weights = law.atoms() if isinstance(law, Empirical) else law.quadrature()
-            centred = values - float(weights @ values)
-            return float(weights @ centred**3), float(weights @ centred**4) - 3 * variance**2
-    return skewness * variance**1.5, excess * variance**2
