@@ -38,6 +38,7 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
 
     wording: ClassVar[str] = "inverse gamma"
     for_switches: ClassVar[bool] = False
+    positive: ClassVar[bool] = True
     heavy_right_tail: ClassVar[bool] = True
     decays: ClassVar[bool] = True
     tilts: ClassVar[bool] = True

@@ -81,6 +81,9 @@ class Law(Checked, frozen=True, kw_only=True):
     has_atoms: ClassVar[bool] = False
     """Whether X takes finitely many values, those of `atoms` and `decimals`."""
 
+    positive: ClassVar[bool] = False
+    """Whether X > 0, so that one nonpositive value refutes the law."""
+
     heavy_right_tail: ClassVar[bool] = False
     """Whether ``E exp(t X)`` is infinite for every ``t > 0``."""
 
@@ -318,9 +321,9 @@ class Law(Checked, frozen=True, kw_only=True):
         del mean, spread
         raise NotCoveredError(f"a law of type {self.tag()} cannot be moved; it has no method for that")
 
-    def refitted(self, found: "Law") -> "Law":
-        """``found``, a law fitted to draws of this one, with what is known of this one."""
-        return found
+    def with_parameters(self, found: dict[str, float]) -> "Law | None":  # noqa: ARG002
+        """The law with parameters that were fitted anew, where more than these is known of it."""
+        return None
 
 
 class TailedLaw(Law, frozen=True, kw_only=True):

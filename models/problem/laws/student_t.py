@@ -358,6 +358,10 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
             f"{number(self.location)}, scale {number(self.scale)}{interval_of_t}"
         )
 
+    def with_parameters(self, found: dict[str, float]) -> "StudentT":
+        """The interval stays."""
+        return msgspec.structs.replace(self, **found)
+
     def moved(self, mean: float, spread: float) -> "StudentT":
         """Location and scale; the interval stays."""
         return msgspec.structs.replace(self, location=self.location * mean, scale=self.scale * spread)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
 from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear
 
