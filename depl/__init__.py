@@ -39,6 +39,7 @@ from depl.models.exact.law_search import exact
 from depl.models.exact.scenario_search import scenario_search
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Law, register_law
 from depl.models.problem.plan import Plan
 from depl.models.programs.methods import milp, milp_resource
 from depl.models.solving.explain import explain
@@ -77,6 +78,7 @@ __all__ = [
     "Evaluation",
     "Instance",
     "InvalidInputError",
+    "Law",
     "Limits",
     "NotCoveredError",
     "Outcome",
@@ -95,6 +97,7 @@ __all__ = [
     "load",
     "methods",
     "register",
+    "register_law",
     "replan",
     "solve",
 ]

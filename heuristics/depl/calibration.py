@@ -25,7 +25,7 @@ from depl.heuristics.paths.additive_labels import (
 )
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray
+from depl.models.problem.laws import FloatArray, Normal
 from depl.models.risk.batch import Verdict
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.contour import like
@@ -168,11 +168,18 @@ class Judge:
         return quantile - mean if math.isfinite(quantile) else math.nan
 
     def core(self, term: Term) -> Term:
-        """The term, without the far tails of a law that has no exponential moments."""
+        """The term, without the far tails of a law that has no exponential moments.
+
+        One that offers none at all is guessed to be normal: labels guide, and every plan is certified anyway.
+        """
         if transformable(term):
             return term
         if term not in self._cores:
-            self._cores[term] = core_term(term, _TAILS * float(self.budget))
+            if term.law.tailed is not None:
+                self._cores[term] = core_term(term, _TAILS * float(self.budget))
+            else:
+                guess = Normal(mean=term.law.moments().mean, variance=term.law.typical_square())
+                self._cores[term] = Term(term.coefficient, guess)
         return self._cores[term]
 
 

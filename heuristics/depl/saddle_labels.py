@@ -38,19 +38,17 @@ class Cumulants:
 
     core: Callable[[Term], Term] = lambda term: term
     _tables: dict[tuple[Law, bool], "_Table"] = field(default_factory=dict, init=False)
-    _cores: dict[Law, tuple[Law, float]] = field(default_factory=dict, init=False)
+    _cores: dict[tuple[Law, float], tuple[Law, float]] = field(default_factory=dict, init=False)
 
     def of(self, law: Law, arguments: FloatArray) -> FloatArray:
         """ln E exp(t (X - E X)) at real t of one sign, any shape; 0 at 0."""
-        if law not in self._cores:
-            core = self.core(Term(1.0, law))
-            self._cores[law] = core.law, core.coefficient
-        kept, scale = self._cores[law]
-        t = scale * np.asarray(arguments, dtype=float)
+        t = np.asarray(arguments, dtype=float)
         used = t != 0
         found = np.zeros(t.shape)
         if used.any():
-            found[used] = self._table(kept, bool(t[used].flat[0] > 0)).at(np.abs(t[used]))
+            kept, scale = self._core(law, bool(t[used].flat[0] > 0))
+            t = scale * t[used]
+            found[used] = self._table(kept, bool(t.flat[0] > 0)).at(np.abs(t))
         return found
 
     def summed(self, terms: Sequence[tuple[Term, int]], rates: FloatArray) -> FloatArray:
@@ -63,6 +61,15 @@ class Cumulants:
             coefficients, counts = np.array(rows).T
             found += self.of(law, rates[:, None] * coefficients) @ counts
         return found
+
+    def _core(self, law: Law, positive: bool) -> tuple[Law, float]:
+        """A law with exponential moments in place of one, and a factor of arguments of this sign."""
+        # Tails are cut off on both sides, moments may be missing on one.
+        sign = 1.0 if positive or law.tailed is not None else -1.0
+        if (law, sign) not in self._cores:
+            core = self.core(Term(sign, law))
+            self._cores[law, sign] = core.law, sign * core.coefficient
+        return self._cores[law, sign]
 
     def _table(self, law: Law, positive: bool) -> "_Table":
         if (law, positive) not in self._tables:

@@ -13,24 +13,15 @@ from enum import Enum
 import numpy as np
 from scipy import stats
 
-from depl.models.estimation.fit import DETERMINISTIC, EMPIRICAL, ImprovementFit, fit_improvement, fit_switch
+from depl.models.estimation.fit import DETERMINISTIC, ImprovementFit, fit_improvement, fit_switch
 from depl.models.estimation.observations import observe
 from depl.models.estimation.synthetic import draw_traces
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance, Model, Switch
 from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
     FloatArray,
-    Forbidden,
     ImprovementLaw,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
     SwitchLaw,
-    Undeclared,
-    Zero,
 )
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 

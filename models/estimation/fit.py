@@ -12,7 +12,6 @@ fitted law become improvements along the fitted curve, A and B are fitted to the
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -35,6 +35,7 @@ from depl.models.risk.contour import chernoff_probability, choose_contour, label
 from depl.models.risk.heavy import beyond
 from depl.models.risk.interval import Interval
 from depl.models.risk.knots import Knots, SmoothTail
+from depl.models.risk.transforms import transformable
 
 EVALUATOR = "conditioning"
 
@@ -64,6 +65,8 @@ def conditioned_violation(loss: FinalLoss, maximum_loss: float) -> Interval | No
     if alone is not None:
         low, high = alone.exceedance(np.array([maximum_loss - loss.constant]))
         return Interval(float(low[0]), float(high[0]), EVALUATOR)
+    if not _coverable(loss):
+        return None
     guess = _guess(loss, maximum_loss)
     split = None if guess is None else _Split.of(loss, guess)
     if guess is None or split is None:
@@ -78,7 +81,7 @@ def conditioned_violation(loss: FinalLoss, maximum_loss: float) -> Interval | No
 def conditioned_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
     """Interval of the (1 - budget)-quantile of l(K), by root-finding on certified bounds; None as above."""
     probability = float(budget)
-    split = _Split.of(loss, probability)
+    split = _Split.of(loss, probability) if _coverable(loss) else None
     if split is None:
         return None
 
@@ -180,6 +183,11 @@ def _alone(loss: FinalLoss) -> TailedLaw | None:
         return None
     law = terms[0][0].law.tailed
     return None if law is None or law.truncated else law.scaled(terms[0][0].coefficient)
+
+
+def _coverable(loss: FinalLoss) -> bool:
+    """Whether every increment has a transform, or tails that can be cut off."""
+    return all(term.law.tailed is not None or transformable(term) for term, count in loss.terms if count)
 
 
 def _parts(loss: FinalLoss, probability: float) -> tuple[list[Kind], FinalLoss, float] | None:

@@ -28,8 +28,8 @@ OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
     "interval_mass", "learning_factor", "transfer_cost", "switch_law", "may_follow", "epochs_needed",
-    "workload", "last_epoch", "violation_budget", "at", "density", "survival", "quantile", "nodes", "decimals",
-    "centred_log_transform", "tilted_nodes", "exceedance_of", "core", "scaled", "third_moment",
+    "workload", "last_epoch", "violation_budget", "at", "survival", "quantile", "nodes", "decimals",
+    "centred_log_transform", "tilted_nodes", "tilt_points", "tilted_cumulants", "sum_for", "greatest_density", "third_moment",
 }  # fmt: skip
 
 
@@ -39,7 +39,9 @@ TRACED |= {"counting", "only_whole_runs", "seen"}
 
 
 def tree(module: str) -> ast.Module:
-    return ast.parse((MODELS / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    place = MODELS / module.replace(".", "/")
+    source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    return ast.parse(source.read_text(encoding="utf-8"))
 
 
 def imports(module: str) -> set[str]:
