@@ -141,7 +141,6 @@ class InverseGammaFamily(_Unplaced):
         """Reciprocals of gamma draws."""
         return np.asarray(parameters[1] / rng.standard_gamma(parameters[0], shape))
 
-
     def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
         """Of shape and scale."""
         shape, scale = (float(value) for value in parameters)
@@ -176,7 +175,6 @@ class LognormalFamily(_Unplaced):
         """Exponentials of normal draws."""
         return np.asarray(rng.lognormal(parameters[0], parameters[1], shape))
 
-
     def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
         """Of the moments of the logarithm."""
         mu, sigma = (float(value) for value in parameters)
@@ -206,7 +204,6 @@ class NormalFamily(_Unplaced):
     def draw(self, parameters: FloatArray, rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         """Normal draws."""
         return rng.normal(parameters[0], parameters[1], shape)
-
 
     def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
         """Of a positive mean."""
@@ -251,7 +248,6 @@ class StudentTFamily(_Unplaced):
     def draw(self, parameters: FloatArray, rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         """Student-t draws."""
         return np.asarray(parameters[1] + parameters[2] * rng.standard_t(parameters[0], shape))
-
 
     def switch(self, parameters: FloatArray) -> Law:
         """The normal limit where nu reaches its upper bound."""

@@ -7,7 +7,8 @@ By kind of law, the sharpest way that applies:
 - one law with a density, and few atoms: scipy's own distribution function;
 - smooth densities (and anything else that can be tilted): `tail_of_tiltable`;
 - untruncated Student-t: their joint exceedance, averaged over the rest;
-- everything else, and laws of which only the distribution function is known: a grid on which every increment is rounded up, for an upper bound, or down, for a lower.
+- everything else, and laws of which only the distribution function is known: a grid on
+  which every increment is rounded up, for an upper bound, or down, for a lower.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The laws of the loss increments as the verifier sees them: scipy's densities and tails, nothing of ours.
 
 Of `depl.models.problem.laws` only the recorded parameters are read, and of a law that was registered by
-`depl.register_law` the distribution of scipy that it names; every number comes from `scipy.stats` or from sums
-over the recorded values. The solvers' own methods of the laws, their transforms and quadratures are
+`depl.register_law` the distribution of scipy that it names; every number comes from `scipy.stats` or from
+sums over the recorded values. The solvers' own methods of the laws, their transforms and quadratures are
 not used, so that an error there cannot hide itself here.
 """
 
@@ -89,8 +89,8 @@ def is_smooth(law: RandomLaw) -> bool:
 def is_plain(increment: "Increment") -> bool:
     """Whether nothing but its distribution function is known of an increment.
 
-    So it is of a registered law, unless X > 0 lowers the loss: then every tilt is finite, and whether samples of
-    the density suffice is measured.
+    So it is of a registered law, unless X > 0 lowers the loss: then every tilt is finite, and whether
+    samples of the density suffice is measured.
     """
     law = increment.law
     return is_registered(law) and not (_starts_at_zero(law) and increment.coefficient < 0)

@@ -1,8 +1,8 @@
 """Laws of the loss increments, one class each, and the register of those that documents may name.
 
-An improvement per epoch is ``X`` of eq. (8) of the paper (inverse gamma there; normal, lognormal, deterministic,
-empirical or registered here), a switch changes the loss by a Student-t (Sec. VI-A), normal, deterministic,
-empirical or registered amount.
+An improvement per epoch is ``X`` of eq. (8) of the paper (inverse gamma there; normal, lognormal,
+deterministic, empirical or registered here), a switch changes the loss by a Student-t (Sec. VI-A), normal,
+deterministic, empirical or registered amount.
 """
 
 from depl.models.problem.laws.finite import Deterministic, Empirical
@@ -22,7 +22,6 @@ from depl.models.problem.laws.registry import (
     BUILT_IN,
     ImprovementLaw,
     SwitchLaw,
-    forget_law,
     is_registered,
     laws,
     register_law,
@@ -52,7 +51,6 @@ __all__ = [
     "TailedLaw",
     "Undeclared",
     "Zero",
-    "forget_law",
     "is_registered",
     "laws",
     "register_law",

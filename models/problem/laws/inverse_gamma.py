@@ -103,7 +103,7 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         return skewness * variance**1.5, excess * variance**2
 
     def mean_rounding(self) -> float:
-        """One product by the weight; before that a difference and a quotient, if shape and scale were given."""
+        """One product by the weight; before it a difference and a quotient, if shape and scale were given."""
         return (1.51 if self.mean is None else 0.51) * abs(self.moments().mean)
 
     def third_moment(self) -> float:

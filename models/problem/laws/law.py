@@ -1,9 +1,9 @@
 """What a law of a random increment offers: everything else asks this, and never which law it is.
 
 A law is one frozen class. What it has to offer is `Law.distribution`, a frozen distribution of `scipy.stats`
-(or anything with the same ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``var`` and
-``support``). The rest follows from it, or is optional: what a law does not offer makes a bound weaker, or a
-method refuse in words.
+(or anything with the same ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``var``
+and ``support``). The rest follows from it, or is optional: what a law does not offer makes a bound weaker,
+or a method refuse in words.
 
 What is *granted* is the accuracy of these functions, `Law.tail_error`: intervals are certified under that
 assumption, for the laws of this toolkit as for those of others.
@@ -95,12 +95,12 @@ class Law(Checked, frozen=True, kw_only=True):
     """
 
     tilts: ClassVar[bool] = False
-    """Whether X is normal or a generalised gamma convolution on x > 0, and its tilted law is known: the sharpest
-    lower bounds need `tilted_cumulants` or `tilt_points`."""
+    """Whether X is normal or a generalised gamma convolution on x > 0, and its tilted law is known: the
+    sharpest lower bounds need `tilted_cumulants` or `tilt_points`."""
 
     tail_error: ClassVar[float] = 4e-12
-    """Relative error granted to ``cdf`` and ``sf``; the most seen of scipy's inverse gamma, lognormal, normal and
-    Student-t against 90 digits is 1.3e-12 (inverse gamma of shape 1e6)."""
+    """Relative error granted to ``cdf`` and ``sf``; the most seen of scipy's inverse gamma, lognormal,
+    normal and Student-t against 90 digits is 1.3e-12 (inverse gamma of shape 1e6)."""
 
     # --- required ---------------------------------------------------------------------------------------
 
@@ -158,8 +158,8 @@ class Law(Checked, frozen=True, kw_only=True):
     def survival_slack(self, points: FloatArray) -> float:
         """Absolute error that `survival` and `cdf` may have at ``points`` on top of `tail_error`.
 
-        An argument rounded by a few units in the last place moves the value by that times sup |x| f(x). Where no
-        bound of that is offered, the tail is asked on both sides of every point: it falls.
+        An argument rounded by a few units in the last place moves the value by that times sup |x| f(x).
+        Where no bound of that is offered, the tail is asked on both sides of every point: it falls.
         """
         sensitivity = self.argument_sensitivity(float(np.abs(points).max()))
         if sensitivity is not None:
@@ -170,7 +170,7 @@ class Law(Checked, frozen=True, kw_only=True):
 
     @np.errstate(all="ignore")
     def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
-        """Value exceeded with probability 1 - level (with probability ``level`` if ``upper``), elementwise."""
+        """Value exceeded with probability 1 - level (with ``level`` if ``upper``), elementwise."""
         inverse = self.scipy.isf if upper else self.scipy.ppf
         return np.asarray(inverse(np.asarray(level, dtype=float)), dtype=float)
 
@@ -239,8 +239,8 @@ class Law(Checked, frozen=True, kw_only=True):
     def transform_domain(self) -> tuple[float, float] | None:
         """Open interval of Re z in which E exp(-z X) is finite and offered; it ends at 0 or contains it.
 
-        With it comes one of `centred_log_transform`, `log_variable` and `sum_for`. For gains alone the upper end
-        has to be infinite, for increments that raise the loss the lower one.
+        With it comes one of `centred_log_transform`, `log_variable` and `sum_for`. For gains alone the upper
+        end has to be infinite, for increments that raise the loss the lower one.
         """
         return None
 
@@ -260,7 +260,7 @@ class Law(Checked, frozen=True, kw_only=True):
         return None
 
     def sum_length(self, largest: float) -> float:
-        """About how many points `sum_for` has for complex |z| <= ``largest``; 0 where there is no such sum."""
+        """About how many points `sum_for` has for complex |z| <= ``largest``; 0 where there is no sum."""
         return 0.0
 
     # --- optional: exponential tilts --------------------------------------------------------------------
@@ -321,7 +321,7 @@ class Law(Checked, frozen=True, kw_only=True):
         del mean, spread
         raise NotCoveredError(f"a law of type {self.tag()} cannot be moved; it has no method for that")
 
-    def with_parameters(self, found: dict[str, float]) -> "Law | None":  # noqa: ARG002
+    def with_parameters(self, found: dict[str, float]) -> "Law | None":
         """The law with parameters that were fitted anew, where more than these is known of it."""
         return None
 
@@ -378,7 +378,7 @@ class TailedLaw(Law, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def on_interval(self, share: float) -> tuple["TailedLaw", float]:
-        """The law on an interval that a tilt can move about in, and -ln of the probability of the interval."""
+        """The law on an interval that a tilt can move about in, and -ln of its probability."""
         raise NotImplementedError
 
     def tilted_peak(self, share: float, logarithm: float) -> float:

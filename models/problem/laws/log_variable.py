@@ -1,4 +1,4 @@
-"""X = unit * exp(Y): what the trapezoidal rule has to know of laws on x > 0 with an entire density of log X."""
+"""X = unit * exp(Y): what the trapezoidal rule has to know of laws with an entire density of log X."""
 
 import math
 from collections.abc import Callable

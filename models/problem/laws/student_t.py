@@ -308,7 +308,7 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         return msgspec.structs.replace(self, lower=max(lower, mode - reach), upper=min(upper, mode + reach))
 
     def exceedance(self, values: FloatArray) -> Bounds:
-        """From the tails themselves: one minus a core is rounding noise where budgets of 1e-14 are decided."""
+        """From the tails themselves: one minus a core is rounding noise where 1e-14 is decided."""
         if self.lower is None or self.upper is None:
             return self._tail(values)
         inside = np.clip(values, self.lower, self.upper)
@@ -377,7 +377,7 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         return middle * np.maximum(1 - slack, 0.0), np.minimum(middle * (1 + slack), 1.0)
 
     def _between(self, values: FloatArray, upper: float) -> Bounds:
-        """Bounds of P(value < T < upper) for the law without truncation, from the smaller of its two tails."""
+        """Bounds of P(value < T < upper) for the law without truncation, from its smaller tail."""
         if upper <= self.location:
             mirrored = self.scaled(-1.0)
             near, far = mirrored._tail(-np.array([upper])), mirrored._tail(-values)

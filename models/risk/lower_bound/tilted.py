@@ -92,7 +92,7 @@ def tilted_nodes(law: Law, exponent: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _quantile_nodes(law: Law, exponent: float) -> tuple[FloatArray, FloatArray]:
-    """E g(X) is the integral of g over the quantiles of X: Gauss-Legendre on levels that halve at both ends."""
+    """E g(X) is the integral of g over the quantiles of X: Gauss-Legendre on levels halved at both ends."""
     nodes, weights = np.polynomial.legendre.leggauss(_PANEL_ORDER)
     edges = np.append(0.5 ** np.arange(1.0, _HALVINGS), 0.0)
     half = -np.diff(edges)[:, None] / 2
