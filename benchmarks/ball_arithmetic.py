@@ -26,14 +26,12 @@ from flint import acb, arb
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import (
-    NO_LAW,
     Empirical,
     InverseGamma,
     Law,
     Lognormal,
     Normal,
     StudentT,
-    Undeclared,
 )
 from depl.models.risk.contour import cumulant
 from depl.models.risk.transforms import centred_log_transform as double_transform
@@ -69,8 +67,8 @@ def mean(law: Law) -> arb:
     if isinstance(law, Empirical):
         points, masses = _atoms(law)
         return sum((x * mass for x, mass in zip(points, masses, strict=True)), arb(0))
-    if isinstance(law, Undeclared):
-        raise NotCoveredError(NO_LAW)
+    if not isinstance(law, StudentT):
+        raise NotCoveredError(f"no ball arithmetic for {law}")
     return _student_integral(law, lambda x: x).real / _student_integral(law, lambda x: acb(1)).real
 
 
@@ -363,8 +361,8 @@ def _transform(law: Law, z: acb) -> acb:
     if isinstance(law, Empirical):
         points, masses = _atoms(law)
         return sum(((-z * x).exp() * mass for x, mass in zip(points, masses, strict=True)), acb(0))
-    if isinstance(law, Undeclared):
-        raise NotCoveredError(NO_LAW)
+    if not isinstance(law, StudentT):
+        raise NotCoveredError(f"no ball arithmetic for {law}")
     # Relative accuracy is only sought near the location, so the exponential is 1 there.
     above = _student_integral(law, lambda x: (-z * (x - law.location)).exp())
     return above / _student_integral(law, lambda x: acb(1)) * (-z * law.location).exp()

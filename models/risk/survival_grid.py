@@ -289,7 +289,7 @@ def _cells(term: Term, h: float, most: int) -> _Rounded:
     edges = (np.arange(first, last + 2) - 0.5) * h / term.coefficient
     above = law.survival(edges) if term.coefficient > 0 else law.cdf(edges)
     above = np.minimum.accumulate(np.clip(above, 0.0, 1.0))
-    error = law.tail_error + law.survival_slack(edges)
+    error = law.tail_error + law.survival_slack(np.asarray(edges, dtype=float))
     # Below the grid everything is stopped; short of it, what is cut off is an error.
     error += float(1 - above[0]) if first > -most else 0.0
     # of coefficient * X, whose law is unimodal; half a cell where it is not known

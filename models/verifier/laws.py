@@ -143,7 +143,8 @@ def ends(increment: Increment) -> tuple[float, float]:
             math.inf if law.upper is None else law.upper,
         )
     elif is_registered(law):
-        inside = tuple(map(float, distribution(law).support()))
+        low, high = distribution(law).support()
+        inside = (float(low), float(high))
     else:
         inside = (-math.inf if isinstance(law, Normal) else 0.0, math.inf)
     low, high = sorted(increment.factor * end for end in inside)
