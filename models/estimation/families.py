@@ -74,7 +74,7 @@ class Family(Protocol):
         """Independent draws with one set of parameters, of shape (p,)."""
         ...
 
-    def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
         """The mean of the fitted law, and the law of X divided by that mean, so that E[X] = 1.
 
         Raises
@@ -84,7 +84,7 @@ class Family(Protocol):
         """
         ...
 
-    def switch(self, parameters: FloatArray) -> Law:
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
         """The fitted law of a switch jump.
 
         Raises
@@ -100,12 +100,12 @@ class _Unplaced:
 
     name: str
 
-    def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
         """Refused."""
         del parameters
         raise InvalidInputError(f"an improvement cannot follow the family {self.name!r}")
 
-    def switch(self, parameters: FloatArray) -> Law:
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
         """Refused."""
         del parameters
         raise InvalidInputError(f"a switch cannot follow the family {self.name!r}")
@@ -141,7 +141,7 @@ class InverseGammaFamily(_Unplaced):
         """Reciprocals of gamma draws."""
         return np.asarray(parameters[1] / rng.standard_gamma(parameters[0], shape))
 
-    def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
         """Of shape and scale."""
         shape, scale = (float(value) for value in parameters)
         if shape <= 1:
@@ -175,7 +175,7 @@ class LognormalFamily(_Unplaced):
         """Exponentials of normal draws."""
         return np.asarray(rng.lognormal(parameters[0], parameters[1], shape))
 
-    def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
         """Of the moments of the logarithm."""
         mu, sigma = (float(value) for value in parameters)
         law = Lognormal(log_mean=-(sigma**2) / 2, log_variance=sigma**2)
@@ -205,7 +205,7 @@ class NormalFamily(_Unplaced):
         """Normal draws."""
         return rng.normal(parameters[0], parameters[1], shape)
 
-    def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
         """Of a positive mean."""
         mean, deviation = (float(value) for value in parameters)
         if mean <= 0:
@@ -214,7 +214,7 @@ class NormalFamily(_Unplaced):
             )
         return mean, Normal(mean=1.0, variance=(deviation / mean) ** 2)
 
-    def switch(self, parameters: FloatArray) -> Law:
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
         """Of mean and deviation."""
         return Normal(mean=float(parameters[0]), variance=float(parameters[1]) ** 2)
 
@@ -249,7 +249,7 @@ class StudentTFamily(_Unplaced):
         """Student-t draws."""
         return np.asarray(parameters[1] + parameters[2] * rng.standard_t(parameters[0], shape))
 
-    def switch(self, parameters: FloatArray) -> Law:
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
         """The normal limit where nu reaches its upper bound."""
         degrees, location, scale = (float(value) for value in parameters)
         if degrees >= MOST_DEGREES * (1 - 1e-6):
@@ -287,7 +287,7 @@ class RegisteredFamily:
         """Draws with one set of parameters."""
         return self.law(parameters).sample(rng, shape[0] * shape[1]).reshape(shape)
 
-    def improvement(self, parameters: FloatArray) -> tuple[float, Law]:
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
         """The law divided by its mean."""
         law = self.law(parameters)
         mean = law.moments().mean
@@ -295,7 +295,7 @@ class RegisteredFamily:
             raise InvalidInputError(f"the fitted {self.name} law has no positive mean; choose another law")
         return mean, law.rescaled(1 / mean)
 
-    def switch(self, parameters: FloatArray) -> Law:
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
         """The law itself."""
         return self.law(parameters)
 

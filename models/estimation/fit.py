@@ -153,7 +153,7 @@ class ImprovementFit:
                 f"the {chosen} law excludes {found.excluded} of {self.ratios.size} observed ratios, which "
                 "are not positive; use normal or empirical, or accept that they are excluded"
             )
-        mean, noise = family_of(chosen).improvement(_values(found))
+        mean, noise = family_of(chosen).law_of_ratios(_values(found))
         return self._with_noise(1.0 if found.excluded else mean, noise)
 
     def _with_noise(self, mean: float, noise: ImprovementLaw) -> InverseSqrtImprovement | ConstantImprovement:
@@ -212,7 +212,7 @@ class SwitchFit:
             return Deterministic(value=float(self.jumps.mean()))
         if chosen == EMPIRICAL:
             return Empirical(values=tuple(self.jumps.tolist()))
-        return family_of(chosen).switch(_values(self.law(chosen)))
+        return family_of(chosen).law_of_jumps(_values(self.law(chosen)))
 
 
 def fit_improvement(

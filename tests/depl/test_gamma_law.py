@@ -17,6 +17,9 @@ from tests.cases.gamma_law import BareGammaLaw, GammaLaw
 
 GAINS = ((4.0, 1.0), (25.0, 0.1))
 JUMP = {"shape": 4.0, "scale": 0.05}
+SLOW = {("annealing", "bare_gamma"), ("depl", "bare_gamma")}
+"""Seconds each: all that they look at goes to the grid."""
+
 LABELS = {"entropic": "offers no transform", "normal": "", "certified": "", "expected": ""}
 
 
@@ -39,8 +42,14 @@ def _registered(own_laws: None) -> None:
     register_law(BareGammaLaw)
 
 
-@pytest.mark.parametrize("kind", ["gamma", "bare_gamma"])
-@pytest.mark.parametrize("method", [item.name for item in depl.methods()])
+CASES = [
+    pytest.param(item.name, kind, marks=pytest.mark.slow if (item.name, kind) in SLOW else ())
+    for item in depl.methods()
+    for kind in ("gamma", "bare_gamma")
+]
+
+
+@pytest.mark.parametrize(("method", "kind"), CASES)
 def test_every_method_solves_it_and_the_verifier_agrees(method: str, kind: str) -> None:
     """Cheapest 8 (by enumeration, and by the exact search): no plan that holds under the law costs less."""
     instance = instance_of(kind, switches=False)
