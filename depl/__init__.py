@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from depl.models.evaluation.evaluate import Evaluation, evaluate
     from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
     from depl.models.problem.instance import Instance
+    from depl.models.problem.laws import Law, register_law
     from depl.models.problem.plan import Plan
     from depl.models.solving.explain import explain
     from depl.models.solving.methods import Limits, Outcome, register
@@ -47,6 +48,7 @@ _HOMES = {
     "Evaluation": "models.evaluation.evaluate",
     "Instance": "models.problem.instance",
     "InvalidInputError": "models.foundation.errors",
+    "Law": "models.problem.laws",
     "Limits": "models.solving.methods",
     "NotCoveredError": "models.foundation.errors",
     "Outcome": "models.solving.methods",
@@ -64,6 +66,7 @@ _HOMES = {
     "load": "instances.library",
     "methods": "models.solving.methods:registered",
     "register": "models.solving.methods",
+    "register_law": "models.problem.laws",
     "replan": "models.solving.replanning",
     "solve": "models.solving.solve",
 }
@@ -109,6 +112,7 @@ __all__ = [
     "Evaluation",
     "Instance",
     "InvalidInputError",
+    "Law",
     "Limits",
     "NotCoveredError",
     "Outcome",
@@ -127,6 +131,7 @@ __all__ = [
     "load",
     "methods",
     "register",
+    "register_law",
     "replan",
     "solve",
 ]

@@ -13,7 +13,7 @@ from hypothesis import settings
 from depl.cli import main
 from depl.instances import library
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
-from depl.models.problem.laws import Deterministic, Normal
+from depl.models.problem.laws import Deterministic, Normal, registry
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving import methods
 
@@ -80,6 +80,12 @@ def steady_plan() -> Plan:
 def own_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry of methods that forgets what a test registers."""
     monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
+
+
+@pytest.fixture
+def own_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry of laws that forgets what a test registers."""
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
 
 @pytest.fixture

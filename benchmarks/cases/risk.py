@@ -16,8 +16,8 @@ import numpy as np
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.suites.random_gains import random_inverse_gamma, random_switch
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import FinalLoss, NoiseLaw, Term
-from depl.models.problem.laws import InverseGamma, Lognormal, Normal
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import InverseGamma, Law, Lognormal, Normal
 from depl.models.risk.certify import certified_margin, contour_violation
 
 _DIGITS, _BITS = 20.0, 170
@@ -66,7 +66,7 @@ def _against_balls(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
 def _random_case(rng: np.random.Generator, index: int, longest: int) -> tuple[FinalLoss, float]:
     """A random sum of 1 to ``longest`` increments, and a violation budget from 1e-8 to 1/2."""
     count = 1 + index % 2 if index % 5 == 0 else int(math.exp(rng.uniform(0, math.log(longest + 1))))
-    laws: list[NoiseLaw] = [random_inverse_gamma(rng) for _ in range(rng.integers(1, 4))]
+    laws: list[Law] = [random_inverse_gamma(rng) for _ in range(rng.integers(1, 4))]
     offset, constant = rng.uniform(0, 5), rng.random() < 0.3
     counts: dict[Term, int] = {}
     for epoch in range(1, count + 1):

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Empirical, FloatArray, StudentT
-from depl.models.risk.densities import density
+from depl.models.problem.laws import FloatArray
 
 _RELATIVE_DOUBT = 1e-11
 _NEGLIGIBLE = 1e-16
@@ -86,7 +85,7 @@ class DensityOracle:
         logs = np.array(
             [self._log_transform(term, mean, points) for term, (mean, _) in zip(terms, moments, strict=True)]
         )
-        sampled = np.array([not isinstance(term.law, Empirical | StudentT) for term in terms])
+        sampled = np.array([term.law.nodes() is None for term in terms])
         folded = np.where(sampled, np.exp(logs[:, -1].real - logs[:, 0].real), 0.0)
         self._doubt = _RELATIVE_DOUBT + 10 * (self._counts @ (np.array(beyond) + folded))
         self._scale = self._counts @ logs[:, 0].real
@@ -130,8 +129,9 @@ class DensityOracle:
     def _log_transform(self, term: Term, centre: float, points: int) -> NDArray[np.complex128]:
         """Log of E exp(-(rate + i frequency) (weight X) + i frequency centre), at the frequencies."""
         weight = -term.coefficient
-        if isinstance(term.law, Empirical | StudentT):
-            values, masses = term.law.atoms() if isinstance(term.law, Empirical) else term.law.quadrature()
+        nodes = term.law.nodes()
+        if nodes is not None:
+            values, masses = nodes
             waves = np.exp(-np.outer(1j * self._frequencies, weight * values - centre))
             total = waves @ (masses * np.exp(-self._rate * weight * values))
             return np.asarray(np.log(total), dtype=complex)
@@ -139,7 +139,7 @@ class DensityOracle:
         offsets = spacing * (np.arange(points) - points // 2)
         gains = centre + offsets
         with np.errstate(over="ignore", invalid="ignore"):
-            tilted = density(term.law, gains / weight) * np.exp(-self._rate * gains) * spacing / abs(weight)
+            tilted = term.law.density(gains / weight) * np.exp(-self._rate * gains) * spacing / abs(weight)
         finite = np.where(np.isfinite(tilted), tilted, 0.0)
         transformed = np.fft.rfft(np.fft.ifftshift(finite))
         return np.asarray(np.log(np.where(transformed == 0, 1e-300, transformed)), dtype=complex)
@@ -148,14 +148,15 @@ class DensityOracle:
 def _tilted(term: Term, rate: float) -> tuple[FloatArray, FloatArray]:
     """Values of weight X and their probabilities under the tilt exp(-rate weight X), roughly."""
     weight, law = -term.coefficient, term.law
-    if isinstance(law, Empirical | StudentT):
-        values, masses = law.atoms() if isinstance(law, Empirical) else law.quadrature()
+    nodes = law.nodes()
+    if nodes is not None:
+        values, masses = nodes
     else:
         # Fine near the mean and very far out, wherever the tilted law may lie.
         mean, variance = law.moments()
         spread = math.sqrt(min(variance, 4 * mean**2)) if math.isfinite(variance) else 2 * abs(mean)
         values = mean + 4000 * spread * np.sinh(np.linspace(-10.0, 10.0, 8001)) / math.sinh(10.0)
-        masses = density(law, values) * np.gradient(values)
+        masses = law.density(values) * np.gradient(values)
     with np.errstate(divide="ignore"):
         logs = np.log(masses) - rate * weight * values
     tilted = np.exp(logs - logs.max())

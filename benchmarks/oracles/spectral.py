@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical, FloatArray, StudentT
-from depl.models.risk.densities import density
+from depl.models.problem.laws import FloatArray
 from depl.models.risk.lower_bound.tilted import tilted_term
 from depl.models.risk.reach import Reach, reaches, total_reach
+from depl.models.risk.transforms import transformable
 
 ComplexArray = NDArray[np.complex128]
 
@@ -153,9 +153,7 @@ def _spectral_sum(
 
 def _heavy_increase(term: Term) -> bool:
     """Whether the term has no exponential moment in the direction that raises the loss."""
-    if isinstance(term.law, StudentT):
-        return not term.law.truncated
-    return term.coefficient > 0 and term.law.heavy_right_tail
+    return not transformable(term)
 
 
 def _tilted_ends(shallow: Reach, deep: Reach, rate: float, tail: float) -> tuple[float, float]:
@@ -178,13 +176,13 @@ def _tilted_masses(
     A smooth law is sampled at ``points`` values, one period around the centre.
     """
     law, coefficient = term.law, term.coefficient
-    if isinstance(law, Empirical) or (isinstance(law, StudentT) and law.truncated):
-        nodes, weights = law.atoms() if isinstance(law, Empirical) else law.quadrature()
-        values = coefficient * nodes
+    nodes = law.nodes()
+    if nodes is not None:
+        values, weights = coefficient * nodes[0], nodes[1]
     else:
         spacing = period / points
         values = np.asarray(centre + spacing * (np.arange(points) - points // 2), dtype=float)
-        weights = density(law, values / coefficient) * spacing / abs(coefficient)
+        weights = law.density(values / coefficient) * spacing / abs(coefficient)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by the caller
         return values, weights * np.exp(rate * (values - centre))
 

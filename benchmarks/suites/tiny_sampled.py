@@ -16,7 +16,7 @@ from depl.instances.generator import random_instance, random_plan
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance, Switch, Transfer
-from depl.models.problem.laws import Empirical, FloatArray, Forbidden, Normal, SwitchLaw
+from depl.models.problem.laws import Empirical, FloatArray, Normal, SwitchLaw
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import (
     Scenarios,
@@ -79,7 +79,7 @@ def _with_gainful_switches(rng: np.random.Generator, instance: Instance) -> Inst
     typical = min(model.improvement.at(1)[1].moments().mean for model in instance.models)
 
     def law(old: SwitchLaw) -> SwitchLaw:
-        if isinstance(old, Forbidden):
+        if old.forbids:
             return old
         mean, deviation = round(-0.4 * abs(typical) * rng.uniform(), 4), 0.3 * abs(typical)
         if rng.random() < 0.5:

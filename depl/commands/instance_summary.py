@@ -11,7 +11,6 @@ from depl.models.problem.instance import (
     Model,
     PowerDataLaw,
 )
-from depl.models.problem.law_wording import law
 from depl.models.problem.laws import Zero
 
 _LONGEST_NOTE = 240
@@ -27,7 +26,7 @@ def instance_summary(instance: Instance) -> str:
         ("Transfers: one-time cost beta(d, n); others cost nothing", _transfers(instance)),
         ("Models", _models(instance)),
         ("Law of the loss, fitted to traces; instead of improvements and switches", _traced(instance)),
-        (f"Switches; all others: {law(instance.other_switches)}", _switches(instance)),
+        (f"Switches; all others: {instance.other_switches.in_words()}", _switches(instance)),
         ("Where the values come from", _provenance(instance)),
     ]
     return "\n\n".join("\n".join(filter(None, part)) for part in parts if part[1])
@@ -100,9 +99,9 @@ def _models(instance: Instance) -> str:
 def _improvement(model: Model) -> str:
     match model.improvement:
         case InverseSqrtImprovement(scale=scale, offset=offset, noise=noise):
-            return f"{number(scale)} / sqrt(k + {number(offset)}) X, X ~ {law(noise)}"
+            return f"{number(scale)} / sqrt(k + {number(offset)}) X, X ~ {noise.in_words()}"
         case ConstantImprovement(scale=scale, noise=noise):
-            return f"{'' if scale == 1 else f'{number(scale)} '}X, X ~ {law(noise)}"
+            return f"{'' if scale == 1 else f'{number(scale)} '}X, X ~ {noise.in_words()}"
         case tabled:
             return f"listed for {counted(len(tabled.epochs), 'epoch')}"
 
@@ -124,9 +123,9 @@ def _traced(instance: Instance) -> str:
 
 
 def _switches(instance: Instance) -> str:
-    rows = [(row.previous, row.following, law(row.law)) for row in instance.switches]
+    rows = [(row.previous, row.following, row.law.in_words()) for row in instance.switches]
     if not rows:
-        return "" if isinstance(instance.other_switches, Zero) else "none is listed"
+        return "" if instance.other_switches == Zero() else "none is listed"
     return table(("from", "to", "change of the loss"), rows)
 
 

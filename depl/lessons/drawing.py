@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from depl.benchmarks.figures.canvas import COLOURS, nth
 from depl.models.problem.epochs import compute, loss_step
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical
 
 _BOX = {"boxstyle": "round,pad=0.5", "linewidth": 1.2}
 _COLUMNS = (0.0, 1.0, 2.0)
@@ -80,9 +79,9 @@ def _model_text(instance: Instance, index: int) -> str:
     if not step.terms:
         lines.append(f"gains {-step.shift:g}")
     for term in step.terms:
-        if isinstance(term.law, Empirical):
+        if term.law.has_atoms:
             lines.append(
-                "gains " + " or ".join(f"{-term.coefficient * value:g}" for value in term.law.values)
+                "gains " + " or ".join(f"{-term.coefficient * value:g}" for value in term.law.atoms()[0])
             )
     return "\n".join(lines)
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import LossStep, NoiseLaw, compute, loss_step
+from depl.models.problem.epochs import LossStep, compute, loss_step
 from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Law
 
 
 def lowest_expected_sequences(
@@ -97,9 +98,9 @@ def _best_arrival(
 
 def _mean_reader() -> _Mean:
     """A function for the mean of a step that computes the moments of every law once (some are integrals)."""
-    known: dict[NoiseLaw, Fraction] = {}
+    known: dict[Law, Fraction] = {}
 
-    def of_law(law: NoiseLaw) -> Fraction:
+    def of_law(law: Law) -> Fraction:
         if law not in known:
             known[law] = _exact(law.moments().mean)
         return known[law]

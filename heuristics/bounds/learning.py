@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, loss_step
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, FloatArray
+from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
-from depl.models.risk.normal_bound import third_moment
 from depl.models.scenarios.draws import switch_step
 from depl.models.solving.methods import in_time
 
@@ -110,7 +109,7 @@ class Learning:
     def has_atoms(self) -> bool:
         """Whether some increment takes single values with positive probability."""
         steps = [*itertools.chain.from_iterable(self.runs), *itertools.chain.from_iterable(self.switches)]
-        return any(isinstance(term.law, Empirical) for term in distinct_terms(steps))
+        return any(term.law.has_atoms for term in distinct_terms(steps))
 
     def with_stand_ins(self) -> tuple[FloatArray, FloatArray]:
         """Variances of runs and switches, with the squared mean where there is none."""
@@ -152,7 +151,7 @@ class _MomentsByTerm:
         for term in step.terms:
             if term.law not in self._known:
                 first, second = term.law.moments()
-                third = third_moment(term.law)
+                third = term.law.third_moment()
                 self._known[term.law] = (first, second, third / second if second > 0 else 0.0)
             first, second, ratio = self._known[term.law]
             mean += term.coefficient * first

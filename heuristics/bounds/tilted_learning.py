@@ -28,13 +28,13 @@ from scipy import special
 
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
-from depl.models.problem.epochs import NoiseLaw, Term
+from depl.models.problem.epochs import Term
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray, Normal, StudentT
+from depl.models.problem.laws import FloatArray, Law
 from depl.models.risk.lower_bound.bound import plane, tilted_margins
-from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
+from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear
 from depl.models.risk.lower_bound.spread import Spread
-from depl.models.risk.lower_bound.switches import TiltedSwitch
+from depl.models.risk.lower_bound.switches import TiltedSwitch, covers_switch
 from depl.models.solving.methods import OutOfTimeError
 
 _BELOW = 0.85
@@ -190,13 +190,14 @@ class TiltedLearning:
         Levels below one half and switches of another size than all runs are left to other bounds.
         """
         terms = {term for row in learning.runs for step in row for term in step.terms}
-        known = all(covers(t.law) and (t.coefficient < 0 or isinstance(t.law, Normal)) for t in terms)
+        known = all(covers(t.law) and (t.coefficient < 0 or t.law.is_normal) for t in terms)
         fall = fall_of(instance)
         if not known or not 0 < len({term.law for term in terms}) <= _MOST_TABLES or fall <= 0:
             return False
         changes = [step for row in learning.switches for step in row if step is not None]
-        scales = [t.law.scale for step in changes for t in step.terms if isinstance(t.law, StudentT)]
-        tame = max(scales, default=0.0) < _WIDEST_SWITCH * fall
+        jumps = [term.law for step in changes for term in step.terms]
+        scales = [law.tailed.width for law in jumps if law.tailed is not None]
+        tame = all(map(covers_switch, jumps)) and max(scales, default=0.0) < _WIDEST_SWITCH * fall
         return tame and float(instance.target.violation_budget) <= _LARGEST_BUDGET
 
     def __post_init__(self) -> None:
@@ -346,15 +347,15 @@ class TiltedLearning:
         scales = np.exp(self._logarithms).max(axis=1).sum()
         return unclear(len(self.rows) + rate * float(scales) * self.greatest_factor) <= 1e-9
 
-    def _read_runs(self) -> list[NoiseLaw]:
+    def _read_runs(self) -> list[Law]:
         """Table and scale of every epoch and model."""
         shape = self.learning.gains.shape
         self.rows, self._logarithms = np.full(shape, -1, dtype=np.int64), np.full(shape, -math.inf)
-        position: dict[NoiseLaw, int] = {}
+        position: dict[Law, int] = {}
         for k, m in np.ndindex(*shape):
             for term in self.learning.runs[k][m].terms:
                 self.rows[k, m] = position.setdefault(term.law, len(position))
-                self._logarithms[k, m] = math.log(abs(term.coefficient) * unit_of(term.law))
+                self._logarithms[k, m] = math.log(abs(term.coefficient) * term.law.tilt_unit())
         self.rows[self.rows < 0] = len(position)
         self._spans, ends = [], (math.log(self.least_factor), math.log(self.greatest_factor))
         for index in range(len(position)):
@@ -362,10 +363,10 @@ class TiltedLearning:
             self._spans.append((float(own.min()) + ends[0], float(own.max()) + ends[1]))
         return list(position)
 
-    def _surely_least(self, laws: Sequence[NoiseLaw]) -> float:
+    def _surely_least(self, laws: Sequence[Law]) -> float:
         """A rate at which all increments have less than H = h: H(u) <= u, for normal laws u**2 / 2."""
         scales = np.exp(self._logarithms) * self.greatest_factor
-        normal = np.array([*(isinstance(law, Normal) for law in laws), False])[self.rows]
+        normal = np.array([*(law.is_normal for law in laws), False])[self.rows]
         straight = float(np.where(normal, 0.0, scales).max(axis=1).sum())
         squares = float(np.where(normal, scales**2, 0.0).max(axis=1).sum())
         rate = 2 * self.goal / max(straight, math.sqrt(self.goal * squares))
@@ -377,7 +378,7 @@ class TiltedLearning:
                 return rate
             rate /= 1.3
 
-    def _tabulate(self, laws: Sequence[NoiseLaw], least: float, greatest: float) -> None:
+    def _tabulate(self, laws: Sequence[Law], least: float, greatest: float) -> None:
         """One table for each law, over all rates and factors that may occur."""
         ends = math.log(least) - 2 * self.fineness.steps[0], math.log(max(greatest, least)) + 0.1
         self._tables = [

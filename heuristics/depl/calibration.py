@@ -25,13 +25,13 @@ from depl.heuristics.paths.additive_labels import (
 )
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, FloatArray
+from depl.models.problem.laws import FloatArray, Normal
 from depl.models.risk.batch import Verdict
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.contour import like
 from depl.models.risk.heavy import core_term
 from depl.models.risk.prepared import PreparedVerdicts
-from depl.models.risk.transforms import has_transform
+from depl.models.risk.transforms import transformable
 
 _TAILS = 0.1
 """What is cut off a law without exponential moments, for the label alone, as a share of 1 - omega."""
@@ -161,18 +161,25 @@ class Judge:
 
     def _exact_margin(self, constant: float, terms: Sequence[tuple[Term, int]], mean: float) -> float:
         """The certified margin where no saddlepoint is: of short sums with atoms, at levels below 1/2."""
-        atoms = any(isinstance(term.law, Empirical) for term, _ in terms) and len(terms) <= _SHORT
+        atoms = any(term.law.has_atoms for term, _ in terms) and len(terms) <= _SHORT
         if not atoms and float(self.budget) < 0.5:
             return math.nan
         quantile = certified_quantile(FinalLoss(constant, tuple(terms)), self.budget).upper
         return quantile - mean if math.isfinite(quantile) else math.nan
 
     def core(self, term: Term) -> Term:
-        """The term, without the far tails of a law that has no exponential moments."""
-        if has_transform(term.law):
+        """The term, without the far tails of a law that has no exponential moments.
+
+        One that offers none at all is guessed to be normal: labels guide, and every plan is certified anyway.
+        """
+        if transformable(term):
             return term
         if term not in self._cores:
-            self._cores[term] = core_term(term, _TAILS * float(self.budget))
+            if term.law.tailed is not None:
+                self._cores[term] = core_term(term, _TAILS * float(self.budget))
+            else:
+                guess = Normal(mean=term.law.moments().mean, variance=term.law.typical_square())
+                self._cores[term] = Term(term.coefficient, guess)
         return self._cores[term]
 
 

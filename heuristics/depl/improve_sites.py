@@ -24,8 +24,8 @@ from depl.heuristics.bounds.requirement import VarianceRange
 from depl.heuristics.data.sites import Sites
 from depl.heuristics.depl.improve_kernels import least_after
 from depl.heuristics.depl.saddle_labels import Cumulants
-from depl.models.problem.epochs import LossStep, NoiseLaw
-from depl.models.problem.laws import FloatArray
+from depl.models.problem.epochs import LossStep
+from depl.models.problem.laws import FloatArray, Law
 
 _MOST_CUTS = 60
 _CLOSE = 1e-5
@@ -102,7 +102,7 @@ class Restricted:
     ) -> FloatArray:
         """What some epochs add to the quantile together, switches aside, against h; shape (len(factors),)."""
         total = -factors * self.learning.gains[epochs, np.array(self.models)[models]].sum()
-        groups: dict[tuple[NoiseLaw, bool], list[float]] = {}
+        groups: dict[tuple[Law, bool], list[float]] = {}
         for k, place in zip(epochs.tolist(), models.tolist(), strict=True):
             for term in self.learning.runs[k][self.models[place]].terms:
                 groups.setdefault((term.law, term.coefficient > 0), []).append(term.coefficient)
@@ -237,9 +237,9 @@ class Restricted:
 
     def _terms(
         self,
-    ) -> Iterator[tuple[NoiseLaw, NDArray[np.int64], NDArray[np.int64], FloatArray]]:
+    ) -> Iterator[tuple[Law, NDArray[np.int64], NDArray[np.int64], FloatArray]]:
         """Law, epochs, models and coefficients of all terms of runs with one law and sign."""
-        groups: dict[tuple[NoiseLaw, bool], list[tuple[int, int, float]]] = {}
+        groups: dict[tuple[Law, bool], list[tuple[int, int, float]]] = {}
         for k, row in enumerate(self.learning.runs):
             for place, m in enumerate(self.models):
                 for term in row[m].terms:

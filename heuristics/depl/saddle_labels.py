@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import interpolate, special
 
-from depl.models.problem.epochs import NoiseLaw, Term
-from depl.models.problem.laws import FloatArray
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import FloatArray, Law
 from depl.models.risk.transforms import centred_log_transform
 
 _STEP = 0.1
@@ -37,25 +37,23 @@ class Cumulants:
     """
 
     core: Callable[[Term], Term] = lambda term: term
-    _tables: dict[tuple[NoiseLaw, bool], "_Table"] = field(default_factory=dict, init=False)
-    _cores: dict[NoiseLaw, tuple[NoiseLaw, float]] = field(default_factory=dict, init=False)
+    _tables: dict[tuple[Law, bool], "_Table"] = field(default_factory=dict, init=False)
+    _cores: dict[tuple[Law, float], tuple[Law, float]] = field(default_factory=dict, init=False)
 
-    def of(self, law: NoiseLaw, arguments: FloatArray) -> FloatArray:
+    def of(self, law: Law, arguments: FloatArray) -> FloatArray:
         """ln E exp(t (X - E X)) at real t of one sign, any shape; 0 at 0."""
-        if law not in self._cores:
-            core = self.core(Term(1.0, law))
-            self._cores[law] = core.law, core.coefficient
-        kept, scale = self._cores[law]
-        t = scale * np.asarray(arguments, dtype=float)
+        t = np.asarray(arguments, dtype=float)
         used = t != 0
         found = np.zeros(t.shape)
         if used.any():
-            found[used] = self._table(kept, bool(t[used].flat[0] > 0)).at(np.abs(t[used]))
+            kept, scale = self._core(law, bool(t[used].flat[0] > 0))
+            t = scale * t[used]
+            found[used] = self._table(kept, bool(t.flat[0] > 0)).at(np.abs(t))
         return found
 
     def summed(self, terms: Sequence[tuple[Term, int]], rates: FloatArray) -> FloatArray:
         """ln E exp(s (Y - E Y)) of a sum of terms at some rates s > 0, shape (len(rates),)."""
-        groups: dict[tuple[NoiseLaw, bool], list[tuple[float, int]]] = {}
+        groups: dict[tuple[Law, bool], list[tuple[float, int]]] = {}
         for term, count in terms:
             groups.setdefault((term.law, term.coefficient > 0), []).append((term.coefficient, count))
         found = np.zeros(len(rates))
@@ -64,7 +62,16 @@ class Cumulants:
             found += self.of(law, rates[:, None] * coefficients) @ counts
         return found
 
-    def _table(self, law: NoiseLaw, positive: bool) -> "_Table":
+    def _core(self, law: Law, positive: bool) -> tuple[Law, float]:
+        """A law with exponential moments in place of one, and a factor of arguments of this sign."""
+        # Tails are cut off on both sides, moments may be missing on one.
+        sign = 1.0 if positive or law.tailed is not None else -1.0
+        if (law, sign) not in self._cores:
+            core = self.core(Term(sign, law))
+            self._cores[law, sign] = core.law, sign * core.coefficient
+        return self._cores[law, sign]
+
+    def _table(self, law: Law, positive: bool) -> "_Table":
         if (law, positive) not in self._tables:
             self._tables[law, positive] = _Table(law, -1.0 if positive else 1.0)
         return self._tables[law, positive]
@@ -74,7 +81,7 @@ class Cumulants:
 class _Table:
     """ln E exp(-u sign (X - E X)) / u**2 at ln u = i _STEP, between two i that grow with what is asked."""
 
-    law: NoiseLaw
+    law: Law
     sign: float
     first: int = 0
     values: FloatArray = field(default_factory=lambda: np.empty(0))

@@ -32,10 +32,10 @@ import numpy as np
 from scipy import optimize, special
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.epochs import FinalLoss, NoiseLaw, Term
-from depl.models.problem.laws import FloatArray
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import FloatArray, Law
 from depl.models.risk.entropic import chernoff_quantile
-from depl.models.risk.transforms import centred_log_transform, has_transform
+from depl.models.risk.transforms import centred_log_transform, transformable
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def best_rate(loss: FinalLoss, budget: Fraction | float) -> float | None:
     NotCoveredError
         If a law has no exponential moment.
     """
-    _require_transforms(term.law for term, _ in loss.terms)
+    _require_transforms([term for term, _ in loss.terms])
     deviation = typical_deviation(loss)
     if deviation == 0:
         return None
@@ -166,7 +166,7 @@ def typical_deviation(loss: FinalLoss) -> float:
 
 
 def _means(terms: Sequence[Term]) -> FloatArray:
-    known: dict[NoiseLaw, float] = {}
+    known: dict[Law, float] = {}
     for term in terms:
         if term.law not in known:
             known[term.law] = term.law.moments().mean
@@ -174,7 +174,7 @@ def _means(terms: Sequence[Term]) -> FloatArray:
 
 
 def _variances(terms: Sequence[Term]) -> FloatArray:
-    known: dict[NoiseLaw, float] = {}
+    known: dict[Law, float] = {}
     for term in terms:
         if term.law not in known:
             known[term.law] = term.law.moments().variance
@@ -188,8 +188,8 @@ def _variances(terms: Sequence[Term]) -> FloatArray:
 
 def _centred(terms: Sequence[Term], rate: float) -> FloatArray:
     """ln E exp(s (Y - E Y)), one call per law."""
-    _require_transforms(term.law for term in terms)
-    rows: dict[NoiseLaw, list[int]] = {}
+    _require_transforms(terms)
+    rows: dict[Law, list[int]] = {}
     for index, term in enumerate(terms):
         rows.setdefault(term.law, []).append(index)
     found = np.zeros(len(terms))
@@ -199,11 +199,11 @@ def _centred(terms: Sequence[Term], rate: float) -> FloatArray:
     return found
 
 
-def _require_transforms(laws: Iterable[NoiseLaw]) -> None:
-    for law in laws:
-        if not has_transform(law):
+def _require_transforms(terms: Iterable[Term]) -> None:
+    for term in terms:
+        if not transformable(term):
             raise NotCoveredError(
-                "an untruncated Student-t has no exponential moments, so there is no entropic label; "
+                f"{term.law.without_transform}, so there is no entropic label; "
                 "truncate it, or take the expected label"
             )
 

@@ -13,24 +13,15 @@ from enum import Enum
 import numpy as np
 from scipy import stats
 
-from depl.models.estimation.fit import DETERMINISTIC, EMPIRICAL, ImprovementFit, fit_improvement, fit_switch
+from depl.models.estimation.fit import DETERMINISTIC, ImprovementFit, fit_improvement, fit_switch
 from depl.models.estimation.observations import observe
 from depl.models.estimation.synthetic import draw_traces
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance, Model, Switch
 from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
     FloatArray,
-    Forbidden,
     ImprovementLaw,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
     SwitchLaw,
-    Undeclared,
-    Zero,
 )
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 
@@ -141,21 +132,20 @@ def _refitted_model(
 
 
 def _family(noise: ImprovementLaw, fit: ImprovementFit) -> str:
-    if not fit.laws or isinstance(noise, Deterministic):
+    if not fit.laws or noise.family is None:
         return DETERMINISTIC
-    if isinstance(noise, Empirical):
-        return EMPIRICAL
-    return {InverseGamma: "inverse_gamma", Lognormal: "lognormal", Normal: "normal"}[type(noise)]
+    return noise.family
 
 
 def _refitted_switch(law: SwitchLaw, runs: int, rng: np.random.Generator) -> SwitchLaw:
-    if isinstance(law, Zero | Forbidden | Deterministic | Undeclared):
+    if law.family is None:
         return law
     fit = fit_switch(law.sample(rng, runs), rng, resamples=1)
-    if isinstance(law, StudentT):
-        found = dict(fit.law("student_t").parameters)
-        return StudentT(lower=law.lower, upper=law.upper, **found)
-    return fit.as_switch(EMPIRICAL if isinstance(law, Empirical) else "normal")
+    if any(item.family == law.family for item in fit.laws):
+        found = law.with_parameters(dict(fit.law(law.family).parameters))
+        if found is not None:
+            return found
+    return fit.as_switch(law.family)
 
 
 def _changed(instance: Instance, factor: Factor) -> Instance:
@@ -192,34 +182,13 @@ def _changed_improvement(improvement: Improvement, factor: Factor) -> Improvemen
 
 
 def _changed_noise(noise: ImprovementLaw, factor: float) -> ImprovementLaw:
-    mean, variance = noise.moments()
-    if isinstance(noise, Deterministic) or factor == 1:
-        return noise
-    if isinstance(noise, Normal | Lognormal | InverseGamma) and np.isfinite(variance):
-        return type(noise)(mean=mean, variance=variance * factor)
-    raise NotCoveredError("only normal, lognormal and inverse gamma laws of finite variance are spread out")
+    noise.moments()  # refuses a law that is not declared
+    return noise if factor == 1 else noise.spread_out(factor)
 
 
 def _changed_switch(law: SwitchLaw, factor: Factor) -> SwitchLaw:
     mean, spread = factor(Parameter.JUMP), factor(Parameter.JUMP_SPREAD)
-    if isinstance(law, Zero | Forbidden | Undeclared):
-        return law
-    if isinstance(law, Deterministic):
-        return Deterministic(value=law.value * mean)
-    if isinstance(law, Normal):
-        return Normal(mean=law.mean * mean, variance=law.variance * spread**2)
-    if isinstance(law, StudentT):
-        return StudentT(
-            degrees_of_freedom=law.degrees_of_freedom,
-            location=law.location * mean,
-            scale=law.scale * spread,
-            lower=law.lower,
-            upper=law.upper,
-        )
-    values, weights = law.atoms()
-    centre = float(weights @ values)
-    moved = centre * mean + (values - centre) * spread
-    return Empirical(values=tuple(moved.tolist()), weights=law.weights)
+    return law.moved(mean, spread)
 
 
 def _rebuilt(

@@ -22,12 +22,12 @@ from scipy import special
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import (
     FloatArray,
-    ImprovementLaw,
     InverseGamma,
+    Law,
     Lognormal,
     Normal,
     StudentT,
-    SwitchLaw,
+    registered_laws,
 )
 
 LEAST_DEGREES, MOST_DEGREES = 2.1, 100.0
@@ -74,8 +74,44 @@ class Family(Protocol):
         """Independent draws with one set of parameters, of shape (p,)."""
         ...
 
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
+        """The mean of the fitted law, and the law of X divided by that mean, so that E[X] = 1.
 
-class InverseGammaFamily:
+        Raises
+        ------
+        InvalidInputError
+            If the law has no positive mean, or an improvement cannot follow the family.
+        """
+        ...
+
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
+        """The fitted law of a switch jump.
+
+        Raises
+        ------
+        InvalidInputError
+            If a switch cannot follow the family.
+        """
+        ...
+
+
+class _Unplaced:
+    """A family that stands for neither improvements nor switches, unless it says so."""
+
+    name: str
+
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
+        """Refused."""
+        del parameters
+        raise InvalidInputError(f"an improvement cannot follow the family {self.name!r}")
+
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
+        """Refused."""
+        del parameters
+        raise InvalidInputError(f"a switch cannot follow the family {self.name!r}")
+
+
+class InverseGammaFamily(_Unplaced):
     """Inverse gamma with location 0: shape, scale."""
 
     name, names, positive = "inverse_gamma", ("shape", "scale"), True
@@ -105,8 +141,17 @@ class InverseGammaFamily:
         """Reciprocals of gamma draws."""
         return np.asarray(parameters[1] / rng.standard_gamma(parameters[0], shape))
 
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
+        """Of shape and scale."""
+        shape, scale = (float(value) for value in parameters)
+        if shape <= 1:
+            raise InvalidInputError(
+                f"the fitted inverse gamma has shape {shape:.3g} <= 1, so no mean; choose another law"
+            )
+        return scale / (shape - 1), InverseGamma(shape=shape, scale=shape - 1)
 
-class LognormalFamily:
+
+class LognormalFamily(_Unplaced):
     """Lognormal: mean and standard deviation of the logarithm."""
 
     name, names, positive = "lognormal", ("log_mean", "log_deviation"), True
@@ -130,8 +175,14 @@ class LognormalFamily:
         """Exponentials of normal draws."""
         return np.asarray(rng.lognormal(parameters[0], parameters[1], shape))
 
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
+        """Of the moments of the logarithm."""
+        mu, sigma = (float(value) for value in parameters)
+        law = Lognormal(log_mean=-(sigma**2) / 2, log_variance=sigma**2)
+        return math.exp(mu + sigma**2 / 2), law
 
-class NormalFamily:
+
+class NormalFamily(_Unplaced):
     """Normal: mean and standard deviation."""
 
     name, names, positive = "normal", ("mean", "deviation"), False
@@ -154,8 +205,21 @@ class NormalFamily:
         """Normal draws."""
         return rng.normal(parameters[0], parameters[1], shape)
 
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
+        """Of a positive mean."""
+        mean, deviation = (float(value) for value in parameters)
+        if mean <= 0:
+            raise InvalidInputError(
+                "the ratios have no positive mean; the curve does not describe these losses"
+            )
+        return mean, Normal(mean=1.0, variance=(deviation / mean) ** 2)
 
-class StudentTFamily:
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
+        """Of mean and deviation."""
+        return Normal(mean=float(parameters[0]), variance=float(parameters[1]) ** 2)
+
+
+class StudentTFamily(_Unplaced):
     """Student-t with nu in [2.1, 100]: degrees of freedom, location, scale."""
 
     name, names, positive = "student_t", ("degrees_of_freedom", "location", "scale"), False
@@ -185,6 +249,56 @@ class StudentTFamily:
         """Student-t draws."""
         return np.asarray(parameters[1] + parameters[2] * rng.standard_t(parameters[0], shape))
 
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
+        """The normal limit where nu reaches its upper bound."""
+        degrees, location, scale = (float(value) for value in parameters)
+        if degrees >= MOST_DEGREES * (1 - 1e-6):
+            return Normal(mean=location, variance=scale**2 * degrees / (degrees - 2))
+        return StudentT(degrees_of_freedom=degrees, location=location, scale=scale)
+
+
+class RegisteredFamily:
+    """The family of a registered law, by its own `Law.fitted`, one row after another."""
+
+    def __init__(self, kind: type[Law]) -> None:
+        self.kind = kind
+        self.name, self.names, self.positive = kind.tag(), kind.parameters(), kind.positive
+
+    def law(self, parameters: FloatArray) -> Law:
+        """The member with these parameters."""
+        return self.kind(**dict(zip(self.names, (float(value) for value in parameters), strict=True)))
+
+    def fit(self, samples: FloatArray) -> FloatArray:
+        """Parameters of every row."""
+        found = [self.kind.fitted(row) for row in samples]
+        return np.array([[float(getattr(law, name)) for name in self.names] for law in found])
+
+    def cdf(self, parameters: FloatArray, samples: FloatArray) -> FloatArray:
+        """P(X <= x), row by row."""
+        rows = zip(parameters, samples, strict=True)
+        return np.array([self.law(own).cdf(row) for own, row in rows])
+
+    def log_likelihood(self, parameters: FloatArray, samples: FloatArray) -> FloatArray:
+        """Sum of the log density over each row."""
+        rows = zip(parameters, samples, strict=True)
+        return np.array([float(self.law(own).scipy.logpdf(row).sum()) for own, row in rows])
+
+    def draw(self, parameters: FloatArray, rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+        """Draws with one set of parameters."""
+        return self.law(parameters).sample(rng, shape[0] * shape[1]).reshape(shape)
+
+    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
+        """The law divided by its mean."""
+        law = self.law(parameters)
+        mean = law.moments().mean
+        if not 0 < mean < math.inf:
+            raise InvalidInputError(f"the fitted {self.name} law has no positive mean; choose another law")
+        return mean, law.rescaled(1 / mean)
+
+    def law_of_jumps(self, parameters: FloatArray) -> Law:
+        """The law itself."""
+        return self.law(parameters)
+
 
 INVERSE_GAMMA = InverseGammaFamily()
 LOGNORMAL = LognormalFamily()
@@ -196,6 +310,23 @@ IMPROVEMENT_FAMILIES: tuple[Family, ...] = (INVERSE_GAMMA, LOGNORMAL, NORMAL)
 
 SWITCH_FAMILIES: tuple[Family, ...] = (STUDENT_T, NORMAL)
 """What the switch jumps are fitted with; the paper's first."""
+
+
+def improvement_families() -> tuple[Family, ...]:
+    """`IMPROVEMENT_FAMILIES`, and those of registered laws that can be fitted."""
+    kinds = (kind for kind in registered_laws() if kind.for_improvements and kind.parameters())
+    return (*IMPROVEMENT_FAMILIES, *map(RegisteredFamily, kinds))
+
+
+def switch_families() -> tuple[Family, ...]:
+    """`SWITCH_FAMILIES`, and those of registered laws that can be fitted."""
+    kinds = (kind for kind in registered_laws() if kind.for_switches and kind.parameters())
+    return (*SWITCH_FAMILIES, *map(RegisteredFamily, kinds))
+
+
+def family_of(name: str) -> Family:
+    """The family of that name."""
+    return next(item for item in (*improvement_families(), *switch_families()) if item.name == name)
 
 
 def gamma_shape(deficit: FloatArray) -> FloatArray:
@@ -213,47 +344,6 @@ def gamma_shape(deficit: FloatArray) -> FloatArray:
         if np.all(moved <= 1e-14 * shape):
             break
     return np.asarray(shape)
-
-
-def law_of_improvement(family: Family, parameters: FloatArray) -> tuple[float, ImprovementLaw]:
-    """The mean of the fitted law, and the law of X divided by that mean, so that E[X] = 1.
-
-    Raises
-    ------
-    InvalidInputError
-        If the law has no positive mean, or hardly any spread.
-    """
-    if family.name not in [item.name for item in IMPROVEMENT_FAMILIES]:
-        raise InvalidInputError(f"an improvement cannot follow the family {family.name!r}")
-    first, second = (float(value) for value in parameters)
-    if family.name == "inverse_gamma":
-        if first <= 1:
-            raise InvalidInputError(
-                f"the fitted inverse gamma has shape {first:.3g} <= 1, so no mean; choose another law"
-            )
-        return second / (first - 1), InverseGamma(shape=first, scale=first - 1)
-    if family.name == "lognormal":
-        law = Lognormal(log_mean=-(second**2) / 2, log_variance=second**2)
-        return math.exp(first + second**2 / 2), law
-    if family.name == "normal":
-        if first <= 0:
-            raise InvalidInputError(
-                "the ratios have no positive mean; the curve does not describe these losses"
-            )
-        return first, Normal(mean=1.0, variance=(second / first) ** 2)
-    raise InvalidInputError(f"an improvement cannot follow the family {family.name!r}")
-
-
-def law_of_switch(family: Family, parameters: FloatArray) -> SwitchLaw:
-    """The law of a switch jump; the normal limit in place of a Student-t whose nu reaches its upper bound."""
-    if family.name == "student_t":
-        degrees, location, scale = (float(value) for value in parameters)
-        if degrees >= MOST_DEGREES * (1 - 1e-6):
-            return Normal(mean=location, variance=scale**2 * degrees / (degrees - 2))
-        return StudentT(degrees_of_freedom=degrees, location=location, scale=scale)
-    if family.name == "normal":
-        return Normal(mean=float(parameters[0]), variance=float(parameters[1]) ** 2)
-    raise InvalidInputError(f"a switch cannot follow the family {family.name!r}")
 
 
 class _Profile:

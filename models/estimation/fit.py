@@ -12,7 +12,6 @@ fitted law become improvements along the fitted curve, A and B are fitted to the
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,11 +26,10 @@ from depl.models.estimation.curve import (
     mean_ratio,
 )
 from depl.models.estimation.families import (
-    IMPROVEMENT_FAMILIES,
-    SWITCH_FAMILIES,
     Family,
-    law_of_improvement,
-    law_of_switch,
+    family_of,
+    improvement_families,
+    switch_families,
 )
 from depl.models.estimation.goodness import (
     LEAST_SAMPLE,
@@ -59,7 +57,6 @@ EMPIRICAL, DETERMINISTIC = "empirical", "deterministic"
 """Names of the laws that need no family: the observed values, and their common value."""
 
 _NO_SPREAD = 1e-12
-_FAMILIES = MappingProxyType({item.name: item for item in (*IMPROVEMENT_FAMILIES, *SWITCH_FAMILIES)})
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,7 @@ class ImprovementFit:
                 f"the {chosen} law excludes {found.excluded} of {self.ratios.size} observed ratios, which "
                 "are not positive; use normal or empirical, or accept that they are excluded"
             )
-        mean, noise = law_of_improvement(_FAMILIES[chosen], _values(found))
+        mean, noise = family_of(chosen).law_of_ratios(_values(found))
         return self._with_noise(1.0 if found.excluded else mean, noise)
 
     def _with_noise(self, mean: float, noise: ImprovementLaw) -> InverseSqrtImprovement | ConstantImprovement:
@@ -215,7 +212,7 @@ class SwitchFit:
             return Deterministic(value=float(self.jumps.mean()))
         if chosen == EMPIRICAL:
             return Empirical(values=tuple(self.jumps.tolist()))
-        return law_of_switch(_FAMILIES[chosen], _values(self.law(chosen)))
+        return family_of(chosen).law_of_jumps(_values(self.law(chosen)))
 
 
 def fit_improvement(
@@ -255,7 +252,7 @@ def fit_improvement(
     laws: tuple[FittedLaw, ...] = ()
     if ratios.var() >= SMALLEST_RELATIVE_VARIANCE:
         design = None if constant else _Design(curve, ks, columns)
-        laws = tuple(_fitted(family, ratios, rng, resamples, design) for family in IMPROVEMENT_FAMILIES)
+        laws = tuple(_fitted(family, ratios, rng, resamples, design) for family in improvement_families())
     return ImprovementFit(
         curve=curve,
         ratios=ratios,
@@ -285,7 +282,7 @@ def fit_switch(jumps: ArrayLike, rng: np.random.Generator, resamples: int = RESA
         raise InvalidInputError("a switch is fitted to finite jumps, at least one")
     laws: tuple[FittedLaw, ...] = ()
     if values.size >= LEAST_SAMPLE and np.ptp(values) > _NO_SPREAD * np.abs(values).max():
-        laws = tuple(_fitted(family, values, rng, resamples) for family in SWITCH_FAMILIES)
+        laws = tuple(_fitted(family, values, rng, resamples) for family in switch_families())
     return SwitchFit(values, int(np.count_nonzero(values <= 0)), laws)
 
 

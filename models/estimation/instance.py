@@ -30,6 +30,7 @@ from depl.models.estimation.fit import ImprovementFit, SwitchFit
 from depl.models.estimation.observations import observe
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_counting import runs_to_carry
+from depl.models.foundation.documents import opened
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import Scale
@@ -232,7 +233,7 @@ def significant(value: float, digits: int) -> float:
 
 def rounded(record: _Struct, digits: int) -> _Struct:
     """A record with all its numbers rounded to so many significant digits."""
-    return msgspec.convert(_rounded(msgspec.to_builtins(record), digits), type(record))
+    return msgspec.convert(_rounded(msgspec.to_builtins(record), digits), type(record), dec_hook=opened)
 
 
 def _rounded(content: Any, digits: int) -> Any:

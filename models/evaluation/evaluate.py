@@ -15,7 +15,6 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.allocation import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, compose, load, loss_step
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Undeclared
 from depl.models.problem.plan import Plan
 from depl.models.risk.interval import Interval
 
@@ -134,7 +133,7 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    known = not any(isinstance(term.law, Undeclared) for term, _ in law.scaled.terms)
+    known = all(term.law.declared for term, _ in law.scaled.terms)
     violation = law.violation(target.maximum_loss) if known else Interval(0.0, 1.0, "no law declared")
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(

@@ -104,7 +104,7 @@ class EndLaw:
         """E exp(power * sum), of parts that take finitely many values."""
         product = math.exp(power * self.scaled.constant)
         for term, count in self.scaled.terms:
-            if not isinstance(term.law, Empirical):
+            if not term.law.has_atoms:
                 raise NotCoveredError("moments of exponentials are computed for observed values only")
             values, probabilities = term.law.atoms()
             product *= float(probabilities @ np.exp(power * term.coefficient * values)) ** count

@@ -24,7 +24,6 @@ from depl.models.exact.choices import Choices
 from depl.models.problem.epochs import LossStep, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.densities import quantile
 from depl.models.risk.rounded import rounded
 from depl.models.scenarios.draws import ATOM_TOLERANCE, switch_step
 
@@ -174,7 +173,7 @@ class GridSteps:
         if not change.terms:
             return GridLaw(shift, np.ones(1), 0.0).within(-self._most, self._most)
         (term,) = change.terms
-        ends = [float(term.coefficient * quantile(term.law, _TAIL, upper=side)) for side in (False, True)]
+        ends = [float(term.coefficient * term.law.quantile(_TAIL, upper=side)) for side in (False, True)]
         first = min(max(math.floor(min(ends) / self._step) - 1, -self._most), self._most - 1)
         last = min(max(math.ceil(max(ends) / self._step), first + 1), self._most)
         down = rounded(term, self._step, first, last)[1]

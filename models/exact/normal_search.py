@@ -33,7 +33,7 @@ from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_search import ScenarioSearch
 from depl.models.problem.epochs import LossStep, loss_step
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray, Normal
+from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
 from depl.models.problem.plan import Plan
 from depl.models.risk.batch import Verdict
@@ -177,7 +177,7 @@ def all_normal(problem: Choices) -> bool:
     pairs = [(before, after) for before in names for after in names]
     changes = [switch_step(instance, k, *pair) for k in range(1, problem.epochs + 1) for pair in pairs]
     terms = [term for step in (*steps, *changes) if step is not None for term in step.terms]
-    return bool(terms) and all(isinstance(term.law, Normal) for term in terms)
+    return bool(terms) and all(term.law.is_normal for term in terms)
 
 
 def _moments(step: LossStep) -> tuple[float, float]:

@@ -8,6 +8,7 @@ offence with its place, and `decode` turns msgspec's errors into ours with the f
 import contextlib
 import functools
 import math
+import operator
 import os
 import re
 import secrets
@@ -73,6 +74,66 @@ class Checked(
         """Check what types and bounds cannot say; overridden where there is something to check."""
 
 
+class _Open(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, cls.members())  # type: ignore[attr-defined]
+
+
+class OpenUnion(metaclass=_Open):
+    """A field type that stands for one of several tagged records, whose number may grow at run time.
+
+    msgspec fixes the members of a union when it first sees it; a subclass of this is asked anew every time.
+    """
+
+    @classmethod
+    def members(cls) -> tuple[type[msgspec.Struct], ...]:
+        """The records, in the order in which a schema lists them."""
+        raise NotImplementedError
+
+
+def opened(kind: type[Any], value: Any) -> Any:
+    """``value`` as a member of an `OpenUnion`: what msgspec has to ask (as ``dec_hook``).
+
+    Raises
+    ------
+    InvalidInputError
+        With the place below that of the value.
+    """
+    if not issubclass(kind, OpenUnion):
+        raise NotImplementedError(f"fields of type {kind.__name__} cannot be read")
+    if isinstance(value, kind):
+        return value
+    try:
+        return msgspec.convert(value, _union(kind.members()), dec_hook=opened)
+    except msgspec.ValidationError as error:
+        raise _located(error, "") from error
+
+
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema (2020-12) of a record, with all members that its open unions have now."""
+    unions: dict[type, dict[str, Any]] = {}
+
+    def told(part: type) -> dict[str, Any]:
+        if not issubclass(part, OpenUnion):
+            raise NotImplementedError(f"fields of type {part.__name__} have no schema")
+        if part not in unions:
+            (unions[part],), more = _components([_union(part.members())])
+            found.update(more)
+        return unions[part]
+
+    def _components(kinds: list[Any]) -> tuple[Any, dict[str, Any]]:
+        return msgspec.json.schema_components(kinds, schema_hook=told, ref_template="#/$defs/{name}")
+
+    found: dict[str, Any] = {}
+    (schema,), components = _components([kind])
+    return {**schema, "$defs": {**components, **found}}
+
+
+@functools.cache
+def _union(members: tuple[type, ...]) -> Any:
+    return functools.reduce(operator.or_, members)
+
+
 def decode(text: str | bytes, kind: type[T]) -> T:
     """Read one JSON document as ``kind``.
 
@@ -99,7 +160,7 @@ def peek(text: str | bytes, kind: type[T]) -> T:
         As `decode`, but not for a key that occurs twice, of which it takes the last.
     """
     try:
-        return msgspec.json.decode(text, type=kind)
+        return msgspec.json.decode(text, type=kind, dec_hook=opened)
     except msgspec.ValidationError as error:
         raise _located(error, "$") from error
     except (msgspec.DecodeError, UnicodeError) as error:
@@ -346,10 +407,10 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
 def _converted(value: Any, kind: Any, place: str) -> Any:
     """``value`` as its declared type; scalars and arrays of numpy as the plain values that they hold."""
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(value, kind, dec_hook=opened)
     except msgspec.ValidationError:
         try:
-            return msgspec.convert(_without_numpy(value), kind)
+            return msgspec.convert(_without_numpy(value), kind, dec_hook=opened)
         except msgspec.ValidationError as error:
             raise _located(error, place) from error
 

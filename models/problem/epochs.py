@@ -11,20 +11,7 @@ from dataclasses import dataclass
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
-    Forbidden,
-    InverseGamma,
-    Lognormal,
-    Normal,
-    StudentT,
-    Undeclared,
-    Zero,
-)
-
-NoiseLaw = InverseGamma | Lognormal | Normal | StudentT | Empirical | Undeclared
-"""Laws that are random; constants are part of the shift of a step."""
+from depl.models.problem.laws import Law
 
 
 @dataclass(frozen=True)
@@ -32,7 +19,7 @@ class Term:
     """``coefficient * X``, a random part of a loss, with X following ``law``."""
 
     coefficient: float
-    law: NoiseLaw
+    law: Law
 
 
 @dataclass(frozen=True)
@@ -136,19 +123,14 @@ def loss_step(
             "increments: use the method enumerate or scenario-search"
         )
     coefficient, noise = instance.model(model).improvement.at(epoch)
-    parts: list[tuple[float, NoiseLaw | Deterministic]] = [
-        (-instance.learning_factor(datasets) * coefficient, noise)
-    ]
+    parts: list[tuple[float, Law]] = [(-instance.learning_factor(datasets) * coefficient, noise)]
     if previous_model is not None and previous_model != model:
         law = instance.switch_law(previous_model, model)
-        if isinstance(law, Forbidden):
+        if law.forbids:
             raise InvalidInputError(f"the switch from {previous_model!r} to {model!r} is forbidden")
-        if not isinstance(law, Zero):
-            parts.append((1.0, law))
-    shift = math.fsum(weight * law.value for weight, law in parts if isinstance(law, Deterministic))
-    terms = tuple(
-        Term(weight, law) for weight, law in parts if not isinstance(law, Deterministic) and weight != 0
-    )
+        parts.append((1.0, law))
+    shift = math.fsum(weight * law.constant for weight, law in parts if law.constant is not None)
+    terms = tuple(Term(weight, law) for weight, law in parts if law.constant is None and weight != 0)
     return LossStep(1.0, shift, terms)
 
 

@@ -22,9 +22,10 @@ from depl.models.foundation.documents import (
     encode_document,
     require_known,
     require_unique,
+    schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws import Forbidden, NonNegative, Positive, SwitchLaw, Undeclared, Zero
+from depl.models.problem.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
 from depl.models.problem.learning import (
     ConstantImprovement,
     DataLaw,
@@ -221,7 +222,7 @@ class Instance(Checked, frozen=True, kw_only=True):
         """Whether the loss has a law: a traced one, or one of every improvement and every switch."""
         noises = (law for model in self.models for law in model.improvement.noises())
         laws = (*noises, *(row.law for row in self.switches), self.other_switches)
-        return self.traced_law is not None or not any(isinstance(law, Undeclared) for law in laws)
+        return self.traced_law is not None or all(law.declared for law in laws)
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -435,7 +436,7 @@ class Instance(Checked, frozen=True, kw_only=True):
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of an instance file."""
-    schema = msgspec.json.schema(Instance)
+    schema = schema_of(Instance)
     # defaults in Python, but a file has to say what it is
     schema["$defs"]["Instance"]["required"][:0] = ["format", "version"]
     return {

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import FloatArray, Normal, StudentT
+from depl.models.problem.laws import FloatArray, Normal
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import (
     MOST_WORK,
@@ -36,7 +36,7 @@ from depl.models.risk.contour import (
     work_of,
 )
 from depl.models.risk.heavy import Kept, core_term, outside
-from depl.models.risk.transforms import decays
+from depl.models.risk.transforms import transformable
 
 _FEW = 4
 _ROUNDS = 12
@@ -144,13 +144,14 @@ class _Fitted:
     """Classes whose increments all have labels, and what that replacement costs.
 
     ``kept`` bounds q of the module's docstring, ``smoothed`` marks the classes to which the last term, a
-    normal, was added.
+    normal, was added, ``usable`` those all of whose increments have transforms.
     """
 
     classes: LossClasses
     kept: Kept
     smoothed: NDArray[np.bool_]
     deviation: float
+    usable: NDArray[np.bool_]
 
     def affordable(self, rows: NDArray[np.intp], contour: Contour) -> NDArray[np.intp]:
         """Those classes none of whose increments reaches so far that its label is much work."""
@@ -185,7 +186,7 @@ def _by_contours(
     """Decide in ``found`` what contours can decide."""
     probability = _rounded_down(budget)
     fitted = _fitted(classes, maximum_loss, probability)
-    undecided = np.flatnonzero((classes.counts > 0).any(axis=1))
+    undecided = np.flatnonzero((classes.counts > 0).any(axis=1) & fitted.usable)
     scores = classes.scores(maximum_loss)
     wanted = -float(special.ndtri(probability))
     for _ in range(_ROUNDS):
@@ -206,12 +207,14 @@ def _by_contours(
 
 
 def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _Fitted:
-    heavy = np.array([isinstance(term.law, StudentT) for term in classes.terms], dtype=bool)
+    heavy = np.array([term.law.tailed is not None for term in classes.terms], dtype=bool)
     most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
     terms = [core_term(term, _CORE_SHARE * probability / most) for term in classes.terms]
     outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
     kept = Kept.of(outsides, classes.counts.astype(float))
-    decaying = np.array([decays(term.law) for term in terms], dtype=bool)
+    decaying = np.array([term.law.decays for term in terms], dtype=bool)
+    without = [column for column, term in enumerate(terms) if not transformable(term)]
+    usable = (classes.counts[:, without] == 0).all(axis=1)
     smoothed = classes.counts[:, decaying].sum(axis=1) == 0
     scores = np.abs(classes.scores(maximum_loss))
     typical = int(np.argmin(np.where(smoothed, scores, np.inf))) if smoothed.any() else 0
@@ -221,7 +224,8 @@ def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _F
     deviation = max(_SMOOTHING * spread, 1e-9)
     normal = Term(1.0, Normal(mean=0.0, variance=deviation**2))
     counts = np.column_stack([classes.counts, smoothed])
-    return _Fitted(LossClasses([*terms, normal], counts, classes.constants), kept, smoothed, deviation)
+    fitted = LossClasses([*terms, normal], counts, classes.constants)
+    return _Fitted(fitted, kept, smoothed, deviation, usable)
 
 
 def _rounded_down(budget: Fraction) -> float:

@@ -22,7 +22,6 @@ from scipy import optimize
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss
-from depl.models.problem.laws import Empirical, StudentT
 from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
 from depl.models.risk.conditioning import both, conditioned_quantile, conditioned_violation
 from depl.models.risk.contour import (
@@ -39,8 +38,7 @@ from depl.models.risk.contour import (
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.interval import Interval
-from depl.models.risk.label_columns import mean_rounding
-from depl.models.risk.transforms import EPSILON, decays
+from depl.models.risk.transforms import EPSILON, transformable
 
 _USELESS, _COARSE = 0.01, 1e-3
 
@@ -96,7 +94,7 @@ def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
         margin = certified_margin(loss, budget)
         if margin is not None:
             mean = loss.mean()
-            sizes = (count * abs(term.coefficient) * mean_rounding(term.law) for term, count in loss.terms)
+            sizes = (count * abs(term.coefficient) * term.law.mean_rounding() for term, count in loss.terms)
             doubt = 2 * EPSILON * math.fsum([abs(loss.constant), abs(mean), abs(margin.upper), *sizes])
             return Interval(mean + margin.lower - doubt, mean + margin.upper + doubt, margin.evaluator)
     conditioned = conditioned_quantile(loss, budget)
@@ -204,19 +202,15 @@ def _widen(
 
 def has_contour(loss: FinalLoss) -> bool:
     """Whether every random increment has a transform and one of them a decaying one."""
-    return _smooth(loss) and not _untruncated(loss) and not _discrete(loss)
-
-
-def _untruncated(loss: FinalLoss) -> bool:
-    return any(isinstance(term.law, StudentT) and not term.law.truncated for term, _ in loss.terms)
+    return _smooth(loss) and all(transformable(term) for term, _ in loss.terms) and not _discrete(loss)
 
 
 def _discrete(loss: FinalLoss) -> bool:
-    return all(isinstance(term.law, Empirical) for term, _ in loss.terms)
+    return all(term.law.has_atoms for term, _ in loss.terms)
 
 
 def _smooth(loss: FinalLoss) -> bool:
-    return any(decays(term.law) for term, _ in loss.terms)
+    return any(term.law.decays for term, _ in loss.terms)
 
 
 def _always_met(loss: FinalLoss, maximum_loss: float) -> bool:

@@ -30,12 +30,12 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import StudentT
+from depl.models.problem.laws import TailedLaw
 from depl.models.risk.contour import chernoff_probability, choose_contour, label_table, like
-from depl.models.risk.heavy import beyond, core_of, exceedance, scaled, untruncated
+from depl.models.risk.heavy import beyond
 from depl.models.risk.interval import Interval
 from depl.models.risk.knots import Knots, SmoothTail
-from depl.models.risk.transforms import decays
+from depl.models.risk.transforms import transformable
 
 EVALUATOR = "conditioning"
 
@@ -52,7 +52,7 @@ _MOST_PRODUCTS = 800_000
 _TOLERANCE = 1e-9
 _OUTWARD = 1e-10
 
-Kind = tuple[StudentT, int]
+Kind = tuple[TailedLaw, int]
 
 
 def conditioned_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
@@ -63,8 +63,10 @@ def conditioned_violation(loss: FinalLoss, maximum_loss: float) -> Interval | No
     """
     alone = _alone(loss)
     if alone is not None:
-        low, high = exceedance(alone, np.array([maximum_loss - loss.constant]))
+        low, high = alone.exceedance(np.array([maximum_loss - loss.constant]))
         return Interval(float(low[0]), float(high[0]), EVALUATOR)
+    if not _coverable(loss):
+        return None
     guess = _guess(loss, maximum_loss)
     split = None if guess is None else _Split.of(loss, guess)
     if guess is None or split is None:
@@ -79,7 +81,7 @@ def conditioned_violation(loss: FinalLoss, maximum_loss: float) -> Interval | No
 def conditioned_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
     """Interval of the (1 - budget)-quantile of l(K), by root-finding on certified bounds; None as above."""
     probability = float(budget)
-    split = _Split.of(loss, probability)
+    split = _Split.of(loss, probability) if _coverable(loss) else None
     if split is None:
         return None
 
@@ -112,9 +114,9 @@ def both(one: Interval, other: Interval) -> Interval:
 class _Tail:
     """One kind of switch, ``count`` times: its law, its core, bounds of the probability beyond, and H."""
 
-    law: StudentT
+    law: TailedLaw
     count: int
-    core: StudentT
+    core: TailedLaw
     outside: tuple[float, float]
     others: Knots
 
@@ -138,7 +140,7 @@ class _Split:
             return None
         switches, rest, widest = parts
         total = sum(count for _, count in switches)
-        cores = [core_of(law, _share(law, total, probability), widest) for law, _ in switches]
+        cores = [law.core(_share(law, total, probability), widest) for law, _ in switches]
         outsides = [beyond(law, core)[1] * n for (law, n), core in zip(switches, cores, strict=True)]
         if total > 1 and sum(outsides) > _MOST_OUTSIDE:
             return None
@@ -174,18 +176,24 @@ class _Split:
         return abs(other - one) <= _CLOSE * (abs(other - self.centre) + _CLOSE * self.spread)
 
 
-def _alone(loss: FinalLoss) -> StudentT | None:
-    """The one untruncated Student-t that is all the randomness of the loss."""
+def _alone(loss: FinalLoss) -> TailedLaw | None:
+    """The one law with untruncated tails that is all the randomness of the loss."""
     terms = [(term, count) for term, count in loss.terms if count]
-    if len(terms) == 1 and terms[0][1] == 1 and untruncated(terms[0][0]):
-        return scaled(terms[0][0])
-    return None
+    if len(terms) != 1 or terms[0][1] != 1:
+        return None
+    law = terms[0][0].law.tailed
+    return None if law is None or law.truncated else law.scaled(terms[0][0].coefficient)
+
+
+def _coverable(loss: FinalLoss) -> bool:
+    """Whether every increment has a transform, or tails that can be cut off."""
+    return all(term.law.tailed is not None or transformable(term) for term, count in loss.terms if count)
 
 
 def _parts(loss: FinalLoss, probability: float) -> tuple[list[Kind], FinalLoss, float] | None:
     """The heavy switches, the rest of the loss, and how far a core may reach; None if there are none."""
     terms = [(term, count) for term, count in loss.terms if count]
-    decaying = [(term, count) for term, count in terms if decays(term.law)]
+    decaying = [(term, count) for term, count in terms if term.law.decays]
     if not decaying:
         return None
     contour = choose_contour(like(decaying), probability, _TOLERANCE)
@@ -194,18 +202,19 @@ def _parts(loss: FinalLoss, probability: float) -> tuple[list[Kind], FinalLoss, 
     rate = math.hypot(contour.abscissa, contour.spacing * contour.count)
     widest = _WIDEST / 2 / rate
 
-    def heavy(term: Term) -> bool:
-        if not isinstance(term.law, StudentT):
-            return False
+    switches: list[Kind] = []
+    others: list[tuple[Term, int]] = []
+    for term, count in terms:
         lower, upper = term.law.support()
-        return abs(term.coefficient) * (upper - lower) > 2 * widest
+        tailed = term.law.tailed
+        if tailed is not None and abs(term.coefficient) * (upper - lower) > 2 * widest:
+            switches.append((tailed.scaled(term.coefficient), count))
+        else:
+            others.append((term, count))
+    return (switches, FinalLoss(loss.constant, tuple(others)), widest) if switches else None
 
-    switches = [(scaled(term), count) for term, count in terms if heavy(term)]
-    rest = FinalLoss(loss.constant, tuple(pair for pair in terms if not heavy(pair[0])))
-    return (switches, rest, widest) if switches else None
 
-
-def _share(law: StudentT, total: int, probability: float) -> float:
+def _share(law: TailedLaw, total: int, probability: float) -> float:
     """Probability of the tails of one switch for which two tails matter little.
 
     Either two tails have a share of about `_TWO_TAILS` in ``probability``, or they have it in what one tail
@@ -214,22 +223,22 @@ def _share(law: StudentT, total: int, probability: float) -> float:
     if total == 1:
         return min(0.1, probability)
     small = math.sqrt(2 * _TWO_TAILS * probability)
-    halved = math.ldexp(_TWO_TAILS, -math.ceil(min(law.degrees_of_freedom + 1, 100.0)))
+    halved = math.ldexp(_TWO_TAILS, -math.ceil(min(law.tail_power + 1, 100.0)))
     return min(0.1, max(small, halved) / total)
 
 
 def _guess(loss: FinalLoss, value: float) -> float | None:
     """About P(l(K) > value), to choose contours by: the greatest of one long tail and Chernoff's bound."""
     terms = [(term, count) for term, count in loss.terms if count]
-    rest = [(term, count) for term, count in terms if decays(term.law)]
+    rest = [(term, count) for term, count in terms if term.law.decays]
     if not rest:
         return None
     far = value - loss.mean()
     found = [0.3 * chernoff_probability(like(rest), -far)]
     for term, count in terms:
-        if isinstance(term.law, StudentT):
-            law = scaled(term)
-            found.append(count * float(exceedance(law, np.array([far + law.location]))[1][0]))
+        if term.law.tailed is not None:
+            law = term.law.tailed.scaled(term.coefficient)
+            found.append(count * float(law.exceedance(np.array([far + law.centre]))[1][0]))
     return min(max(*found, _LEAST_GUESS), 0.5)
 
 

@@ -29,16 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import FinalLoss, NoiseLaw, Term
-from depl.models.problem.laws import StudentT
-from depl.models.risk.finite_sums import points_needed
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Law
 from depl.models.risk.label_columns import coarse_part, scalar_columns
 from depl.models.risk.transforms import (
     EPSILON,
     ComplexArray,
     FloatArray,
     centred_log_transform,
-    decays,
 )
 
 TOLERANCE = 1e-14
@@ -166,7 +164,7 @@ def label_table(terms: Sequence[Term], contour: Contour) -> Labels:
         transform[rows], rounding[rows] = values, errors
         beyond, doubts = centred_log_transform(law, weights[:, None] * complex(contour.tilt))
         tilted[rows] = beyond[:, 0].real + doubts[:, 0]
-        ends = np.array([contour.count - 2, contour.count - 1] if decays(law) else [0, 0])
+        ends = np.array([contour.count - 2, contour.count - 1] if law.decays else [0, 0])
         envelope[rows] = values[:, ends].real + errors[:, ends] * _SLOPE_DOWN
     return Labels(transform, rounding, envelope, tilted, *scalar_columns(terms))
 
@@ -263,7 +261,7 @@ def choose_contour(
 def work_of(contour: Contour, terms: Iterable[Term]) -> float:
     """About how many products of a node and a point of a law the labels of some terms are."""
     farthest = math.hypot(contour.abscissa, contour.spacing * contour.count)
-    points = (points_needed(term.law, abs(term.coefficient) * farthest) for term in terms)
+    points = (term.law.sum_length(abs(term.coefficient) * farthest) for term in terms)
     return math.fsum(points) * contour.count
 
 
@@ -280,8 +278,8 @@ def _least_count(
         counts = _CANDIDATE_COUNTS[tried]
         ends = abscissa + 1j * spacing * np.stack([counts - 2, counts - 1], axis=1)
 
-        def envelope_of(law: NoiseLaw, weights: FloatArray, ends: ComplexArray = ends) -> FloatArray:
-            if decays(law):
+        def envelope_of(law: Law, weights: FloatArray, ends: ComplexArray = ends) -> FloatArray:
+            if law.decays:
                 return centred_log_transform(law, weights * ends.ravel())[0].real
             once = centred_log_transform(law, (weights * abscissa).astype(complex))[0].real
             return np.asarray(np.broadcast_to(once, (len(weights), ends.size)))
@@ -304,7 +302,7 @@ def like(terms: Iterable[tuple[Term, int]]) -> list[tuple[Term, int]]:
     pairs = [(term, count) for term, count in terms if count and term.coefficient]
     if len(pairs) <= _MANY_TERMS:
         return pairs
-    merged: dict[tuple[NoiseLaw, bool, int], list[float]] = {}
+    merged: dict[tuple[Law, bool, int], list[float]] = {}
     for term, count in pairs:
         size = abs(term.coefficient)
         step = round(_STEPS_OF_SIZE * math.log(size)) if size > 0 else 0
@@ -335,7 +333,7 @@ def chernoff_probability(terms: Iterable[tuple[Term, int]], deviation: float) ->
 def cumulant(pairs: Sequence[tuple[Term, int]], s: FloatArray) -> FloatArray:
     """log E exp(-s Y) at real s > 0, any shape."""
 
-    def values(law: NoiseLaw, weights: FloatArray) -> FloatArray:
+    def values(law: Law, weights: FloatArray) -> FloatArray:
         return centred_log_transform(law, (weights * s.ravel()).astype(complex))[0].real
 
     return _summed_by_law(pairs, values).reshape(s.shape)
@@ -400,15 +398,15 @@ def _truncation(contour: Contour, labels: Labels, deviation: FloatArray) -> Floa
     return np.where(slope > 1e-3, size / (math.pi * np.maximum(slope, 1e-3)), math.inf)
 
 
-def _rows_by_law(terms: Sequence[Term]) -> dict[NoiseLaw, list[int]]:
-    rows: dict[NoiseLaw, list[int]] = {}
+def _rows_by_law(terms: Sequence[Term]) -> dict[Law, list[int]]:
+    rows: dict[Law, list[int]] = {}
     for index, term in enumerate(terms):
         rows.setdefault(term.law, []).append(index)
     return rows
 
 
 def _summed_by_law(
-    pairs: Sequence[tuple[Term, int]], values: Callable[[NoiseLaw, FloatArray], FloatArray]
+    pairs: Sequence[tuple[Term, int]], values: Callable[[Law, FloatArray], FloatArray]
 ) -> FloatArray:
     """Sum over the terms of count times values(law, weight of the gain), all terms of a law at once."""
     total: FloatArray = np.zeros(1)
@@ -429,13 +427,7 @@ def typical_square(pairs: Sequence[tuple[Term, int]]) -> float:
     """
     total = 0.0
     for term, count in pairs:
-        mean, variance = term.law.moments()
-        size = variance if math.isfinite(variance) else 4 * mean * mean
-        if isinstance(term.law, StudentT) and not math.isfinite(variance):
-            size = term.law.scale * term.law.scale
-        elif mean:
-            size = min(size, 1e4 * mean * mean)
-        total += count * term.coefficient * term.coefficient * size
+        total += count * term.coefficient * term.coefficient * term.law.typical_square()
     if pairs and not SMALLEST_SQUARE <= total <= 1 / SMALLEST_SQUARE:
         raise InvalidInputError(
             "the increments of the loss are too great or too small to calculate with in double precision "

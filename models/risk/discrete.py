@@ -15,7 +15,6 @@ from fractions import Fraction
 
 from depl.models.foundation.documents import decimal as decimal
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical
 from depl.models.risk.interval import Interval
 
 ATOM_TOLERANCE = Fraction(1, 10**9)
@@ -33,7 +32,7 @@ Atoms = dict[int, int]
 
 def is_discrete(loss: FinalLoss) -> bool:
     """Whether the final loss takes finitely many values."""
-    return all(isinstance(term.law, Empirical) for term, _ in loss.terms)
+    return all(term.law.has_atoms for term, _ in loss.terms)
 
 
 def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
@@ -129,12 +128,8 @@ def _distribution(loss: FinalLoss) -> _Sums | None:
 
 def _support(term: Term) -> dict[Fraction, Fraction]:
     """Weights (not normalised) of the values of coefficient * X, equal values once."""
-    law = term.law
-    if not isinstance(law, Empirical):  # pragma: no cover - callers ask is_discrete first
-        raise TypeError(f"{type(law).__name__} is not discrete")
-    weights = law.weights or (1.0,) * len(law.values)
     support: dict[Fraction, Fraction] = {}
-    for value, weight in zip(law.values, weights, strict=True):
+    for value, weight in term.law.decimals():
         place = decimal(term.coefficient) * decimal(value)
         support[place] = support.get(place, Fraction(0)) + decimal(weight)
     return support

@@ -3,7 +3,6 @@
 Many arguments on one line, as the nodes of a contour are, need few exponentials: they are products.
 """
 
-import functools
 import math
 
 import numpy as np
@@ -11,38 +10,25 @@ from numpy.typing import NDArray
 from scipy.special import expm1, log1p
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import NoiseLaw
-from depl.models.problem.laws import Empirical, FloatArray, StudentT
+from depl.models.problem.laws import FloatArray, Law
 
 ComplexArray = NDArray[np.complex128]
 
 _EPSILON = float(np.finfo(float).eps)
 _REMAINDER_BELOW = 1.0
 _CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
-_ORDER, _PANEL = 40, 16.0  # points of a panel, and its length times the greatest |z|
 _LONG, _BLOCK, _ATOMS_AT_ONCE = 16, 64, 4096  # arguments in a block, and atoms of a partial sum
 _UNTHREADED = 32_768
 """Products up to so many terms are formed by one thread: on busy cores waiting for others takes 4 to 25 times
 as long as the product."""
 
 
-def points_needed(law: NoiseLaw, largest: float) -> float:
-    """About how many points E exp(-z X) is summed over for complex |z| <= ``largest``; 0 where it is not."""
-    if isinstance(law, Empirical):
-        return float(len(law.values))
-    if not isinstance(law, StudentT) or law.lower is None or law.upper is None:
-        return 0.0
-    return _ORDER * (4 + (law.upper - law.lower) * largest / _PANEL)
-
-
-def finite_sum(law: NoiseLaw, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+def finite_sum(law: Law, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     """log E exp(-z (X - E X)) and a bound of its absolute error, as in `transforms.centred_log_transform`."""
-    if isinstance(law, StudentT):
-        points, masses = _student_points(law, z)
-    elif isinstance(law, Empirical):
-        points, masses = law.atoms()
-    else:  # pragma: no cover - the type is closed
-        raise InvalidInputError(f"no transform is known for {type(law).__name__}")
+    found = law.sum_for(z)
+    if found is None:
+        raise InvalidInputError(f"{type(law).__name__} has a domain of its transform, but offers none")
+    points, masses = found
     offsets = points - float(masses @ points)
     offsets -= float(masses @ offsets)  # the mean was rounded in its own size, not in that of the spread
     present = masses > 0
@@ -128,24 +114,3 @@ def _sums_on_a_line(
     if len(near):
         value[near], error[near] = _sum_of_atoms(z[near], offsets, masses)
     return value, error
-
-
-def _student_points(law: StudentT, z: ComplexArray) -> tuple[FloatArray, FloatArray]:
-    """Gauss-Legendre points fine enough for exp(-z x) as well as for the density.
-
-    About the location, which may be so large that points near it would be rounded to few digits. Real
-    arguments of one sign need few points, however wide the interval is.
-    """
-    if law.lower is None or law.upper is None:  # pragma: no cover - refused before
-        raise InvalidInputError("an untruncated Student-t has no quadrature")
-    damped = 0 if z.imag.any() else -1 if (z.real >= 0).all() else 1 if (z.real <= 0).all() else 0
-    return _centred_points(law, float(np.abs(z).max(initial=0.0)), damped)
-
-
-@functools.lru_cache(maxsize=256)
-def _centred_points(law: StudentT, largest: float, damped: int) -> tuple[FloatArray, FloatArray]:
-    lower, upper = (end - law.location for end in law.support())
-    centred = StudentT(
-        degrees_of_freedom=law.degrees_of_freedom, location=0.0, scale=law.scale, lower=lower, upper=upper
-    )
-    return centred.quadrature(_ORDER, _PANEL / max(largest, 1e-300), damped)

@@ -11,7 +11,7 @@ doubling. And a partial sum A is followed only where it can matter: with B the r
 the threshold, only where t - high(B) <= A <= t - low(B). What leaves that window moves on in the
 direction of rounding, so it can widen the interval but never invalidate it, and nothing wraps round.
 Laws are read through scipy's distribution functions, with an allowance for their errors stated in
-`depl.models.risk.densities`.
+`depl.models.problem.laws.law.Law`.
 """
 
 import math
@@ -21,7 +21,6 @@ from fractions import Fraction
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import Empirical
 from depl.models.risk.discrete import ATOM_TOLERANCE, decimal, is_discrete
 from depl.models.risk.interval import Interval
 from depl.models.risk.reach import Reach, reaches, total_reach
@@ -200,7 +199,7 @@ def _layout(terms: Terms, start: float, stop: float, tail: float, points: int) -
 
 def _short(step: float, terms: Terms) -> float:
     """``step`` rounded up to few binary digits; to one if there are only atoms, so that integers fit."""
-    digits = 1 if all(isinstance(term.law, Empirical) for term, _ in terms) else _STEPS_PER_OCTAVE
+    digits = 1 if all(term.law.has_atoms for term, _ in terms) else _STEPS_PER_OCTAVE
     octave = 2.0 ** math.floor(math.log2(step))
     return math.ceil(step / octave * digits) / digits * octave
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from depl.models.problem.laws import FloatArray, StudentT
+from depl.models.problem.laws import FloatArray, TailedLaw
+from depl.models.problem.laws.law import Bounds
 from depl.models.risk.contour import Contour, Labels, distribution
-from depl.models.risk.heavy import Bounds, exceedance, shortfall
 from depl.models.risk.transforms import EPSILON
 
 _FARTHEST = 1e9
@@ -84,7 +84,7 @@ class Knots:
         self._add(self.smooth.mean + np.concatenate([-away, near, away]))
 
     def expectation(
-        self, law: StudentT, core: StudentT, value: float, enough: float, known: float
+        self, law: TailedLaw, core: TailedLaw, value: float, enough: float, known: float
     ) -> tuple[float, float]:
         """Bounds of E[P(R > value - S); S outside of its core], to a relative ``enough`` if there is room.
 
@@ -104,33 +104,33 @@ class Knots:
                 break
         return low, high
 
-    def exceeded(self, law: StudentT, core: StudentT, value: float, times: int) -> float:
+    def exceeded(self, law: TailedLaw, core: TailedLaw, value: float, times: int) -> float:
         """Upper bound of E[min(1, 2**(times - 1) P(R > value - times * S)); S outside of its core]."""
         lower, upper = core.support()
         heights = np.minimum(2.0 ** (times - 1) * np.append(1.0, self._high), 1.0)
         below = int(np.searchsorted(self._points, value - times * upper, side="right"))
         points, rising = self._points[:below][::-1], heights[: below + 1][::-1]
         edges = (value - points - 4 * EPSILON * (abs(value) + np.abs(points))) / times
-        masses = exceedance(law, np.append(upper, np.maximum(edges, upper)))[1]
+        masses = law.exceedance(np.append(upper, np.maximum(edges, upper)))[1]
         right = float(masses[0] * rising[0] + masses[1:] @ np.diff(rising))
         place = int(np.searchsorted(self._points, value - times * lower, side="right"))
-        return right + float(shortfall(law, np.array([lower]))[1][0]) * float(heights[place])
+        return right + float(law.shortfall(np.array([lower]))[1][0]) * float(heights[place])
 
-    def _right(self, law: StudentT, upper: float, value: float) -> "_Side":
+    def _right(self, law: TailedLaw, upper: float, value: float) -> "_Side":
         """The sums of the module's docstring above the core, and what every cell adds to their difference."""
         inside = slice(None, int(np.searchsorted(self._points, value - upper, side="right")))
         points, low, high = (row[inside][::-1] for row in (self._points, self._low, self._high))
-        masses = exceedance(law, np.append(upper, value - points[1:]))
+        masses = law.exceedance(np.append(upper, value - points[1:]))
         least = masses[0][0] * low[0] + masses[0][1:] @ np.diff(low)
         most = masses[1][0] * high[0] + masses[1] @ np.append(np.diff(high), 1 - high[-1])
         gaps = (masses[1][:-1] - masses[0][1:]) * (high[1:] - low[:-1])
         return float(least), float(most), gaps, (points[1:] + points[:-1]) / 2
 
-    def _left(self, law: StudentT, lower: float, value: float) -> "_Side":
+    def _left(self, law: TailedLaw, lower: float, value: float) -> "_Side":
         """The same below the core, cell by cell."""
         inside = slice(int(np.searchsorted(self._points, value - lower)), None)
         points, low, high = (row[inside] for row in (self._points, self._low, self._high))
-        masses = shortfall(law, np.append(lower, value - points[1:]))
+        masses = law.shortfall(np.append(lower, value - points[1:]))
         cells = np.maximum(masses[0][:-1] - masses[1][1:], 0.0), masses[1][:-1] - masses[0][1:]
         most = cells[1] @ high[:-1] + masses[1][-1] * high[-1]
         gaps = cells[1] * high[:-1] - cells[0] * low[1:]

@@ -19,9 +19,6 @@ from fractions import Fraction
 
 from scipy import special
 
-from depl.models.problem.epochs import NoiseLaw
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-
 ESSEEN = 0.56
 """C for sums of independent increments that are not alike (Shevtsova 2010, Doklady Mathematics 82)."""
 
@@ -48,47 +45,3 @@ def least_score(budget: Fraction | float, third_ratio: float, variance: float) -
         return cantelli
     normal = float(special.ndtri(level))
     return max(cantelli, normal - _ROUNDING * abs(normal))
-
-
-def third_moment(law: NoiseLaw) -> float:
-    """An upper bound of E |X - E X|**3; infinite where none is known to be finite [loss**3]."""
-    mean, variance = (float(value) for value in law.moments())
-    if not math.isfinite(variance):
-        return math.inf
-    cube = variance * math.sqrt(variance)
-    if isinstance(law, Normal):
-        return math.sqrt(8 / math.pi) * cube * (1 + _ROUNDING)
-    if isinstance(law, Empirical):
-        points, weights = law.atoms()
-        return float(weights @ abs(points - mean) ** 3) * (1 + _ROUNDING)
-    if isinstance(law, StudentT):
-        return _student(law, mean, variance)
-    if isinstance(law, InverseGamma):
-        shape, scale = law.shape_scale()
-        if 3 < shape <= 4.5:  # |X - m|**3 <= max(X, m)**3
-            raw = scale**3 / ((shape - 1) * (shape - 2) * (shape - 3))
-            return (raw + mean**3) * (1 + _ROUNDING)
-        return cube * math.sqrt(_inverse_gamma_kurtosis(shape)) * (1 + _ROUNDING)
-    if isinstance(law, Lognormal):
-        spread = math.log1p(variance / mean**2)
-        kurtosis = math.exp(4 * spread) + 2 * math.exp(3 * spread) + 3 * math.exp(2 * spread) - 3
-        return cube * math.sqrt(kurtosis) * (1 + _ROUNDING)
-    raise TypeError(f"no third moment of a {type(law).__name__}")  # pragma: no cover - all laws are above
-
-
-def _inverse_gamma_kurtosis(shape: float) -> float:
-    """E (X - E X)**4 / Var**2 where it is finite; E |.|**3 <= sqrt(E (.)**2 E (.)**4)."""
-    if shape <= 4:
-        return math.inf
-    return 3 + 6 * (5 * shape - 11) / ((shape - 3) * (shape - 4))
-
-
-def _student(law: StudentT, mean: float, variance: float) -> float:
-    if law.lower is not None and law.upper is not None:
-        return variance * max(law.upper - mean, mean - law.lower) * (1 + _ROUNDING)
-    freedom = law.degrees_of_freedom
-    if freedom <= 3:
-        return math.inf
-    logarithm = math.lgamma((freedom - 3) / 2) - math.lgamma(freedom / 2)
-    moment = freedom**1.5 / math.sqrt(math.pi) * math.exp(logarithm)
-    return float(law.scale**3 * moment * (1 + _ROUNDING))

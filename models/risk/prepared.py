@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import StudentT
 from depl.models.risk.batch import CLEARLY, Verdict, certified_verdict
 from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import (
@@ -76,7 +75,7 @@ class PreparedVerdicts:
 
     def _cut(self, term: Term, tails: float) -> tuple[Term, tuple[float, float]]:
         """The core of a term, and bounds of the probability beyond it."""
-        if not isinstance(term.law, StudentT):
+        if term.law.tailed is None:
             return term, (0.0, 0.0)
         if (term, tails) not in self._cores:
             core = core_term(term, tails)

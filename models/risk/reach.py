@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.models.problem.epochs import NoiseLaw, Term
-from depl.models.problem.laws import FloatArray
-from depl.models.risk.densities import quantile
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import FloatArray, Law
 
 _RATE_RATIO = 1.6
 
@@ -109,11 +108,11 @@ def _levels(octaves: int) -> FloatArray:
 
 
 @functools.lru_cache(maxsize=2048)
-def _quantiles(law: NoiseLaw, octaves: int) -> FloatArray:
+def _quantiles(law: Law, octaves: int) -> FloatArray:
     """Quantiles of X at the lower, middle and upper levels: the same for every sum that X occurs in."""
     levels = _levels(octaves)
-    lower, upper = quantile(law, levels), quantile(law, levels[-2::-1], upper=True)
-    found = np.concatenate([lower, quantile(law, np.linspace(0.1, 0.9, 34)[1:]), upper])
+    lower, upper = law.quantile(levels), law.quantile(levels[-2::-1], upper=True)
+    found = np.concatenate([lower, law.quantile(np.linspace(0.1, 0.9, 34)[1:]), upper])
     found.flags.writeable = False
     return found
 

@@ -19,8 +19,7 @@ from scipy import fft
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Empirical, FloatArray
-from depl.models.risk.densities import RELATIVE_ERROR, survival, survival_slack
+from depl.models.problem.laws import FloatArray, Law
 
 _UNIT = 2.0**-53
 _DIRECT_LENGTH = 64
@@ -136,7 +135,7 @@ def rounded(term: Term, step: float, first: int, last: int) -> tuple[RoundedLaw,
     tuple of RoundedLaw
         The law rounded UP and the law rounded DOWN.
     """
-    if isinstance(term.law, Empirical):
+    if term.law.has_atoms:
         return _atoms_up(term.coefficient, term.law, step, first, last), _atoms_down(
             term.coefficient, term.law, step, first, last
         )
@@ -153,14 +152,14 @@ def rounded(term: Term, step: float, first: int, last: int) -> tuple[RoundedLaw,
 def _survival_bounds(term: Term, points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Nonincreasing upper and lower bounds on P(coefficient * X > point) for a continuous law."""
     law, arguments = term.law, points / term.coefficient
-    above = survival(law, arguments) if term.coefficient > 0 else np.asarray(law.cdf(arguments))
-    slack = survival_slack(law, float(np.abs(arguments).max()))
-    upper = np.minimum(above * (1 + RELATIVE_ERROR) + slack, 1.0)
-    lower = np.maximum(above * (1 - RELATIVE_ERROR) - slack, 0.0)
+    above = law.survival(arguments) if term.coefficient > 0 else law.cdf(arguments)
+    slack = law.survival_slack(arguments)
+    upper = np.minimum(above * (1 + law.tail_error) + slack, 1.0)
+    lower = np.maximum(above * (1 - law.tail_error) - slack, 0.0)
     return np.maximum.accumulate(upper[::-1])[::-1], np.minimum.accumulate(lower)
 
 
-def _atoms_up(coefficient: float, law: Empirical, step: float, first: int, last: int) -> RoundedLaw:
+def _atoms_up(coefficient: float, law: Law, step: float, first: int, last: int) -> RoundedLaw:
     values, weights = law.atoms()
     unit = Fraction(coefficient) / Fraction(step)
     indices = [max(math.ceil(unit * Fraction(value)), first) for value in values.tolist()]
@@ -175,7 +174,7 @@ def _atoms_up(coefficient: float, law: Empirical, step: float, first: int, last:
     return RoundedLaw(Rounding.UP, step, start, masses, float(weights[~kept].sum()), error)
 
 
-def _atoms_down(coefficient: float, law: Empirical, step: float, first: int, last: int) -> RoundedLaw:
+def _atoms_down(coefficient: float, law: Law, step: float, first: int, last: int) -> RoundedLaw:
     mirrored = _atoms_up(-coefficient, law, step, -last, -first)
     return replace(
         mirrored, rounding=Rounding.DOWN, first=-mirrored.last, masses=mirrored.masses[::-1].copy()

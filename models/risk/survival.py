@@ -26,7 +26,7 @@ from scipy import special
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, LossStep, compose
-from depl.models.problem.laws import Empirical, FloatArray
+from depl.models.problem.laws import FloatArray
 from depl.models.risk.batch import LossClasses
 from depl.models.risk.certify import certified_violation, has_contour
 from depl.models.risk.contour import choose_contour, label_table, violation
@@ -149,14 +149,12 @@ def _atoms(step: LossStep) -> list[tuple[Fraction, Fraction]] | None:
     """Values and weights of a step that takes finitely many values."""
     found = [(decimal(step.shift), Fraction(1))]
     for term in step.terms:
-        law = term.law
-        if not isinstance(law, Empirical):
+        if not term.law.has_atoms:
             return None
-        weights = law.weights or (1.0,) * len(law.values)
         found = [
             (value + decimal(term.coefficient) * decimal(atom), weight * decimal(share))
             for value, weight in found
-            for atom, share in zip(law.values, weights, strict=True)
+            for atom, share in term.law.decimals()
         ]
     return found
 

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from depl.models.problem.epochs import LossStep, Term
-from depl.models.problem.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.densities import RELATIVE_ERROR, density, quantile, survival, survival_slack
+from depl.models.problem.laws import FloatArray
 from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.risk.reach import reaches
 
@@ -124,7 +123,7 @@ def _path(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> _Pa
     for step in steps:
         exact += Fraction(step.shift)
         base.append(float(exact))
-        atoms_only &= all(isinstance(term.law, Empirical) for term in step.terms)
+        atoms_only &= all(term.law.has_atoms for term in step.terms)
         threshold.append(float(limit + ATOM_TOLERANCE) if atoms_only else maximum_loss)
     rises = any(
         max(term.coefficient * end for end in term.law.support()) > 0 for step in steps for term in step.terms
@@ -185,7 +184,7 @@ class _Grid:
     def __init__(self, path: _Path, top: float, points: int) -> None:
         self._path, self._points = path, points
         self._step = max(top - float(path.threshold.min()), 1e-12 * abs(top), 1e-90) / points
-        if all(isinstance(term.law, Empirical) for term in path.terms):  # so that whole numbers fit
+        if all(term.law.has_atoms for term in path.terms):  # so that whole numbers fit
             self._step = 2.0 ** math.ceil(math.log2(self._step))
         self._top = top
         self._known: dict[LossStep, _Rounded] = {}
@@ -254,7 +253,7 @@ class _Grid:
         """A rise of one term [loss], and the probability that it rises more."""
         greatest = max(term.coefficient * end for end in term.law.support())
         if math.isinf(greatest):
-            ends = (float(quantile(term.law, _LIFT, upper=side)) for side in (False, True))
+            ends = (float(term.law.quantile(_LIFT, upper=side)) for side in (False, True))
             greatest = max(term.coefficient * end for end in ends)
         rise = min(max(greatest, 0.0), 2 * self._points * self._step)
         return rise, _beyond(term, rise)
@@ -267,7 +266,7 @@ class _Grid:
         path = self._path
         shift = max((step.shift for step in path.steps), default=0.0)
         most = self._points + 2 * len(path.terms) + math.ceil((max(shift, 0.0) + others) / self._step) + 8
-        if isinstance(term.law, Empirical):
+        if term.law.has_atoms:
             return _atoms(term, self._step, most)
         return _cells(term, self._step, most)
 
@@ -284,16 +283,17 @@ def _ends(masses: FloatArray) -> tuple[int, int]:
 def _cells(term: Term, h: float, most: int) -> _Rounded:
     """A continuous term: the mass of every cell of width h around a grid point."""
     law = term.law
-    ends = [float(term.coefficient * quantile(law, _CUT, upper=side)) for side in (False, True)]
+    ends = [float(term.coefficient * law.quantile(_CUT, upper=side)) for side in (False, True)]
     first = min(max(math.floor(min(ends) / h) - 1, -most), most - 1)
     last = min(max(math.ceil(max(ends) / h) + 1, first + 1), most)
     edges = (np.arange(first, last + 2) - 0.5) * h / term.coefficient
-    above = survival(law, edges) if term.coefficient > 0 else np.asarray(law.cdf(edges))
+    above = law.survival(edges) if term.coefficient > 0 else law.cdf(edges)
     above = np.minimum.accumulate(np.clip(above, 0.0, 1.0))
-    error = RELATIVE_ERROR + survival_slack(law, float(np.abs(edges).max()))
+    error = law.tail_error + law.survival_slack(np.asarray(edges, dtype=float))
     # Below the grid everything is stopped; short of it, what is cut off is an error.
     error += float(1 - above[0]) if first > -most else 0.0
-    greatest = _greatest_density(term)
+    # of coefficient * X, whose law is unimodal; half a cell where it is not known
+    greatest = law.greatest_density() / abs(term.coefficient) * (1 + 1e-6)
     bias = h * min(0.5, h * greatest / 4)
     return _Rounded(first, above[:-1] - above[1:], float(above[-1]), error, 0.0, bias, h * h, h / 2)
 
@@ -303,35 +303,14 @@ def _beyond(term: Term, rise: float) -> float:
     law, place = term.law, rise / term.coefficient
     if max(term.coefficient * end for end in law.support()) <= rise:
         return 0.0
-    if isinstance(law, Empirical):
+    if law.has_atoms:
         values, weights = law.atoms()
         return float(weights[term.coefficient * values > rise].sum()) * (1 + 1e-9)
-    found = survival(law, place) if term.coefficient > 0 else law.cdf(place)
-    return float(found) * (1 + RELATIVE_ERROR) + survival_slack(law, abs(place))
-
-
-def _greatest_density(term: Term) -> float:
-    """sup f of coefficient * X, whose law is unimodal."""
-    law = term.law
-    match law:
-        case InverseGamma():
-            shape, scale = law.shape_scale()
-            mode = scale / (shape + 1)
-        case Lognormal():
-            mu, sigma = law.log_parameters()
-            mode = math.exp(mu - sigma**2)
-        case Normal():
-            mode = law.mean
-        case StudentT():
-            mode = float(np.clip(law.location, *law.support()))
-        case Empirical():
-            return math.inf
-    return float(density(law, mode)) / abs(term.coefficient) * (1 + 1e-6)
+    found = law.survival(place) if term.coefficient > 0 else law.cdf(place)
+    return float(found) * (1 + law.tail_error) + law.survival_slack(np.array([place]))
 
 
 def _atoms(term: Term, h: float, most: int) -> _Rounded:
-    if not isinstance(term.law, Empirical):  # pragma: no cover - callers ask first
-        raise TypeError(f"{type(term.law).__name__} has no atoms")
     values, weights = term.law.atoms()
     changes = term.coefficient * values
     indices = np.clip(np.rint(changes / h), -most, most + 1).astype(int)

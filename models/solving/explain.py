@@ -25,7 +25,6 @@ from depl.models.evaluation.traced_support import mean_after
 from depl.models.foundation import wording
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import counted, number
-from depl.models.problem import law_wording
 from depl.models.problem.affine_law import positions
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load, LossStep, compose, load, loss_step
@@ -169,7 +168,7 @@ def _loss_lines(
     for group in groups:
         if group.previous not in (None, group.model):
             change = instance.switch_law(group.previous or "", group.model)
-            effect = "= 0" if isinstance(change, Zero) else f"~ {law_wording.law(change)}"
+            effect = "= 0" if change == Zero() else f"~ {change.in_words()}"
             switch = f"{group.previous} -> {group.model}"
             rows.append((f"epoch {group.first}", switch, f"l_sw {effect}", ""))
         mean = number(compose(start, steps[: group.last]).mean()) if declared else "?"
@@ -233,7 +232,7 @@ def _run(group: _Group) -> str:
     terms = [term for run in group.runs for term in run.terms]
     if not terms:
         return f"l_run = {_span([run.shift for run in group.runs])}"
-    return f"l_run = {_span([term.coefficient for term in terms])} X, X ~ {law_wording.law(terms[0].law)}"
+    return f"l_run = {_span([term.coefficient for term in terms])} X, X ~ {terms[0].law.in_words()}"
 
 
 def _time_lines(groups: Sequence[_Group]) -> list[str]:

@@ -7,7 +7,8 @@ By kind of law, the sharpest way that applies:
 - one law with a density, and few atoms: scipy's own distribution function;
 - smooth densities (and anything else that can be tilted): `tail_of_tiltable`;
 - untruncated Student-t: their joint exceedance, averaged over the rest;
-- everything else: a grid on which every increment is rounded up, for an upper bound, or down, for a lower.
+- everything else, and laws of which only the distribution function is known: a grid on
+  which every increment is rounded up, for an upper bound, or down, for a lower.
 """
 
 import math
@@ -31,6 +32,7 @@ from depl.models.verifier.laws import (
     exceedance,
     integer_atoms,
     is_discrete,
+    is_plain,
     is_polynomial,
     is_smooth,
     is_truncated,
@@ -87,6 +89,8 @@ def tail_probability(
     others = [item for item in parts if not is_polynomial(item.law)]
     if jumping:
         return _tail_with_jumps(others, jumping, limit, budget)
+    if any(map(is_plain, continuous)):
+        return _grid_tail(parts, None, limit, budget)
     if any(is_smooth(item.law) for item in continuous):
         found = tail_of_tiltable(parts, limit)
         if found is not None:
@@ -250,6 +254,8 @@ def _tail_with_jumps(
     others: Sequence[Increment], jumping: Sequence[Increment], gap: float, budget: Fraction | None
 ) -> Bracket:
     jumps, width = polynomial_exceedance(jumping)
+    if any(map(is_plain, others)):
+        return _grid_tail(others, jumps, gap, budget)
     if any(is_smooth(item.law) for item in others):
         found = tail_with_polynomial(others, jumps, width, gap)
         if found is not None:

@@ -1,7 +1,8 @@
 """The laws of the loss increments as the verifier sees them: scipy's densities and tails, nothing of ours.
 
-Of `depl.models.problem.laws` only the recorded parameters are read; every number comes from `scipy.stats` or
-from sums over the recorded values. The solvers' own methods of the laws, their transforms and quadratures are
+Of `depl.models.problem.laws` only the recorded parameters are read, and of a law that was registered by
+`depl.register_law` the distribution of scipy that it names; every number comes from `scipy.stats` or from
+sums over the recorded values. The solvers' own methods of the laws, their transforms and quadratures are
 not used, so that an error there cannot hide itself here.
 """
 
@@ -18,10 +19,18 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import (
+    Empirical,
+    InverseGamma,
+    Law,
+    Lognormal,
+    Normal,
+    StudentT,
+    is_registered,
+)
 
 FloatArray: TypeAlias = NDArray[np.float64]
-RandomLaw: TypeAlias = InverseGamma | Lognormal | Normal | StudentT | Empirical
+RandomLaw: TypeAlias = Law
 
 _NODES_PER_PANEL = 24
 
@@ -74,7 +83,21 @@ def is_polynomial(law: RandomLaw) -> bool:
 
 def is_smooth(law: RandomLaw) -> bool:
     """Whether the law has a smooth density whose loss-raising tail decays exponentially or faster."""
-    return isinstance(law, InverseGamma | Lognormal | Normal)
+    return isinstance(law, InverseGamma | Lognormal | Normal) or _starts_at_zero(law)
+
+
+def is_plain(increment: "Increment") -> bool:
+    """Whether nothing but its distribution function is known of an increment.
+
+    So it is of a registered law, unless X > 0 lowers the loss: then every tilt is finite, and whether
+    samples of the density suffice is measured.
+    """
+    law = increment.law
+    return is_registered(law) and not (_starts_at_zero(law) and increment.coefficient < 0)
+
+
+def _starts_at_zero(law: RandomLaw) -> bool:
+    return is_registered(law) and float(distribution(law).support()[0]) == 0.0
 
 
 @functools.lru_cache(maxsize=1024)
@@ -98,6 +121,8 @@ def distribution(law: RandomLaw) -> Any:
         return scipy.stats.norm(law.mean, math.sqrt(law.variance))
     if isinstance(law, StudentT):
         return scipy.stats.t(law.degrees_of_freedom, law.location, law.scale)
+    if is_registered(law):
+        return law.distribution()
     raise TypeError("atoms have no density")
 
 
@@ -117,6 +142,9 @@ def ends(increment: Increment) -> tuple[float, float]:
             -math.inf if law.lower is None else law.lower,
             math.inf if law.upper is None else law.upper,
         )
+    elif is_registered(law):
+        low, high = distribution(law).support()
+        inside = (float(low), float(high))
     else:
         inside = (-math.inf if isinstance(law, Normal) else 0.0, math.inf)
     low, high = sorted(increment.factor * end for end in inside)
@@ -163,7 +191,7 @@ def variance_of(law: RandomLaw) -> float:
 
 def absolute_deviation(law: RandomLaw) -> float:
     """A bound of E |X - E X|: twice the mean of a positive law, else the standard deviation."""
-    if isinstance(law, InverseGamma | Lognormal):
+    if isinstance(law, InverseGamma | Lognormal) or _starts_at_zero(law):
         return 2.0 * expectation(law)
     return math.sqrt(variance_of(law))
 

@@ -98,8 +98,8 @@ def follow(page: str, slow: bool) -> int:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, own_methods: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder, and a registry of methods that forgets what a page registers."""
+def elsewhere(tmp_path: Path, own_methods: None, own_laws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder, and registries that forget what a page registers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["depl"])
 

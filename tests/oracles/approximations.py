@@ -9,8 +9,8 @@ import math
 from scipy import stats
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import FinalLoss, NoiseLaw
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.laws import Empirical, InverseGamma, Law, Lognormal, Normal, StudentT
 from depl.models.risk.entropic import checked_level, greatest_loss, positive_root, typical_rate
 from depl.models.risk.lower_bound.tilted import tilted_loss
 
@@ -136,7 +136,7 @@ def _skewness_and_excess(loss: FinalLoss) -> tuple[float, float]:
     return third / loss.variance() ** 1.5, fourth / loss.variance() ** 2
 
 
-def _third_and_fourth(law: NoiseLaw) -> tuple[float, float]:
+def _third_and_fourth(law: Law) -> tuple[float, float]:
     """Third and fourth cumulants of X; infinite where the moment diverges."""
     variance = law.moments().variance
     match law:

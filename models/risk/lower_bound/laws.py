@@ -40,16 +40,13 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
-from depl.models.problem.epochs import NoiseLaw
-from depl.models.problem.laws import FloatArray, InverseGamma, Lognormal, Normal
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.laws import FloatArray, Law
 
 STEP = 0.01
 """Distance of the nodes of a table, in ln u."""
 
-_LEFT, _RIGHT = -745.0, -42.0
-_FINEST, _COARSEST = 0.4, 0.2
 _CHUNK = 512
 _ROUNDING = 1e-13
 
@@ -57,15 +54,9 @@ Kind = Literal["third", "fourth"]
 """T or F."""
 
 
-def covers(law: NoiseLaw) -> bool:
+def covers(law: Law) -> bool:
     """Whether epochs may follow the law: those whose characteristic functions fall for good."""
-    return isinstance(law, InverseGamma | Lognormal | Normal)
-
-
-def unit_of(law: NoiseLaw) -> float:
-    """What u is counted in: the mean of a positive law, the standard deviation of a normal one."""
-    mean, variance = law.moments()
-    return math.sqrt(variance) if isinstance(law, Normal) else mean
+    return law.tilts
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +88,11 @@ class TiltedTable:
     nodes: "Reach"
 
     @classmethod
-    def of(cls, law: NoiseLaw, first: float, last: float) -> "TiltedTable":
+    def of(cls, law: Law, first: float, last: float) -> "TiltedTable":
         """Tabulate a covered law for ln u between two values."""
         count = math.ceil((last - first) / STEP) + 2
         u = np.exp(first + STEP * np.arange(count))
-        if isinstance(law, Normal):
-            ones, zeros = np.ones(count), np.zeros(count)
-            divergence, lost, second, third, fourth = u**2 / 2, u**2, ones, zeros, zeros
-        else:
-            divergence, lost, second, third, fourth = _tilted(*_points(law, float(u[0])), u)
+        divergence, lost, second, third, fourth = _tilted_cumulants(law, u)
         w, third, fourth = u**2 * second, u**3 * third, u**4 * fourth
         off, excess = _ROUNDING * (1 + u), np.maximum(divergence - w / 2, 0.0)
         grown = np.exp(STEP * np.arange(2, 5))[:, None]
@@ -200,6 +187,17 @@ def unclear(shares: float) -> float:
     return 3 * _ROUNDING * shares
 
 
+def _tilted_cumulants(law: Law, u: FloatArray) -> tuple[FloatArray, ...]:
+    """H, D, kappa_2, kappa_3 and kappa_4 in units of the law at some u, by a closed form or by points."""
+    closed = law.tilted_cumulants(u)
+    if closed is not None:
+        return closed
+    points = law.tilt_points(float(u[0]))
+    if points is None:
+        raise NotCoveredError(f"{type(law).__name__} offers no tilt, so it has no table")
+    return _tilted(*points, u)
+
+
 def _tilted(points: FloatArray, weights: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
     """H, D, kappa_2, kappa_3 and kappa_4 of a positive law of mean 1 at some u."""
     found = np.empty((5, len(u)))
@@ -217,36 +215,6 @@ def _tilted(points: FloatArray, weights: FloatArray, u: FloatArray) -> tuple[Flo
         divergence = -(np.log(total) + highest)[:, 0] - u[rows] * (mean - 1)
         found[:, rows] = divergence, u[rows] * (1 - mean), second, third, fourth - 3 * second**2
     return tuple(np.maximum(row, 0.0) for row in found)
-
-
-def _points(law: NoiseLaw, least: float) -> tuple[FloatArray, FloatArray]:
-    """The law of X / E X as points and weights: the trapezoidal rule for its logarithm.
-
-    The density of ln X is analytic and falls double exponentially or like a normal one, so that the rule is
-    exact to rounding; to the left it goes as far as any tilt can move the law, to the right to where X has
-    no mass left, and further where E X comes from far out, until e**(-u X) is nothing for the ``least`` u.
-    """
-    mean = law.moments()[0]
-    if isinstance(law, InverseGamma):
-        shape, scale = law.shape_scale()
-        spread = math.sqrt(float(special.polygamma(1, shape)))
-        step = min(_FINEST * spread, _COARSEST)
-        peak = math.log(scale / shape)
-        last = min(peak + max(-_RIGHT / (shape - 1), 12 * spread), math.log(-_LEFT * mean / least) + 1)
-        ends = math.log(scale / (shape - _LEFT)), max(last, peak - _RIGHT / shape)
-        grid = np.arange(ends[0] - 0.5, ends[1] + 1, step)
-        logarithms = -shape * (grid - peak) - scale * np.exp(-grid) + shape
-    elif isinstance(law, Lognormal):
-        centre, spread = law.log_parameters()
-        step = min(_FINEST * spread, _COARSEST)
-        grid = np.arange(centre - 38 * spread, centre + spread**2 + 11 * spread, step)
-        logarithms = -((grid - centre) ** 2) / (2 * spread**2)
-    else:
-        raise TypeError(f"no table of a {type(law).__name__}")
-    weights = np.exp(logarithms)
-    kept = weights > 0
-    points, weights = np.exp(grid[kept]) / mean, weights[kept]
-    return points, weights / weights.sum()
 
 
 def _rising_below(values: FloatArray) -> FloatArray:

@@ -22,19 +22,22 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
 
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import Empirical, FloatArray, Normal, StudentT
+from depl.models.problem.laws import FloatArray, Law, TailedLaw
 
-_CUT = 0.01
 _FLOOR = 1e-14
 _FINE = 0.08
 _NEAR, _FARTHEST = 0.25, 60.0
 _RAISED = (1.2, 1.5, 2.0, 3.0, 5.0, 10.0)
-_CELLS = 300
-_TURN, _MOST_TURNS, _MOST_PANELS = 30.0, 2000.0, 400
+_TURN, _MOST_PANELS = 30.0, 400
 _ROUNDING = 1e-9
+
+
+def covers_switch(law: Law) -> bool:
+    """Whether switches may follow the law: those that can be tilted on an interval."""
+    return law.is_normal or law.has_atoms or law.tailed is not None
 
 
 @dataclass(frozen=True)
@@ -74,19 +77,20 @@ class TiltedSwitch:
 
         Raises
         ------
-        TypeError
-            If the law is none of a switch.
+        NotCoveredError
+            If the law is not one of those that `covers_switch` knows.
         """
         share, law = -rate * term.coefficient, term.law
-        if isinstance(law, Normal):
-            w = share**2 * law.variance
-            loss = term.coefficient * (law.mean - share * law.variance)
+        if law.is_normal:
+            mean, variance = law.moments()
+            w = share**2 * variance
+            loss = term.coefficient * (mean - share * variance)
             return cls(loss, w / 2 * (1 + 1e-12) + _FLOOR, w, 0.0, 0.0, math.inf)
-        if isinstance(law, Empirical):
+        if law.has_atoms:
             return replace(cls._by_points(term.coefficient, share, *law.atoms()), fourth=math.inf)
-        if not isinstance(law, StudentT):
-            raise TypeError(f"a switch does not follow a {type(law).__name__}")
-        bounded, cut = _on_interval(law, abs(share))
+        if law.tailed is None:
+            raise NotCoveredError(f"{type(law).__name__} offers no tilt for the change at a switch")
+        bounded, cut = law.tailed.on_interval(abs(share))
         found = cls._by_points(term.coefficient, share, *_quadrature(bounded, abs(share)))
         fourth = _decaying(bounded, share, found.variance, found.fourth) if with_fourth else math.inf
         return replace(found, divergence=found.divergence + cut, fourth=fourth)
@@ -121,63 +125,26 @@ def _tilted(share: float, points: FloatArray, weights: FloatArray) -> tuple[Floa
     return tilted / total, math.log(total) + highest
 
 
-def _on_interval(law: StudentT, share: float) -> tuple[StudentT, float]:
-    """A law on an interval that a tilt can move about in, and -ln of the probability of the interval."""
-    freedom, scale = law.degrees_of_freedom, law.scale
-    if law.lower is None or law.upper is None:
-        mass = min(_CUT * (share * scale) ** 2 / 2, 1e-2)
-        width = scale * min(float(-special.stdtrit(freedom, mass / 2)), max(4.0, 3 / (share * scale)))
-        low, high = law.location - width, law.location + width
-    else:
-        low, high = law.lower, law.upper
-        if share * (high - low) <= 2 * _MOST_TURNS:
-            return law, 0.0
-    middle = float(law.inverse_cdf(0.5))
-    reach = _MOST_TURNS / share
-    bounded = StudentT(
-        degrees_of_freedom=freedom,
-        location=law.location,
-        scale=scale,
-        lower=max(low, middle - reach),
-        upper=min(high, middle + reach),
-    )
-    return bounded, -math.log(bounded.interval_mass() / law.interval_mass()) * (1 + _ROUNDING)
-
-
-def _quadrature(law: StudentT, slope: float) -> tuple[FloatArray, FloatArray]:
+def _quadrature(law: TailedLaw, slope: float) -> tuple[FloatArray, FloatArray]:
     """Points and weights for integrands that turn or grow by a slope, no panel by more than `_TURN`."""
     low, high = law.support()
     return law.quadrature(40, max(_TURN / slope, (high - low) / _MOST_PANELS))
 
 
-def _peak(law: StudentT, share: float, logarithm: float) -> float:
-    """At least the density of u X under the tilt: on every cell the greatest of both factors."""
-    low, high = ((end - law.location) / law.scale for end in law.support())
-    ends = np.sinh(np.linspace(math.asinh(low), math.asinh(high), _CELLS))
-    nearest = np.where(ends[1:] < 0, ends[1:], np.maximum(ends[:-1], 0.0))
-    freedom = law.degrees_of_freedom
-    highest = 1 / (
-        math.sqrt(freedom) * float(special.beta(0.5, freedom / 2)) * law.scale * law.interval_mass()
-    )
-    density = highest * (1 + nearest**2 / freedom) ** (-(freedom + 1) / 2)
-    exponents = -share * (law.location + law.scale * ends) - logarithm
-    return float(np.max(density * np.exp(np.maximum(exponents[:-1], exponents[1:])))) / abs(share)
-
-
-def _decaying(law: StudentT, share: float, w: float, fourth: float) -> float:
+def _decaying(law: TailedLaw, share: float, w: float, fourth: float) -> float:
     """F raised until |E e**(i y Z)| <= (1 + y**2 F' / (6 W))**(-3 W**2 / F') for all y; infinite if in vain.
 
     With x = y**2 F / (6 W) and F' = c F, -ln of the left side is at least W y**2 / 2 (1 - x / 2), and that of
     the right side is W y**2 / 2 ln(1 + c x) / (c x) <= W y**2 / 2 (1 - c x / 2 + c**2 x**2 / 3): less up to
     x = 3 (c - 1) / (2 c**2). Beyond, the left side is looked up at some y, with what may change in between,
-    min(sqrt(W), W y) per unit of y. The tilted density of a truncated Student-t has at most two stationary
+    min(sqrt(W), W y) per unit of y. The tilted density has at most two stationary
     points, so its total variation is at most 4 times its peak: |E e**(i y Z)| <= 4 peak / y, which falls
     faster than the right side, since F >= 6 W**2.
     """
     logarithm = _tilted(share, *_quadrature(law, abs(share)))[1]
     if not w > 0:
         return math.inf
-    peak = _peak(law, share, logarithm) * (1 + _ROUNDING)
+    peak = law.tilted_peak(share, logarithm) * (1 + _ROUNDING)
     first, last = _NEAR / math.sqrt(w), 16 * peak
     low, high = law.support()
     turns = last * abs(share) * (high - low)

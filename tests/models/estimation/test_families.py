@@ -19,8 +19,6 @@ from depl.models.estimation.families import (
     STUDENT_T,
     SWITCH_FAMILIES,
     gamma_shape,
-    law_of_improvement,
-    law_of_switch,
 )
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import InverseGamma, Normal, StudentT
@@ -148,7 +146,7 @@ def test_laws_of_positive_numbers_give_nothing_below_zero(family: object) -> Non
 def test_an_improvement_has_mean_one_and_the_scale_takes_the_rest(
     family: object, parameters: tuple[float, ...], mean: float
 ) -> None:
-    factor, law = law_of_improvement(family, np.array(parameters))
+    factor, law = family.law_of_ratios(np.array(parameters))
     assert factor == pytest.approx(mean, rel=1e-14)
     assert law.moments().mean == pytest.approx(1, rel=1e-14)
     points = np.array([0.4, 0.9, 1.0, 1.6])
@@ -157,27 +155,27 @@ def test_an_improvement_has_mean_one_and_the_scale_takes_the_rest(
 
 def test_laws_without_a_mean_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"shape 0\.9 <= 1"):
-        law_of_improvement(INVERSE_GAMMA, np.array([0.9, 1.0]))
+        INVERSE_GAMMA.law_of_ratios(np.array([0.9, 1.0]))
     with pytest.raises(InvalidInputError, match="no positive mean"):
-        law_of_improvement(NORMAL, np.array([-0.1, 1.0]))
+        NORMAL.law_of_ratios(np.array([-0.1, 1.0]))
     with pytest.raises(InvalidInputError, match="student_t"):
-        law_of_improvement(STUDENT_T, np.array([4.0, 0.1, 1.0]))
+        STUDENT_T.law_of_ratios(np.array([4.0, 0.1, 1.0]))
 
 
 def test_a_switch_is_a_student_t_or_its_normal_limit() -> None:
-    assert law_of_switch(STUDENT_T, np.array([4.0, 0.3, 0.1])) == StudentT(
+    assert STUDENT_T.law_of_jumps(np.array([4.0, 0.3, 0.1])) == StudentT(
         degrees_of_freedom=4, location=0.3, scale=0.1
     )
-    limit = law_of_switch(STUDENT_T, np.array([MOST_DEGREES, 0.3, 0.1]))
+    limit = STUDENT_T.law_of_jumps(np.array([MOST_DEGREES, 0.3, 0.1]))
     assert isinstance(limit, Normal)
     assert limit.mean == 0.3
     assert limit.variance == pytest.approx(0.01 * 100 / 98)
-    assert law_of_switch(NORMAL, np.array([0.3, 0.1])) == Normal(mean=0.3, variance=0.1**2)
+    assert NORMAL.law_of_jumps(np.array([0.3, 0.1])) == Normal(mean=0.3, variance=0.1**2)
     with pytest.raises(InvalidInputError, match="lognormal"):
-        law_of_switch(LOGNORMAL, np.array([0.3, 0.1]))
+        LOGNORMAL.law_of_jumps(np.array([0.3, 0.1]))
 
 
 def test_the_papers_families_come_first() -> None:
     assert IMPROVEMENT_FAMILIES[0] is INVERSE_GAMMA
     assert SWITCH_FAMILIES[0] is STUDENT_T
-    assert isinstance(law_of_improvement(INVERSE_GAMMA, np.array([5.0, 8.0]))[1], InverseGamma)
+    assert isinstance(INVERSE_GAMMA.law_of_ratios(np.array([5.0, 8.0]))[1], InverseGamma)

@@ -15,7 +15,6 @@ from depl.models.foundation.wording import (
     rounded_down,
     rounded_up,
 )
-from depl.models.problem.law_wording import law
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, InverseGamma, Normal, StudentT, Zero
 
 ANY = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
@@ -82,7 +81,7 @@ def test_nouns_take_their_plural():
     ],
 )
 def test_laws_are_named_with_their_parameters(value, text):
-    assert law(value) == text
+    assert value.in_words() == text
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Normal, StudentT
-from depl.models.risk.heavy import Kept, beyond, core_of, core_term, exceedance, outside, scaled, shortfall
+from depl.models.risk.heavy import Kept, beyond, core_term, outside
 
 
 def tail(law: StudentT, value: float) -> mpmath.mpf:
@@ -42,13 +42,13 @@ def test_tails_contain_the_probability_in_fifty_digits(law):
     rng = np.random.default_rng(0)
     reach = law.scale * 10 ** rng.uniform(-2, 6, 12)
     points = law.location + np.concatenate([reach, -reach])
-    low, high = exceedance(law, points)
-    below, above = shortfall(law, points)
+    low, high = law.exceedance(points)
+    below, above = law.shortfall(points)
     with mpmath.workdps(50):
         for index, point in enumerate(points.tolist()):
             known = truth(law, point)
             assert low[index] <= known <= high[index]
-            known = truth(scaled(Term(-1.0, law)), -point)
+            known = truth(law.scaled(-1.0), -point)
             assert below[index] <= known <= above[index]
     assert np.all(high - low <= 1e-9 * high + 1e-10)
 
@@ -56,21 +56,21 @@ def test_tails_contain_the_probability_in_fifty_digits(law):
 @pytest.mark.parametrize("weight", [-2.0, 0.5])
 def test_a_multiple_of_a_switch_has_the_law_of_the_multiple(weight):
     for law in LAWS:
-        moved = scaled(Term(weight, law))
+        moved = law.scaled(weight)
         points = law.location + law.scale * np.array([-3.0, -0.2, 0.1, 6.0, 40.0])
-        same = exceedance(law, points) if weight > 0 else shortfall(law, points)
-        assert exceedance(moved, weight * points)[0] == pytest.approx(same[0], rel=1e-9, abs=1e-14)
+        same = law.exceedance(points) if weight > 0 else law.shortfall(points)
+        assert moved.exceedance(weight * points)[0] == pytest.approx(same[0], rel=1e-9, abs=1e-14)
 
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("tails", [0.05, 1e-6])
 def test_a_core_leaves_out_about_the_probability_asked_for(law, tails):
-    core = core_of(law, tails)
+    core = law.core(tails)
     low, high = beyond(law, core)
     ends = (-math.inf if law.lower is None else law.lower, math.inf if law.upper is None else law.upper)
     assert ends[0] <= core.lower < core.upper <= ends[1]
     assert low <= high <= tails * (1 + 1e-6)
-    narrow = core_of(law, tails, widest=0.1 * law.scale)
+    narrow = law.core(tails, widest=0.1 * law.scale)
     assert narrow.upper - narrow.lower <= 0.2 * law.scale * (1 + 1e-9)
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from depl.models.problem.laws import StudentT
-from depl.models.risk.heavy import core_of
 from depl.models.risk.knots import Knots
 
 
@@ -48,7 +47,7 @@ def expectation(law, core, function):
 @pytest.mark.parametrize("value", [-4.0, 1.0, 9.0, 300.0])
 @pytest.mark.parametrize("tails", [0.5, 0.02])
 def test_both_tails_are_enclosed_as_closely_as_there_is_time_for(value, tails):
-    known, core = Known(), core_of(SWITCH, tails)
+    known, core = Known(), SWITCH.core(tails)
     truth = expectation(SWITCH, core, lambda s: known.exact(value - s))
     low, high = Knots(known, 1.0, 4096).expectation(SWITCH, core, value, 1e-3, 0.0)
     assert low <= truth * (1 + 1e-8)
@@ -72,7 +71,7 @@ def test_what_lies_beyond_the_last_knot_counts_in_full(sign):
     """There P(R > v - s) is still far from 1 or 0, and the tail of the switch not yet at its end."""
     ends = (0.0, 1e30) if sign < 0 else (-1e30, 0.0)
     law = StudentT(degrees_of_freedom=0.05, location=0.0, scale=1.0, lower=ends[0], upper=ends[1])
-    known, core = OneSided(sign=sign), core_of(law, 0.5, widest=3.0)
+    known, core = OneSided(sign=sign), law.core(0.5, widest=3.0)
     truth = expectation(law, core, lambda s: known.exact(2.0 - s))
     low, high = Knots(known, 1.0, 4096).expectation(law, core, 2.0, 1e-3, 0.0)
     assert low <= truth <= high
@@ -80,7 +79,7 @@ def test_what_lies_beyond_the_last_knot_counts_in_full(sign):
 
 
 def test_no_more_knots_are_asked_for_than_there_is_time_for():
-    known, core = Known(), core_of(SWITCH, 0.02)
+    known, core = Known(), SWITCH.core(0.02)
     knots = Knots(known, 1.0, 200)
     for value in (5.0, 6.0, 7.0):
         low, high = knots.expectation(SWITCH, core, value, 1e-9, 0.0)
@@ -91,7 +90,7 @@ def test_no_more_knots_are_asked_for_than_there_is_time_for():
 @pytest.mark.parametrize("times", [2, 3])
 @pytest.mark.parametrize("value", [-4.0, 9.0, 300.0])
 def test_several_tails_are_bounded_from_above(times, value):
-    known, core = Known(), core_of(SWITCH, 0.02)
+    known, core = Known(), SWITCH.core(0.02)
     truth = expectation(
         SWITCH, core, lambda s: np.minimum(2.0 ** (times - 1) * known.exact(value - times * s), 1.0)
     )

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from depl.benchmarks.oracles import ball_arithmetic as ball
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.transforms import DEBYE_FROM, EPSILON, centred_log_transform, decays, has_transform
+from depl.models.problem.laws.debye import DEBYE_FROM
+from depl.models.risk.transforms import EPSILON, centred_log_transform, has_transform
 
 SHAPES = [
     1.05,
@@ -305,7 +306,7 @@ def test_an_untruncated_student_t_is_refused():
 )
 @pytest.mark.parametrize("abscissa", [0.05, 1.0, 8.0])
 def test_the_laws_said_to_decay_have_a_log_log_concave_modulus(law, abscissa):
-    assert decays(law)
+    assert law.decays
     steps = np.linspace(math.log(0.01), math.log(200.0), 160)
     z = abscissa / spread(law) * (1 + 1j * np.exp(steps))
     values, bounds = centred_log_transform(law, z)
@@ -316,7 +317,7 @@ def test_the_laws_said_to_decay_have_a_log_log_concave_modulus(law, abscissa):
 
 @pytest.mark.parametrize("law", [STUDENTS[0], Empirical(values=(0.0, 1.0))])
 def test_no_decay_is_claimed_for_laws_of_finite_support(law):
-    assert not decays(law)
+    assert not law.decays
 
 
 def test_values_keep_the_shape_of_the_argument():

@@ -12,7 +12,14 @@ MODELS = Path(depl.models.verifier.verify.__file__).parents[1]
 VERIFIER = sorted(f"verifier.{path.stem}" for path in MODELS.glob("verifier/[!_]*.py"))
 DATA = {f"foundation.{name}" for name in ("errors", "documents", "json_keys")}
 DATA |= {f"problem.{name}" for name in ("laws", "learning", "instance", "plan", "counting", "traced_law")}
-DATA |= {"traces.fingerprints"}
+DATA |= {
+    f"problem.laws.{name}"
+    for name in (
+        "debye", "finite", "inverse_gamma", "law", "log_variable", "lognormal", "nodes", "normal", "registry",
+        "student_t", "unknown",
+    )
+}  # fmt: skip
+DATA |= {"foundation.wording", "traces.fingerprints"}
 VALIDATION = {
     "problem.affine_law",
     "traces.table",
@@ -21,7 +28,9 @@ OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
     "interval_mass", "learning_factor", "transfer_cost", "switch_law", "may_follow", "epochs_needed",
-    "workload", "last_epoch", "violation_budget", "at", "support",
+    "workload", "last_epoch", "violation_budget", "at", "survival", "quantile", "nodes", "decimals",
+    "centred_log_transform", "tilted_nodes", "tilt_points", "tilted_cumulants", "sum_for",
+    "greatest_density", "third_moment",
 }  # fmt: skip
 
 
@@ -31,7 +40,9 @@ TRACED |= {"counting", "only_whole_runs", "seen"}
 
 
 def tree(module: str) -> ast.Module:
-    return ast.parse((MODELS / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    place = MODELS / module.replace(".", "/")
+    source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    return ast.parse(source.read_text(encoding="utf-8"))
 
 
 def imports(module: str) -> set[str]:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import special
 
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal
-from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear, unit_of
+from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear
 
 LAWS = (
     InverseGamma(mean=0.4, variance=0.02),
@@ -124,7 +125,7 @@ def test_characteristic_functions_keep_their_remainder_and_their_decay(law: Inve
 
 def test_normal_laws_have_closed_forms() -> None:
     law = Normal(mean=-2.0, variance=9.0)
-    assert unit_of(law) == 3
+    assert law.tilt_unit() == 3
     table = TiltedTable.of(law, FIRST, LAST)
     u = np.exp(FIRST + STEP * np.arange(len(table.low)))
     np.testing.assert_allclose(table.low, u**2 / 2, rtol=2e-4)
@@ -190,5 +191,5 @@ def test_heavy_tails_near_no_mean_stay_finite() -> None:
 def test_epochs_may_not_follow_laws_with_atoms() -> None:
     assert not covers(Empirical(values=(1.0, 2.0), weights=(0.5, 0.5)))
     assert covers(LAWS[0])
-    with pytest.raises(TypeError, match="no table"):
+    with pytest.raises(NotCoveredError, match="no table"):
         TiltedTable.of(Empirical(values=(1.0, 2.0), weights=(0.5, 0.5)), 0.0, 1.0)

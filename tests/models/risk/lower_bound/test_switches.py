@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.lower_bound.switches import TiltedSwitch
@@ -125,5 +126,5 @@ def test_normal_and_empirical_switches_have_closed_forms() -> None:
 
 
 def test_only_laws_of_switches_are_tilted() -> None:
-    with pytest.raises(TypeError, match="does not follow"):
+    with pytest.raises(NotCoveredError, match="offers no tilt"):
         TiltedSwitch.of(Term(1.0, InverseGamma(mean=1.0, variance=1.0)), 1.0)

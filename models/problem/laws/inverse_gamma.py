@@ -1,0 +1,212 @@
+"""The inverse gamma law, that of X in eq. (8) of the paper."""
+
+import functools
+import math
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import scipy
+from msgspec import Meta
+from numpy.typing import ArrayLike
+from scipy import special
+from scipy.special import expm1
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.laws.debye import DEBYE_FROM, debye
+from depl.models.problem.laws.law import (
+    MOMENT_ROUNDING,
+    ComplexArray,
+    FloatArray,
+    Law,
+    Moments,
+    Nodes,
+    Positive,
+    no_spread,
+    require_one_pair,
+    require_spread,
+)
+from depl.models.problem.laws.log_variable import LogVariable, log_norm
+from depl.models.problem.laws.nodes import COARSEST, FINEST, LEFT, RIGHT, trapezoid, weighed
+
+
+class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
+    """Inverse gamma law, given by (shape, scale) or by (mean, variance).
+
+    The density is proportional to ``x**(-shape - 1) * exp(-scale / x)`` on x > 0. With moments,
+    shape = mean**2 / variance + 2 and scale = mean (shape - 1). A shape of at most 1 is refused:
+    such a law has no mean.
+    """
+
+    wording: ClassVar[str] = "inverse gamma"
+    for_switches: ClassVar[bool] = False
+    positive: ClassVar[bool] = True
+    heavy_right_tail: ClassVar[bool] = True
+    decays: ClassVar[bool] = True
+    tilts: ClassVar[bool] = True
+
+    shape: Annotated[float, Meta(gt=1)] | None = None
+    scale: Positive | None = None
+    mean: Positive | None = None
+    variance: Positive | None = None
+
+    def validate(self) -> None:
+        """Require exactly one of the two parameter pairs, and some spread."""
+        require_one_pair(self, ("shape", "scale"), ("mean", "variance"))
+        shape, _ = self.shape_scale()
+        require_spread(1 / (shape - 2) if shape > 2 else math.inf)
+
+    def shape_scale(self) -> tuple[float, float]:
+        """Shape (> 1) and scale (> 0), whichever way the law was given."""
+        if self.shape is not None and self.scale is not None:
+            return self.shape, self.scale
+        mean, variance = self.moments()
+        shape = mean**2 / variance + 2
+        return shape, mean * (shape - 1)
+
+    def moments(self) -> Moments:
+        """Mean ``scale / (shape - 1)``; the variance is infinite for shape <= 2."""
+        if self.mean is not None and self.variance is not None:
+            return Moments(self.mean, self.variance)
+        shape, scale = self.shape_scale()
+        mean = scale / (shape - 1)
+        return Moments(mean, mean**2 / (shape - 2) if shape > 2 else math.inf)
+
+    def support(self) -> tuple[float, float]:
+        """(0, infinity)."""
+        return 0.0, math.inf
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Regularised upper incomplete gamma function of ``scale / x``."""
+        shape, scale = self.shape_scale()
+        with np.errstate(over="ignore"):  # scale / x of the smallest x is infinite, where the law has no mass
+            return np.asarray(scipy.stats.invgamma.cdf(x, shape, scale=scale), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Reciprocals of gamma draws."""
+        shape, scale = self.shape_scale()
+        return scale / rng.standard_gamma(shape, size)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Reciprocals of gamma quantiles."""
+        shape, scale = self.shape_scale()
+        return np.asarray(scale / special.gammainccinv(shape, np.asarray(u, dtype=float)), dtype=float)
+
+    def distribution(self) -> Any:
+        """scipy's inverse gamma."""
+        shape, scale = self.shape_scale()
+        return scipy.stats.invgamma(shape, 0.0, scale)
+
+    def higher_cumulants(self) -> tuple[float, float]:
+        """Closed forms; infinite for shape <= 3, or 4."""
+        variance, (shape, _) = self.moments().variance, self.shape_scale()
+        skewness = 4 * math.sqrt(shape - 2) / (shape - 3) if shape > 3 else math.inf
+        excess = 6 * (5 * shape - 11) / ((shape - 3) * (shape - 4)) if shape > 4 else math.inf
+        return skewness * variance**1.5, excess * variance**2
+
+    def mean_rounding(self) -> float:
+        """One product by the weight; before it a difference and a quotient, if shape and scale were given."""
+        return (1.51 if self.mean is None else 0.51) * abs(self.moments().mean)
+
+    def third_moment(self) -> float:
+        """By E |.|**3 <= sqrt(E (.)**2 E (.)**4), or where that is infinite by |X - m|**3 <= max(X, m)**3."""
+        (mean, variance), (shape, scale) = self.moments(), self.shape_scale()
+        if not math.isfinite(variance):
+            return math.inf
+        if 3 < shape <= 4.5:
+            raw = scale**3 / ((shape - 1) * (shape - 2) * (shape - 3))
+            return (raw + mean**3) * (1 + MOMENT_ROUNDING)
+        return variance * math.sqrt(variance) * math.sqrt(_kurtosis(shape)) * (1 + MOMENT_ROUNDING)
+
+    def greatest_density(self) -> float:
+        """At the mode."""
+        shape, scale = self.shape_scale()
+        return float(self.density(scale / (shape + 1)))
+
+    def argument_sensitivity(self, greatest: float) -> float:
+        """x f(x) is g**a exp(-g) / Gamma(a) at g = scale / x, greatest at g = a: Stirling."""
+        return math.sqrt(self.shape_scale()[0])
+
+    def transform_domain(self) -> tuple[float, float]:
+        """Re z > 0."""
+        return 0.0, math.inf
+
+    def centred_log_transform(self, z: ComplexArray) -> tuple[ComplexArray, FloatArray] | None:
+        """By Debye's expansion, for large shapes."""
+        shape, scale = self.shape_scale()
+        return debye(shape, scale, z) if shape >= DEBYE_FROM else None
+
+    def log_variable(self) -> LogVariable:
+        """Of the reciprocal of a gamma variable."""
+        return _log_gamma(*self.shape_scale())
+
+    def tilt_points(self, least: float) -> Nodes:
+        """The trapezoidal rule for log X, whose density is analytic and falls double exponentially.
+
+        To the left it goes as far as any tilt can move the law, to the right to where X has no mass left, and
+        further where E X comes from far out, until e**(-u X) is nothing for the ``least`` u.
+        """
+        mean, (shape, scale) = self.moments().mean, self.shape_scale()
+        spread = math.sqrt(float(special.polygamma(1, shape)))
+        step = min(FINEST * spread, COARSEST)
+        peak = math.log(scale / shape)
+        last = min(peak + max(-RIGHT / (shape - 1), 12 * spread), math.log(-LEFT * mean / least) + 1)
+        ends = math.log(scale / (shape - LEFT)), max(last, peak - RIGHT / shape)
+        grid = np.arange(ends[0] - 0.5, ends[1] + 1, step)
+        return weighed(grid, -shape * (grid - peak) - scale * np.exp(-grid) + shape, mean)
+
+    def tilted_nodes(self, exponent: float) -> Nodes:
+        """With X = scale / G and G gamma distributed, the integrand over log G is log-concave and entire."""
+        if exponent > 0:
+            raise NotCoveredError("E exp(s X) is infinite for every s > 0 if X is InverseGamma")
+        shape, scale = self.shape_scale()
+        weight = -exponent * scale / shape
+
+        # With G = shape * exp(v) neither shape * log(shape) nor the gamma function costs digits.
+        def log_gamma_density(v: FloatArray) -> FloatArray:
+            return shape * (v - np.expm1(v))
+
+        def log_integrand(v: FloatArray) -> FloatArray:
+            return log_gamma_density(v) - weight * np.exp(-v)
+
+        _, masses = trapezoid(log_gamma_density, 0.0, min(1.0, 1 / math.sqrt(shape)), slope=0.0)
+        curvature = math.sqrt(1 + 4 * weight / shape)
+        width = min(1.0, 1 / math.sqrt(shape * curvature))
+        v, logarithms = trapezoid(log_integrand, math.log((1 + curvature) / 2), width, slope=-2.0)
+        return scale / shape * np.exp(-v), logarithms - float(special.logsumexp(masses))
+
+    def spread_out(self, factor: float) -> "InverseGamma":
+        """By its moments."""
+        mean, variance = self.moments()
+        if not math.isfinite(variance):
+            no_spread()
+        return InverseGamma(mean=mean, variance=variance * factor)
+
+
+def _kurtosis(shape: float) -> float:
+    """E (X - E X)**4 / Var**2 where it is finite."""
+    if shape <= 4:
+        return math.inf
+    return 3 + 6 * (5 * shape - 11) / ((shape - 3) * (shape - 4))
+
+
+@functools.lru_cache(maxsize=256)
+def _log_gamma(a: float, b: float) -> LogVariable:
+    def log_density(y: ComplexArray) -> ComplexArray:
+        return np.asarray(-a * (y + expm1(-y)), dtype=complex)
+
+    remainder_ok = a > 1.5  # else the tail of the remainder is too long for the rule
+    return LogVariable(
+        unit=b / a,
+        excess=1 / (a - 1),
+        spread=a / (a - 1) * min(1 / math.sqrt(max(a - 2, 0.25)), 2.0),
+        log_density=log_density,
+        inflation=lambda angle: -a * np.log(np.cos(angle)),
+        damping=np.zeros_like,
+        turning_point=lambda z: np.log(2 / (1 + np.sqrt(1 + 4 * z / a))),
+        largest_angle=1.5,
+        condition=16 + 4 * math.sqrt(a),
+        remainder_ok=remainder_ok,
+        left=9.0,
+        right=9.0 + 64 / (a - 1 if remainder_ok else a),
+        log_norm=log_norm(log_density, 9.0, 9.0 + 64 / a),
+    )

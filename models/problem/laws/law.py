@@ -1,0 +1,463 @@
+"""What a law of a random increment offers: everything else asks this, and never which law it is.
+
+A law is one frozen class. What it has to offer is `Law.distribution`, a frozen distribution of `scipy.stats`
+(or anything with the same ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``var``
+and ``support``). The rest follows from it, or is optional: what a law does not offer makes a bound weaker,
+or a method refuse in words.
+
+What is *granted* is the accuracy of these functions, `Law.tail_error`: intervals are certified under that
+assumption, for the laws of this toolkit as for those of others.
+"""
+
+import functools
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import ArrayLike, NDArray
+
+from depl.models.foundation.documents import Checked
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.wording import number
+from depl.models.problem.laws.log_variable import LogVariable
+
+Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
+FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
+Bounds = tuple[FloatArray, FloatArray]
+Nodes = tuple[FloatArray, FloatArray]
+"""Points and weights (or logarithms of weights), both of shape (n,)."""
+
+EPSILON = float(np.finfo(float).eps)
+
+SMALLEST_RELATIVE_VARIANCE = 1e-12
+"""variance / mean**2 of an inverse gamma or lognormal law; below it, its parameters drown in rounding."""
+
+MOMENT_ROUNDING = 1e-9
+"""Relative allowance for the rounding of a bound that is computed from moments."""
+
+NO_SPREAD = "only normal, lognormal and inverse gamma laws of finite variance are spread out"
+
+_UNIT = 2.0**-53
+_SCIPY_MEAN = 64.0
+"""Rounding granted to a mean that scipy computes, in EPSILON times the size of the law: its closed forms are
+off by a few units, its quadratures by some dozens."""
+
+
+class Moments(NamedTuple):
+    """Mean and variance (infinite where the integral diverges) of a law."""
+
+    mean: float
+    variance: float
+
+
+class Law(Checked, frozen=True, kw_only=True):
+    """A law of a random increment ``X``; a class of its own has a ``tag`` and overrides `distribution`.
+
+    Class attributes say what is true of all members of the class; methods that return None by default are
+    optional. ``z`` is complex, of any shape; ``points`` and ``values`` are float arrays.
+    """
+
+    wording: ClassVar[str] = ""
+    """What the law is called in texts; its tag unless given."""
+
+    for_improvements: ClassVar[bool] = True
+    """Whether X may be the improvement of an epoch."""
+
+    for_switches: ClassVar[bool] = True
+    """Whether X may be the change of the loss at a switch."""
+
+    declared: ClassVar[bool] = True
+    """Whether probabilities are known at all."""
+
+    forbids: ClassVar[bool] = False
+    """Whether the law stands for a switch that may not be made."""
+
+    is_normal: ClassVar[bool] = False
+    """Whether X is normal, which some searches know closed forms for."""
+
+    has_atoms: ClassVar[bool] = False
+    """Whether X takes finitely many values, those of `atoms` and `decimals`."""
+
+    positive: ClassVar[bool] = False
+    """Whether X > 0, so that one nonpositive value refutes the law."""
+
+    heavy_right_tail: ClassVar[bool] = False
+    """Whether ``E exp(t X)`` is infinite for every ``t > 0``."""
+
+    decays: ClassVar[bool] = False
+    """Whether ``|E exp(-(c + i t) X)|`` is log-log concave in t, so that a secant bounds its tail.
+
+    True for the normal law and for generalised gamma convolutions (Thorin), among them the gamma, the inverse
+    gamma and the lognormal: each gamma factor is ((1 + c s)**2 + (s t)**2)**(-alpha / 2), log-log concave.
+    """
+
+    tilts: ClassVar[bool] = False
+    """Whether X is normal or a generalised gamma convolution on x > 0, and its tilted law is known: the
+    sharpest lower bounds need `tilted_cumulants` or `tilt_points`."""
+
+    tail_error: ClassVar[float] = 4e-12
+    """Relative error granted to ``cdf`` and ``sf``; the most seen of scipy's inverse gamma, lognormal,
+    normal and Student-t against 90 digits is 1.3e-12 (inverse gamma of shape 1e6)."""
+
+    # --- required ---------------------------------------------------------------------------------------
+
+    def distribution(self) -> Any:
+        """The frozen distribution of scipy.stats that X has."""
+        raise NotCoveredError(f"a law of type {self.tag()} has no density")
+
+    # --- follows from the distribution ------------------------------------------------------------------
+
+    @classmethod
+    def tag(cls) -> str:
+        """The ``type`` that stands for the law in documents."""
+        return str(cls.__struct_config__.tag)
+
+    @functools.cached_property
+    def scipy(self) -> Any:
+        """`distribution`, made once."""
+        return self.distribution()
+
+    @property
+    def constant(self) -> float | None:
+        """The value that X always has, if it is no random number."""
+        return None
+
+    def moments(self) -> Moments:
+        """Mean and variance of ``X``."""
+        return Moments(float(self.scipy.mean()), float(self.scipy.var()))
+
+    def support(self) -> tuple[float, float]:
+        """Essential infimum and supremum of ``X``."""
+        low, high = self.scipy.support()
+        return float(low), float(high)
+
+    @np.errstate(all="ignore")  # scipy divides by x before it looks at the support
+    def density(self, x: ArrayLike) -> FloatArray:
+        """Probability density, elementwise.
+
+        Raises
+        ------
+        NotCoveredError
+            If the law has none.
+        """
+        return np.asarray(self.scipy.pdf(x), dtype=float)
+
+    @np.errstate(all="ignore")
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """P(X <= x), elementwise."""
+        return np.asarray(self.scipy.cdf(x), dtype=float)
+
+    @np.errstate(all="ignore")
+    def survival(self, x: ArrayLike) -> FloatArray:
+        """P(X > x) of a law with a density, elementwise, accurate in the upper tail."""
+        return np.asarray(self.scipy.sf(np.asarray(x, dtype=float)), dtype=float)
+
+    def survival_slack(self, points: FloatArray) -> float:
+        """Absolute error that `survival` and `cdf` may have at ``points`` on top of `tail_error`.
+
+        An argument rounded by a few units in the last place moves the value by that times sup |x| f(x).
+        Where no bound of that is offered, the tail is asked on both sides of every point: it falls.
+        """
+        sensitivity = self.argument_sensitivity(float(np.abs(points).max()))
+        if sensitivity is not None:
+            return 8 * _UNIT * sensitivity + 4 * _UNIT
+        moved = 8 * _UNIT * np.abs(points)
+        between = self.survival(points - moved) - self.survival(points + moved)
+        return float(between.max()) + 2 * self.tail_error + 4 * _UNIT
+
+    @np.errstate(all="ignore")
+    def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
+        """Value exceeded with probability 1 - level (with ``level`` if ``upper``), elementwise."""
+        inverse = self.scipy.isf if upper else self.scipy.ppf
+        return np.asarray(inverse(np.asarray(level, dtype=float)), dtype=float)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Least x with P(X <= x) >= u, elementwise, for 0 < u < 1."""
+        return self.quantile(u)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """``size`` independent draws of ``X``."""
+        return np.asarray(self.scipy.rvs(size=size, random_state=rng), dtype=float)
+
+    def higher_cumulants(self) -> tuple[float, float]:
+        """Third and fourth cumulants of X; infinite where the moment diverges."""
+        skewness, excess = (float(value) for value in self.scipy.stats(moments="sk"))
+        variance = self.moments().variance
+        return skewness * variance**1.5, excess * variance**2
+
+    def in_words(self) -> str:
+        """The law in words, with its parameters as they were given."""
+        return f"{self.wording or self.tag().replace('_', ' ')} of {moments_in_words(self.moments())}"
+
+    # --- optional: sharper bounds of what is known anyway -----------------------------------------------
+
+    def mean_rounding(self) -> float:
+        """Bound of the error of the law's mean times a weight, in EPSILON."""
+        mean, variance = self.moments()
+        return _SCIPY_MEAN * (math.hypot(mean, math.sqrt(variance)) if math.isfinite(variance) else abs(mean))
+
+    def typical_square(self) -> float:
+        """About the variance, with stand-ins where it is infinite or far above the squared mean."""
+        mean, variance = self.moments()
+        size = variance if math.isfinite(variance) else 4 * mean * mean
+        return min(size, 1e4 * mean * mean) if mean else size
+
+    def third_moment(self) -> float:
+        """An upper bound of E |X - E X|**3; infinite where none is known to be finite [loss**3]."""
+        return math.inf
+
+    def greatest_density(self) -> float:
+        """sup f; infinite where it is not known."""
+        return math.inf
+
+    def argument_sensitivity(self, greatest: float) -> float | None:
+        """At least sup |x| f(x) over |x| <= ``greatest``; None where it is not known."""
+        return None
+
+    # --- optional: atoms --------------------------------------------------------------------------------
+
+    def atoms(self) -> Nodes:
+        """Values and probabilities of a law with atoms, both of shape (n,)."""
+        raise NotCoveredError(f"a law of type {self.tag()} has no atoms")
+
+    def decimals(self) -> list[tuple[float, float]]:
+        """Values and weights (not normalised) of a law with atoms, as they were written."""
+        raise NotCoveredError(f"a law of type {self.tag()} has no atoms")
+
+    def nodes(self) -> Nodes | None:
+        """Points and weights that stand for the whole law: its atoms, or a quadrature to rounding."""
+        return None
+
+    # --- optional: transforms ---------------------------------------------------------------------------
+
+    without_transform: ClassVar[str] = "a law that offers no transform has no exponential moments to use"
+    """What is said where `transform_domain` is None."""
+
+    def transform_domain(self) -> tuple[float, float] | None:
+        """Open interval of Re z in which E exp(-z X) is finite and offered; it ends at 0 or contains it.
+
+        With it comes one of `centred_log_transform`, `log_variable` and `sum_for`. For gains alone the upper
+        end has to be infinite, for increments that raise the loss the lower one.
+        """
+        return None
+
+    def centred_log_transform(self, z: ComplexArray) -> tuple[ComplexArray, FloatArray] | None:
+        """log E exp(-z (X - E X)) and a bound of its absolute error (modulo 2 pi i), by a closed form.
+
+        The bound has to cover z rounded by a relative 2**-52.
+        """
+        return None
+
+    def log_variable(self) -> LogVariable | None:
+        """X = unit * exp(Y) with an entire density of Y, for the trapezoidal rule."""
+        return None
+
+    def sum_for(self, z: ComplexArray) -> Nodes | None:
+        """Points and masses whose finite sum is E exp(-z X) to rounding."""
+        return None
+
+    def sum_length(self, largest: float) -> float:
+        """About how many points `sum_for` has for complex |z| <= ``largest``; 0 where there is no sum."""
+        return 0.0
+
+    # --- optional: exponential tilts --------------------------------------------------------------------
+
+    def tilt_unit(self) -> float:
+        """What a law that `tilts` is counted in: the mean of a positive law."""
+        return self.moments().mean
+
+    def tilted_cumulants(self, u: FloatArray) -> tuple[FloatArray, ...] | None:
+        """H(u), D(u) and the cumulants 2, 3, 4 of X / unit tilted by exp(-u X / unit), by closed forms.
+
+        H(u) = -ln E exp(-u X) - u E_u X is the divergence of the tilted law, D(u) = u (E X - E_u X).
+        """
+        return None
+
+    def tilt_points(self, least: float) -> Nodes | None:
+        """X / E X as points and weights that serve under all tilts u >= ``least``."""
+        return None
+
+    def tilted_nodes(self, exponent: float) -> Nodes | None:
+        """Nodes x, and logarithms of weights that sum up to E exp(exponent * X), without `log_variable`."""
+        return None
+
+    @property
+    def tailed(self) -> "TailedLaw | None":
+        """The law itself, if its tails can be cut off."""
+        return None
+
+    # --- optional: estimation ---------------------------------------------------------------------------
+
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """Names of the parameters that `fitted` finds; none if the law cannot be fitted."""
+        return ()
+
+    @classmethod
+    def fitted(cls, sample: FloatArray) -> "Law":
+        """The law of greatest likelihood of a sample, shape (n,)."""
+        raise NotCoveredError(f"a law of type {cls.tag()} cannot be fitted; it has no method for that")
+
+    def rescaled(self, factor: float) -> "Law":
+        """The law of ``factor * X``, factor > 0."""
+        del factor
+        raise NotCoveredError(f"a law of type {self.tag()} cannot be rescaled; it has no method for that")
+
+    @property
+    def family(self) -> str | None:
+        """The family that the law is refitted with; None if there is nothing random to fit."""
+        return self.tag()
+
+    def spread_out(self, factor: float) -> "Law":
+        """The law with the same mean and the variance times ``factor``."""
+        del factor
+        no_spread()
+
+    def moved(self, mean: float, spread: float) -> "Law":
+        """The law with its mean and its standard deviation multiplied."""
+        del mean, spread
+        raise NotCoveredError(f"a law of type {self.tag()} cannot be moved; it has no method for that")
+
+    def with_parameters(self, found: dict[str, float]) -> "Law | None":
+        """The law with parameters that were fitted anew, where more than these is known of it."""
+        return None
+
+
+class TailedLaw(Law, frozen=True, kw_only=True):
+    """A law with two tails that can be cut off, at a certified price.
+
+    A law without truncation has no exponential moments; cut to its core, it has.
+    """
+
+    @property
+    def tailed(self) -> "TailedLaw":
+        """The law itself."""
+        return self
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the law lives on a bounded interval."""
+        raise NotImplementedError
+
+    @property
+    def tail_power(self) -> float:
+        """a > 0 with P(|X| > x) falling like x**-a."""
+        raise NotImplementedError
+
+    @property
+    def centre(self) -> float:
+        """About where the density is greatest without truncation."""
+        raise NotImplementedError
+
+    @property
+    def width(self) -> float:
+        """Length on which the density changes [loss]."""
+        raise NotImplementedError
+
+    def scaled(self, weight: float) -> "TailedLaw":
+        """The law of ``weight * X``."""
+        raise NotImplementedError
+
+    def core(self, tails: float, widest: float = math.inf) -> "TailedLaw":
+        """The law cut to where it leaves out the probability ``tails``, or to ``widest`` about its mode."""
+        raise NotImplementedError
+
+    def exceedance(self, values: FloatArray) -> Bounds:
+        """Bounds of P(X > value), accurate in the right tail."""
+        raise NotImplementedError
+
+    def shortfall(self, values: FloatArray) -> Bounds:
+        """Bounds of P(X < value), accurate in the left tail."""
+        return self.scaled(-1.0).exceedance(-values)
+
+    def quadrature(self, order: int = 40, panel: float = math.inf, damped: int = 0) -> Nodes:
+        """Points and probability weights of a truncated law for integrands that change within ``panel``."""
+        raise NotImplementedError
+
+    def on_interval(self, share: float) -> tuple["TailedLaw", float]:
+        """The law on an interval that a tilt can move about in, and -ln of its probability."""
+        raise NotImplementedError
+
+    def tilted_peak(self, share: float, logarithm: float) -> float:
+        """At least the density of ``share * X`` under the tilt; ``logarithm`` is ln E exp(-share X).
+
+        The tilted density of a truncated law has at most two stationary points.
+        """
+        raise NotImplementedError
+
+
+class ProbabilityFreeLaw(Law, frozen=True, kw_only=True):
+    """A law of which nothing is known: whatever asks for a probability is refused."""
+
+    reason: ClassVar[str] = ""
+    declared: ClassVar[bool] = False
+
+    @property
+    def family(self) -> None:
+        """Nothing to fit."""
+        return None
+
+    def moments(self) -> Moments:
+        """Refused."""
+        raise NotCoveredError(self.reason)
+
+    def support(self) -> tuple[float, float]:
+        """Refused."""
+        raise NotCoveredError(self.reason)
+
+    def distribution(self) -> Any:
+        """Refused."""
+        raise NotCoveredError(self.reason)
+
+    def moved(self, mean: float, spread: float) -> "Law":
+        """The law itself: there is nothing to move."""
+        return self
+
+
+def moments_in_words(moments: Moments) -> str:
+    """Mean and variance in words."""
+    return f"mean {number(moments.mean)}, variance {number(moments.variance)}"
+
+
+def require_one_pair(law: Law, first: tuple[str, str], second: tuple[str, str]) -> None:
+    """Refuse a law that is not given by exactly one of two pairs of parameters."""
+    given = [name for name in (*first, *second) if getattr(law, name) is not None]
+    if given not in (list(first), list(second)):
+        raise InvalidInputError(
+            f"give exactly {first[0]} and {first[1]}, or exactly {second[0]} and {second[1]}; "
+            f"got {given or 'none'}"
+        )
+
+
+def require_spread(relative_variance: float) -> None:
+    """Refuse a law whose parameters drown in rounding."""
+    if relative_variance < SMALLEST_RELATIVE_VARIANCE:
+        raise InvalidInputError(
+            f"the relative variance {relative_variance:.2g} is below {SMALLEST_RELATIVE_VARIANCE:g}; "
+            "use a normal or deterministic law"
+        )
+
+
+def no_spread() -> NoReturn:
+    """Refuse to spread out a law without variance.
+
+    Raises
+    ------
+    NotCoveredError
+        Always.
+    """
+    raise NotCoveredError(NO_SPREAD)
+
+
+def cumulants_of(points: FloatArray, weights: FloatArray, variance: float) -> tuple[float, float]:
+    """Third and fourth cumulants of points with weights."""
+    centred = points - float(weights @ points)
+    return float(weights @ centred**3), float(weights @ centred**4) - 3 * variance**2
+
+
+def sum_rounding(count: int, moments: Moments) -> float:
+    """Rounding of a mean that is a dot product, summed in eight lanes or more, in EPSILON."""
+    return (16 + count / 8) * math.hypot(moments.mean, math.sqrt(moments.variance))

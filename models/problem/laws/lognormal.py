@@ -1,0 +1,186 @@
+"""The lognormal law."""
+
+import functools
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+from scipy import special
+from scipy.special import lambertw
+
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.laws.law import (
+    MOMENT_ROUNDING,
+    ComplexArray,
+    FloatArray,
+    Law,
+    Moments,
+    Nodes,
+    Positive,
+    require_one_pair,
+    require_spread,
+)
+from depl.models.problem.laws.log_variable import LogVariable
+from depl.models.problem.laws.nodes import COARSEST, FINEST, trapezoid, weighed
+
+
+class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
+    """Law of ``exp(Y)`` with Y normal, given by (log_mean, log_variance) of Y or by (mean, variance)."""
+
+    for_switches: ClassVar[bool] = False
+    positive: ClassVar[bool] = True
+    heavy_right_tail: ClassVar[bool] = True
+    decays: ClassVar[bool] = True
+    tilts: ClassVar[bool] = True
+
+    log_mean: float | None = None
+    log_variance: Positive | None = None
+    mean: Positive | None = None
+    variance: Positive | None = None
+
+    def validate(self) -> None:
+        """Require exactly one of the two parameter pairs, some spread, and no overflow."""
+        require_one_pair(self, ("log_mean", "log_variance"), ("mean", "variance"))
+        mu, sigma = self.log_parameters()
+        if 2 * abs(mu) + 2 * sigma**2 > 300:
+            raise InvalidInputError("the moments overflow; rescale, or choose a smaller variance")
+        require_spread(math.expm1(sigma**2))
+
+    def log_parameters(self) -> tuple[float, float]:
+        """Mean and standard deviation of the logarithm."""
+        if self.log_mean is not None and self.log_variance is not None:
+            return self.log_mean, math.sqrt(self.log_variance)
+        mean, variance = self.moments()
+        log_variance = math.log1p(variance / mean**2)
+        return math.log(mean) - log_variance / 2, math.sqrt(log_variance)
+
+    def moments(self) -> Moments:
+        """Mean ``exp(mu + sigma**2 / 2)`` and variance ``mean**2 (exp(sigma**2) - 1)``."""
+        if self.mean is not None and self.variance is not None:
+            return Moments(self.mean, self.variance)
+        mu, sigma = self.log_parameters()
+        mean = math.exp(mu + sigma**2 / 2)
+        return Moments(mean, mean**2 * math.expm1(sigma**2))
+
+    def support(self) -> tuple[float, float]:
+        """(0, infinity)."""
+        return 0.0, math.inf
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Normal distribution function of the logarithm."""
+        mu, sigma = self.log_parameters()
+        return np.asarray(scipy.stats.lognorm.cdf(x, sigma, scale=math.exp(mu)), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Exponentials of normal draws."""
+        mu, sigma = self.log_parameters()
+        return rng.lognormal(mu, sigma, size)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Exponentials of normal quantiles."""
+        mu, sigma = self.log_parameters()
+        return np.asarray(np.exp(mu + sigma * special.ndtri(u)), dtype=float)
+
+    def distribution(self) -> Any:
+        """scipy's lognormal."""
+        mu, sigma = self.log_parameters()
+        return scipy.stats.lognorm(sigma, 0.0, math.exp(mu))
+
+    def higher_cumulants(self) -> tuple[float, float]:
+        """Closed forms."""
+        variance, spread = self.moments().variance, self.log_parameters()[1] ** 2
+        skewness = (math.exp(spread) + 2) * math.sqrt(math.expm1(spread))
+        excess = math.expm1(4 * spread) + 2 * math.expm1(3 * spread) + 3 * math.expm1(2 * spread)
+        return skewness * variance**1.5, excess * variance**2
+
+    def mean_rounding(self) -> float:
+        """Where the logarithm was given, the exponent is rounded in its own size."""
+        mean = abs(self.moments().mean)
+        if self.log_mean is None:
+            return 0.51 * mean
+        mu, sigma = self.log_parameters()
+        return mean * (4 + abs(mu) + sigma**2)
+
+    def third_moment(self) -> float:
+        """By E |.|**3 <= sqrt(E (.)**2 E (.)**4)."""
+        mean, variance = self.moments()
+        spread = math.log1p(variance / mean**2)
+        kurtosis = math.exp(4 * spread) + 2 * math.exp(3 * spread) + 3 * math.exp(2 * spread) - 3
+        return variance * math.sqrt(variance) * math.sqrt(kurtosis) * (1 + MOMENT_ROUNDING)
+
+    def greatest_density(self) -> float:
+        """At the mode."""
+        mu, sigma = self.log_parameters()
+        return float(self.density(math.exp(mu - sigma**2)))
+
+    def argument_sensitivity(self, greatest: float) -> float:
+        """x f(x) is the density of the logarithm."""
+        return 1 / self.log_parameters()[1]
+
+    def transform_domain(self) -> tuple[float, float]:
+        """Re z > 0."""
+        return 0.0, math.inf
+
+    def log_variable(self) -> LogVariable:
+        """Of the normal logarithm."""
+        return _log_normal(self)
+
+    def tilt_points(self, least: float) -> Nodes:
+        """The trapezoidal rule for log X, which is exact to rounding; see `InverseGamma.tilt_points`."""
+        centre, spread = self.log_parameters()
+        step = min(FINEST * spread, COARSEST)
+        grid = np.arange(centre - 38 * spread, centre + spread**2 + 11 * spread, step)
+        return weighed(grid, -((grid - centre) ** 2) / (2 * spread**2), self.moments().mean)
+
+    def tilted_nodes(self, exponent: float) -> Nodes:
+        """By the trapezoidal rule for log X."""
+        if exponent > 0:
+            raise NotCoveredError("E exp(s X) is infinite for every s > 0 if X is Lognormal")
+        mu, sigma = self.log_parameters()
+        weight = -exponent * math.exp(mu)
+
+        def log_integrand(z: FloatArray) -> FloatArray:
+            return -z * z / 2 - weight * np.exp(sigma * z)
+
+        displacement = float(lambertw(weight * sigma**2).real)
+        width = min(1 / sigma, 1 / math.sqrt(1 + displacement))
+        z, logarithms = trapezoid(log_integrand, -displacement / sigma, width, slope=2 * sigma)
+        return np.exp(mu + sigma * z), logarithms - math.log(2 * math.pi) / 2
+
+    def spread_out(self, factor: float) -> "Lognormal":
+        """By its moments."""
+        mean, variance = self.moments()
+        return Lognormal(mean=mean, variance=variance * factor)
+
+
+@functools.lru_cache(maxsize=256)
+def _log_normal(law: Lognormal) -> LogVariable:
+    mu, sigma = law.log_parameters()
+    unit = math.exp(mu) if law.mean is None else law.mean * math.exp(-(sigma**2) / 2)
+
+    def log_density(y: ComplexArray) -> ComplexArray:
+        return -(y**2) / (2 * sigma**2)
+
+    def damping(a: FloatArray) -> FloatArray:
+        # exp(y) >= exp(t) (1 + y - t) for every t; this one is the best. Without it a narrow law, for which
+        # E exp(-z (X - E X)) is small against exp(Re z E X), would be summed over a million points.
+        t = -lambertw(a * sigma**2).real
+        return np.asarray(t * (1 - t / 2) / sigma**2, dtype=float)
+
+    return LogVariable(
+        unit=unit,
+        excess=math.expm1(sigma**2 / 2),
+        spread=math.exp(sigma**2 / 2) * min(math.sqrt(math.expm1(sigma**2)), 2.0),
+        log_density=log_density,
+        inflation=lambda angle: angle**2 / (2 * sigma**2),
+        damping=damping,
+        turning_point=lambda z: -lambertw(z * sigma**2),
+        largest_angle=math.inf,
+        condition=16.0,
+        remainder_ok=True,
+        left=12 * sigma,
+        right=12 * sigma + 3 * sigma**2,
+        log_norm=math.log(sigma * math.sqrt(2 * math.pi)),
+    )

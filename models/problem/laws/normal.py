@@ -1,0 +1,101 @@
+"""The normal law."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+from scipy import special
+
+from depl.models.problem.laws.law import (
+    EPSILON,
+    MOMENT_ROUNDING,
+    ComplexArray,
+    FloatArray,
+    Law,
+    Moments,
+    Positive,
+)
+
+
+class Normal(Law, frozen=True, kw_only=True, tag="normal"):
+    """Normal law with given mean and variance (> 0; use `Deterministic` for no spread)."""
+
+    is_normal: ClassVar[bool] = True
+    decays: ClassVar[bool] = True
+    tilts: ClassVar[bool] = True
+
+    mean: float
+    variance: Positive
+
+    def moments(self) -> Moments:
+        """The two parameters."""
+        return Moments(self.mean, self.variance)
+
+    def support(self) -> tuple[float, float]:
+        """The whole line."""
+        return -math.inf, math.inf
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Normal distribution function."""
+        return np.asarray(scipy.stats.norm.cdf(x, self.mean, math.sqrt(self.variance)), dtype=float)
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Normal draws."""
+        return rng.normal(self.mean, math.sqrt(self.variance), size)
+
+    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
+        """Normal quantiles."""
+        return np.asarray(self.mean + math.sqrt(self.variance) * special.ndtri(u), dtype=float)
+
+    def distribution(self) -> Any:
+        """scipy's normal law."""
+        return scipy.stats.norm(self.mean, math.sqrt(self.variance))
+
+    def higher_cumulants(self) -> tuple[float, float]:
+        """None."""
+        return 0.0, 0.0
+
+    def mean_rounding(self) -> float:
+        """One product by the weight."""
+        return 0.51 * abs(self.mean)
+
+    def third_moment(self) -> float:
+        """sqrt(8 / pi) sigma**3."""
+        cube = self.variance * math.sqrt(self.variance)
+        return math.sqrt(8 / math.pi) * cube * (1 + MOMENT_ROUNDING)
+
+    def greatest_density(self) -> float:
+        """At the mean."""
+        return float(self.density(self.mean))
+
+    def argument_sensitivity(self, greatest: float) -> float:
+        """The density is at most 1 / sigma."""
+        return greatest / math.sqrt(self.variance)
+
+    def transform_domain(self) -> tuple[float, float]:
+        """Everywhere."""
+        return -math.inf, math.inf
+
+    def centred_log_transform(self, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+        """z**2 sigma**2 / 2."""
+        value = z * z * (self.variance / 2)
+        return value, 4 * EPSILON * np.abs(value)
+
+    def tilt_unit(self) -> float:
+        """The standard deviation."""
+        return math.sqrt(self.variance)
+
+    def tilted_cumulants(self, u: FloatArray) -> tuple[FloatArray, ...]:
+        """Those of any normal law: a tilt moves it."""
+        ones, zeros = np.ones(len(u)), np.zeros(len(u))
+        return u**2 / 2, u**2, ones, zeros, zeros
+
+    def spread_out(self, factor: float) -> "Normal":
+        """By its moments."""
+        return Normal(mean=self.mean, variance=self.variance * factor)
+
+    def moved(self, mean: float, spread: float) -> "Normal":
+        """By its moments."""
+        return Normal(mean=self.mean * mean, variance=self.variance * spread**2)

@@ -1,0 +1,153 @@
+"""A gamma law that only the tests know is solved by every method, verified, sampled, fitted and explained."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import depl
+from depl.models.estimation.estimated import Parameter, refitted, scaled
+from depl.models.estimation.fit import fit_improvement, fit_switch
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.laws import register_law
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import Meaning
+from tests.cases.gamma_law import BareGammaLaw, GammaLaw
+
+GAINS = ((4.0, 1.0), (25.0, 0.1))
+JUMP = {"shape": 4.0, "scale": 0.05}
+SLOW = {("annealing", "bare_gamma"), ("depl", "bare_gamma")}
+"""Seconds each: all that they look at goes to the grid."""
+
+LABELS = {"entropic": "offers no transform", "normal": "", "certified": "", "expected": ""}
+
+
+def instance_of(kind: str, switches: bool = True) -> depl.Instance:
+    """One cluster, one dataset, two models, at most four epochs."""
+    content: dict[str, Any] = json.loads(depl.load("tiny").to_json())
+    content["clusters"], content["datasets"] = content["clusters"][:1], content["datasets"][:1]
+    content["transfers"] = []
+    for model, (shape, scale) in zip(content["models"], GAINS, strict=True):
+        model["improvement"]["noise"] = {"type": kind, "shape": shape, "scale": scale}
+    if switches:
+        content["switches"], content["other_switches"] = [], {"type": kind, **JUMP}
+    content["target"] |= {"maximum_epochs": 4, "maximum_time": 9.0}
+    return depl.Instance.from_json(json.dumps(content))
+
+
+@pytest.fixture(autouse=True)
+def _registered(own_laws: None) -> None:
+    register_law(GammaLaw)
+    register_law(BareGammaLaw)
+
+
+CASES = [
+    pytest.param(item.name, kind, marks=pytest.mark.slow if (item.name, kind) in SLOW else ())
+    for item in depl.methods()
+    for kind in ("gamma", "bare_gamma")
+]
+
+
+@pytest.mark.parametrize(("method", "kind"), CASES)
+def test_every_method_solves_it_and_the_verifier_agrees(method: str, kind: str) -> None:
+    """Cheapest 8 (by enumeration, and by the exact search): no plan that holds under the law costs less."""
+    instance = instance_of(kind, switches=False)
+    known = {item.name: item for item in depl.methods()}[method]
+    count = 20 if known.meaning is Meaning.SCENARIOS else None
+    options = {"draws": 5} if method == "random" else {}
+    looks = 20 if method == "annealing" else None
+    result = depl.solve(instance, method, scenarios=count, options=options, looks=looks)
+    assert result.plan is not None
+    assert depl.check(instance, result.plan).ok
+    if method in ("enumerate", "exact"):
+        assert result.solution is depl.Solution.PROVEN_OPTIMAL
+        assert result.cost == pytest.approx(8.0)
+    elif known.meaning is Meaning.LAW:
+        assert result.lower_bound <= 8.0 + 1e-9 <= result.cost + 2e-9
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_label_that_needs_what_the_law_does_not_offer_is_refused_in_words(label: str) -> None:
+    wanted = {"label": label}
+    found = depl.solve(instance_of("gamma", switches=False), "graph", options=wanted)
+    assert found.plan is not None or label == "expected"
+    bare = instance_of("bare_gamma", switches=False)
+    if LABELS[label]:
+        with pytest.raises(NotCoveredError, match=LABELS[label]):
+            depl.solve(bare, "graph", options=wanted)
+    else:
+        depl.solve(bare, "graph", options=wanted)
+
+
+@pytest.mark.parametrize("kind", ["gamma", "bare_gamma"])
+def test_switches_that_raise_the_loss_are_certified_by_the_grid(kind: str) -> None:
+    """The transform of a gamma law ends at 1 / scale: no contour serves where it raises the loss."""
+    instance = instance_of(kind)
+    plan = {
+        "data": [{"cluster": "cloud", "datasets": ["archive"]}],
+        "epochs": [
+            {"model": name, "cluster": "cloud", "resources": 10.0}
+            for name in ("full", "pruned", "full", "full")
+        ],
+    }
+    plan = depl.Plan.from_json(json.dumps({"format": "depl-plan", "version": 1, **plan}))
+    found = depl.evaluate(instance, plan)
+    drawn = np.random.default_rng(5)
+    size = 200_000
+    losses = 15 - drawn.gamma(12.0, 1.0, size) - drawn.gamma(25.0, 0.1, size) + drawn.gamma(8.0, 0.05, size)
+    share = float((losses > 6.5).mean())
+    assert found.violation is not None
+    assert found.violation.width < 1e-3
+    assert abs(found.violation.middle - share) < 4.5 * (share * (1 - share) / size) ** 0.5 + 1e-3
+    assert found.violation.upper < 0.3
+    assert depl.check(instance, plan).ok
+
+
+def test_the_better_law_has_the_better_bound() -> None:
+    bounds = [
+        depl.solve(instance_of(kind, switches=False), "depl").lower_bound for kind in ("gamma", "bare_gamma")
+    ]
+    assert bounds[0] > bounds[1] > 0
+
+
+def test_it_is_explained_and_sampled() -> None:
+    instance = instance_of("gamma")
+    result = depl.solve(instance, "density-greedy")
+    assert result.plan is not None
+    assert "gamma of mean 4, variance 4" in depl.explain(instance, result.plan)
+    sample = draw_scenarios(instance, 2000, 3)
+    assert sample.improvements.shape == (2000, 4, 2)
+    assert sample.improvements[:, :, 0].mean() == pytest.approx(4.0, abs=0.15)
+
+
+def test_it_is_fitted_beside_the_laws_of_the_toolkit() -> None:
+    rng = np.random.default_rng(11)
+    gains = 0.5 * rng.gamma(9.0, 1 / 9, (60, 20)) / np.sqrt(np.arange(1, 21))
+    fit = fit_improvement(gains, np.arange(1, 21), rng, resamples=1)
+    assert [item.family for item in fit.laws] == ["inverse_gamma", "lognormal", "normal", "gamma"]
+    assert fit.best == "gamma"
+    improvement = fit.as_improvement("gamma")
+    noise = improvement.noise
+    assert isinstance(noise, GammaLaw)
+    assert noise.shape == pytest.approx(9.0, rel=0.15)
+    assert noise.moments().mean == pytest.approx(1.0)
+    jumps = fit_switch(rng.gamma(4.0, 0.05, 400), rng, resamples=1)
+    found = jumps.as_switch("gamma")
+    assert found.moments().mean == pytest.approx(0.2, rel=0.1)
+
+
+def test_instances_are_refitted_and_changed_with_it() -> None:
+    instance = instance_of("gamma")
+    again = refitted(instance, 300, np.random.default_rng(2))
+    noise = again.models[0].improvement.noises()[0]
+    assert isinstance(noise, GammaLaw)
+    assert isinstance(again.other_switches, GammaLaw)
+    wider = scaled(instance, Parameter.VARIANCE, 2.0).models[0].improvement.noises()[0]
+    assert wider.moments() == pytest.approx((4.0, 8.0))
+    moved = scaled(instance, Parameter.JUMP, 2.0).other_switches
+    assert moved.moments() == pytest.approx((0.4, 0.01))
+    with pytest.raises(NotCoveredError, match="spread out"):
+        scaled(instance_of("bare_gamma"), Parameter.VARIANCE, 2.0)
+    with pytest.raises(NotCoveredError, match="bare_gamma"):
+        scaled(instance_of("bare_gamma"), Parameter.JUMP, 2.0)
