@@ -104,6 +104,7 @@ def test_switches_that_raise_the_loss_are_certified_by_the_grid(kind: str) -> No
     assert depl.check(instance, plan).ok
 
 
+@pytest.mark.slow
 def test_the_better_law_has_the_better_bound() -> None:
     bounds = [
         depl.solve(instance_of(kind, switches=False), "depl").lower_bound for kind in ("gamma", "bare_gamma")
