@@ -55,6 +55,21 @@ def test_traces_and_a_setup_become_an_instance_that_can_be_solved(ask) -> None:
     assert ask("check", "mine.json", "plan.json")[0] == 0
 
 
+def test_what_a_promise_rests_on_is_printed_beside_it(ask) -> None:
+    ask("fit", "runs.csv", *WORDS)
+    code, text, _ = ask("solve", "mine.json", "--method", "enumerate")
+    (line,) = [line for line in text.splitlines() if line.startswith("rests on")]
+    assert code == 0
+    assert line.split(maxsplit=2)[2].startswith(
+        "20 runs of this plan and one more counted as a miss: marginal, "
+    )
+    assert line.endswith("the fewer the runs, the more single promises are too bold")
+    assert "certified under the fitted law; asked 0.9" in text
+    assert ask("fit", "runs.csv", *WORDS, "--confidence", 0.8)[0] == 0
+    text = ask("solve", "mine.json", "--method", "enumerate")[1]
+    assert "20 runs of this plan, with confidence 0.8: of promises made so at most 0.2 are too bold" in text
+
+
 def test_the_stages_that_runs_support_are_listed(ask) -> None:
     text = ask("fit", "runs.csv", *WORDS)[1]
     rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line]

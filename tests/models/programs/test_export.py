@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import highspy
 import numpy as np
@@ -95,6 +96,13 @@ def test_no_solver_calls_a_relaxation_optimal_without_that_word(documented, buil
         assert answer.proved
         assert answer.objective < 28 * (1 - 1e-6)
     assert "relaxation" in build.__doc__.splitlines()[0]
+
+
+def test_the_page_calls_what_is_exported_a_relaxation_before_it_says_anything_else():
+    text = (Path(__file__).resolve().parents[3] / "docs" / "programs.rst").read_text(encoding="utf-8")
+    first = " ".join(text.split("\n\n")[1].split())
+    assert first.startswith("**A program as a builder returns or exports it is a relaxation**")
+    assert "its optimum is a lower bound of the cost" in first
 
 
 def test_a_program_of_another_kind_is_not_called_a_relaxation(tmp_path):

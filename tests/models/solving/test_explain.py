@@ -10,8 +10,10 @@ from depl.instances.generator import random_instances, random_plan
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws import Deterministic
+from depl.models.problem.laws import Deterministic, Normal, StudentT
+from depl.models.problem.learning import ConstantImprovement
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.risk import finite_sums, transforms
 from depl.models.solving.explain import explain
 
 TINY = load("tiny")
@@ -178,3 +180,31 @@ def test_the_verdicts_of_random_plans_are_those_of_the_evaluation(count):
 def test_a_plan_for_another_instance_is_refused():
     with pytest.raises(InvalidInputError, match="no cluster 'A'"):
         explain(TINY, paper_plan((0, 0, 2)))
+
+
+@pytest.mark.parametrize("reach", [10.0, 1e4])
+def test_a_plan_with_a_switch_cut_far_out_is_explained_at_the_cost_of_one_cut_near(reach, monkeypatch):
+    """Users are told to truncate; every epoch and every limit asks for a certificate of its own."""
+    exponentials = [0.0]
+
+    def count(module, name, size):
+        usual = getattr(module, name)
+
+        def counting(*arguments):
+            exponentials[0] += size(*arguments)
+            return usual(*arguments)
+
+        monkeypatch.setattr(module, name, counting)
+
+    count(transforms, "_line_sums", lambda variable, z, angle, points, *_: len(z) * len(points))
+    count(finite_sums, "_sum_of_atoms", lambda z, offsets, masses: len(z) * len(offsets))
+    count(finite_sums, "_sums_on_a_line", lambda z, step, offsets, masses: len(z) * len(offsets) / 16)
+    bell = ConstantImprovement(noise=Normal(mean=1, variance=0.2))
+    far = StudentT(degrees_of_freedom=2, location=0.05, scale=0.1, lower=-reach, upper=reach)
+    instance = TINY.replace(
+        models=tuple(msgspec.structs.replace(model, improvement=bell) for model in TINY.models),
+        switches=(msgspec.structs.replace(TINY.switches[0], law=far),),
+    )
+    text = explain(instance, TINY_OPTIMUM)
+    assert "Plan of 3 epochs for 'tiny'" in text
+    assert exponentials[0] <= 2e7  # about a second
