@@ -25,7 +25,7 @@ from depl.heuristics.bounds.kernels import cheapest_sequence, reduced_costs
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.data.sites import Places, Priced
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _MOST_CUTS = 60

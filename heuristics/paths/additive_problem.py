@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE, minimum_resources
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.epoch_costs import minimum_resources, root
 from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
@@ -260,7 +261,7 @@ def _weight(demand: Load, least: float, weight: Weight, deadline: float | None) 
     if weight is Weight.FULL_RESOURCES_TIME:
         return demand.price * (demand.work + demand.capacity * demand.communication)
     if weight is Weight.ROOT:
-        return math.sqrt(demand.price) * math.sqrt(demand.work)
+        return root(demand)
     if deadline is None and demand.price > 0:
         raise InvalidInputError("the least resources are 0 without a round deadline; take another weight")
     return demand.price * least

@@ -21,7 +21,7 @@ from depl.heuristics.paths.bounds import least_loss
 from depl.heuristics.paths.setting import MOST_LABELS, PathOutcome, least_weight, least_weight_so_far
 from depl.heuristics.paths.whole_numbers import in_whole_numbers
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 

@@ -29,7 +29,7 @@ from depl.heuristics.paths.bounds import (
 from depl.heuristics.paths.search import LabelSearch, Pass, Stops
 from depl.heuristics.paths.whole_numbers import WholeProblem, in_whole_numbers
 from depl.models.foundation.errors import DeplError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 

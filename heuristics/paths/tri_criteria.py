@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditivePath, AdditiveProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 MOST_BUCKETS = 1 << 40

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditiveProblem, BoolArray
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 IntArray = NDArray[np.int64]

@@ -123,7 +123,7 @@ def obstacle(problem: PlacementProblem) -> str:
             f"an epoch misses the round deadline {problem.round_deadline:.9g} on every cluster; "
             f"the nearest deadline that can be kept is {quick.max():.9g}"
         )
-    quick = np.where(np.isinf(problem.least[live]), math.inf, problem.shortest[live]).min(axis=1)
+    quick = problem.costs.fastest[live].min(axis=1)
     total = math.fsum((problem.counts[live] * quick).tolist())
     return (
         f"{problem.epochs} epochs miss maximum_time {problem.maximum_time:.9g} on their fastest clusters; "

@@ -14,7 +14,7 @@ from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.kernels import best_block, one_switch_scan
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _ROUNDS = 40
