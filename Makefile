@@ -72,7 +72,7 @@ lock: $(DEV) ## write both lock files again from pyproject.toml
 	@$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) build demo dist docs/built_lessons *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build demo dist docs/built_lessons docs/reference/rooms *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Not remade for a new time stamp alone (a fresh checkout), only when the lock itself changed.
 $(RUNTIME): requirements.lock

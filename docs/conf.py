@@ -9,8 +9,9 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
-# autodoc imports depl from this checkout, through the links in depl/.
+# autodoc imports depl from this checkout, through the links in depl/; and the reference is written beside us.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 project = "depl"
 author = "The depl authors"
@@ -111,8 +112,15 @@ def _skip_fields_of_named_tuples(
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
+def _reference(app: Sphinx) -> None:
+    from reference_pages import write_pages
+
+    write_pages()
+
+
 def setup(app: Sphinx) -> None:
     """Render formulas as MathML, and read docstrings before napoleon does."""
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
+    app.connect("builder-inited", _reference)
     app.connect("autodoc-skip-member", _skip_fields_of_named_tuples)
     app.connect("autodoc-process-docstring", _plain_text, priority=100)

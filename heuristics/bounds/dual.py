@@ -384,6 +384,3 @@ def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices
 
 def _between(newest: Prices, best: Prices) -> Prices:
     return Prices(*(new + _INWARDS * (old - new) for new, old in zip(newest, best, strict=True)))
-
-
-__all__ = ["Bound", "Cut", "Dual", "Part", "Prices", "start_prices"]

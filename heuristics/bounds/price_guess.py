@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.dual import Bound, Cut, Dual, Part, Prices, start_prices
+from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
+from depl.heuristics.bounds.dual import Bound, Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, work_of_data

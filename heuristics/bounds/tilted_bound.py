@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from depl.heuristics.bounds.dual import Cut, Part, Prices
+from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.bounds.tilted_dual import TiltedDual
 from depl.heuristics.bounds.tilted_learning import Tilt, TiltedLearning

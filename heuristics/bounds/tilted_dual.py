@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from depl.heuristics.bounds.dual import Dual, Part, Prices
+from depl.heuristics.bounds.cutting_planes import Part, Prices
+from depl.heuristics.bounds.dual import Dual
 from depl.heuristics.bounds.tilted_kernels import tilted_costs
 from depl.heuristics.bounds.tilted_learning import Tilt, TiltedLearning
 from depl.heuristics.data.sites import Places, Priced

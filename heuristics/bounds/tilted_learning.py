@@ -117,7 +117,7 @@ class Tilt:
     ----------
     rate : float
         s [1 / loss].
-    requirement : Requirement
+    requirement : depl.heuristics.bounds.requirement.Requirement
         What the plans of the class gain at least under the tilt; H takes the place of the variance.
     places : ndarray
         Columns of the tables at h = 1, shape (K, M).

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.dual import Bound, Dual, Part, Prices
+from depl.heuristics.bounds.cutting_planes import Part, Prices
+from depl.heuristics.bounds.dual import Bound, Dual
 from depl.heuristics.bounds.requirement import Requirement
 from depl.heuristics.data.sites import Sites
 

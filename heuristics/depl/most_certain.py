@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.heuristics.bounds.dual import Cut, Dual, Prices
+from depl.heuristics.bounds.cutting_planes import Cut, Prices
+from depl.heuristics.bounds.dual import Dual
 from depl.heuristics.depl.calibration import Reference
 from depl.heuristics.depl.data_stage import DataStage
 from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage

@@ -1,1 +1,1 @@
-"""The numbers of one plan, under laws with memory too."""
+"""The numbers of one plan: cost, times, certified probabilities, also under laws fitted to runs."""

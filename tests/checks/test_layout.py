@@ -4,70 +4,33 @@ import ast
 import os
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.checks.rooms import (
+    BELOW,
+    DRAWING,
+    FLOORS,
+    LAYERS,
+    ROOT,
+    direct,
+    drawing,
+    imported_names,
+    job,
+    parsed,
+    sources,
+)
+
 LONGEST = 40
-LAYERS = ("models", "heuristics", "instances", "benchmarks")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
-
-# What a layer may import besides itself. The face and the command line, in depl/ itself, may import all.
-BELOW = {
-    "models": set(),
-    "heuristics": {"models"},
-    "instances": {"models"},
-    "benchmarks": {"models", "heuristics", "instances", "depl"},
-    "depl": set(LAYERS),
-}
-
-# Rooms inside a layer, lowest first: a room may import those on lower floors, and nothing beside it.
-FLOORS = {
-    "models": (
-        {"foundation"},
-        {"traces"},
-        {"problem"},
-        {"risk", "verifier"},
-        {"evaluation"},
-        {"scenarios"},
-        {"solving"},
-        {"estimation", "exact"},
-        {"programs"},
-    ),
-    "heuristics": (
-        {"paths", "placement", "set_functions"},
-        {"data"},
-        {"bounds"},
-        {"baselines", "depl"},
-    ),
-}
-
-
-def sources() -> Iterator[tuple[str, Path]]:
-    """Each source file with its layer, found through the real folders and not through the links."""
-    for layer in ("depl", *LAYERS):
-        for folder, folders, files in os.walk(ROOT / layer, followlinks=False):
-            folders[:] = [name for name in folders if name != "__pycache__"]
-            yield from ((layer, Path(folder, name)) for name in files if name.endswith(".py"))
 
 
 def module_name(layer: str, path: Path) -> str:
     """The import name of a source file."""
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
     return ".".join(parts if layer == "depl" else ["depl", *parts])
-
-
-def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and full name of everything that a file imports, wherever it stands."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            prefix = "." * node.level + (node.module or "")
-            yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
 
 
 def layer_of(name: str) -> str | None:
@@ -162,7 +125,21 @@ def test_imports_run_downward_only_and_are_absolute():
 @pytest.mark.parametrize("layer", FLOORS)
 def test_every_room_stands_on_a_floor_and_no_file_is_left_beside_the_rooms(layer):
     rooms = {path.relative_to(ROOT / layer).parts[0] for owner, path in sources() if owner == layer}
-    assert rooms == set().union(*FLOORS[layer]) | {"__init__.py"}
+    assert rooms == {room for floor in FLOORS[layer] for room in floor} | {"__init__.py"}
+
+
+def test_the_drawing_of_the_rooms_is_current():
+    assert DRAWING.read_text(encoding="utf-8") == drawing(), "draw it again: python -m tests.checks.rooms"
+
+
+def test_only_arrows_that_do_not_follow_from_others_are_drawn():
+    imported = {"top": {"middle", "low"}, "middle": {"low"}, "low": set()}
+    assert direct(imported) == {"top": {"middle"}, "middle": {"low"}, "low": set()}
+
+
+def test_the_job_of_a_room_is_the_first_sentence_of_its_docstring(tmp_path):
+    (tmp_path / "__init__.py").write_text('"""The loop of Fig. 3 (Sec. IV), ``here``. And more."""\n')
+    assert job(tmp_path) == "The loop of Fig. 3, here"
 
 
 @pytest.mark.parametrize("layer", FLOORS)
@@ -265,11 +242,6 @@ def test_every_declared_dependency_is_locked():
     missing = [name for name in runtime if not locked("requirements.lock", name)]
     missing += [name for name in development if not locked("requirements-dev.lock", name)]
     assert not missing, "run `make lock`"
-
-
-def parsed(path: Path) -> ast.Module:
-    """The syntax tree of a source file."""
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -2,6 +2,7 @@
 
 import argparse
 import doctest
+import importlib.util
 import re
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from depl.commands.answer import ExitCode
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+_SPEC = importlib.util.spec_from_file_location("reference_pages", DOCS / "reference_pages.py")
+reference_pages = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(reference_pages)
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
 WITH_EXAMPLES = (
     "benchmarks.rst",
@@ -63,10 +67,22 @@ def test_every_page_with_examples_is_run() -> None:
     assert pages - elsewhere == set(WITH_EXAMPLES)
 
 
-def test_the_reference_lists_every_module_once() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("reference/*.rst")))
-    listed = re.findall(r"(?m)^\.\. automodule:: (\S+)$", text)
-    assert sorted(listed) == ["depl", *modules()], "add a section to a page in docs/reference, or remove it"
+def test_the_reference_lists_every_module_once_and_leads_to_every_page() -> None:
+    pages = {room: reference_pages.page(room, found) for room, found in reference_pages.rooms() if found}
+    listed = re.findall(r"(?m)^\.\. automodule:: (\S+)$", "".join(pages.values()))
+    packages = [name for name in listed if name in pages]
+    assert sorted(set(listed) - set(packages)) == modules()
+    assert len(listed) == len(set(listed))
+    assert "rooms/*" in (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
+
+
+def test_pages_of_the_reference_are_written_and_removed_with_their_rooms(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(reference_pages, "PAGES", tmp_path)
+    gone = tmp_path / "depl.models.gone.rst"
+    gone.write_text("no such room")
+    reference_pages.write_pages()
+    assert not gone.exists()
+    assert "automodule:: depl.models.risk.certify" in (tmp_path / "depl.models.risk.rst").read_text()
 
 
 def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes
-from depl.heuristics.bounds.dual import Dual, Part, Prices, _rest, start_prices
+from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
+from depl.heuristics.bounds.dual import Dual, _rest, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import (
     Requirement,

@@ -10,7 +10,7 @@ from scipy import stats
 
 import depl
 from depl.heuristics.bounds import tilted_bound as tilted_classes
-from depl.heuristics.bounds.dual import Part, Prices
+from depl.heuristics.bounds.cutting_planes import Part, Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.lower_bound import LowerBound, Proof
 from depl.heuristics.bounds.tilted_bound import Classes

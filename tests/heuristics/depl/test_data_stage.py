@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.dual import Dual, Prices, start_prices
+from depl.heuristics.bounds.cutting_planes import Prices
+from depl.heuristics.bounds.dual import Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, largest_variance
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites

@@ -236,5 +236,5 @@ def test_the_graph_object_refuses_endless_heads_and_too_many_vertices(monkeypatc
         with pytest.raises(InvalidInputError, match="infinitely many"):
             expanded_graph(problem, 4, **more)
     monkeypatch.setattr("depl.heuristics.paths.expanded_graph.LARGEST_VERTICES", 3)
-    with pytest.raises(NotCoveredError, match=r"depl\.heuristics\.layered"):
+    with pytest.raises(NotCoveredError, match=r"depl\.heuristics\.paths\.layered"):
         expanded_graph(problem, 40)
