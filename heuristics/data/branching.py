@@ -24,11 +24,10 @@ from depl.heuristics.data.relaxation import flip_bounds, relaxed
 from depl.heuristics.data.sums import candidates, one_density
 from depl.heuristics.set_functions.functions import BoolArray
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 
-CLOSED = 1e-12
+CLOSED = PROOF_TOLERANCE / 1000
 """Relative gap below which a node cannot matter: a thousandth of what counts as proved."""
-PROVED = 1e-9
-"""Relative gap that counts as proved."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class Searched:
 
     @property
     def optimal(self) -> bool:
-        """Whether the bound meets the value to `PROVED`, relative."""
-        return self.value - self.lower_bound <= PROVED * abs(self.value)
+        """Whether the bound meets the value to `PROOF_TOLERANCE`, relative."""
+        return self.value - self.lower_bound <= PROOF_TOLERANCE * abs(self.value)
 
 
 def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: int = 10_000) -> Searched:

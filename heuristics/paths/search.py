@@ -21,9 +21,10 @@ from depl.heuristics.paths import kernels
 from depl.heuristics.paths.bounds import CompletionBounds, data_of
 from depl.heuristics.paths.kernels import Budgets, Labels, ShortArray, Steps
 from depl.heuristics.paths.whole_numbers import IntArray, WholeProblem
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.solving.result import Termination
 
-PROOF = 5e-10
+PROOF = PROOF_TOLERANCE / 2
 """Relative gap below which a path counts as lightest; half of what `Termination.OPTIMAL` promises."""
 
 _ROOM = 1 << 12

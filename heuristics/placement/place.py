@@ -21,10 +21,8 @@ from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.proof import proved
 from depl.heuristics.placement.rounding import candidates
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.laws import FloatArray
-
-PROOF_TOLERANCE = 1e-9
-"""Relative gap below which a placement counts as optimal."""
 
 _SETS = 4
 

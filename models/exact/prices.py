@@ -35,8 +35,9 @@ class Prices:
         target = problem.instance.target
         rows = [[(x.work, x.price, x.capacity, x.communication) for x in row] for row in problem.loads]
         table = np.array(rows, dtype=float).reshape(problem.epochs, len(problem.configurations), 4)
-        columns = np.ascontiguousarray(table.transpose(2, 0, 1))
-        return cls(EpochCosts.of_arrays(*columns, target.round_deadline), target.maximum_time)
+        work, price, capacity, sent = np.ascontiguousarray(table.transpose(2, 0, 1))
+        costs = EpochCosts.of_arrays(work, price, capacity, sent, target.round_deadline)
+        return cls(costs, target.maximum_time)
 
     def at(self, multiplier: float) -> FloatArray:
         """psi at the price ``multiplier`` of time, shape (K_max, G) [cost]; infinite beyond the deadline."""

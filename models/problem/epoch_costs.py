@@ -166,7 +166,8 @@ class EpochCosts:
         """Those of R loads, arrays of shape (R,)."""
         rows = [(x.work, x.price, x.capacity, x.communication) for x in loads]
         least = np.array([minimum_resources(x, round_deadline) for x in loads], dtype=float)
-        return cls(*np.array(rows, dtype=float).reshape(len(rows), 4).T.copy(), least)
+        work, unit_price, capacity, sent = np.array(rows, dtype=float).reshape(len(rows), 4).T.copy()
+        return cls(work, unit_price, capacity, sent, least)
 
     @classmethod
     def of_arrays(

@@ -16,9 +16,10 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, NoiseLaw
 from depl.models.problem.laws import Empirical, FloatArray, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.discrete import ATOM_TOLERANCE, is_discrete
+from depl.models.risk.discrete import is_discrete
 from depl.models.risk.lower_bound.tilted import tilted_loss
 from depl.models.risk.spectral import spectral_violation
 
@@ -212,7 +213,7 @@ def monte_carlo_violation(
     """
     if samples < 1 or not 0 < confidence < 1:
         raise InvalidInputError(f"needs samples >= 1 and 0 < confidence < 1, not {samples} and {confidence}")
-    threshold = maximum_loss + (float(ATOM_TOLERANCE) if is_discrete(loss) else 0.0)
+    threshold = maximum_loss + (ATOM_TOLERANCE if is_discrete(loss) else 0.0)
     violations, left = 0, samples
     while left:
         block = min(left, 100_000)
