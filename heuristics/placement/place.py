@@ -21,7 +21,7 @@ from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.proof import proved
 from depl.heuristics.placement.rounding import candidates
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.tolerances import PROOF_TOLERANCE
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.laws import FloatArray
 
 _SETS = 4
@@ -62,7 +62,7 @@ class Placement:
     @property
     def optimal(self) -> bool:
         """Whether no placement is cheaper, proved."""
-        return self.feasible and self.cost - self.lower_bound <= PROOF_TOLERANCE * abs(self.cost)
+        return self.feasible and counts_as_proved(self.cost, self.lower_bound)
 
 
 def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
@@ -104,7 +104,7 @@ def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
     else:
         known = [OpeningBound(openings.value(sets[0]), problem.transfers)]
     bound = lower_bound(problem, known)
-    if listed and cost - bound > PROOF_TOLERANCE * abs(cost):
+    if listed and not counts_as_proved(cost, bound):
         best, cost, other = proved(problem, openings, best, cost, known, listed)
         bound = max(bound, other)
     return _described(problem, best, bound)

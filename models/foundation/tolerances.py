@@ -3,6 +3,7 @@
 A tolerance that one file alone uses stands there, beside what it is for.
 """
 
+import math
 from fractions import Fraction
 
 TIME_TOLERANCE = 1e-9
@@ -29,3 +30,24 @@ PROOF_TOLERANCE = 1e-9
 Costs are taken within `TIME_TOLERANCE` of T_max, and bounds come from solvers that keep rows to 1e-9, so
 nothing closer can be told apart; costs themselves are exact to about 1e-13.
 """
+
+SEARCH_TOLERANCE = PROOF_TOLERANCE / 2
+"""Relative difference below which a search looks for nothing better.
+
+Half of `PROOF_TOLERANCE`: the other half is left to the rounding of bounds and costs that are told.
+"""
+
+
+def counts_as_proved(value: float, lower_bound: float, within: float = PROOF_TOLERANCE) -> bool:
+    """Whether a lower bound meets a value that is held, up to a relative difference.
+
+    Parameters
+    ----------
+    value : float
+        Infinite if nothing is held: then nothing can be held only if the bound is infinite, too.
+    lower_bound : float
+        Nothing has a smaller value.
+    within : float
+        Relative difference that is allowed, of the size of the value.
+    """
+    return lower_bound >= (value - within * abs(value) if math.isfinite(value) else value)

@@ -27,7 +27,7 @@ from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.tolerances import PROOF_TOLERANCE
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import add_no_good, read_choices, write_choices
@@ -335,7 +335,7 @@ class _Loop:
             program.write_resources(self.best, self.problem.allocation(self.best))
 
     def _proved(self, gap: float) -> bool:
-        return self.best is not None and self.cost - self.bound <= gap * self.cost
+        return self.best is not None and counts_as_proved(self.cost, self.bound, gap)
 
     def _remaining(self) -> float | None:
         if self.limits.time_limit is None:

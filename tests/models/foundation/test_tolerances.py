@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -57,3 +58,18 @@ def test_every_tolerance_has_its_reason(home: Path) -> None:
 @pytest.mark.parametrize("line", ["ATOM_TOLERANCE = 1e-9", "_ATOM = 1e-9", "PROOF = 1e-9", "_PROVED = 1e-7"])
 def test_a_second_tolerance_would_be_found(line: str) -> None:
     assert list(filter(is_shared, constants(line)))
+
+
+def test_a_bound_counts_as_meeting_a_value_within_a_billionth_of_its_size() -> None:
+    for value in (5.0, -5.0):
+        assert tolerances.counts_as_proved(value, value - 4.9e-9)
+        assert not tolerances.counts_as_proved(value, value - 5.1e-9)
+        assert tolerances.counts_as_proved(value, value - 0.49, 0.1)
+        assert not tolerances.counts_as_proved(value, value - 0.51, 0.1)
+    assert tolerances.counts_as_proved(0.0, 0.0)
+    assert not tolerances.counts_as_proved(0.0, -1e-12)
+
+
+def test_nothing_held_is_proved_only_by_an_infinite_bound() -> None:
+    assert not tolerances.counts_as_proved(math.inf, 1e300, 0.5)
+    assert tolerances.counts_as_proved(math.inf, math.inf, 0.5)
