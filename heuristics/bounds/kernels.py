@@ -52,8 +52,30 @@ def reduced_costs(
             chosen[k, m] = place
 
 
+def cheapest_path(weights: Floats, switches: Floats, room: tuple[Floats, Integers]) -> tuple[float, Integers]:
+    """Least weight of a sequence of at least one epoch, and its models; none where none is allowed.
+
+    Parameters
+    ----------
+    weights : float array (K, M)
+        Infinite where an epoch may not train a model.
+    switches : float array (M + 1, M)
+        Row M for the start; infinite where not allowed.
+    room : float array (K, M) and int array (K, M)
+        Working space.
+    """
+    values, before = room
+    least, length, last = _cheapest_sequence(weights, switches, values, before)
+    if last < 0:
+        return math.inf, np.empty(0, dtype=np.int64)
+    models = np.empty(length, dtype=np.int64)
+    for k in range(length - 1, -1, -1):
+        models[k], last = last, before[k, last]
+    return least, models
+
+
 @kernel()
-def cheapest_sequence(
+def _cheapest_sequence(
     weights: Floats, switches: Floats, values: Floats, before: Integers
 ) -> tuple[float, int, int]:
     """Least weight of a sequence of at least one epoch, its length and its last model.

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
+from depl.heuristics.paths.completions import least_completions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
@@ -227,12 +228,7 @@ def _least_of_buckets(values: FloatArray, widths: FloatArray) -> NDArray[np.int6
 
 def _least_completions(problem: AdditiveProblem) -> FloatArray:
     """Least change of the loss by what follows each (epoch, model), at most 0; shape (K, M)."""
-    count = problem.start
-    best = np.zeros((problem.epochs, count))
-    for k in range(problem.epochs - 2, -1, -1):
-        losses = problem.losses[k + 1, :count] + best[k + 1]
-        following = np.where(problem.allowed[k + 1, :count], losses, np.inf)
-        best[k] = np.minimum(following.min(axis=1), 0.0)
+    best = least_completions(problem.losses, problem.allowed)
     # The bound is of sums in another order, so it needs a little room.
     room = 1e-12 * float(np.abs(problem.losses).sum(axis=0).max(initial=0.0))
     return np.asarray(best - room)
