@@ -188,7 +188,7 @@ class Restricted:
         least = np.ascontiguousarray(weights.min(axis=0))
         cheapest, _ = self.path(least, labels, prices)
         switches = labels.switches(prices)
-        after = least_completions(switches + least[:, None, :], np.isfinite(switches))
+        after = least_completions(switches + least[:, None, :])
         with np.errstate(invalid="ignore"):
             beside = self._room[0] - least + after
             found = (beside + weights).min(axis=1) - cheapest

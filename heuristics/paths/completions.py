@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Number = TypeVar("Number", np.float64, np.int64)
 
 
-def least_completions(steps: NDArray[Number], allowed: NDArray[np.bool_]) -> NDArray[Number]:
+def least_completions(steps: NDArray[Number], allowed: NDArray[np.bool_] | None = None) -> NDArray[Number]:
     """Least sum of the steps after epoch k + 1 on each model, or of none: at most 0; shape (K, M).
 
     Parameters
@@ -21,13 +21,14 @@ def least_completions(steps: NDArray[Number], allowed: NDArray[np.bool_]) -> NDA
     steps : ndarray of float or int
         Shape (K, M + 1, M) or (K, M, M): what epoch k + 1 adds on each model after each model before it;
         a row for the start is not looked at.
-    allowed : ndarray of bool
-        Which steps may be made, in a shape that broadcasts with ``steps``.
+    allowed : ndarray of bool, optional
+        Which steps may be made, in a shape that broadcasts with ``steps``; by default all, and infinite ones
+        are never made.
     """
     epochs, _, count = steps.shape
     never = np.inf if np.issubdtype(steps.dtype, np.floating) else np.iinfo(np.int64).max // 2
-    usable = np.where(allowed, steps, steps.dtype.type(never))[:, :count]
+    usable = steps if allowed is None else np.where(allowed, steps, steps.dtype.type(never))
     best = np.zeros((epochs, count), dtype=steps.dtype)
     for k in range(epochs - 2, -1, -1):
-        np.min(usable[k + 1] + best[k + 1], axis=1, initial=0, out=best[k])
+        np.minimum.reduce(usable[k + 1, :count] + best[k + 1], axis=1, initial=0, out=best[k])
     return best

@@ -35,4 +35,5 @@ def test_completions_are_the_least_of_all_sequences(whole: bool, start: int) -> 
 def test_what_may_never_be_is_infinite_without_harm() -> None:
     steps = np.full((3, 2, 2), -1.0)
     steps[:, 0, 1] = np.inf
-    assert least_completions(steps, np.isfinite(steps)).tolist() == [[-2.0, -2.0], [-1.0, -1.0], [0.0, 0.0]]
+    for allowed in (None, np.isfinite(steps)):
+        assert least_completions(steps, allowed).tolist() == [[-2.0, -2.0], [-1.0, -1.0], [0.0, 0.0]]
