@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import minimum_resources
+from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import Load, compose, load, loss_step
 from depl.models.problem.instance import (
     Cluster,

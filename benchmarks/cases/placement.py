@@ -23,8 +23,9 @@ from depl.heuristics.placement.peers import (
     full_resource_greedy,
     rounded_to_nearest,
 )
-from depl.heuristics.placement.place import PROOF_TOLERANCE, Placement, place
+from depl.heuristics.placement.place import Placement, place
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 
 _SMALL, _LARGE, _REFERENCE, _TIMED = 1000, 60, 15, 30
 _EXACTLY_FASTEST = 8

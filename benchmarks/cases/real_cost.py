@@ -20,12 +20,13 @@ from depl.heuristics.paths.real_cost_search import RealCostAnswer, cheapest_sequ
 from depl.instances.generator import random_instance
 from depl.models.exact.enumeration import loss_classes
 from depl.models.exact.plan_classes import plan_classes
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
 _PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE)
-_LOSS_TOLERANCE, _AGREEMENT = 1e-9, 1e-9
+_AGREEMENT = 1e-9
 _SMALL, _LARGE, _LARGER = 200, 100, 20
 _SECONDS, _PATIENCE = 2.0, 60.0
 _RANKED, _PREFIXES = 100, 300_000
@@ -138,7 +139,7 @@ def _drawn(
 
 def _least_of_all_classes(instance: Instance, data: Data) -> float:
     target = instance.target
-    if target.initial_loss <= target.maximum_loss + _LOSS_TOLERANCE:
+    if target.initial_loss <= target.maximum_loss + ATOM_TOLERANCE:
         return 0.0
     classes = plan_classes(instance, data, cutoff=math.inf, allowed=10**7)
     if classes is None or len(classes.levels) < 2:
@@ -154,7 +155,7 @@ def _least_of_all_classes(instance: Instance, data: Data) -> float:
             rows.append((cost, epochs, row))
             costs.append(math.fsum([cost, *opened]))
     means = loss_classes(classes, rows, target.initial_loss).means()
-    reached = means <= target.maximum_loss + _LOSS_TOLERANCE
+    reached = means <= target.maximum_loss + ATOM_TOLERANCE
     return float(np.array(costs)[reached].min(initial=math.inf))
 
 

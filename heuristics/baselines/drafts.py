@@ -17,6 +17,7 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, transfers_of
 from depl.models.exact.enumeration import build_plan
 from depl.models.exact.plan_classes import Configuration
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, load
 from depl.models.problem.instance import Instance
@@ -29,8 +30,6 @@ from depl.models.solving.result import Termination
 
 _HOPELESS = 0.4
 """Drafts whose score is lower than needed by this share of itself, and as much again, are not certified."""
-
-_ATOM = 1e-9
 
 
 @dataclass(frozen=True)
@@ -300,7 +299,7 @@ def single_model_drafts(appraiser: Appraiser) -> list[Draft]:
 
 
 def _scores(room: FloatArray, deviations: FloatArray) -> FloatArray:
-    certain = np.where(room >= -_ATOM, math.inf, -math.inf)
+    certain = np.where(room >= -ATOM_TOLERANCE, math.inf, -math.inf)
     return np.divide(room, deviations, out=certain, where=deviations > 0)
 
 

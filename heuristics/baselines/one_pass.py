@@ -34,7 +34,8 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.enumeration import MAXIMUM_CLASSES, loss_classes
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE, allocate
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load, compute
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
-from depl.heuristics.bounds.kernels import cheapest_sequence, reduced_costs
+from depl.heuristics.bounds.kernels import cheapest_path, reduced_costs
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.data.sites import Places, Priced
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _MOST_CUTS = 60
@@ -159,14 +159,10 @@ class Dual:
             + prices.roughness * self._switch_roughness,
             math.inf,
         )
-        values, before = self._paths
-        least, length, last = cheapest_sequence(weights, switches, values, before)
-        if last < 0:
+        least, models = cheapest_path(weights, switches, self._paths)
+        if not len(models):
             return math.inf, None
-        models = np.empty(length, dtype=np.int64)
-        for k in range(length - 1, -1, -1):
-            models[k], last = last, before[k, last]
-        cut = self._cut(priced, prices, models, chosen[np.arange(length), models])
+        cut = self._cut(priced, prices, models, chosen[np.arange(len(models)), models])
         size = abs(least) + prices.time * cut.time + prices.gain * abs(cut.gain)
         return least - _ROUNDING * size, cut
 

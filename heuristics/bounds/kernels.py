@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.compiling import kernel
+from depl.models.problem.epoch_cost_kernels import drive, priced
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -51,8 +52,30 @@ def reduced_costs(
             chosen[k, m] = place
 
 
+def cheapest_path(weights: Floats, switches: Floats, room: tuple[Floats, Integers]) -> tuple[float, Integers]:
+    """Least weight of a sequence of at least one epoch, and its models; none where none is allowed.
+
+    Parameters
+    ----------
+    weights : float array (K, M)
+        Infinite where an epoch may not train a model.
+    switches : float array (M + 1, M)
+        Row M for the start; infinite where not allowed.
+    room : float array (K, M) and int array (K, M)
+        Working space.
+    """
+    values, before = room
+    least, length, last = _cheapest_sequence(weights, switches, values, before)
+    if last < 0:
+        return math.inf, np.empty(0, dtype=np.int64)
+    models = np.empty(length, dtype=np.int64)
+    for k in range(length - 1, -1, -1):
+        models[k], last = last, before[k, last]
+    return least, models
+
+
 @kernel()
-def cheapest_sequence(
+def _cheapest_sequence(
     weights: Floats, switches: Floats, values: Floats, before: Integers
 ) -> tuple[float, int, int]:
     """Least weight of a sequence of at least one epoch, its length and its last model.
@@ -121,7 +144,7 @@ def cheapest_rows(
             first = groups[g]
             sent, full, expensive = waits[first], capacity[first], 4 * multiplier * price[first]
             left, waited = deadline - sent, multiplier * sent
-            slope = math.sqrt(multiplier / price[first]) if price[first] > 0 else math.inf
+            driven = drive(multiplier, price[first])
             for j in range(work.shape[1]):
                 c = min(work[m, j] * lightest[g, j], full * left)
                 room = psi[m, j] - waited - cheapest[g, j]
@@ -134,7 +157,8 @@ def cheapest_rows(
                     room = psi[m, j] - waited - charges[r, j]
                     if room <= multiplier * c / full or room * room < expensive * c:
                         continue
-                    value, taken = _priced_epoch(c, price[r], slope, full, left, sent, multiplier)
+                    least = c / left if c > 0 else 0.0
+                    value, taken = priced(c, price[r], full, sent, least, multiplier, driven)
                     value += charges[r, j]
                     if value < psi[m, j]:
                         psi[m, j] = value
@@ -156,23 +180,8 @@ def _in_order(
     values = np.empty(groups.size - 1)
     for g in range(values.size):
         n = groups[g]
-        slope = math.sqrt(multiplier / price[n]) if price[n] > 0 else math.inf
-        value, _ = _priced_epoch(
-            work / nodes[n], price[n], slope, capacity[n], math.inf, communication[n], multiplier
+        driven = drive(multiplier, price[n])
+        values[g], _ = priced(
+            work / nodes[n], price[n], capacity[n], communication[n], 0.0, multiplier, driven
         )
-        values[g] = value
     return np.argsort(values)
-
-
-@kernel()
-def _priced_epoch(
-    work: float, price: float, slope: float, capacity: float, left: float, sent: float, multiplier: float
-) -> tuple[float, float]:
-    """Least price x + multiplier t of an epoch that computes for at most ``left``, and t."""
-    if work <= 0:
-        return multiplier * sent, sent
-    x = min(max(slope * math.sqrt(work), work / left), capacity)
-    if x == 0:
-        return multiplier * sent, math.inf
-    taken = work / x + sent
-    return price * x + multiplier * taken, taken

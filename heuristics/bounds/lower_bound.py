@@ -35,8 +35,8 @@ from depl.heuristics.data.sites import (
     listed_sites,
     may_be_listed,
 )
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.foundation.wording import number
-from depl.models.problem.allocation import TIME_TOLERANCE
 from depl.models.problem.epochs import Term, compute
 from depl.models.problem.instance import Instance
 from depl.models.risk.lower_bound.switches import TiltedSwitch

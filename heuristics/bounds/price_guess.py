@@ -23,6 +23,7 @@ from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, work_of_data
 from depl.heuristics.data.data_lines import fitting, order_of
 from depl.heuristics.data.sites import DataFactors, Site
+from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 
@@ -177,14 +178,10 @@ class Outlook:
         """What an epoch of a model at a volume costs on every row if charges count some times, shape (R,)."""
         coarse = self._coarse
         c = coarse.work[model, entry] * coarse.excess[:, entry] / coarse.nodes
-        left = coarse.deadline - coarse.communication[:, model]
-        least = np.where(left > 0, c / np.where(left > 0, left, 1.0), math.inf)
-        with np.errstate(divide="ignore"):
-            free = np.sqrt(multiplier * c / coarse.price)
-        x = np.minimum(np.maximum(free, least), coarse.capacity)
-        time = np.divide(c, x, out=np.zeros_like(c), where=x > 0) + coarse.communication[:, model]
-        psi = coarse.price * x + multiplier * time + times * coarse.charges[:, entry]
-        return np.where((least > coarse.capacity * (1 + 1e-9)) | (left <= 0), math.inf, psi)
+        costs = EpochCosts.of_arrays(
+            c, coarse.price, coarse.capacity, coarse.communication[:, model], coarse.deadline
+        )
+        return costs.prices(multiplier) + times * coarse.charges[:, entry]
 
     def _sets(self, row: int, entry: int) -> list[frozenset[str]]:
         """Datasets of a row, none larger than a volume: the first that reach it, and the same but the last.

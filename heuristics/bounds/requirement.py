@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.normal_bound import least_score
-from depl.models.scenarios.draws import ATOM_TOLERANCE
 
 _RATIO = 1.5
 _CERTIFIED_RANGES = 24

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from depl.heuristics.bounds.kernels import cheapest_rows
 from depl.heuristics.data.data_lines import RATES, corner_lines, exchange_rates, good_sets
 from depl.heuristics.data.sites import DataFactors, Priced
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray

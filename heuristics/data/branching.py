@@ -11,8 +11,6 @@ The problem is NP-hard (PARTITION, see `depl.heuristics.data.hardness`): the num
 instances as they come, and exponential on some. A search that is stopped returns its bound.
 """
 
-import heapq
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,12 +21,12 @@ from depl.heuristics.data.problem import SelectionProblem, training_time
 from depl.heuristics.data.relaxation import flip_bounds, relaxed
 from depl.heuristics.data.sums import candidates, one_density
 from depl.heuristics.set_functions.functions import BoolArray
+from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 
-CLOSED = 1e-12
+CLOSED = PROOF_TOLERANCE / 1000
 """Relative gap below which a node cannot matter: a thousandth of what counts as proved."""
-PROVED = 1e-9
-"""Relative gap that counts as proved."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,8 @@ class Searched:
 
     @property
     def optimal(self) -> bool:
-        """Whether the bound meets the value to `PROVED`, relative."""
-        return self.value - self.lower_bound <= PROVED * abs(self.value)
+        """Whether the bound meets the value to `PROOF_TOLERANCE`, relative."""
+        return counts_as_proved(self.value, self.lower_bound)
 
 
 def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: int = 10_000) -> Searched:
@@ -85,7 +83,7 @@ def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: in
     search.consider(improved(problem, best_prefix(problem, nonempty), nonempty))
     search.add(frozenset(), frozenset())
     while search.waiting and search.nodes + 2 <= nodes:
-        bound, _, node = heapq.heappop(search.waiting)
+        bound, node = search.waiting.pop()
         if bound >= search.cutoff:
             search.closed = min(search.closed, bound)
             search.waiting.clear()
@@ -94,8 +92,7 @@ def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: in
         before, after = search.twins[fractional]
         search.add(inside | before | {fractional}, outside)
         search.add(inside, outside | {fractional} | after)
-    left = [bound for bound, _, _ in search.waiting]
-    lower = min([search.value, search.closed, *left])
+    lower = min(search.value, search.closed, search.waiting.least)
     return Searched(search.subset, search.value, lower, search.nodes)
 
 
@@ -108,8 +105,7 @@ class _Search:
         self.value = self.closed = np.inf
         self.nodes = 0
         self.twins = _twins(problem)
-        self.waiting: list[tuple[float, int, tuple[frozenset[int], frozenset[int], int]]] = []
-        self._numbers = itertools.count()
+        self.waiting = BestFirst[tuple[frozenset[int], frozenset[int], int]]()
 
     @property
     def cutoff(self) -> float:
@@ -141,7 +137,7 @@ class _Search:
             self.closed = min(self.closed, found.bound)
             return
         node = inside, outside, int(order[found.whole])
-        heapq.heappush(self.waiting, (found.bound, next(self._numbers), node))
+        self.waiting.push(found.bound, node)
 
     def _one_density(self, part: SelectionProblem, inside: frozenset[int], free: list[int]) -> bool:
         """Consider the sets that matter where all free datasets have one density; whether that is all."""

@@ -20,13 +20,6 @@ from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.data.prefix import best_prefix, rule_holds
 from depl.heuristics.data.problem import SelectionProblem, selection_problem
 from depl.heuristics.set_functions.functions import (
-    BoolArray,
-    ExactChain,
-    FloatArray,
-    IntArray,
-    Restricted,
-    SetFunction,
-    as_set,
     subset_of_index,
 )
 from depl.heuristics.set_functions.verdicts import UNKNOWN
@@ -185,37 +178,9 @@ def partitioned(
     nonempty : bool
         Whether to leave the empty set out, so that every part uses a dataset.
     """
-    from depl.heuristics.set_functions.k_best import ranked
+    from depl.heuristics.set_functions.k_best import ranked_by_parts
 
-    everything = frozenset(range(problem.size))
-
-    def part_minimum(part: SetFunction) -> "Minimum":
-        if not isinstance(part, Restricted):  # `ranked` makes no other parts
-            raise TypeError("the partition is over restrictions")
-        inside = as_set(part.inside)
-        return minimise(inside, everything - inside - as_set(part.free))
-
-    yield from ranked(_Values(problem), part_minimum, nonempty)
-
-
-class _Values(SetFunction):
-    """f with an infinite value at the empty set allowed: only to be ranked, by values of single sets."""
-
-    def __init__(self, problem: SelectionProblem) -> None:
-        self.problem = problem
-
-    @property
-    def size(self) -> int:
-        return self.problem.size
-
-    def chain(self, order: IntArray) -> FloatArray:
-        members = np.tri(len(order) + 1, len(order), -1, dtype=bool)
-        placed: BoolArray = np.zeros((len(order) + 1, self.size), dtype=bool)
-        placed[:, order] = members
-        return self.problem.values(placed)
-
-    def exact_chain(self, order: IntArray) -> ExactChain:
-        raise NotCoveredError("values that may be infinite are not rational")
+    return ranked_by_parts(problem.size, problem.value, minimise, nonempty)
 
 
 def _best_of_table(problem: SelectionProblem, nonempty: bool) -> frozenset[int]:

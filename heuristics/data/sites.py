@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs, epochs_needed_by
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.epochs import Load, compute
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
@@ -222,14 +222,7 @@ class Sites:
 
     def at(self, multiplier: float) -> Priced:
         """The price psi and the time of every site."""
-        free = np.where(self.price > 0, math.sqrt(multiplier) * self._slope, math.inf)
-        x = np.where(self.work > 0, np.minimum(np.maximum(free, self._least), self.capacity), 0.0)
-        busy = x > 0
-        time = np.divide(self.work, x, out=np.where(self.work > 0, math.inf, 0.0), where=busy)
-        time += self.communication
-        priced = multiplier * np.where(np.isinf(time), 0.0, time)
-        psi = np.where(self._late, math.inf, self.price * x + priced)
-        return Priced(psi, time)
+        return Priced(*self._costs.priced(multiplier))
 
     def load(self, epoch: int, model: int, site: int) -> Load:
         """What an epoch, counted from 0, asks of its cluster."""
@@ -240,31 +233,15 @@ class Sites:
             communication=float(self.communication[model, site]),
         )
 
-    @functools.cached_property
+    @property
     def fastest(self) -> FloatArray:
         """Times with full resources, shape (1 or K, M, O); infinite beyond the deadline [time]."""
-        return np.where(self._late, math.inf, self.work / self.capacity + self.communication)
+        return self._costs.fastest
 
     @functools.cached_property
-    def _slope(self) -> FloatArray:
-        roots = np.sqrt(self.work)
-        priced = np.broadcast_to(self.price > 0, roots.shape)
-        return np.divide(roots, np.sqrt(self.price), out=np.zeros(roots.shape), where=priced)
-
-    @functools.cached_property
-    def _late(self) -> NDArray[np.bool_]:
-        return np.asarray(
-            (self.work / self.capacity + self.communication) > self.deadline * (1 + TIME_TOLERANCE)
-        )
-
-    @functools.cached_property
-    def _least(self) -> FloatArray:
-        if math.isinf(self.deadline):
-            return np.zeros(self.work.shape)
-        left = np.broadcast_to(self.deadline - self.communication, self.work.shape)
-        full = left * self.capacity <= self.work
-        capacity = np.broadcast_to(self.capacity, self.work.shape)
-        return np.divide(self.work, left, out=capacity.copy(), where=~full)
+    def _costs(self) -> EpochCosts:
+        columns = (self.work, self.price, self.capacity, self.communication)
+        return EpochCosts.of_arrays(*columns, self.deadline)
 
 
 def may_be_listed(instance: Instance) -> bool:

@@ -7,8 +7,6 @@ nothing to bring. A part is divided at one cluster: the suggested site, paid for
 bound reaches the incumbent are left out.
 """
 
-import heapq
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from depl.heuristics.bounds.cutting_planes import Part, Prices
 from depl.heuristics.bounds.dual import Bound, Dual
 from depl.heuristics.bounds.requirement import Requirement
 from depl.heuristics.data.sites import Sites
+from depl.models.foundation.best_first import BestFirst
 
 _WORTHWHILE = 1e-6
 
@@ -59,8 +58,7 @@ class DataStage:
     epochs: int
     requirement: Requirement
     stop: Callable[[], bool] = lambda: False
-    _heap: list[tuple[float, int, DataPart]] = field(default_factory=list)
-    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    _waiting: BestFirst[DataPart] = field(default_factory=BestFirst)
     _open: tuple[DataPart, dict[int, int], Bound] | None = field(default=None, init=False)
     _clusters: NDArray[np.int64] = field(init=False)
     _position: dict[tuple[int, frozenset[str]], int] = field(init=False)
@@ -74,7 +72,7 @@ class DataStage:
     def least(self) -> float:
         """What the parts that are left are expected to cost at least [cost]."""
         undivided = math.inf if self._open is None else self._open[2].value
-        return min(self._heap[0][0] if self._heap else math.inf, undivided)
+        return min(self._waiting.least, undivided)
 
     def everything(self) -> Part:
         """All plans on these sites."""
@@ -82,7 +80,7 @@ class DataStage:
 
     def begin(self, prices: Prices) -> Bound:
         """Start with all sites."""
-        self._heap.clear()
+        self._waiting.clear()
         self._open = None
         everything = np.ones(len(self._clusters), dtype=bool)
         return self._push(everything, self._nobody(), prices, -math.inf, math.inf)
@@ -93,8 +91,8 @@ class DataStage:
         The part is divided when the one after that is asked for: by then it may be too expensive.
         """
         self.divide(cutoff())
-        while self._heap and self._heap[0][0] < cutoff():
-            _, _, part = heapq.heappop(self._heap)
+        while self._waiting and self._waiting.least < cutoff():
+            _, part = self._waiting.pop()
             bound = self.bound(part.allowed, part.obliged, part.prices, cutoff())
             if bound.value > part.expected * (1 + 1e-9) and bound.value > self.least:
                 if bound.value < cutoff():  # the requirement has changed since it was put there
@@ -195,7 +193,7 @@ class DataStage:
     ) -> None:
         value = max(bound.value, at_least)
         part = DataPart(allowed, obliged, value, bound.prices)
-        heapq.heappush(self._heap, (value, next(self._numbers), part))
+        self._waiting.push(value, part)
 
     def _suggested(self, part: DataPart, bound: Bound) -> dict[int, int]:
         """A site for every cluster that trains in the cheapest sequence, is obliged, or costs nothing."""

@@ -32,7 +32,7 @@ from depl.heuristics.depl.saddle_labels import Cumulants, Saddle
 from depl.heuristics.paths.additive_labels import typical_deviation
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits

@@ -22,6 +22,7 @@ from depl.heuristics.bounds.cutting_planes import Cut, Prices
 from depl.heuristics.bounds.volume_bound import transfer_costs, work_of_data
 from depl.heuristics.data.sites import DataFactors, Site
 from depl.heuristics.depl.improve_sites import Labels, Restricted
+from depl.models.problem.epoch_cost_kernels import add_prices
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 
@@ -190,16 +191,16 @@ class DataAtPrices:
         """The price psi of all epochs on some clusters with some work each, infinite where one is late."""
         total = np.zeros(len(clusters))
         for m in np.flatnonzero(epochs.counts).tolist():
-            c = work * self._shares[m] / self._nodes[clusters]
-            price, capacity = self._price[clusters], self._capacity[clusters]
-            sent = self._sizes[m] / self._bandwidth[clusters]
-            left = self._deadline - sent
-            least = np.divide(c, left, out=np.full(len(c), math.inf), where=left > 0)
-            free = np.sqrt(epochs.prices.time * c / np.maximum(price, 1e-300))
-            x = np.minimum(np.maximum(free, least), capacity)
-            time = np.divide(c, x, out=np.zeros(len(c)), where=x > 0) + sent
-            cost = price * x + epochs.prices.time * time
-            total += epochs.counts[m] * np.where(least > capacity, math.inf, cost)
+            add_prices(
+                work * self._shares[m] / self._nodes[clusters],
+                self._price[clusters],
+                self._capacity[clusters],
+                self._sizes[m] / self._bandwidth[clusters],
+                self._deadline,
+                epochs.prices.time,
+                epochs.counts[m],
+                total,
+            )
         return total
 
     def _slope(self, epochs: _Epochs, n: int, work: float) -> float:

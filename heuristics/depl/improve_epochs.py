@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.depl.improve_sites import Labels, Restricted
-from depl.models.problem.allocation import TIME_TOLERANCE, Allocation, allocate
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.laws import FloatArray
 
 _OFFSETS = np.array([1, 2, 3, 4, 6, 9, 14, 20, 30, 45, 70, 110])

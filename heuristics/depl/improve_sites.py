@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
-from depl.heuristics.bounds.kernels import cheapest_sequence
+from depl.heuristics.bounds.kernels import cheapest_path
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import VarianceRange
 from depl.heuristics.data.sites import Sites
 from depl.heuristics.depl.improve_kernels import least_after
 from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.heuristics.paths.completions import least_completions
 from depl.models.problem.epochs import LossStep
 from depl.models.problem.laws import FloatArray, Law
 
@@ -55,6 +56,10 @@ class Labels:
     runs: FloatArray
     changes: FloatArray
     room: float
+
+    def switches(self, prices: Prices) -> FloatArray:
+        """What switches cost at some prices, shape (M + 1, M); infinite where not allowed [cost]."""
+        return np.where(np.isfinite(self.changes), prices.gain * self.changes, math.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,15 +175,7 @@ class Restricted:
 
     def path(self, weights: FloatArray, labels: Labels, prices: Prices) -> tuple[float, NDArray[np.int64]]:
         """Least weight of a sequence and its models; no models where no sequence is allowed."""
-        values, before = self._room
-        switches = np.where(np.isfinite(labels.changes), prices.gain * labels.changes, math.inf)
-        least, length, last = cheapest_sequence(weights, switches, values, before)
-        if last < 0:
-            return math.inf, np.empty(0, dtype=np.int64)
-        models = np.empty(length, dtype=np.int64)
-        for k in range(length - 1, -1, -1):
-            models[k], last = last, before[k, last]
-        return least, models
+        return cheapest_path(weights, labels.switches(prices), self._room)
 
     def margins(self, labels: Labels, prices: Prices, chosen: Sequence[int]) -> FloatArray:
         """How much costlier than the cheapest the cheapest sequence is that uses a site for a model once.
@@ -190,11 +187,8 @@ class Restricted:
         weights = self.weights(labels, prices)[some] + shared[:, None, None]
         least = np.ascontiguousarray(weights.min(axis=0))
         cheapest, _ = self.path(least, labels, prices)
-        switches = np.where(np.isfinite(labels.changes), prices.gain * labels.changes, math.inf)
-        after = np.zeros_like(least)
-        for k in range(len(least) - 2, -1, -1):
-            following = switches[:-1] + (least[k + 1] + after[k + 1])
-            after[k] = np.minimum(0.0, following.min(axis=1))
+        switches = labels.switches(prices)
+        after = least_completions(switches + least[:, None, :])
         with np.errstate(invalid="ignore"):
             beside = self._room[0] - least + after
             found = (beside + weights).min(axis=1) - cheapest
@@ -232,7 +226,7 @@ class Restricted:
     def _neighbours(
         self, weights: FloatArray, labels: Labels, prices: Prices, chosen: list[int]
     ) -> "_Neighbours":
-        switches = np.where(np.isfinite(labels.changes), prices.gain * labels.changes, math.inf)
+        switches = labels.switches(prices)
         return _Neighbours(weights, switches, self.clusters, self.sites.transfers, chosen)
 
     def _terms(

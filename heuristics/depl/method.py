@@ -45,6 +45,7 @@ from depl.heuristics.depl.most_certain import most_certain
 from depl.heuristics.depl.record import Record
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -53,9 +54,6 @@ from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 from depl.models.solving.stage_clock import StageClock
-
-OPTIMALITY = 5e-10
-"""Relative gap below which a plan counts as proved cheapest."""
 
 _Key = tuple[tuple[int, frozenset[str]], ...]
 
@@ -476,11 +474,13 @@ class _Loop:
 
     def _finished(self) -> bool:
         """Whether time is up or the incumbent is good enough."""
-        return self.limits.expired() or self.lower >= self.cost * (1 - max(self.limits.gap, OPTIMALITY))
+        within = max(self.limits.gap, SEARCH_TOLERANCE)
+        return self.limits.expired() or counts_as_proved(self.cost, self.lower, within)
 
     def _termination(self) -> Termination:
-        if self.best is not None and self.lower >= self.cost * (1 - OPTIMALITY):
+        if self.best is not None and counts_as_proved(self.cost, self.lower, SEARCH_TOLERANCE):
             return Termination.OPTIMAL
-        if self.best is not None and self.limits.gap > 0 and self.lower >= self.cost * (1 - self.limits.gap):
+        gap = self.limits.gap
+        if self.best is not None and gap > 0 and counts_as_proved(self.cost, self.lower, gap):
             return Termination.GAP_REACHED
         return Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED

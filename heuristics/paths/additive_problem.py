@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE, minimum_resources
+from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
+from depl.models.problem.epoch_costs import minimum_resources, root
 from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
-
-LOSS_TOLERANCE = 1e-9
-"""Amount by which a path may exceed l_max [loss]."""
 
 BoolArray = NDArray[np.bool_]
 
@@ -143,7 +141,7 @@ class AdditiveProblem:
         """Whether a path keeps both budgets, within the tolerances."""
         _, time, loss = self.totals(path)
         on_time = time <= self.maximum_time * (1 + TIME_TOLERANCE)
-        return on_time and loss <= self.maximum_loss + LOSS_TOLERANCE
+        return on_time and loss <= self.maximum_loss + ATOM_TOLERANCE
 
     def names(self, path: tuple[int, ...]) -> tuple[str, ...]:
         """The models of a path."""
@@ -260,7 +258,7 @@ def _weight(demand: Load, least: float, weight: Weight, deadline: float | None) 
     if weight is Weight.FULL_RESOURCES_TIME:
         return demand.price * (demand.work + demand.capacity * demand.communication)
     if weight is Weight.ROOT:
-        return math.sqrt(demand.price) * math.sqrt(demand.work)
+        return root(demand)
     if deadline is None and demand.price > 0:
         raise InvalidInputError("the least resources are 0 without a round deadline; take another weight")
     return demand.price * least

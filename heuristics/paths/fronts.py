@@ -16,12 +16,12 @@ from enum import Enum
 
 import numpy as np
 
-from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditiveProblem
+from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.bounds import least_loss
 from depl.heuristics.paths.setting import MOST_LABELS, PathOutcome, least_weight, least_weight_so_far
 from depl.heuristics.paths.whole_numbers import in_whole_numbers
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
@@ -114,7 +114,7 @@ def whole_front(
         points.append(FrontPoint(needed, outcome))
         if outcome.termination in _UNFINISHED or (against is Against.TIME and not needed > 0):
             break
-        budget = needed - 3 * LOSS_TOLERANCE if against is Against.LOSS else needed * (1 - 3 * TIME_TOLERANCE)
+        budget = needed - 3 * ATOM_TOLERANCE if against is Against.LOSS else needed * (1 - 3 * TIME_TOLERANCE)
     return tuple(points)
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_problem import AdditiveProblem, BoolArray
+from depl.heuristics.paths.completions import least_completions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.rounded import Rounding
@@ -312,7 +313,7 @@ class _Search:
 
 def _windows(allowed: BoolArray, steps: Steps, lowest: int, capped: bool) -> list[_Window]:
     """What every layer can reach from the start, and on the side of high losses come back from."""
-    best = _completions(allowed, steps)
+    best = least_completions(steps.losses, allowed)
     windows: list[_Window] = []
     count = allowed.shape[2]
     low = high = early = late = np.zeros(count + 1, dtype=np.int64)
@@ -340,16 +341,6 @@ def _spread(values: IntArray, steps: IntArray, usable: BoolArray, pick: Callable
     """Least or greatest of value + step over the usable predecessors; the start, reached by none, last."""
     worst = _FAR if pick is np.min else -_FAR
     return np.append(pick(np.where(usable, values[:, None] + steps, worst), axis=0), worst)
-
-
-def _completions(allowed: BoolArray, steps: Steps) -> IntArray:
-    """Least change of the loss level by what follows epoch k + 1 on each model, at most 0; shape (K, M)."""
-    epochs, _, count = allowed.shape
-    best = np.zeros((epochs, count), dtype=np.int64)
-    for k in range(epochs - 2, -1, -1):
-        following = np.where(allowed[k + 1, :count], steps.losses[k + 1, :count] + best[k + 1], _FAR)
-        best[k] = np.minimum(following.min(axis=1), 0)
-    return best
 
 
 def _in_levels(values: FloatArray, step: float, rounding: Rounding) -> IntArray:

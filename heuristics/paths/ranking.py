@@ -10,7 +10,6 @@ Weights may be wrong by 1e-9 of themselves, or by 1e-13 of the heaviest epochs' 
 may change places with others that weigh as much.
 """
 
-import heapq
 import itertools
 import math
 from collections.abc import Iterator
@@ -19,8 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
-from depl.heuristics.paths.search import PROOF, LabelSearch, Prefix, Stops
+from depl.heuristics.paths.search import LabelSearch, Prefix, Stops
 from depl.heuristics.paths.setting import MOST_LABELS, Prepared, checked_path, prepare, trivial_outcome
+from depl.models.foundation.best_first import BestFirst
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
@@ -73,8 +74,7 @@ class RankedPaths:
         self.problem = problem
         self.termination: Termination | None = None
         self._limits, self._left = limits or Limits(), most_labels
-        self._heap: list[tuple[float, int, _Part]] = []
-        self._numbers = itertools.count()
+        self._waiting = BestFirst[_Part]()
         trivial = trivial_outcome(problem)
         self._empty_path = None if trivial is None else trivial.path
         prepared = None if problem.maximum_time < 0 or not problem.epochs else prepare(problem)
@@ -82,7 +82,7 @@ class RankedPaths:
         if self._prepared is not None:
             self._search = LabelSearch(self._prepared.whole, self._prepared.bounds)
             self._heaviest = 2 * float(self._prepared.whole.weights.max(axis=1).sum()) + 1
-            self._push(self._prepared.bounds.lower, _Part(Prefix()))
+            self._waiting.push(self._prepared.bounds.lower, _Part(Prefix()))
 
     def __iter__(self) -> Iterator[AdditivePath]:
         """Itself."""
@@ -93,8 +93,8 @@ class RankedPaths:
         if self._empty_path is not None:
             path, self._empty_path = self._empty_path, None
             return path
-        while self._heap and self.termination is None:
-            bound, _, part = heapq.heappop(self._heap)
+        while self._waiting and self.termination is None:
+            bound, part = self._waiting.pop()
             if part.proved and part.path is not None:
                 self._divide(bound, part, part.path)
                 return checked_path(self.problem, part.path)
@@ -107,17 +107,14 @@ class RankedPaths:
         """No path that has not been returned weighs less; infinite if there is none."""
         if self._empty_path is not None:
             return 0.0
-        if self._prepared is None or not self._heap:
+        if self._prepared is None or not self._waiting:
             return math.inf
-        bound = self._heap[0][0] * (1 - PROOF) - self._prepared.bounds.slack
+        bound = self._waiting.least * (1 - SEARCH_TOLERANCE) - self._prepared.bounds.slack
         return max(bound, 0.0) * self._prepared.whole.weight_unit
-
-    def _push(self, bound: float, part: _Part) -> None:
-        heapq.heappush(self._heap, (bound, next(self._numbers), part))
 
     def _look_into(self, bound: float, part: _Part) -> None:
         """Search a part up to the bound of the next, or a step further; put it back with what is known."""
-        following = self._heap[0][0] if self._heap else math.inf
+        following = self._waiting.least
         part.step = max(_LONGER * part.step, _FIRST_STEP * max(bound, 1.0))
         cutoff = max(bound + part.step, following if math.isfinite(following) else 0.0)
         if cutoff > self._heaviest:
@@ -137,10 +134,10 @@ class RankedPaths:
             width *= _WIDER
         else:
             lower = max(lower, min(cutoff, part.upper))
-        part.proved = lower >= part.upper * (1 - 2 * PROOF)
+        part.proved = counts_as_proved(part.upper, lower)
         lower = part.upper if part.proved else lower
         if lower < math.inf:
-            self._push(lower, part)
+            self._waiting.push(lower, part)
 
     def _divide(self, bound: float, part: _Part, path: tuple[int, ...]) -> None:
         """The parts that are left when the lightest path of one has been returned."""
@@ -160,7 +157,7 @@ class RankedPaths:
         """A new part, unless nothing in it is feasible."""
         bound = max(bound, self._bound(prefix))
         if bound < math.inf:
-            self._push(bound, _Part(prefix))
+            self._waiting.push(bound, _Part(prefix))
 
     def _bound(self, prefix: Prefix) -> float:
         """Least weight of what may follow a prefix, by all rows after one more epoch."""

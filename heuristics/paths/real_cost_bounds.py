@@ -33,7 +33,7 @@ from depl.heuristics.paths.real_cost_kernels import (
 )
 from depl.heuristics.paths.real_cost_problem import Kinds, RealCostProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _MOST_PRICED_CLUSTERS = 10

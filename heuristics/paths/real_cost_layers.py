@@ -16,7 +16,7 @@ from depl.heuristics.paths.real_cost_kernels import (
     undominated,
 )
 from depl.heuristics.paths.real_cost_problem import Kinds
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _CUT = 1e-10

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel
-from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, Weight, additive_problem
+from depl.heuristics.paths.additive_problem import Weight, additive_problem
 from depl.models.exact.plan_classes import Configuration
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.epochs import Load, LossStep, load, loss_step
 from depl.models.problem.instance import Instance
@@ -106,7 +107,7 @@ class RealCostProblem:
     @property
     def highest_loss(self) -> float:
         """Label above which a sequence misses the target: l_max and the tolerance [loss]."""
-        return self.maximum_loss + LOSS_TOLERANCE
+        return self.maximum_loss + ATOM_TOLERANCE
 
     def loss(self, sequence: Sequence[int]) -> float:
         """Label of the final loss, summed exactly [loss].

@@ -25,14 +25,12 @@ from depl.heuristics.paths.real_cost_bounds import Bounds, guides_of
 from depl.heuristics.paths.real_cost_kernels import best_loss_price, without_charges
 from depl.heuristics.paths.real_cost_layers import Criterion, Incumbent, Passed, pass_over_layers
 from depl.heuristics.paths.real_cost_problem import Kinds, RealCostProblem
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
 MOST_LABELS = 1_000_000
 """Labels that are kept before the search narrows to the best of every layer."""
-
-PROOF = 1e-9
-"""Relative gap up to which an answer counts as proved."""
 
 _BEAM = 100
 _NARROW = 2_000
@@ -132,14 +130,14 @@ class _Search:
         return RealCostAnswer(termination, best, cost, min(proved, cost), self.labels)
 
     def _termination(self) -> Termination:
-        if self.bounds.best is not None and self.proved >= self.bounds.best_cost * (1 - PROOF):
+        if self.bounds.best is not None and counts_as_proved(self.bounds.best_cost, self.proved):
             return Termination.OPTIMAL
         if self.bounds.best is not None and self._good_enough():
             return Termination.GAP_REACHED
         return Termination.TIME_LIMIT if self.stopped else Termination.EXHAUSTED
 
     def _good_enough(self) -> bool:
-        return self.proved >= self.bounds.best_cost * (1 - max(self.limits.gap, PROOF))
+        return counts_as_proved(self.bounds.best_cost, self.proved, max(self.limits.gap, PROOF_TOLERANCE))
 
     def _infeasible(self, reason: str) -> RealCostAnswer:
         return RealCostAnswer(Termination.INFEASIBLE, None, math.inf, math.inf, self.labels, reason)

@@ -21,10 +21,8 @@ from depl.heuristics.paths import kernels
 from depl.heuristics.paths.bounds import CompletionBounds, data_of
 from depl.heuristics.paths.kernels import Budgets, Labels, ShortArray, Steps
 from depl.heuristics.paths.whole_numbers import IntArray, WholeProblem
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.solving.result import Termination
-
-PROOF = 5e-10
-"""Relative gap below which a path counts as lightest; half of what `Termination.OPTIMAL` promises."""
 
 _ROOM = 1 << 12
 _RANK = 1e-3  # least price, in shares of the budgets, so that the order of labels sees every resource
@@ -115,7 +113,7 @@ class LabelSearch:
             Never stopped by default.
         """
         prefix = prefix or Prefix()
-        share = 1 - max(gap - PROOF, PROOF)  # rounding may cost the rest
+        share = 1 - max(gap - SEARCH_TOLERANCE, SEARCH_TOLERANCE)  # rounding may cost the rest
         state = _State(self, prefix, upper, share, cutoff, width, stops or Stops())
         self._choose_steps(min(cutoff, share * upper))
         state.advance()

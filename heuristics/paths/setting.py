@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditivePath, AdditiveProblem
+from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
 from depl.heuristics.paths.bounds import (
     CompletionBounds,
     completion_bounds,
@@ -29,15 +29,12 @@ from depl.heuristics.paths.bounds import (
 from depl.heuristics.paths.search import LabelSearch, Pass, Stops
 from depl.heuristics.paths.whole_numbers import WholeProblem, in_whole_numbers
 from depl.models.foundation.errors import DeplError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import ATOM_TOLERANCE, PROOF_TOLERANCE, TIME_TOLERANCE
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
 MOST_LABELS = 60_000_000
 """Labels that all passes together may keep."""
-
-OPTIMAL_GAP = 1e-9
-"""Certified relative gap at which a path counts as proved lightest."""
 
 _FIRST_WIDTH = 32
 _WIDER = 8
@@ -141,7 +138,7 @@ def least_weight_so_far(
 
 def trivial_outcome(problem: AdditiveProblem) -> PathOutcome | None:
     """The answer where no search is needed: l(0) meets the target, or there is no time or no epoch."""
-    if problem.initial_loss <= problem.maximum_loss + LOSS_TOLERANCE and problem.maximum_time >= 0:
+    if problem.initial_loss <= problem.maximum_loss + ATOM_TOLERANCE and problem.maximum_time >= 0:
         return PathOutcome(Termination.OPTIMAL, problem.path(()), 0.0)
     if problem.maximum_time < 0:
         return PathOutcome(Termination.INFEASIBLE, None, math.inf, reason="resources: T_max is negative")
@@ -317,7 +314,7 @@ class _Solver:
         if self.path.weight <= self.enough:
             return Termination.GAP_REACHED
         gap = self.outcome(Termination.OPTIMAL).gap
-        if gap <= OPTIMAL_GAP:
+        if gap <= PROOF_TOLERANCE:
             return Termination.OPTIMAL
         return Termination.GAP_REACHED if gap <= self.limits.gap else None
 

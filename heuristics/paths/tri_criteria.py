@@ -30,9 +30,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditivePath, AdditiveProblem
+from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
+from depl.heuristics.paths.completions import least_completions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 MOST_BUCKETS = 1 << 40
@@ -129,7 +130,7 @@ def least_cost_relaxed(problem: AdditiveProblem, eps: float) -> RelaxedPath | No
 
 def _bracket(problem: AdditiveProblem, share: float) -> tuple[float, AdditivePath] | None:
     """B < OPT and a path of weight <= 2 (1 + eps) B that keeps the loss; None if none keeps both budgets."""
-    if problem.initial_loss <= problem.maximum_loss + LOSS_TOLERANCE:
+    if problem.initial_loss <= problem.maximum_loss + ATOM_TOLERANCE:
         return 0.0, AdditivePath((), 0.0, 0.0, problem.initial_loss)
     free = replace(problem, allowed=problem.allowed & (problem.weights == 0)[:, None, :])
     at_no_cost = _bucketed(free, math.inf, share, 0.0)
@@ -180,7 +181,7 @@ def _bucketed(problem: AdditiveProblem, width: float, share: float, cap: float) 
     _require_countable(problem, widths, cap, share)
     limits = np.array([cap * (1 + 1e-12), problem.maximum_time * (1 + share) * (1 + TIME_TOLERANCE)])
     lowest = _least_completions(problem)
-    target = problem.maximum_loss + LOSS_TOLERANCE
+    target = problem.maximum_loss + ATOM_TOLERANCE
     nothing = np.zeros((0, 3))
     open_ = [nothing] * count + [np.array([[0.0, 0.0, problem.initial_loss]])]
     layers: list[list[_Layer]] = []
@@ -227,12 +228,7 @@ def _least_of_buckets(values: FloatArray, widths: FloatArray) -> NDArray[np.int6
 
 def _least_completions(problem: AdditiveProblem) -> FloatArray:
     """Least change of the loss by what follows each (epoch, model), at most 0; shape (K, M)."""
-    count = problem.start
-    best = np.zeros((problem.epochs, count))
-    for k in range(problem.epochs - 2, -1, -1):
-        losses = problem.losses[k + 1, :count] + best[k + 1]
-        following = np.where(problem.allowed[k + 1, :count], losses, np.inf)
-        best[k] = np.minimum(following.min(axis=1), 0.0)
+    best = least_completions(problem.losses, problem.allowed)
     # The bound is of sums in another order, so it needs a little room.
     room = 1e-12 * float(np.abs(problem.losses).sum(axis=0).max(initial=0.0))
     return np.asarray(best - room)

@@ -19,9 +19,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditiveProblem, BoolArray
+from depl.heuristics.paths.additive_problem import AdditiveProblem, BoolArray
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -148,12 +148,12 @@ def _whole_losses(problem: AdditiveProblem, allowed: BoolArray, scale: float) ->
     largest = max(falls, abs(problem.initial_loss))
     if largest > LARGEST_LOSS or falls * scale > _LARGEST:
         raise NotCoveredError(
-            f"losses of {largest:.3g} cannot be told apart to {LOSS_TOLERANCE:g} over {problem.epochs} "
+            f"losses of {largest:.3g} cannot be told apart to {ATOM_TOLERANCE:g} over {problem.epochs} "
             "epochs; give the loss in a larger unit"
         )
     target = max(problem.maximum_loss, problem.initial_loss - 2 * falls - 1)  # as hopeless as any lower one
     needed = Fraction(target) - Fraction(problem.initial_loss)
-    budget = math.floor((needed + Fraction(LOSS_TOLERANCE - _MARGIN)) * Fraction(scale))
+    budget = math.floor((needed + Fraction(ATOM_TOLERANCE - _MARGIN)) * Fraction(scale))
     falling = math.ceil(falls * scale) + problem.epochs
     losses = np.clip(problem.losses, -2 * LARGEST_LOSS, falling / scale + 1)  # may rise by no more than that
     return _down(losses * scale), budget, falling

@@ -13,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.programs import PerspectiveProgram
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import counts_as_proved
 
 _ROUNDS = 30
 
@@ -73,7 +74,7 @@ def compact_program(problem: PlacementProblem, gap: float = 1e-8, time_limit: fl
         exact = problem.evaluate([found])
         if exact.costs[0] < cost:
             best, cost = found, float(exact.costs[0])
-        if bound >= cost * (1 - gap) or answer.status != 0:
+        if counts_as_proved(cost, bound, gap) or answer.status != 0:
             break
         program.refine(answer.x)
         _add_exact(program, found, float(exact.multipliers[0]))

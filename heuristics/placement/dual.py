@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _ROUNDING = 8 * float(np.finfo(float).eps)
@@ -103,14 +103,7 @@ def prices(problem: PlacementProblem, multiplier: float | FloatArray) -> tuple[F
     price = np.asarray(multiplier, dtype=float)
     if not (np.isfinite(price).all() and (price >= 0).all()):
         raise InvalidInputError(f"must be a finite nonnegative number, not {multiplier}", "multiplier")
-    late, busy = np.isinf(problem.least), problem.work > 0
-    free = np.where(problem.price > 0, np.sqrt(price), 1.0) * problem.slope
-    chosen = np.where(late, problem.capacity, np.clip(free, problem.least, problem.capacity))
-    ready = busy & (chosen > 0)
-    computing = np.divide(problem.work, chosen, out=np.zeros(problem.dimensions), where=ready)
-    psi = np.where(busy, problem.price * chosen, 0.0) + price * (computing + problem.communication)
-    times = np.where(busy & ~ready, math.inf, computing + problem.communication)
-    return np.where(late, math.inf, psi), np.where(late, math.inf, times)
+    return problem.costs.priced(price)
 
 
 def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
@@ -225,7 +218,7 @@ def _own_price(
 def _first_guess(problem: PlacementProblem, limit: float, quick: Priced) -> float:
     """The multiplier of the fastest clusters, not clipped (Sec. III of `depl.models.problem.allocation`)."""
     rows = np.arange(len(quick.choice))
-    roots = np.sqrt(problem.work[rows, quick.choice]) * np.sqrt(problem.price[quick.choice])
+    roots = problem.costs.root[rows, quick.choice]
     room = limit - math.fsum((problem.counts * problem.communication[rows, quick.choice]).tolist())
     needed = math.fsum((problem.counts * roots).tolist())
     guess = (needed / room) ** 2 if room > 0 else 0.0
@@ -234,7 +227,7 @@ def _first_guess(problem: PlacementProblem, limit: float, quick: Priced) -> floa
 
 def _fastest(problem: PlacementProblem) -> Priced | None:
     """The fastest cluster of every class, the one with cheaper full resources of equals."""
-    shortest = np.where(np.isinf(problem.least), math.inf, problem.shortest)
+    shortest = problem.costs.fastest
     least = shortest.min(axis=1)
     if np.isinf(least).any():
         return None

@@ -23,7 +23,7 @@ import numpy as np
 from depl.heuristics.placement.dual import Dual, best_price, prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _TRIED, _GUESSED, _MOVES = 3, 12, 200
@@ -231,13 +231,13 @@ def _climb(
 def _guessed_alone(problem: PlacementProblem) -> FloatArray:
     """Costs of single clusters where no capacity binds; infinite where limits cannot be kept; shape (N,)."""
     counts = problem.counts[:, None]
-    late = (np.isinf(problem.least) & (counts > 0)).any(axis=0)
+    late = (problem.costs.late & (counts > 0)).any(axis=0)
     held = (counts * problem.price * np.where(np.isinf(problem.least), 0.0, problem.least)).sum(axis=0)
     if problem.maximum_time is None or problem.maximum_time == math.inf:
         return np.where(late, math.inf, held + problem.transfers)
     late |= (counts * problem.shortest).sum(axis=0) > problem.maximum_time * (1 + TIME_TOLERANCE)
     room = problem.maximum_time - (counts * problem.communication).sum(axis=0)
-    roots = (counts * np.sqrt(problem.work) * np.sqrt(problem.price)).sum(axis=0)
+    roots = (counts * problem.costs.root).sum(axis=0)
     free = np.divide(roots**2, room, out=np.zeros(len(room)), where=room > 0)
     return np.where(late, math.inf, np.maximum(held, free) + problem.transfers)
 

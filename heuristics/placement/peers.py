@@ -16,7 +16,7 @@ from depl.heuristics.placement.rounding import fractional, repaired
 
 def fastest_cluster(problem: PlacementProblem) -> Assignment:
     """Every class on the cluster where it is fastest; keeps the limits iff anything does."""
-    shortest = np.where(np.isinf(problem.least), math.inf, problem.shortest)
+    shortest = problem.costs.fastest
     return _all_on(problem, np.argmin(shortest, axis=1))
 
 

@@ -21,10 +21,8 @@ from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.proof import proved
 from depl.heuristics.placement.rounding import candidates
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.laws import FloatArray
-
-PROOF_TOLERANCE = 1e-9
-"""Relative gap below which a placement counts as optimal."""
 
 _SETS = 4
 
@@ -64,7 +62,7 @@ class Placement:
     @property
     def optimal(self) -> bool:
         """Whether no placement is cheaper, proved."""
-        return self.feasible and self.cost - self.lower_bound <= PROOF_TOLERANCE * abs(self.cost)
+        return self.feasible and counts_as_proved(self.cost, self.lower_bound)
 
 
 def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
@@ -106,7 +104,7 @@ def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
     else:
         known = [OpeningBound(openings.value(sets[0]), problem.transfers)]
     bound = lower_bound(problem, known)
-    if listed and cost - bound > PROOF_TOLERANCE * abs(cost):
+    if listed and not counts_as_proved(cost, bound):
         best, cost, other = proved(problem, openings, best, cost, known, listed)
         bound = max(bound, other)
     return _described(problem, best, bound)
@@ -123,7 +121,7 @@ def obstacle(problem: PlacementProblem) -> str:
             f"an epoch misses the round deadline {problem.round_deadline:.9g} on every cluster; "
             f"the nearest deadline that can be kept is {quick.max():.9g}"
         )
-    quick = np.where(np.isinf(problem.least[live]), math.inf, problem.shortest[live]).min(axis=1)
+    quick = problem.costs.fastest[live].min(axis=1)
     total = math.fsum((problem.counts[live] * quick).tolist())
     return (
         f"{problem.epochs} epochs miss maximum_time {problem.maximum_time:.9g} on their fastest clusters; "

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE, BatchAllocation, allocate_counts
+from depl.models.problem.allocation import BatchAllocation, allocate_counts
+from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.epochs import Load, load
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
@@ -91,24 +92,20 @@ class PlacementProblem:
         return int(self.counts.sum())
 
     @functools.cached_property
+    def costs(self) -> EpochCosts:
+        """What an epoch of every class costs on every cluster, (G, N)."""
+        columns = (self.work, self.price, self.capacity, self.communication)
+        return EpochCosts.of_arrays(*columns, self.round_deadline)
+
+    @property
     def shortest(self) -> FloatArray:
         """Time of an epoch with full resources, shape (G, N) [time]."""
-        return np.asarray(self.communication + self.work / self.capacity)
+        return self.costs.shortest
 
-    @functools.cached_property
+    @property
     def least(self) -> FloatArray:
-        """x_min of `depl.models.problem.allocation.minimum_resources`, (G, N); infinite if always late."""
-        tau = self.round_deadline
-        if tau is None or tau == math.inf:
-            return np.zeros(self.dimensions)
-        left = tau - self.communication
-        full = left * self.capacity <= self.work
-        needed = np.divide(
-            self.work, left, out=np.broadcast_to(self.capacity, self.dimensions).copy(), where=~full
-        )
-        needed = np.where(self.work > 0, needed, 0.0)
-        late = self.shortest > tau * (1 + TIME_TOLERANCE)
-        return np.asarray(np.where(late, math.inf, needed), dtype=np.float64)
+        """x_min of every class on every cluster, (G, N); infinite if always late [resource]."""
+        return self.costs.least
 
     def load(self, group: int, cluster: int) -> Load:
         """What an epoch of a class asks of a cluster."""
@@ -146,19 +143,7 @@ class PlacementProblem:
 
         Where computing is free that is r, at the price 0 too.
         """
-        free = np.full(self.dimensions, math.inf)
-        priced = np.isfinite(self.slope) & (self.work > 0)
-        np.multiply(math.sqrt(multiplier), self.slope, out=free, where=priced)
-        bounded = np.minimum(np.maximum(free, np.where(np.isinf(self.least), 0.0, self.least)), self.capacity)
-        return np.where(self.work > 0, bounded, 0.0)
-
-    @functools.cached_property
-    def slope(self) -> FloatArray:
-        """sqrt(c / kappa), shape (G, N); infinite where computing is free."""
-        roots = np.sqrt(np.broadcast_to(self.price, self.dimensions))
-        found = np.full(self.dimensions, math.inf)
-        np.divide(np.sqrt(self.work), roots, out=found, where=roots > 0)
-        return found
+        return self.costs.most if multiplier == math.inf else self.costs.resources(math.sqrt(multiplier))
 
     def replace(self, **changes: Any) -> "PlacementProblem":
         """A checked copy with other fields."""

@@ -23,7 +23,7 @@ import numpy as np
 from depl.heuristics.placement.dual import Choice, Dual, Priced
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 
@@ -83,7 +83,7 @@ def repaired(problem: PlacementProblem, assignment: Assignment) -> Assignment:
     its fastest cluster keeps the limits iff anything does, so this ends with a feasible assignment of every
     feasible problem.
     """
-    shortest = np.where(np.isinf(problem.least), math.inf, problem.shortest)
+    shortest = problem.costs.fastest
     fastest = np.argmin(shortest, axis=1)
     rows = np.arange(len(fastest))
     found = assignment.copy()

@@ -8,7 +8,6 @@ queue ordered by value; so sets come out in order, and the rank of a set is prov
 of the certified bounds of the parts that still wait.
 """
 
-import heapq
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,10 @@ from dataclasses import dataclass
 from depl.heuristics.set_functions.answers import Minimum
 from depl.heuristics.set_functions.functions import Restricted, SetFunction
 from depl.heuristics.set_functions.minimise import automatic
+from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.errors import InvalidInputError
+
+_NOTHING: tuple[frozenset[int], frozenset[int]] = frozenset(), frozenset()
 
 
 @dataclass(frozen=True)
@@ -85,29 +87,63 @@ def ranked(
 ) -> Iterator[RankedSet]:
     """All sets, best first, each made when it is asked for; see `k_best`.
 
-    With ``nonempty`` the empty set is left out and never evaluated: the partition begins with one part for
-    each element, of the sets whose first element it is.
+    With ``nonempty`` the empty set is left out and never evaluated.
     """
-    everything = frozenset(range(function.size))
-    numbers = itertools.count()
-    parts = [(frozenset({i}), frozenset(range(i))) for i in range(function.size)] if nonempty else None
-    solved = [_solved(function, minimise, *part) for part in parts or [(frozenset(), frozenset())]]
-    queue = [(first.value, next(numbers), first) for first in solved]
-    heapq.heapify(queue)
+
+    def part_minimum(inside: frozenset[int], outside: frozenset[int]) -> Minimum:
+        return minimise(Restricted(function, inside, outside))
+
+    return ranked_by_parts(function.size, function.value, part_minimum, nonempty)
+
+
+def ranked_by_parts(
+    size: int,
+    value: Callable[[frozenset[int]], float],
+    minimise: Callable[[frozenset[int], frozenset[int]], Minimum],
+    nonempty: bool = False,
+) -> Iterator[RankedSet]:
+    """All subsets of the elements 0, ..., size - 1, best first, by any way to minimise a part of them.
+
+    Parameters
+    ----------
+    value : callable
+        f of a set; asked for parts of a single set.
+    minimise : callable
+        Takes the elements that every set of a part has and those that none has; returns the best set among
+        the others, which are numbered from 0 in their order.
+    nonempty : bool
+        Leave the empty set out and never evaluate it: the partition begins with one part for each element,
+        of the sets whose first element it is.
+    """
+    everything = frozenset(range(size))
+
+    def wait(inside: frozenset[int], outside: frozenset[int]) -> None:
+        free = sorted(everything - inside - outside)
+        if not free:  # a single set is its own best
+            found = value(inside)
+            part = _Part(inside, outside, inside, found, found, True)
+        else:
+            best = minimise(inside, outside)
+            subset = inside | {free[place] for place in best.subset}
+            part = _Part(inside, outside, subset, best.value, best.lower_bound, best.optimal)
+        queue.push(part.value, part)
+
+    queue = BestFirst[_Part]()
+    for part in [(frozenset({i}), frozenset(range(i))) for i in range(size)] if nonempty else [_NOTHING]:
+        wait(*part)
     while queue:
-        _, _, part = heapq.heappop(queue)
-        bounds = [waiting.lower_bound for _, _, waiting in queue]
-        optimal = part.optimal and all(waiting.optimal for _, _, waiting in queue)
-        yield RankedSet(part.subset, part.value, min([part.lower_bound, *bounds]), optimal)
-        inside, outside = part.inside, part.outside
+        _, first = queue.pop()
+        lower = min([first.lower_bound, *(waiting.lower_bound for waiting in queue)])
+        optimal = first.optimal and all(waiting.optimal for waiting in queue)
+        yield RankedSet(first.subset, first.value, lower, optimal)
+        inside, outside = first.inside, first.outside
         for element in sorted(everything - inside - outside):
-            if element in part.subset:
-                child = _solved(function, minimise, inside, outside | {element})
+            if element in first.subset:
+                wait(inside, outside | {element})
                 inside = inside | {element}
             else:
-                child = _solved(function, minimise, inside | {element}, outside)
+                wait(inside | {element}, outside)
                 outside = outside | {element}
-            heapq.heappush(queue, (child.value, next(numbers), child))
 
 
 def best_nonempty(function: SetFunction, minimise: Callable[[SetFunction], Minimum] = automatic) -> RankedSet:
@@ -121,18 +157,3 @@ def best_nonempty(function: SetFunction, minimise: Callable[[SetFunction], Minim
     if function.size == 0:
         raise InvalidInputError("there is no nonempty set without elements")
     return next(found for found in ranked(function, minimise) if found.subset)
-
-
-def _solved(
-    function: SetFunction,
-    minimise: Callable[[SetFunction], Minimum],
-    inside: frozenset[int],
-    outside: frozenset[int],
-) -> _Part:
-    part = Restricted(function, inside, outside)
-    if part.size == 0:  # a single set is its own best
-        value = function.value(inside)
-        return _Part(inside, outside, inside, value, value, True)
-    found = minimise(part)
-    subset = part.whole(found.subset)
-    return _Part(inside, outside, subset, found.value, found.lower_bound, found.optimal)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from depl.models.evaluation.traced_loss import EndLaw, end_law, traced_steps
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, compose, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

@@ -16,13 +16,14 @@ from depl.models.evaluation.traced_lending import lent
 from depl.models.evaluation.traced_prediction import independent_step, mixed_loss, mixture_of, runs_through
 from depl.models.evaluation.traced_support import outside_support, stages_ahead
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import Scale, positions
 from depl.models.problem.epochs import FinalLoss, LossStep, Term
 from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
+from depl.models.risk.discrete import decimal
 from depl.models.risk.interval import Interval
 from depl.models.traces.table import Schedule
 
@@ -137,7 +138,7 @@ def clearly_below(traced: TracedLaw) -> float:
     below.
     """
     least = traced.law.seen[0]
-    return least - 2 * float(ATOM_TOLERANCE) * max(1.0, abs(least))
+    return least - 2 * ATOM_TOLERANCE * max(1.0, abs(least))
 
 
 def traced_steps(traced: TracedLaw, schedule: Schedule) -> list[LossStep]:
@@ -241,7 +242,7 @@ def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) 
     require_supported(traced, schedule)
     if traced.residuals != "per_run":
         raise NotCoveredError("when a target is first met is computed for residuals kept per run")
-    limit = traced.on_scale(maximum_loss) + float(ATOM_TOLERANCE)
+    limit = traced.on_scale(maximum_loss) + ATOM_TOLERANCE
     alone = whole(traced, schedule)
     if alone and traced.confidence is not None:
         return _confident_survival(traced, schedule, limit)

@@ -49,11 +49,12 @@ from depl.models.evaluation.traced_lending import first_losses, lent, suffix_wei
 from depl.models.evaluation.traced_support import Known, epochs_ahead, require_support, stages_ahead
 from depl.models.foundation.documents import Checked
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.affine_law import AffineLaw, Position, RunRecord, maturity, positions
 from depl.models.problem.counting import LEAST_TOGETHER, PLAIN, Counting
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
-from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
+from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule
 
 MOST_ATOMS = 100_000
@@ -96,7 +97,7 @@ class FinalAtoms:
         Of n runs that stay together, x of them above, it is (x + 1) / (n + 1), never 0; of combined donors
         the share of the atoms above. An atom at most 1e-9 above counts as met.
         """
-        above = int(np.count_nonzero(self.values > maximum_loss + float(ATOM_TOLERANCE)))
+        above = int(np.count_nonzero(self.values > maximum_loss + ATOM_TOLERANCE))
         return (above + int(self.together)) / (len(self.values) + int(self.together))
 
 

@@ -16,15 +16,12 @@ import numpy as np
 
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
-from depl.models.exact.kernels import Charges
+from depl.models.exact.kernels import CELL_ROUNDING, Charges
 from depl.models.exact.prices import Prices
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _ROUNDING = 1e-12
-CELL_ROUNDING = 1e-6
-"""Part of a cell by which a budget is rounded up."""
-
 _FEW = 40
 
 

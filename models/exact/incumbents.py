@@ -14,11 +14,10 @@ from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.kernels import best_block, one_switch_scan
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _ROUNDS = 40
-_MARGIN = 1e-9
 _CHOICES = 200
 """Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
 
@@ -108,7 +107,7 @@ class Neighbourhood:
         for _ in range(_ROUNDS):
             if not self.proceed():
                 break
-            following = self.exchanged(kinds, plan.multiplier, plan.cost - _MARGIN * abs(plan.cost))
+            following = self.exchanged(kinds, plan.multiplier, plan.cost - PROOF_TOLERANCE * abs(plan.cost))
             better = None if following is None else self.costed(following, plan.multiplier, plan.cost)
             if following is None or better is None:
                 break

@@ -23,8 +23,10 @@ FINISHED, LEAF, PAUSED = 0, 1, 2
 UNREACHABLE = np.float32(-1e30)
 """Stands for minus infinity in tables; far below any gain, and sums of it stay finite."""
 
+CELL_ROUNDING = 1e-6
+"""Part of a cell by which a budget is rounded up when its cell is looked up, and when tables are made."""
+
 _UPWARD = 2.0**-23
-_CELL_ROUNDING = 1e-6
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -176,7 +178,7 @@ def descend(
         if not affordable(charges, depth, kind):
             continue
         left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
-        cell = min(int(left * scale + _CELL_ROUNDING), table.shape[2] - 1)
+        cell = min(int(left * scale + CELL_ROUNDING), table.shape[2] - 1)
         rest = table[depth + 1, sample.models[kind], cell]
         if _reachable(sample, rest, reached[depth], reached[depth + 1], depth, before, kind):
             depth += 1

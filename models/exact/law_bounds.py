@@ -22,10 +22,11 @@ from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.prices import Prices
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, loss_step
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.discrete import decimal
-from depl.models.scenarios.draws import ATOM_TOLERANCE, switch_step
+from depl.models.scenarios.draws import switch_step
 
 _GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
 

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from depl.models.exact.choices import Choices
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.rounded import rounded
-from depl.models.scenarios.draws import ATOM_TOLERANCE, switch_step
+from depl.models.scenarios.draws import switch_step
 
 ComplexArray = NDArray[np.complex128]
 

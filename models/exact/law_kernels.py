@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.exact.kernels import (
+    CELL_ROUNDING,
     FINISHED,
     LEAF,
     PAUSED,
@@ -20,7 +21,6 @@ from depl.models.exact.kernels import (
 from depl.models.exact.law_grid import ComplexArray
 from depl.models.problem.laws import FloatArray
 
-_CELL_ROUNDING = 1e-6
 ROUNDING = 1e-12
 
 
@@ -139,7 +139,7 @@ def _expand(
         if not paths.allowed[before, kind] or not affordable(charges, depth, kind):
             continue
         left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
-        cell = min(int(left * scale + _CELL_ROUNDING), paths.table.shape[2] - 1)
+        cell = min(int(left * scale + CELL_ROUNDING), paths.table.shape[2] - 1)
         violation = _least_violation(paths, now, top, depth, before, kind, cell)
         if violation > paths.most:
             continue

@@ -35,8 +35,9 @@ from depl.models.exact.reasons import fastest, obstacle, reached
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import usual_time_price
 from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.exact.tree import FIRST_ROUND, GROWTH, OPTIMALITY, Task, TreeSearch
+from depl.models.exact.tree import FIRST_ROUND, GROWTH, Task, TreeSearch
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -109,7 +110,7 @@ class LawSearch(TreeSearch):
         else:
             ending = self._proved(self.tasks())
         if self.undecided < self.threshold:
-            self.lower = self.undecided * (1 - OPTIMALITY)
+            self.lower = self.undecided * (1 - SEARCH_TOLERANCE)
             return Termination.EXHAUSTED
         return ending
 
@@ -152,7 +153,7 @@ class LawSearch(TreeSearch):
 
     def _raise_bound(self, bound: float) -> None:
         """An undecided plan may be the optimum."""
-        super()._raise_bound(min(bound, self.undecided * (1 - OPTIMALITY)))
+        super()._raise_bound(min(bound, self.undecided * (1 - SEARCH_TOLERANCE)))
 
     def _manageable_grids(self) -> list[tuple[int, int]]:
         """The grids whose transforms, clipped and not, fit into `_MOST_BYTES`."""
@@ -178,7 +179,7 @@ class LawSearch(TreeSearch):
             multiplier = factor * incumbent.multiplier
             bounds = mean_bounds(self.problem, self._moments, self._prices, assignment, multiplier, self.cost)
             tasks = [
-                Task(float(bound) * (1 - OPTIMALITY), assignment, length, multiplier)
+                Task(float(bound) * (1 - SEARCH_TOLERANCE), assignment, length, multiplier)
                 for length, bound in enumerate(bounds)
                 if length
             ]
@@ -190,7 +191,7 @@ class LawSearch(TreeSearch):
         self._require_time()
         level = max(0, round(math.log(effort / FIRST_ROUND, GROWTH)))
         subproblem = self._subproblem(task, *self._grids[min(level, len(self._grids) - 1)])
-        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - OPTIMALITY)))
+        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - SEARCH_TOLERANCE)))
         if task.bound >= self.threshold or self._searched(subproblem, task, effort // 1000):
             return None
         return task

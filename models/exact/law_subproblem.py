@@ -12,13 +12,13 @@ import numpy as np
 
 from depl.models.exact import kernels
 from depl.models.exact.charged import Charged
+from depl.models.exact.kernels import CELL_ROUNDING
 from depl.models.exact.law_completions import least_violations, make_changes
 from depl.models.exact.law_grid import Grid, GridSteps
 from depl.models.exact.law_kernels import ROUNDING, Paths, descend_laws
 from depl.models.risk.discrete import decimal
 
 _SLACK = 1e-9
-_CELL_ROUNDING = 1e-6
 _LARGEST_TABLE = 1 << 28
 
 
@@ -123,5 +123,5 @@ class LawSubproblem(Charged):
         if best >= self._cells:
             self.finished, self.root_bound = True, self.cutoff
         elif self._scale > 0 and self.multipliers:
-            least = max(0.0, best - _CELL_ROUNDING) / self._scale
+            least = max(0.0, best - CELL_ROUNDING) / self._scale
             self.root_bound = self.cutoff - float(self._charges.limits[0] - self._charges.rest[0, 0]) + least

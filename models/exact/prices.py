@@ -6,71 +6,47 @@ additive, and at any lam the sum is a lower bound.
 """
 
 import functools
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from depl.models.exact.choices import Choices
-from depl.models.problem.allocation import minimum_resources
-from depl.models.problem.epochs import Load
+from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Every configuration of every epoch as a load; arrays of shape (K_max, G).
+    """Every configuration of every epoch; arrays of shape (K_max, G).
 
     Attributes
     ----------
-    work, price, capacity, communication : float array
-        As in `depl.models.problem.epochs.Load`.
-    least : float array
-        x_min [resource]; infinite where the round deadline cannot be kept.
+    costs : EpochCosts
     maximum_time : float or None
         T_max [time].
     """
 
-    work: FloatArray
-    price: FloatArray
-    capacity: FloatArray
-    communication: FloatArray
-    least: FloatArray
+    costs: EpochCosts
     maximum_time: float | None
 
     @classmethod
     def of(cls, problem: Choices) -> "Prices":
         """Read the loads of a problem."""
         target = problem.instance.target
-        known: dict[Load, float] = {}
-
-        def least(item: Load) -> float:
-            if item not in known:
-                known[item] = minimum_resources(item, target.round_deadline)
-            return known[item]
-
-        rows = [
-            [(x.work, x.price, x.capacity, x.communication, least(x)) for x in row] for row in problem.loads
-        ]
-        shape = (problem.epochs, len(problem.configurations), 5)
-        table = np.array(rows, dtype=float).reshape(shape)
-        work, price, capacity, communication, least_resources = np.ascontiguousarray(table.transpose(2, 0, 1))
-        return cls(work, price, capacity, communication, least_resources, target.maximum_time)
+        rows = [[(x.work, x.price, x.capacity, x.communication) for x in row] for row in problem.loads]
+        table = np.array(rows, dtype=float).reshape(problem.epochs, len(problem.configurations), 4)
+        work, price, capacity, sent = np.ascontiguousarray(table.transpose(2, 0, 1))
+        costs = EpochCosts.of_arrays(work, price, capacity, sent, target.round_deadline)
+        return cls(costs, target.maximum_time)
 
     def at(self, multiplier: float) -> FloatArray:
         """psi at the price ``multiplier`` of time, shape (K_max, G) [cost]; infinite beyond the deadline."""
-        free = np.where(self.price > 0, math.sqrt(multiplier) * self._slope, math.inf)
-        least = np.where(np.isinf(self.least), self.capacity, self.least)
-        resources = np.where(self.work > 0, np.minimum(np.maximum(free, least), self.capacity), 0.0)
-        busy = resources > 0
-        computing = np.divide(self.work, resources, out=np.zeros_like(self.work), where=busy)
-        psi = self.price * resources + multiplier * (computing + self.communication)
-        return np.where(np.isinf(self.least), math.inf, psi)
+        return self.costs.prices(multiplier)
 
-    @functools.cached_property
+    @property
     def fastest(self) -> FloatArray:
         """Times with full resources, shape (K_max, G) [time]; infinite beyond the deadline."""
-        return np.where(np.isinf(self.least), math.inf, self.work / self.capacity + self.communication)
+        return self.costs.fastest
 
     @functools.cached_property
     def loads(self) -> FloatArray:
@@ -78,9 +54,5 @@ class Prices:
 
         The rows are work, price, communication and minus the capacity.
         """
-        return np.stack([self.work, self.price, self.communication, -self.capacity])
-
-    @functools.cached_property
-    def _slope(self) -> FloatArray:
-        divisor = np.where(self.price > 0, np.sqrt(self.price), 1.0)
-        return np.asarray(np.sqrt(self.work) / divisor)
+        costs = self.costs
+        return np.stack([costs.work, costs.price, costs.communication, -costs.capacity])

@@ -15,7 +15,7 @@ from depl.models.exact.clusters import smallest
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 
 _BISECTIONS = 30
 
@@ -77,9 +77,9 @@ def obstacle(problem: Choices, prices: Prices) -> str:
     if not startable:
         return f"models: none may follow the initial model {target.initial_model!r}"
     usable = [index for index, g in enumerate(problem.configurations) if g.model in startable]
-    least = (prices.work[0] / prices.capacity[0] + prices.communication[0])[usable]
+    least = prices.costs.shortest[0, usable]
     limit = math.inf if target.maximum_time is None else target.maximum_time
-    if np.all(np.isinf(prices.least[0, usable])) or least.min() > limit * (1 + TIME_TOLERANCE):
+    if np.all(prices.costs.late[0, usable]) or least.min() > limit * (1 + TIME_TOLERANCE):
         return f"resources: no epoch keeps the time limits; the fastest takes {least.min():.6g}"
     return ""
 

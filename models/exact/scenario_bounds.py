@@ -119,8 +119,8 @@ def length_bounds(
 
 def usual_time_price(prices: Prices) -> float:
     """A tenth of the median price of time at which an epoch takes full resources; 0 without T_max."""
-    hurried = prices.price * prices.capacity**2
-    ratio = np.divide(hurried, prices.work, out=np.zeros_like(hurried), where=prices.work > 0)
+    hurried = prices.costs.price * prices.costs.capacity**2
+    ratio = np.divide(hurried, prices.costs.work, out=np.zeros_like(hurried), where=prices.costs.work > 0)
     known = ratio[ratio > 0]
     return 0.0 if prices.maximum_time is None or not known.size else 0.1 * float(np.median(known))
 

@@ -25,7 +25,8 @@ from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, usual_time_price
 from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.exact.traced_search import search_under_scenarios
-from depl.models.exact.tree import OPTIMALITY, Task, TreeSearch
+from depl.models.exact.tree import Task, TreeSearch
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import DEFAULT_SCENARIOS, Limits, Outcome
@@ -72,7 +73,7 @@ class ScenarioSearch(TreeSearch):
         if self.best is None and not self._feasible():
             return Termination.INFEASIBLE
         self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
-        self._raise_bound(min(self.dual.bound * (1 - OPTIMALITY), self.threshold))
+        self._raise_bound(min(self.dual.bound * (1 - SEARCH_TOLERANCE), self.threshold))
         tasks = self.explore(self.tasks(), _FEW_NODES)
         if tasks:
             self._ordered_plans()
@@ -137,7 +138,7 @@ class ScenarioSearch(TreeSearch):
             chosen = np.where(bounds > best, multiplier, chosen)
             best = np.maximum(best, bounds)
         return [
-            Task(float(best[length]) * (1 - OPTIMALITY), assignment, length, float(chosen[length]))
+            Task(float(best[length]) * (1 - SEARCH_TOLERANCE), assignment, length, float(chosen[length]))
             for length in range(1, self.problem.epochs + 1)
         ]
 
@@ -160,7 +161,7 @@ class ScenarioSearch(TreeSearch):
             self._best_gain = max(
                 self._best_gain, float(np.partition(gains, self.problem.allowed)[self.problem.allowed])
             )
-        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - OPTIMALITY)))
+        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - SEARCH_TOLERANCE)))
         if known and task.bound >= self.threshold:
             return None
         near = Neighbourhood(self.problem, self._prices, task.assignment, self.in_time)

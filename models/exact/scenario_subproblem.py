@@ -17,7 +17,8 @@ import numpy as np
 
 from depl.models.exact import kernels
 from depl.models.exact.assignments import make_sample
-from depl.models.exact.charged import CELL_ROUNDING, Charged
+from depl.models.exact.charged import Charged
+from depl.models.exact.kernels import CELL_ROUNDING
 from depl.models.exact.sampled import CountedProblem
 from depl.models.problem.laws import FloatArray
 

@@ -18,9 +18,9 @@ from scipy import fft
 
 from depl.models.evaluation.traced_lending import first_losses
 from depl.models.exact.traced_schedules import Candidates
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.affine_law import AffineLaw, AffineStep, Position
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.discrete import ATOM_TOLERANCE
 
 POINTS = 2048
 NOISE = 1e-10
@@ -103,7 +103,7 @@ class LossGrid:
     def exceedance(self, laws: FloatArray, limits: FloatArray) -> tuple[float, float]:
         """Bounds of P(l > limit), the mean over the limits."""
         cumulative = np.cumsum(laws, axis=1)
-        held = (limits + float(ATOM_TOLERANCE) - self.lower) / self.width
+        held = (limits + ATOM_TOLERANCE - self.lower) / self.width
         down = np.floor(np.clip(held - _OFF, -1, self.points - 1)).astype(np.int64)
         up = np.floor(np.clip(held + _OFF, -1, self.points - 1)).astype(np.int64)
         # what the law rounded down has lost lies below the grid; of the other only what is left can be below

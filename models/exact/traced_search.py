@@ -23,6 +23,7 @@ from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.exact.traced_grid import LossGrid, propagated
 from depl.models.exact.traced_schedules import Candidates, all_candidates
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
@@ -31,8 +32,6 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.discrete import ATOM_TOLERANCE
-from depl.models.scenarios.draws import ATOM_TOLERANCE as SAMPLE_TOLERANCE
 from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
@@ -169,7 +168,7 @@ class _UnderLaw:
         if self._traced.only_whole_runs and not mixed.together:
             return _REFUSED
         offsets = np.zeros(1) if mixed.together else self._deviations
-        limit, sizes = self._maximum + float(ATOM_TOLERANCE), [abs(self._maximum), abs(mixed.constant)]
+        limit, sizes = self._maximum + ATOM_TOLERANCE, [abs(self._maximum), abs(mixed.constant)]
         sizes += [float(np.abs(part).max()) for part in (offsets, *mixed.parts)]
         doubt = _ROUNDING * max(1.0, math.fsum(sizes))
         return exceedance(mixed, offsets, limit + doubt), exceedance(mixed, offsets, limit - doubt)
@@ -232,7 +231,7 @@ class _UnderScenarios:
         self.budget: Share = allowed_misses(instance, len(scenarios))
         self._traced, self._listed, self._limits = traced, listed, limits
         self._target = instance.target
-        self._maximum = traced.on_scale(instance.target.maximum_loss) + SAMPLE_TOLERANCE
+        self._maximum = traced.on_scale(instance.target.maximum_loss) + ATOM_TOLERANCE
         self._below = False
         names = tuple(model.name for model in instance.models)
         self._sample = TracedSample(traced, names, scenarios.improvements, scenarios.switch_losses)

@@ -4,9 +4,10 @@ Every assignment of data and every number of epochs is a *subproblem*. Subproble
 the first round and more in every further one, so that a hard one does not keep an easy one from improving the
 incumbent. The lower bound at any moment is the least bound of an unfinished subproblem.
 
-Rounding. All pruning leaves a slack of `OPTIMALITY` (relative) below the incumbent, far above what double
-precision loses in sums of a few hundred terms. The cost of a plan that makes use of the relative tolerance
-1e-9 of T_max may be below its own bound by lam T_max 1e-9, as in `depl.models.problem.allocation.dual_bound`.
+Rounding. All pruning leaves a slack of `SEARCH_TOLERANCE` (relative) below the incumbent, far above what
+double precision loses in sums of a few hundred terms. The cost of a plan that makes use of the relative
+tolerance 1e-9 of T_max may be below its own bound by lam T_max 1e-9, as in
+`depl.models.problem.allocation.dual_bound`.
 """
 
 import math
@@ -25,13 +26,10 @@ from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.prices import Prices
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Outcome, OutOfTimeError
 from depl.models.solving.result import DualBound, Termination
-
-OPTIMALITY = 5e-10
-"""Relative difference of costs below which a plan is not looked for."""
-
 
 FIRST_ROUND = 2_000_000
 """Effort for every subproblem in the first round."""
@@ -116,7 +114,7 @@ class TreeSearch(ABC):
     @property
     def threshold(self) -> float:
         """Only plans that cost less are looked for [cost]."""
-        return self.cost if self.best is None else self.cost * (1 - max(self.limits.gap, OPTIMALITY))
+        return self.cost if self.best is None else self.cost * (1 - max(self.limits.gap, SEARCH_TOLERANCE))
 
     def tasks(self) -> list[Task]:
         """All subproblems whose bound is below the incumbent, by increasing bound."""
@@ -176,7 +174,7 @@ class TreeSearch(ABC):
             tasks = self.explore(tasks, effort)
             effort *= GROWTH
         self.lower = max(self.lower, self.threshold)
-        return Termination.GAP_REACHED if self.limits.gap > OPTIMALITY else Termination.OPTIMAL
+        return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
 
     def _outcome(self, termination: Termination) -> Outcome:
         """What can be said now."""

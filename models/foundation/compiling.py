@@ -8,12 +8,13 @@ when the first kernel is needed.
 """
 
 import contextlib
+import numbers
 import os
 import pickle
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -95,13 +96,17 @@ def _say(about: str, message: str) -> None:
 class _Kept(FunctionCache):
     """numba's cache of one function; where it fails, the function is compiled all the same.
 
-    ``remark`` is said when it is first asked.
+    ``remark`` is said when it is first asked. What was kept counts as long as neither the file of the
+    function has changed, which is all that numba looks at, nor what the function takes from elsewhere.
     """
+
+    _cache_file: Any
 
     def __init__(self, function: Callable[..., Any], remark: str = "") -> None:
         parent: Any = super()  # whose methods have no types
         parent.__init__(function)
         self._remark = remark
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, *_taken(function))
 
     def load_overload(self, signature: object, context: object) -> Any:
         """What was kept; None, so that it is compiled, where there is nothing or it cannot be read."""
@@ -129,6 +134,16 @@ class _Kept(FunctionCache):
                 f"compiled kernels cannot be kept in {self.cache_path} ({_why(error)}), so the next process "
                 "compiles them again; NUMBA_CACHE_DIR names another folder",
             )
+
+
+def _taken(function: Callable[..., Any]) -> Iterator[object]:
+    """Constants that a kernel reads, and stamps of the kernels that it calls: both are compiled into it."""
+    for name in function.__code__.co_names:
+        item: Any = function.__globals__.get(name)
+        if isinstance(item, Dispatcher) and isinstance(getattr(item, "_cache", None), _Kept):
+            yield cast(Any, item)._cache._cache_file._source_stamp
+        elif isinstance(item, numbers.Number):
+            yield name, complex(cast(Any, item))
 
 
 def _why(error: Exception) -> str:

@@ -10,11 +10,11 @@ With a multiplier lam >= 0 of the time row, its Lagrangian splits into one funct
 
     psi_k(lam) = min { kappa_k x + lam (c_k / x + s_k) : m_k <= x <= r_k },
 
-whose derivative kappa - lam c / x**2 changes sign once, at sqrt(lam c / kappa). So the minimiser is
+which `depl.models.problem.epoch_costs` derives, with its minimiser
 
-    x_k = clip(q g_k, m_k, r_k),   q = sqrt(lam),   g_k = sqrt(c_k / kappa_k),
+    x_k = clip(q g_k, m_k, r_k),   q = sqrt(lam),   g_k = sqrt(c_k / kappa_k).
 
-and the Karush-Kuhn-Tucker conditions leave one unknown: q = 0 if x = m keeps T_max, else the time is T_max.
+The Karush-Kuhn-Tucker conditions leave one unknown: q = 0 if x = m keeps T_max, else the time is T_max.
 The time falls in q, and between neighbouring breakpoints m_k / g_k and r_k / g_k it is A + B / q, where
 B = sum of sqrt(c_k kappa_k) over the epochs that are not clipped and A is all other time. So
 q = B / (T_max - A) there; without clipping the cost is B q = (sum sqrt(kappa c))**2 / (T_max - sum s).
@@ -25,8 +25,6 @@ a few units in the last place of cost + lam T_max, and the time never exceeds T_
 
 Weak duality: sum psi_k(lam) - lam T_max is at most the cost of any feasible x, for every lam >= 0, and equal
 to the cheapest cost at the multiplier of the time row.
-
-Degenerate loads: c = 0 needs nothing (x = 0); kappa = 0 costs nothing, so x = r.
 """
 
 import math
@@ -38,15 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.epoch_costs import EpochCosts, price, require_multiplier
 from depl.models.problem.epochs import Load
-
-TIME_TOLERANCE = 1e-9
-"""Relative amount by which T_max and tau may be exceeded."""
+from depl.models.problem.laws import FloatArray
 
 _ROUNDING = 8 * float(np.finfo(float).eps)
 _NUMBERS_AT_ONCE = 1 << 20
 
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Counts = NDArray[np.integer[Any]]
 
@@ -137,7 +134,7 @@ def allocate(loads: Sequence[Load], maximum_time: float | None, round_deadline: 
     fastest = _total(counts, curves.shortest)
     reason = _obstacle(curves, member, fastest, maximum_time, round_deadline)
     pace = 0.0 if reason else _pace(curves, counts, maximum_time)
-    chosen = curves.capacity if reason else curves.resources(pace)
+    chosen = curves.most if reason else curves.resources(pace)
     resources = chosen[member]
     resources.setflags(write=False)
     return Allocation(
@@ -189,52 +186,6 @@ def allocate_counts(
     return result
 
 
-def minimum_resources(load: Load, round_deadline: float | None) -> float:
-    """x_min: the least resources with which one epoch keeps the round deadline [resource].
-
-    Returns
-    -------
-    float
-        0 without a deadline or without work; at most ``load.capacity``; infinite if the deadline cannot be
-        kept. As for T_max, an epoch that misses the deadline with full resources by at most
-        `TIME_TOLERANCE` (relative) counts as keeping it, with full resources. This includes every case
-        in which c / (tau - s) exceeds r by 1e-12 or less, and does not depend on how tau - s was rounded.
-    """
-    if round_deadline is None or round_deadline == math.inf:
-        return 0.0
-    if _shortest(load) > round_deadline * (1 + TIME_TOLERANCE):
-        return math.inf
-    if load.work == 0:
-        return 0.0
-    left = round_deadline - load.communication
-    return load.capacity if left * load.capacity <= load.work else load.work / left
-
-
-def price(load: Load, multiplier: float, round_deadline: float | None) -> float:
-    """psi(lam): the least of kappa x + lam (c / x + s) over the allowed x of one epoch [cost].
-
-    Infinite if the epoch cannot keep the deadline. At lam = 0 without a deadline it is the infimum 0.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``multiplier`` is negative or not finite.
-    """
-    _require_multiplier(multiplier)
-    least = minimum_resources(load, round_deadline)
-    if least == math.inf:
-        return math.inf
-    if load.work == 0:
-        return multiplier * load.communication
-    if multiplier == 0:
-        return load.price * least
-    resources = load.capacity
-    if load.price > 0:
-        free = math.sqrt(multiplier) * math.sqrt(load.work) / math.sqrt(load.price)
-        resources = min(max(free, least), load.capacity)
-    return load.price * resources + multiplier * (load.work / resources + load.communication)
-
-
 def dual_bound(
     loads: Sequence[Load], multiplier: float, maximum_time: float | None, round_deadline: float | None
 ) -> float:
@@ -251,7 +202,7 @@ def dual_bound(
         If ``multiplier`` is negative or not finite, or a limit is negative or not a number.
     """
     maximum_time, round_deadline = _limits(maximum_time, round_deadline)
-    _require_multiplier(multiplier)
+    require_multiplier(multiplier)
     known: dict[Load, float] = {}
     for load in loads:
         if load not in known:
@@ -266,38 +217,6 @@ def dual_bound(
 
 
 @dataclass(frozen=True, eq=False)
-class _Curves:
-    """R kinds of epochs as functions of the pace q = sqrt(lam); every array has shape (R,).
-
-    ``least`` is x_min (infinite if the deadline fails), ``start`` and ``end`` are the paces at which x
-    leaves ``least`` and reaches ``capacity``; an epoch without choice has start = end = 0.
-    """
-
-    work: FloatArray
-    price: FloatArray
-    communication: FloatArray
-    least: FloatArray
-    capacity: FloatArray
-    slope: FloatArray
-    root: FloatArray
-    start: FloatArray
-    end: FloatArray
-    shortest: FloatArray
-
-    def resources(self, pace: float | FloatArray) -> FloatArray:
-        """Resources x at a pace (a number, or an array that broadcasts with (R,)); full from ``end`` on."""
-        free = np.clip(pace * self.slope, self.least, self.capacity)
-        return np.where(pace >= self.end, self.capacity, free)
-
-    def durations(self, resources: FloatArray) -> FloatArray:
-        """The time c / x + s, infinite where work gets no resources."""
-        busy = np.broadcast_to(self.work > 0, resources.shape)
-        with np.errstate(divide="ignore"):
-            computing = np.divide(self.work, resources, out=np.zeros(resources.shape), where=busy)
-        return np.asarray(computing + self.communication)
-
-
-@dataclass(frozen=True, eq=False)
 class _Segments:
     """The stretches between neighbouring breakpoints, for all kinds of epochs; J of them.
 
@@ -305,7 +224,7 @@ class _Segments:
     epochs of ``moving`` (J, R) take s + root / q, all others as long as at either end.
     """
 
-    curves: _Curves
+    curves: EpochCosts
     left: FloatArray
     right: FloatArray
     durations: FloatArray
@@ -313,47 +232,24 @@ class _Segments:
     moving: FloatArray
 
 
-def _curves(loads: Sequence[Load], maximum_time: float | None, round_deadline: float | None) -> _Curves:
-    rows = [(item.work, item.price, item.capacity, item.communication) for item in loads]
-    work, unit_price, full, communication = np.array(rows, dtype=float).reshape(len(rows), 4).T
-    least = np.array([minimum_resources(item, round_deadline) for item in loads], dtype=float)
-    chosen = (work > 0) & (unit_price > 0)
-    if maximum_time is None and np.any(chosen & (least == 0)):
+def _curves(loads: Sequence[Load], maximum_time: float | None, round_deadline: float | None) -> EpochCosts:
+    curves = EpochCosts.of(loads, round_deadline)
+    if maximum_time is None and np.any(curves.movable & (curves.least == 0)):
         raise InvalidInputError(
             "computing costs money but nothing limits time; give maximum_time or round_deadline"
         )
-    capacity = np.where(work > 0, full, 0.0)
-    # Roots before products and quotients: c kappa and c / kappa leave the range of doubles far earlier.
-    root_work, root_price = np.sqrt(work), np.sqrt(unit_price)
-    slope = np.divide(root_work, root_price, out=np.zeros(len(loads)), where=chosen)
-    inverse = np.divide(root_price, root_work, out=np.zeros(len(loads)), where=chosen & np.isfinite(least))
-    return _Curves(
-        work=work,
-        price=unit_price,
-        communication=communication,
-        least=least,
-        capacity=capacity,
-        slope=slope,
-        root=root_work * root_price,
-        start=np.where(np.isinf(least), 0.0, least) * inverse,
-        end=capacity * inverse,
-        shortest=np.array([_shortest(item) for item in loads], dtype=float),
-    )
-
-
-def _shortest(load: Load) -> float:
-    return load.communication + (load.work / load.capacity if load.work > 0 else 0.0)
+    return curves
 
 
 def _obstacle(
-    curves: _Curves,
+    curves: EpochCosts,
     member: NDArray[np.intp],
     fastest: float,
     maximum_time: float | None,
     round_deadline: float | None,
 ) -> str:
     """Which limit cannot be kept, in words, or nothing."""
-    late = np.isinf(curves.least[member])
+    late = curves.late[member]
     if late.any():
         durations = curves.shortest[member]
         epoch = int(np.argmax(np.where(late, durations, -np.inf)))
@@ -369,7 +265,7 @@ def _obstacle(
     return ""
 
 
-def _pace(curves: _Curves, counts: FloatArray, maximum_time: float | None) -> float:
+def _pace(curves: EpochCosts, counts: FloatArray, maximum_time: float | None) -> float:
     """The least q at which the plan takes at most ``maximum_time``, or the last breakpoint if none."""
 
     def time_at(pace: float) -> float:
@@ -395,7 +291,7 @@ def _pace(curves: _Curves, counts: FloatArray, maximum_time: float | None) -> fl
     return min(max(needed / room, left), right) if room > 0 else right
 
 
-def _segments(curves: _Curves, maximum_time: float | None) -> _Segments:
+def _segments(curves: EpochCosts, maximum_time: float | None) -> _Segments:
     breaks = np.unique(np.concatenate([[0.0], curves.start, curves.end]))
     if maximum_time is None:
         breaks = breaks[:1]
@@ -416,13 +312,13 @@ def _allocate_rows(segments: _Segments, counts: FloatArray, maximum_time: float 
     """`allocate_counts` for as many plans as fit into memory; segment 0 is the single pace 0."""
     curves = segments.curves
     fastest = counts @ curves.shortest
-    feasible = ~np.any(counts[:, np.isinf(curves.least)] > 0, axis=1)
+    feasible = ~np.any(counts[:, curves.late] > 0, axis=1)
     paces = np.zeros(len(counts))
     if maximum_time is not None:
         feasible &= fastest <= maximum_time * (1 + TIME_TOLERANCE)
         paces = _paces(segments, counts, maximum_time)
     # A kind that a plan does not use may be endless at its pace, and 0 times infinity is not 0.
-    chosen = np.where(counts > 0, curves.resources(paces[:, None]), curves.capacity)
+    chosen = np.where(counts > 0, curves.resources(paces[:, None]), curves.most)
     costs = np.einsum("pr,pr->p", counts, curves.price * chosen)
     times = np.einsum("pr,pr->p", counts, curves.durations(chosen))
     return BatchAllocation(
@@ -470,8 +366,3 @@ def _require_counts(counts: Counts, kinds: int) -> None:
         )
     if not np.issubdtype(counts.dtype, np.integer) or (counts.size and counts.min() < 0):
         raise InvalidInputError("must be whole numbers, none negative", "counts")
-
-
-def _require_multiplier(multiplier: float) -> None:
-    if not 0 <= multiplier < math.inf:
-        raise InvalidInputError(f"must be a finite nonnegative number, not {multiplier}", "multiplier")

@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.allocation import TIME_TOLERANCE, minimum_resources
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.laws import FloatArray
 
 _PRICES_OF_ANOTHER = (0.5, 1.0)

@@ -27,6 +27,7 @@ from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import add_no_good, read_choices, write_choices
@@ -44,9 +45,6 @@ MAXIMUM_BINARIES = 5_000
 
 MAXIMUM_TERMS = 1_000_000
 """Coefficients of constraint (3) above which the methods refuse."""
-
-PROOF = 1e-9
-"""Relative difference of cost and bound that counts as none."""
 
 _UNITS = 1000.0
 """Cost of a plan in the units of the program: solvers have absolute tolerances."""
@@ -244,7 +242,7 @@ class _Loop:
     def _cut(self, program: Formulation, backend: "_Backend") -> ProgramSolution:
         """Solve and add cuts until the bound meets the cost."""
         while True:
-            if self._proved(0.0 if self.cost == 0 else PROOF):
+            if self._proved(0.0 if self.cost == 0 else PROOF_TOLERANCE):
                 return self.solution(Termination.OPTIMAL)
             if self._proved(self.limits.gap):
                 return self.solution(Termination.GAP_REACHED)
@@ -262,7 +260,7 @@ class _Loop:
             if not self._trusted(answer):
                 return self._distrusted(answer)
             self.limits.report(self.cost, min(self.bound, self.cost))
-            if not added and not self._proved(max(PROOF, self.limits.gap)):
+            if not added and not self._proved(max(PROOF_TOLERANCE, self.limits.gap)):
                 added = self._settle(program, backend.sequences(answer))
                 if not added:
                     return self.solution(Termination.EXHAUSTED, "the solver returns what was excluded")
@@ -337,7 +335,7 @@ class _Loop:
             program.write_resources(self.best, self.problem.allocation(self.best))
 
     def _proved(self, gap: float) -> bool:
-        return self.best is not None and self.cost - self.bound <= gap * self.cost
+        return self.best is not None and counts_as_proved(self.cost, self.bound, gap)
 
     def _remaining(self) -> float | None:
         if self.limits.time_limit is None:

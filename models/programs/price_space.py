@@ -34,7 +34,6 @@ component           meaning
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,9 @@ import pyomo.environ as pyo
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.allocation import TIME_TOLERANCE, Allocation, minimum_resources
-from depl.models.problem.epochs import Load
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.allocation import Allocation
+from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import linear, plan_frame, usable_keys
@@ -91,78 +91,28 @@ def price_space(
     return PriceSpace(problem, bounds or attainable(problem), reading, cost_unit, multipliers).model
 
 
-@dataclass(frozen=True, eq=False)
-class EpochCurves:
-    """What each index of w asks of its cluster; arrays (W,) in the order of `usable_keys`.
+def best_multiplier(curves: EpochCosts, weights: FloatArray, maximum_time: float) -> float:
+    """The lam that maximises sum weights psi(lam) - lam T_max, by bisection over sqrt(lam).
 
-    Attributes
+    The derivative, total time less T_max, falls in lam.
+
+    Parameters
     ----------
-    work, price, capacity, communication : float array
-        As in `depl.models.problem.epochs.Load`.
-    least : float array
-        x_min, 0 without a round deadline [resource].
+    curves : EpochCosts
+        None of them late, shape (W,).
+    weights : float array (W,)
+        Nonnegative.
     """
-
-    work: FloatArray
-    price: FloatArray
-    capacity: FloatArray
-    communication: FloatArray
-    least: FloatArray
-
-    @classmethod
-    def of(cls, loads: Sequence[Load], round_deadline: float | None) -> "EpochCurves":
-        """The curves of some loads that keep the deadline."""
-        rows = [
-            (
-                item.work,
-                item.price,
-                item.capacity,
-                item.communication,
-                minimum_resources(item, round_deadline),
-            )
-            for item in loads
-        ]
-        return cls(*np.array(rows, dtype=float).reshape(len(rows), 5).T)
-
-    def resources(self, multiplier: float) -> FloatArray:
-        """The x that attains psi(lam); at lam = 0 without a deadline 0, which attains it in the limit."""
-        paid = (self.work > 0) & (self.price > 0)
-        slope = np.sqrt(np.divide(self.work, self.price, out=np.zeros_like(self.work), where=paid))
-        free = np.where(self.price > 0, math.sqrt(multiplier) * slope, self.capacity)
-        return np.asarray(np.where(self.work > 0, np.clip(free, self.least, self.capacity), 0.0))
-
-    def durations(self, resources: FloatArray) -> FloatArray:
-        """The time c / x + s / b; infinite where work gets nothing [time]."""
-        with np.errstate(divide="ignore"):
-            computing = np.divide(self.work, resources, out=np.zeros_like(self.work), where=self.work > 0)
-        return np.asarray(computing + self.communication)
-
-    def psi(self, multiplier: float) -> FloatArray:
-        """Least kappa x + lam (c / x + s / b), as `depl.models.problem.allocation.price` [cost]."""
-        chosen = self.resources(multiplier)
-        charge = multiplier * self.durations(chosen) if multiplier > 0 else 0.0
-        return np.asarray(self.price * chosen + charge)
-
-    def multiplier(self, weights: FloatArray, maximum_time: float) -> float:
-        """The lam that maximises sum weights psi(lam) - lam T_max, by bisection over sqrt(lam).
-
-        The derivative, total time less T_max, falls in lam.
-        """
-        used = (weights > 0) & (self.work > 0) & (self.price > 0)
-        if not used.any():
-            return 0.0
-        low, high = (
-            0.0,
-            float((self.capacity * np.sqrt(self.price / np.where(used, self.work, 1.0)))[used].max()),
-        )
-        for _ in range(50):
-            middle = (low + high) / 2
-            times = self.durations(self.resources(middle * middle))
-            if float(weights[weights > 0] @ times[weights > 0]) > maximum_time:
-                low = middle
-            else:
-                high = middle
-        return high * high
+    used = weights > 0
+    low, high = 0.0, float(curves.end[used].max(initial=0.0))
+    for _ in range(50 if high > 0 else 0):
+        middle = (low + high) / 2
+        times = curves.durations(curves.resources(middle))
+        if float(weights[used] @ times[used]) > maximum_time:
+            low = middle
+        else:
+            high = middle
+    return high * high
 
 
 class PriceSpace:
@@ -187,7 +137,7 @@ class PriceSpace:
         position = {g: index for index, g in enumerate(problem.configurations)}
         loads = [problem.loads[key[0] - 1][position[g]] for key, g in self.keys.items()]
         target = problem.instance.target
-        self.curves = EpochCurves.of(loads, target.round_deadline)
+        self.curves = EpochCosts.of(loads, target.round_deadline)
         self.model = model = plan_frame(problem, bounds, reading)
         mark_as_relaxation(model)
         self._variables = [model.w[key] for key in self.keys]
@@ -197,18 +147,16 @@ class PriceSpace:
         self._known: set[tuple[float, float]] = set()
         self._latest = math.inf if target.maximum_time is None else target.maximum_time * (1 + TIME_TOLERANCE)
         if target.maximum_time is not None:
-            shares = self.curves.durations(self.curves.capacity) / target.maximum_time
+            shares = self.curves.shortest / target.maximum_time
             model.eq4_time = pyo.Constraint(expr=linear(shares, self._variables) <= 1 + TIME_TOLERANCE)
         self.add_cuts(self.first_multipliers() if multipliers is None else multipliers)
 
     def first_multipliers(self) -> list[float]:
         """Prices spread over the range in which resources move; 0 alone without T_max."""
         curves = self.curves
-        paid = (curves.work > 0) & (curves.price > 0)
-        if self.problem.instance.target.maximum_time is None or not paid.any():
+        if self.problem.instance.target.maximum_time is None or not curves.movable.any():
             return [0.0]
-        ends = (curves.capacity[paid] ** 2) * curves.price[paid] / curves.work[paid]
-        return [0.0, *(float(ends.max()) * 4.0**-power for power in range(_FIRST_PRICES))]
+        return [0.0, *(float(curves.end.max()) ** 2 * 4.0**-power for power in range(_FIRST_PRICES))]
 
     def add_cuts(self, multipliers: Iterable[float], allowed_time: float | None = None) -> list[Any]:
         """Add the cuts of some prices, those that are there already left out; returns the new ones.
@@ -222,7 +170,7 @@ class PriceSpace:
                 continue
             self._known.add((multiplier, time))
             charge = 0.0 if multiplier == 0 else multiplier * time / self.cost_unit
-            psi = self.curves.psi(multiplier) / self.cost_unit
+            psi = self.curves.prices(multiplier) / self.cost_unit
             if max(charge, psi.max(initial=0.0)) <= LARGEST_COEFFICIENT:
                 total = linear([*psi, -1.0], [*self._variables, self.model.theta])
                 added.append(self.model.eq2_price_cuts.add(total <= charge))
@@ -240,8 +188,8 @@ class PriceSpace:
         if self._latest == math.inf:
             return []
         weights = np.array([max(variable.value or 0.0, 0.0) for variable in self._variables])
-        multiplier = self.curves.multiplier(weights, self._latest)
-        cut = (float(weights @ self.curves.psi(multiplier)) - multiplier * self._latest) / self.cost_unit
+        multiplier = best_multiplier(self.curves, weights, self._latest)
+        cut = (float(weights @ self.curves.prices(multiplier)) - multiplier * self._latest) / self.cost_unit
         value = self.model.theta.value or 0.0
         return self.add_cuts([multiplier]) if cut > value + 1e-6 * max(1.0, abs(value)) else []
 

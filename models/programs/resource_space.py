@@ -42,6 +42,7 @@ component                     meaning
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,14 @@ import pyomo.environ as pyo
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.allocation import TIME_TOLERANCE, Allocation
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.allocation import Allocation
+from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.common import labels, linear, plan_frame, usable_keys
 from depl.models.programs.export import mark_as_relaxation
-from depl.models.programs.price_space import LARGEST_COEFFICIENT, EpochCurves
+from depl.models.programs.price_space import LARGEST_COEFFICIENT
 
 _FIRST_TANGENTS = 5
 _SLOWEST = 8.0
@@ -113,12 +116,12 @@ class ResourceSpace:
         position = {g: index for index, g in enumerate(problem.configurations)}
         self._loads = {key: problem.loads[key[0] - 1][position[g]] for key, g in keys.items()}
         deadline = problem.instance.target.round_deadline
-        self._places: dict[tuple[int, str], tuple[list[Any], EpochCurves]] = {}
+        self._places: dict[tuple[int, str], tuple[list[Any], EpochCosts]] = {}
         for place in sorted({key[:2] for key in keys}):
             there = [key for key in keys if key[:2] == place]
-            curves = EpochCurves.of([self._loads[key] for key in there], deadline)
+            curves = EpochCosts.of([self._loads[key] for key in there], deadline)
             self._places[place] = [self.model.w[key] for key in there], curves
-        self._every = EpochCurves.of(list(self._loads.values()), deadline)
+        self._every = EpochCosts.of(list(self._loads.values()), deadline)
         self._known: set[tuple[int, str, float]] = set()
         self._summed: set[tuple[float, float]] = set()
         self._add_resources()
@@ -183,10 +186,7 @@ class ResourceSpace:
 
         def most(block: Any, k: int, n: str) -> Any:
             variables, curves = places[k, n]
-            return (
-                linear([1.0, *-np.where(curves.work > 0, curves.capacity, 0.0)], [block.x[k, n], *variables])
-                <= 0
-            )
+            return linear([1.0, *-curves.most], [block.x[k, n], *variables]) <= 0
 
         def least(block: Any, k: int, n: str) -> Any:
             variables, curves = places[k, n]
@@ -212,9 +212,7 @@ class ResourceSpace:
         def punctual(block: Any, k: int, n: str) -> Any:
             variables, curves = self._places[k, n]
             # A deadline that is kept by its tolerance only leaves full resources no more time than c / r.
-            left = np.maximum(
-                deadline - curves.communication, curves.durations(curves.capacity) - curves.communication
-            )
+            left = np.maximum(deadline, curves.shortest) - curves.communication
             return linear([1.0, *-left], [block.t[k, n], *variables]) <= 0
 
         model.round_deadline = pyo.Constraint(list(self._places), rule=punctual)
@@ -224,7 +222,7 @@ class ResourceSpace:
         maximum = self.problem.instance.target.maximum_time
         multiplier = allocation.multiplier
         latest = 0.0 if maximum is None else max(maximum, allocation.fastest_time)
-        charge, psi = multiplier * latest / self.cost_unit, self._every.psi(multiplier) / self.cost_unit
+        charge, psi = multiplier * latest / self.cost_unit, self._every.prices(multiplier) / self.cost_unit
         if (multiplier, charge) in self._summed or max(charge, psi.max(initial=0.0)) > LARGEST_COEFFICIENT:
             return []
         self._summed.add((multiplier, charge))
@@ -249,14 +247,13 @@ class ResourceSpace:
         return added
 
 
-def _support(curves: EpochCurves, slope: float) -> FloatArray:
-    """phi_g(u) for all configurations of one epoch and cluster."""
-    busy = curves.work > 0
-    chosen = np.where(busy, np.clip(slope * np.sqrt(curves.work), curves.least, curves.capacity), 1.0)
-    return np.asarray(np.where(busy, chosen / slope + slope * curves.work / chosen, 0.0))
+def _support(curves: EpochCosts, slope: float) -> FloatArray:
+    """phi_g(u) for all configurations of one epoch and cluster: psi where x costs 1 / u, and time u."""
+    nothing = np.zeros_like(curves.work)
+    return replace(curves, price=nothing + 1 / slope, communication=nothing).prices(slope)
 
 
-def _first_slopes(curves: EpochCurves) -> list[float]:
+def _first_slopes(curves: EpochCosts) -> list[float]:
     """u from full resources for the least work to an eighth of them for the greatest."""
     work = curves.work[curves.work > 0]
     if not len(work):

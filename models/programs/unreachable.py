@@ -11,7 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.programs.attainable import Attainable, attainable, shortest_durations
 from depl.models.programs.common import linear, plan_frame, read_choices, usable_keys
 from depl.models.programs.highs import Answer, Session, Status

@@ -14,11 +14,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from depl.models.foundation.documents import decimal as decimal
+from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.risk.interval import Interval
-
-ATOM_TOLERANCE = Fraction(1, 10**9)
-"""An atom of the final loss that exceeds the maximum loss by at most this much counts as met."""
 
 MAXIMUM_ATOMS = 20_000
 """Most distinct sums that are followed; the last summand is never added, only compared with."""
@@ -38,7 +36,7 @@ def is_discrete(loss: FinalLoss) -> bool:
 def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     """P(l(K) > maximum_loss) in rational arithmetic.
 
-    Atoms up to `ATOM_TOLERANCE` above ``maximum_loss`` count as met.
+    Atoms up to `EXACT_ATOM_TOLERANCE` above ``maximum_loss`` count as met.
 
     Parameters
     ----------
@@ -55,7 +53,7 @@ def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     law = _distribution(loss)
     if law is None:
         return None
-    threshold = (decimal(maximum_loss) + ATOM_TOLERANCE) / law.unit
+    threshold = (decimal(maximum_loss) + EXACT_ATOM_TOLERANCE) / law.unit
     return _enclosed(1 - Fraction(law.weight_up_to(math.floor(threshold)), law.total), "exact sum")
 
 
@@ -168,15 +166,15 @@ def _merge(atoms: Atoms, distance: int) -> Atoms:
 
 
 def _merging_distance(constant: Fraction, supports: list[tuple[dict[Fraction, Fraction], int]]) -> Fraction:
-    """How close two sums count as one: 1e-13 of the scale, and never enough to reach `ATOM_TOLERANCE`.
+    """How close two sums count as one: 1e-13 of the scale, and never enough to reach `EXACT_ATOM_TOLERANCE`.
 
     Coefficients such as 1/sqrt(k) are rounded, so sums that are equal by intent differ in the last
-    place. All merges together move an atom by at most a tenth of `ATOM_TOLERANCE`, however large the
+    place. All merges together move an atom by at most a tenth of `EXACT_ATOM_TOLERANCE`, however large the
     scale: integers never merge with their neighbours.
     """
     scale = abs(constant) + sum(count * max(abs(value) for value in support) for support, count in supports)
     merges = 1 + sum(count for _, count in supports)
-    return min(scale / 10**13, ATOM_TOLERANCE / 10 / merges)
+    return min(scale / 10**13, EXACT_ATOM_TOLERANCE / 10 / merges)
 
 
 def _enclosed(value: Fraction, evaluator: str) -> Interval:

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.risk.discrete import ATOM_TOLERANCE, decimal, is_discrete
+from depl.models.risk.discrete import decimal, is_discrete
 from depl.models.risk.interval import Interval
 from depl.models.risk.reach import Reach, reaches, total_reach
 from depl.models.risk.rounded import RoundedLaw, rounded
@@ -58,7 +59,7 @@ def grid_violation(loss: FinalLoss, maximum_loss: float, points: int = 2**16) ->
     """
     _require_points(points)
     # With a continuous term the final loss has no atoms, so there is nothing to be lenient about.
-    threshold = Fraction(maximum_loss) + (ATOM_TOLERANCE if is_discrete(loss) else 0)
+    threshold = Fraction(maximum_loss) + (EXACT_ATOM_TOLERANCE if is_discrete(loss) else 0)
     random_part = threshold - Fraction(loss.constant)
     terms = _random_terms(loss)
     if not terms:

@@ -6,9 +6,10 @@ import numpy as np
 import scipy
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.discrete import ATOM_TOLERANCE, is_discrete
+from depl.models.risk.discrete import is_discrete
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def monte_carlo_violation(
     """
     if samples < 1 or not 0 < confidence < 1:
         raise InvalidInputError(f"needs samples >= 1 and 0 < confidence < 1, not {samples} and {confidence}")
-    threshold = maximum_loss + (float(ATOM_TOLERANCE) if is_discrete(loss) else 0.0)
+    threshold = maximum_loss + (ATOM_TOLERANCE if is_discrete(loss) else 0.0)
     violations, left = 0, samples
     while left:
         block = min(left, 100_000)

@@ -25,12 +25,13 @@ import numpy as np
 from scipy import special
 
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, LossStep, compose
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.batch import LossClasses
 from depl.models.risk.certify import certified_violation, has_contour
 from depl.models.risk.contour import choose_contour, label_table, violation
-from depl.models.risk.discrete import ATOM_TOLERANCE, decimal
+from depl.models.risk.discrete import decimal
 from depl.models.risk.interval import Interval
 from depl.models.risk.survival_grid import grid_survival
 
@@ -89,7 +90,7 @@ def survival(
     """
     if any(step.retention != 1 for step in steps):
         raise NotCoveredError("early stopping is computed for steps that keep the loss before them, only")
-    if Fraction(initial_loss) <= Fraction(maximum_loss) + ATOM_TOLERANCE:
+    if Fraction(initial_loss) <= Fraction(maximum_loss) + EXACT_ATOM_TOLERANCE:
         exact: tuple[Fraction, ...] | None = (Fraction(0),) * (len(steps) + 1)
     else:
         exact = _exact(initial_loss, steps, maximum_loss)
@@ -126,7 +127,7 @@ def _exact(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> tu
     known = [table for table in tables if table is not None]
     values = [decimal(initial), *(value for table in known for value, _ in table)]
     unit = math.lcm(*(value.denominator for value in values))
-    threshold = math.floor((decimal(maximum_loss) + ATOM_TOLERANCE) * unit)
+    threshold = math.floor((decimal(maximum_loss) + EXACT_ATOM_TOLERANCE) * unit)
     atoms = {int(decimal(initial) * unit): 1}
     scale, products, found = 1, 0, []
     for table in ([], *known):
@@ -197,7 +198,9 @@ def _marginals(losses: Sequence[FinalLoss], maximum_loss: float) -> tuple[FloatA
     lower, upper = np.zeros(len(losses)), np.ones(len(losses))
     for k, loss in enumerate(losses):
         if not loss.terms:
-            lower[k] = upper[k] = float(Fraction(loss.constant) > Fraction(maximum_loss) + ATOM_TOLERANCE)
+            lower[k] = upper[k] = float(
+                Fraction(loss.constant) > Fraction(maximum_loss) + EXACT_ATOM_TOLERANCE
+            )
     rows = np.array([k for k, loss in enumerate(losses) if has_contour(loss)], dtype=np.intp)
     if not len(rows):
         return lower, upper

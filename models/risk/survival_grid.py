@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
+from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.risk.reach import reaches
 
 Integers = NDArray[np.int64]
@@ -119,12 +119,12 @@ class _Path:
 def _path(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> _Path:
     exact, base = Fraction(initial), [initial]
     limit = Fraction(maximum_loss)
-    atoms_only, threshold = True, [float(limit + ATOM_TOLERANCE)]
+    atoms_only, threshold = True, [float(limit + EXACT_ATOM_TOLERANCE)]
     for step in steps:
         exact += Fraction(step.shift)
         base.append(float(exact))
         atoms_only &= all(term.law.has_atoms for term in step.terms)
-        threshold.append(float(limit + ATOM_TOLERANCE) if atoms_only else maximum_loss)
+        threshold.append(float(limit + EXACT_ATOM_TOLERANCE) if atoms_only else maximum_loss)
     rises = any(
         max(term.coefficient * end for end in term.law.support()) > 0 for step in steps for term in step.terms
     )

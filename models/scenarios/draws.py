@@ -24,13 +24,11 @@ from numpy.typing import ArrayLike
 from depl.models.evaluation.evaluate import plan_steps
 from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW, FloatArray
 from depl.models.problem.plan import Plan
-
-ATOM_TOLERANCE = 1e-9
-"""A loss above l_max by no more than this counts as meeting the target, as under the law."""
 
 MOST_NUMBERS = 2**28
 """Numbers that are drawn at most: 2 GiB, and three times as much on the way."""

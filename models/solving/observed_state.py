@@ -25,7 +25,7 @@ from msgspec import Meta
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.foundation.documents import Checked, Name, decode_document, encode_document, require_unique
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.instance import Instance, Model, Provenance
 from depl.models.problem.laws import NonNegative
 from depl.models.problem.learning import (

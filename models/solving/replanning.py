@@ -24,11 +24,11 @@ import msgspec
 
 from depl.models.evaluation.evaluate import Evaluation, epoch_loads, evaluate, final_loss
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.discrete import ATOM_TOLERANCE
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Progress, default_method, find, require_limits
@@ -44,7 +44,6 @@ from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import solve
 
 _LEAST_LEVEL = 1e-3
-_SAME_COST = 1e-9
 
 
 class Choice(Enum):
@@ -191,7 +190,7 @@ def replan(
             progress=progress,
             options=options,
         )
-    met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + ATOM_TOLERANCE
+    met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
     return Replanning(state, remaining, met, old, result, sunk_cost(instance, plan, state), level, *rest)
 
@@ -301,6 +300,6 @@ def _cheapest_rest(
     if remaining is None:
         return best
     for choice, plan, cost in _allowed(remaining, old, result, met, keep_promise):
-        if best[2] is None or cost < best[2] * (1 - _SAME_COST):
+        if best[2] is None or cost < best[2] * (1 - PROOF_TOLERANCE):
             best = choice, plan, cost
     return best

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from depl.models.evaluation.evaluate import Evaluation, epoch_loads
-from depl.models.problem.allocation import Allocation, allocate, minimum_resources
+from depl.models.problem.allocation import Allocation, allocate
+from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import Load
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

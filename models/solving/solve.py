@@ -14,6 +14,7 @@ import numpy as np
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.traced_loss import basis
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
@@ -40,7 +41,6 @@ from depl.models.solving.result import Range, Result, Solution, Termination
 from depl.models.verifier.verify import verify
 
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
-_ROUNDING = 1e-9
 
 
 class VerificationError(DeplError):
@@ -107,7 +107,7 @@ def solve(
     outcome = _outcome(returned, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
         result = _result(instance, method, seed, sample, outcome, seconds)
-    reached = result.gap is not None and result.gap <= gap + _ROUNDING
+    reached = result.gap is not None and result.gap <= gap + PROOF_TOLERANCE
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
     return result

@@ -16,10 +16,10 @@ from depl.models.verifier.plans import MOST_PLANS, listed
 from depl.models.verifier.requirements import Requirement, count_requirement, law_requirement
 from depl.models.verifier.sample import DrawnSample
 from depl.models.verifier.scenarios import allowed_misses
+from depl.models.verifier.tolerances import CLAIM_TOLERANCE
 
 __all__ = ["MOST_PLANS", "bound_findings"]
 
-_TOLERANCE = 1e-9
 _DUAL = "claim: dual bound"
 _BOUND = "claim: lower_bound"
 
@@ -67,12 +67,12 @@ def _lower_bound(
     claimed = claims.lower_bound or 0.0
     excess = claimed - cost
     shown = f"{claimed:.12g} <= cost {cost:.12g}"
-    if claimed > cost * (1.0 + _TOLERANCE):
+    if claimed > cost * (1.0 + CLAIM_TOLERANCE):
         message = f"{claimed:.12g} exceeds the plan's own cost {cost:.12g} by {excess:.6g}"
         return failed(_BOUND, message, excess)
     if claimed <= 0.0:
         return passed(_BOUND, f"{shown}; costs are never negative", excess)
-    if claimed <= proved * (1.0 + _TOLERANCE):
+    if claimed <= proved * (1.0 + CLAIM_TOLERANCE):
         return passed(_BOUND, f"{shown}; not above the dual bound", excess)
     requirement: Requirement | None = law_requirement(instance)
     if claims.scenarios is not None:

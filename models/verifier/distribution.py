@@ -40,9 +40,7 @@ from depl.models.verifier.laws import (
     peak_width,
     point_nodes,
 )
-
-ATOM_TOLERANCE = Fraction(1, 10**9)
-"""A sum of atoms that exceeds the bound by no more than this counts as meeting it."""
+from depl.models.verifier.tolerances import EXACT_ATOM_TOLERANCE
 
 _MOST_PRODUCTS = 3_000_000
 _MOST_CONDITIONED = 20_000
@@ -78,8 +76,8 @@ def tail_probability(
     discrete = [item for item in parts if is_discrete(item.law)]
     continuous = [item for item in parts if not is_discrete(item.law)]
     if not continuous:
-        exact = _exact_tail(discrete, gap + ATOM_TOLERANCE)
-        return exact or _inexact_tail(discrete, float(gap + ATOM_TOLERANCE), budget)
+        exact = _exact_tail(discrete, gap + EXACT_ATOM_TOLERANCE)
+        return exact or _inexact_tail(discrete, float(gap + EXACT_ATOM_TOLERANCE), budget)
     limit = float(gap)
     atoms = _enumerated(discrete)
     if atoms is not None and len(continuous) == 1 and continuous[0].count == 1:

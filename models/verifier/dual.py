@@ -49,6 +49,7 @@ from depl.models.verifier.findings import Finding, failed, passed
 from depl.models.verifier.reading import data_share, facts_of, law_of_switch
 from depl.models.verifier.resources import least_prices
 from depl.models.verifier.sample import DrawnSample, gains, switch_losses
+from depl.models.verifier.tolerances import ATOM_TOLERANCE, CLAIM_TOLERANCE
 
 MOST_ASSIGNMENTS = 4096
 """With more of them, the bound is that of all configurations at once."""
@@ -57,8 +58,6 @@ Assignment = tuple[frozenset[str] | None, ...]
 """The data of every cluster, in the order of the instance; None where there are none."""
 
 _NAME = "claim: dual bound"
-_ATOM = 1e-9
-_TOLERANCE = 1e-9
 _NUMBERS_AT_ONCE = 1 << 20
 
 _Stage = Callable[[int], FloatArray]
@@ -84,13 +83,13 @@ def dual_finding(
         return failed(_NAME, "without T_max there is no time to price", claim.time_price), 0.0
     prices = f"at the prices {claim.time_price:.6g} of time and {claim.gain_price:.6g} of gain"
     low = high = dual_bound(instance, sample, allowed, claim.time_price, claim.gain_price)
-    if bound > low + _TOLERANCE * low:  # gains rounded the other way may give more
+    if bound > low + CLAIM_TOLERANCE * low:  # gains rounded the other way may give more
         high = dual_bound(instance, sample, allowed, claim.time_price, claim.gain_price, cautious=False)
     away = max(bound - high, 0.0) - max(low - bound, 0.0)
-    if abs(away) > _TOLERANCE * high:
+    if abs(away) > CLAIM_TOLERANCE * high:
         message = f"{bound:.12g} is claimed, {high:.12g} found {prices}: off by {away:.6g}"
         return failed(_NAME, message, away), low
-    if bound > cost + _TOLERANCE * (cost + claim.time_price * (limit or 0.0)):
+    if bound > cost + CLAIM_TOLERANCE * (cost + claim.time_price * (limit or 0.0)):
         message = f"{bound:.12g} exceeds the plan's own cost {cost:.12g}"
         return failed(_NAME, message, bound - cost), low
     return passed(_NAME, f"{bound:.12g}, found again {prices}", away), low
@@ -282,7 +281,7 @@ def _least_after(problem: _Priced, number: int, before: int | None, through: Flo
 
 
 def _needed(instance: Instance) -> float:
-    return instance.target.initial_loss - instance.target.maximum_loss - _ATOM
+    return instance.target.initial_loss - instance.target.maximum_loss - ATOM_TOLERANCE
 
 
 def _nonempty(names: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -23,12 +23,12 @@ from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.verifier.dual import Assignment, assignments, may_switch, moving_cost
 from depl.models.verifier.reading import EpochFacts, facts_of
 from depl.models.verifier.requirements import BoolArray, Requirement
-from depl.models.verifier.resources import TIME_TOLERANCE, least_costs, least_prices, shortest_times
+from depl.models.verifier.resources import least_costs, least_prices, shortest_times
+from depl.models.verifier.tolerances import CLAIM_TOLERANCE, TIME_TOLERANCE
 
 MOST_PLANS = 20_000
 """Most pairs of a sequence and an assignment that are listed."""
 
-_TOLERANCE = 1e-9
 _PRICES = 64
 _LOWEST_PRICE = 12.0  # of log lam, below that at which the first epoch takes all resources
 _NUMBERS_AT_ONCE = 1 << 20
@@ -68,7 +68,7 @@ def listed(instance: Instance, requirement: Requirement, claimed: float, most: i
     if count is None:
         return None
     open_cost: float | None = None
-    for cost, plan in _cheaper(instance, requirement, claimed * (1.0 - _TOLERANCE)):
+    for cost, plan in _cheaper(instance, requirement, claimed * (1.0 - CLAIM_TOLERANCE)):
         found = requirement.verdict(plan)
         if found is None:
             return None

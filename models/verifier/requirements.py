@@ -29,13 +29,13 @@ from depl.models.verifier.reading import LossFacts, data_share, improvement_of, 
 from depl.models.verifier.runs import seen_in
 from depl.models.verifier.sample import DrawnSample, gains, switch_losses
 from depl.models.verifier.scenarios import counted
+from depl.models.verifier.tolerances import ATOM_TOLERANCE
 
 BoolArray = NDArray[np.bool_]
 
 MOST_PROBABILITIES = 100
 """Most final losses whose distribution is computed for one lower bound."""
 
-_ATOM = 1e-9
 _ROUNDING = 1e-13
 _CLEARLY = 2e-9
 """More than an atom may exceed a bound by, so that the least loss seen is not below itself."""
@@ -66,7 +66,7 @@ class CountRequirement:
     def __init__(self, instance: Instance, sample: DrawnSample, allowed: int) -> None:
         self._instance, self._sample, self._allowed = instance, sample, allowed
         target = instance.target
-        self._needed = target.initial_loss - target.maximum_loss - _ATOM
+        self._needed = target.initial_loss - target.maximum_loss - ATOM_TOLERANCE
         self._scale = abs(target.initial_loss) + abs(target.maximum_loss)
 
     def nothing(self) -> FloatArray:
@@ -122,7 +122,7 @@ class LawRequirement:
         """Whether Cantelli's inequality leaves it open; an infinite variance excludes nothing."""
         target = self._instance.target
         scale = abs(target.initial_loss) + abs(target.maximum_loss) + np.abs(sums[:, 0])
-        excess = target.initial_loss + sums[:, 0] - target.maximum_loss - _ATOM - _ROUNDING * scale
+        excess = target.initial_loss + sums[:, 0] - target.maximum_loss - ATOM_TOLERANCE - _ROUNDING * scale
         variance = np.where(np.isinf(sums[:, 1]), 0.0, sums[:, 1]) * (1.0 + _ROUNDING)
         excluded = (excess > 0.0) & (variance < target.quantile_level * (variance + excess**2))
         return np.asarray(np.isinf(sums[:, 1]) | ~excluded)

@@ -16,11 +16,9 @@ from scipy import optimize
 
 from depl.models.verifier.laws import FloatArray
 from depl.models.verifier.reading import EpochFacts
+from depl.models.verifier.tolerances import TIME_TOLERANCE
 
 Terms: TypeAlias = Callable[[FloatArray], FloatArray]
-
-TIME_TOLERANCE = 1e-9
-"""Relative amount by which T_max and tau may be exceeded."""
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _HALVINGS = 70

@@ -35,11 +35,11 @@ from depl.models.verifier.sample import (
     numbers_digest,
     origin_digest,
 )
+from depl.models.verifier.tolerances import ATOM_TOLERANCE
 from depl.models.verifier.traced_sample import traced_fault, traced_final_losses, traced_thresholds
 
 Draws = tuple[FloatArray, FloatArray]
 
-_ATOM = 1e-9
 _NAME = "claim: scenarios"
 _REMEDY = "give them by 'depl check --scenarios FILE.npz' or verify(..., draws=(improvements, switches))"
 
@@ -90,7 +90,7 @@ def claimed_sample(
 
 def counted(instance: Instance, sample: DrawnSample, plan: Plan) -> Count:
     """Count the misses of a plan of at most K_max epochs whose loss is defined."""
-    law, thresholds = instance.traced_law, [instance.target.maximum_loss + _ATOM]
+    law, thresholds = instance.traced_law, [instance.target.maximum_loss + ATOM_TOLERANCE]
     if law is None or not plan.epochs:
         losses = final_losses(instance, sample, plan)
     else:

@@ -16,9 +16,9 @@ from depl.models.problem.plan import Plan, ScenarioClaim
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import ordered_atoms, ordered_weights
 from depl.models.verifier.sample import DrawnSample, Ends
+from depl.models.verifier.tolerances import ATOM_TOLERANCE
 from depl.models.verifier.traces import Number, traced_loss
 
-_ATOM = 1e-9
 _PRODUCT = 2.0**-51  # relative error allowed to u n
 _ROUNDING = 1e-12  # of a sum, relative to 1 and what is added: residuals are differences of numbers so large
 
@@ -66,8 +66,8 @@ def traced_thresholds(law: TracedLaw, maximum_loss: float) -> list[float]:
     A loss between the two may be counted either way.
     """
     if law.scale == "loss":
-        return [maximum_loss + _ATOM]
-    return [maximum_loss + _ATOM, max(maximum_loss, 0.0) * math.exp(_ATOM)]
+        return [maximum_loss + ATOM_TOLERANCE]
+    return [maximum_loss + ATOM_TOLERANCE, max(maximum_loss, 0.0) * math.exp(ATOM_TOLERANCE)]
 
 
 def _column(sample: DrawnSample, names: list[str], number: Number) -> FloatArray:

@@ -28,13 +28,15 @@ from depl.models.verifier.reading import (
     transfers,
 )
 from depl.models.verifier.requirements import below_all_seen
-from depl.models.verifier.resources import TIME_TOLERANCE, least_cost
+from depl.models.verifier.resources import least_cost
 from depl.models.verifier.sample import DrawnSample
 from depl.models.verifier.scenarios import Draws, claimed_sample, count_findings, counted, law_note
-
-CAPACITY_TOLERANCE = 1e-12
-CLAIM_TOLERANCE = 1e-9
-OPTIMALITY_TOLERANCE = 1e-7
+from depl.models.verifier.tolerances import (
+    CAPACITY_TOLERANCE,
+    CLAIM_TOLERANCE,
+    OPTIMALITY_TOLERANCE,
+    TIME_TOLERANCE,
+)
 
 _UNKNOWN = Bracket(0.0, 1.0)
 

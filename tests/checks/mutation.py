@@ -42,7 +42,7 @@ EQUIVALENT = Path(__file__).with_name("mutation_equivalent.txt")
 ROOMS = {
     "risk": ("models/risk/**/*.py",),
     "verifier": ("models/verifier/**/*.py",),
-    "allocation": ("models/**/allocation.py",),
+    "allocation": ("models/**/allocation.py", "models/**/epoch_costs.py"),
     "search": ("models/exact/**/*.py",),
 }
 """Files of each room."""

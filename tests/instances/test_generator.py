@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from depl.instances.generator import random_instance, random_instances, random_plan
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import allocate, minimum_resources
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import compose, compute, load, loss_step
 from depl.models.problem.instance import Instance, TabledImprovement
 from depl.models.problem.laws import Forbidden, Zero

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.instances.price_surface import PriceSurface
-from depl.models.problem.allocation import price
+from depl.models.problem.epoch_costs import price
 from depl.models.problem.epochs import Load
 
 SURFACE = PriceSurface(capacity=4, bandwidth=2, unit_cost=3, capacity_exponent=0.5, bandwidth_exponent=1)

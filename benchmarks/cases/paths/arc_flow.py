@@ -17,8 +17,9 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditivePath, AdditiveProblem
+from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
 from depl.heuristics.paths.whole_numbers import IntArray
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _TOLERANCE = 1e-9
@@ -86,7 +87,7 @@ def arc_flow_optimum(problem: AdditiveProblem, time_limit: float = math.inf) -> 
     time_limit : float
         Seconds for HiGHS.
     """
-    if problem.initial_loss <= problem.maximum_loss + LOSS_TOLERANCE:
+    if problem.initial_loss <= problem.maximum_loss + ATOM_TOLERANCE:
         return ArcFlowAnswer(problem.path(()), True)
     k, p, m = steps_of(problem)
     if not len(k):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 
-from depl.heuristics.paths.additive_problem import LOSS_TOLERANCE, AdditiveProblem
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def cspy_graph(problem: AdditiveProblem) -> tuple[nx.DiGraph, list[float]]:
         add(node, "Sink", 0.0, 0.0, -raised)
     latest = problem.maximum_time if math.isfinite(problem.maximum_time) else float(problem.times.sum())
     budget = problem.maximum_loss - problem.initial_loss + problem.epochs * raised
-    return graph, [problem.epochs + 1.0, float(latest), float(budget + LOSS_TOLERANCE)]
+    return graph, [problem.epochs + 1.0, float(latest), float(budget + ATOM_TOLERANCE)]
 
 
 def cspy_optimum(problem: AdditiveProblem, direction: str = "both", time_limit: float = 60.0) -> CspyAnswer:

@@ -13,7 +13,8 @@ from depl.instances.heterogeneous import (
 )
 from depl.models.evaluation.evaluate import epoch_loads, evaluate
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import allocate, price
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epoch_costs import price
 from depl.models.problem.epochs import load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import StudentT

@@ -65,7 +65,7 @@ def contained(stage: DataStage, assignment: Assignment, choice: DataChoice) -> b
 
 
 def parts(stage: DataStage) -> list[DataPart]:
-    return [part for _, _, part in stage._heap]
+    return list(stage._waiting)
 
 
 def of_plan(instance: Instance, stage: DataStage, plan: Plan) -> Assignment:

@@ -19,7 +19,7 @@ from depl.heuristics.paths.real_cost_kernels import (
 from depl.heuristics.paths.real_cost_layers import Criterion, Incumbent, pass_over_layers
 from depl.heuristics.paths.real_cost_problem import RealCostProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.allocation import price
+from depl.models.problem.epoch_costs import price
 from tests.cases.real_cost_cases import every_sequence, random_problem
 
 
@@ -64,16 +64,16 @@ def test_the_last_pace_gives_everything_all_resources():
 def test_without_clipping_the_price_form_is_the_pareto_pair():
     problem = problems(20283, 1)[0]
     curves = PriceCurves.of(problem)
-    chosen = (curves.work > 0) & (curves.price > 0)
-    ends = curves.capacity[chosen] * np.sqrt(curves.price[chosen] / curves.work[chosen])
-    starts = curves.least[chosen] * np.sqrt(curves.price[chosen] / curves.work[chosen])
+    chosen = (curves.costs.work > 0) & (curves.costs.price > 0)
+    ends = curves.costs.capacity[chosen] * np.sqrt(curves.costs.price[chosen] / curves.costs.work[chosen])
+    starts = curves.costs.least[chosen] * np.sqrt(curves.costs.price[chosen] / curves.costs.work[chosen])
     low, high = float(starts.max(initial=0)), float(ends.min())
     assert low < high
     paces, pieces = curves.pieces(low, high)
     assert len(paces) == 2
-    roots = np.sqrt(curves.price * curves.work)[chosen]
+    roots = np.sqrt(curves.costs.price * curves.costs.work)[chosen]
     assert pieces[chosen, 0, 1] == pytest.approx(roots)
-    assert pieces[chosen, 0, 0] == pytest.approx(curves.communication[chosen])
+    assert pieces[chosen, 0, 0] == pytest.approx(curves.costs.communication[chosen])
     assert np.all(pieces[chosen, 0, 2] == 0)
 
 

@@ -12,7 +12,8 @@ from depl.heuristics.placement.dual import best_price, lagrangian, prices
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.rounding import fractional
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import allocate, minimum_resources, price
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epoch_costs import minimum_resources, price
 from tests.cases.placement_cases import least_cost, split_pair
 
 SEEDS = st.integers(0, 2**32 - 1)

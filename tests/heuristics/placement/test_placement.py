@@ -18,12 +18,13 @@ from depl.heuristics.placement.dual import best_price, prices
 from depl.heuristics.placement.improving import improved
 from depl.heuristics.placement.opening import Openings, ascent, charged_bound, restricted
 from depl.heuristics.placement.peers import fastest_cluster
-from depl.heuristics.placement.place import PROOF_TOLERANCE, place
+from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.pruning import cut_capacities, pruned
 from depl.heuristics.placement.relaxation import relaxation
 from depl.heuristics.placement.rounding import candidates, repaired, rounded
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.allocation import allocate
 from tests.cases.placement_cases import all_assignments, least_cost, split_pair
 

@@ -19,7 +19,7 @@ from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.heuristics.placement.service import assignment_of, hosts_of, service_embedding
 from depl.instances.generator import random_instance
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import minimum_resources
+from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance
 from tests.cases.placement_cases import all_assignments, split_pair

@@ -9,13 +9,8 @@ from depl.instances.generator import random_instances, random_plan
 from depl.models.evaluation.evaluate import epoch_loads, evaluate
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
-from depl.models.scenarios.draws import (
-    ATOM_TOLERANCE,
-    count_misses,
-    draw_scenarios,
-    given_scenarios,
-    scenario_losses,
-)
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.scenarios.draws import count_misses, draw_scenarios, given_scenarios, scenario_losses
 
 
 def choices_of(problem: SampledProblem, plan) -> list[Configuration]:

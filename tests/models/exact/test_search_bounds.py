@@ -25,7 +25,7 @@ from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, ro
 from depl.models.exact.scenario_mean_bound import required_means
 from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import price
+from depl.models.problem.epoch_costs import price
 from depl.models.problem.laws import FloatArray
 from tests.oracles.search import cheapest, feasible_plans, sampled, tiny_problems, with_negative_switches
 

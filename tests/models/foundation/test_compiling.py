@@ -1,5 +1,6 @@
 """Compiled kernels start and answer wherever their results can or cannot be kept."""
 
+import importlib
 import importlib.util
 import os
 import stat
@@ -20,6 +21,14 @@ from depl.models.foundation.compiling import kernel
 @kernel(error_model="numpy")
 def double(x: int) -> int:
     return 2 * x
+"""
+CALLER = """
+from theirs import times
+from depl.models.foundation.compiling import kernel
+
+@kernel()
+def double(x: int) -> int:
+    return times(x)
 """
 FULL = """
 import importlib.util, resource, sys
@@ -111,6 +120,26 @@ def test_a_full_disk_costs_no_answer(module):
     assert "cannot be kept in" in ended.stderr
     assert "File too large" in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("FACTOR = 2", "FACTOR = 3"), ("return x * FACTOR", "return x * FACTOR + 21")]
+)
+def test_what_was_kept_is_made_again_when_what_it_calls_or_reads_has_changed(
+    call, module, monkeypatch, before, after
+):
+    theirs = "from depl.models.foundation.compiling import kernel\n\nFACTOR = 2\n\n@kernel()\n"
+    theirs += "def times(x):\n    return x * FACTOR\n"
+    (module / "source" / "mine.py").write_text(CALLER, encoding="utf-8")
+    monkeypatch.syspath_prepend(module / "source")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # which may not see a change within a second
+    for text, found in ((theirs, 42), (theirs.replace(before, after), 63)):
+        (module / "source" / "theirs.py").write_text(text, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, "theirs", raising=False)
+        importlib.invalidate_caches()
+        assert call()[:2] == (found, 0)
+        monkeypatch.delitem(sys.modules, "theirs")
+        assert call()[:2] == (found, 1)
 
 
 @pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem import allocation
-from depl.models.problem.allocation import allocate, allocate_counts, dual_bound, minimum_resources
+from depl.models.problem.allocation import allocate, allocate_counts, dual_bound
+from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import Load
 
 EPS = float(np.finfo(float).eps)

@@ -8,7 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.allocation import TIME_TOLERANCE, allocate, dual_bound, minimum_resources, price
+from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.allocation import allocate, dual_bound
+from depl.models.problem.epoch_costs import minimum_resources, price
 from depl.models.problem.epochs import Load
 
 EPS = float(np.finfo(float).eps)

@@ -11,14 +11,14 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.allocation import price
+from depl.models.problem.epoch_costs import EpochCosts, price
 from depl.models.problem.instance import ConstantImprovement, Model, Switch
 from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
 from depl.models.programs.common import add_no_good, read_choices, usable_keys, write_choices
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Status, solve_program
-from depl.models.programs.price_space import EpochCurves, PriceSpace, price_space
+from depl.models.programs.price_space import PriceSpace, price_space
 from depl.models.programs.resource_space import ResourceSpace, resource_space
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.result import Termination
@@ -74,9 +74,9 @@ def test_psi_of_the_program_is_the_price_of_the_allocation(problems):
     for problem in problems[:20]:
         deadline = problem.instance.target.round_deadline
         loads = [item for row in problem.loads for item in row if math.isfinite(price(item, 1.0, deadline))]
-        curves = EpochCurves.of(loads, deadline)
+        curves = EpochCosts.of(loads, deadline)
         for multiplier in (0.0, *np.exp(rng.normal(size=5) * 3)):
-            assert curves.psi(multiplier) == pytest.approx(
+            assert curves.prices(multiplier) == pytest.approx(
                 [price(item, multiplier, deadline) for item in loads], rel=1e-12, abs=1e-300
             )
 

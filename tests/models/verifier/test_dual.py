@@ -8,7 +8,7 @@ import pytest
 
 from depl.instances.generator import random_instances
 from depl.models.exact.sampled import SampledProblem
-from depl.models.problem.allocation import price
+from depl.models.problem.epoch_costs import price
 from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,

@@ -1,0 +1,75 @@
+"""Tolerances stand in one place, with a reason each, and the verifier promises the same by its own."""
+
+import ast
+import itertools
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from depl.models.foundation import tolerances
+from depl.models.verifier import tolerances as promised
+
+ROOT = Path(__file__).resolve().parents[3]
+HOMES = (Path("models/foundation/tolerances.py"), Path("models/verifier/tolerances.py"))
+SHARED = ("TIME", "ATOM", "PROOF", "PROVED")
+
+
+def constants(text: str) -> list[str]:
+    """Constants of a module that are given as a number, by name."""
+    rows = [node for node in ast.parse(text).body if isinstance(node, ast.Assign)]
+    numbers = [row for row in rows if isinstance(row.value, ast.Constant)]
+    return [name.id for row in numbers for name in row.targets if isinstance(name, ast.Name)]
+
+
+def is_shared(name: str) -> bool:
+    """Whether a constant is named as one of the shared tolerances."""
+    parts = name.strip("_").split("_")
+    return parts[0] in SHARED and parts[1:] in ([], ["TOLERANCE"])
+
+
+def test_the_verifier_promises_what_the_methods_keep() -> None:
+    for name in ("TIME_TOLERANCE", "ATOM_TOLERANCE", "EXACT_ATOM_TOLERANCE"):
+        assert getattr(tolerances, name) == getattr(promised, name)
+    assert float(promised.EXACT_ATOM_TOLERANCE) == promised.ATOM_TOLERANCE
+    assert Fraction(1, 10**9) == tolerances.EXACT_ATOM_TOLERANCE
+
+
+def test_no_other_file_has_a_tolerance_of_that_name() -> None:
+    found = []
+    for layer in ("models", "heuristics"):
+        for path in sorted((ROOT / layer).rglob("*.py")):
+            name, text = path.relative_to(ROOT), path.read_text(encoding="utf-8")
+            if name not in HOMES and re.search(f"({'|'.join(SHARED)})(_TOLERANCE)? =", text):
+                found += [f"{name}: {constant}" for constant in constants(text) if is_shared(constant)]
+    assert not found
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_every_tolerance_has_its_reason(home: Path) -> None:
+    body = ast.parse((ROOT / home).read_text(encoding="utf-8")).body
+    for row, following in itertools.pairwise([*body, None]):
+        if isinstance(row, ast.Assign):
+            assert isinstance(following, ast.Expr), f"{ast.unparse(row)} has none"
+
+
+@pytest.mark.parametrize("line", ["ATOM_TOLERANCE = 1e-9", "_ATOM = 1e-9", "PROOF = 1e-9", "_PROVED = 1e-7"])
+def test_a_second_tolerance_would_be_found(line: str) -> None:
+    assert list(filter(is_shared, constants(line)))
+
+
+def test_a_bound_counts_as_meeting_a_value_within_a_billionth_of_its_size() -> None:
+    for value in (5.0, -5.0):
+        assert tolerances.counts_as_proved(value, value - 4.9e-9)
+        assert not tolerances.counts_as_proved(value, value - 5.1e-9)
+        assert tolerances.counts_as_proved(value, value - 0.49, 0.1)
+        assert not tolerances.counts_as_proved(value, value - 0.51, 0.1)
+    assert tolerances.counts_as_proved(0.0, 0.0)
+    assert not tolerances.counts_as_proved(0.0, -1e-12)
+
+
+def test_nothing_held_is_proved_only_by_an_infinite_bound() -> None:
+    assert not tolerances.counts_as_proved(math.inf, 1e300, 0.5)
+    assert tolerances.counts_as_proved(math.inf, math.inf, 0.5)
