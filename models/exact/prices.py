@@ -1,6 +1,6 @@
 """Loads of all configurations as arrays, and their prices psi(lam) and fastest times.
 
-With a price lam of time, the cheapest resources of an epoch cost psi(lam) (`depl.models.problem.allocation`),
+At a price lam of time, the cheapest resources of an epoch cost psi(lam) (`depl.models.problem.epoch_costs`),
 and the cost of a plan is transfers + max over lam >= 0 of [sum of psi(lam) - lam T_max]. So psi makes costs
 additive, and at any lam the sum is a lower bound.
 """
