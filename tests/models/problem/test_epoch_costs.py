@@ -250,7 +250,7 @@ class TestDegenerateEpochs:
             price(SMALL, multiplier, None)
 
 
-ALLOWED = ("models/problem/epoch_costs.py", "models/verifier/", "benchmarks/scenario_enumeration.py")
+ALLOWED = ("models/problem/epoch_costs.py", "models/verifier/", "benchmarks/oracles/scenario_enumeration.py")
 """Where the closed form stands, and two that check it and therefore have one of their own."""
 
 

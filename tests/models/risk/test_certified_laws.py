@@ -7,7 +7,7 @@ import flint
 import pytest
 from flint import acb, arb
 
-from depl.benchmarks.ball_arithmetic import BallSum
+from depl.benchmarks.oracles.ball_arithmetic import BallSum
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import (
     Empirical,
