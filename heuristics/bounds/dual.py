@@ -40,11 +40,13 @@ by hand: the least bound is the same for any number above 1; a larger one keeps 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 """Golden section: of two points inside an interval, one serves again after each step."""
 _GOLDEN_STEPS = 12
-"""Steps on the logarithm of the price of time: its range of 1e8 shrinks to a factor of exp(0.06). It is where
-cutting planes begin; a step more costs one bisection."""
+"""Steps on the logarithm of the price of time: its range of 1e8 shrinks to a factor of exp(0.06). Set by
+hand: it is where cutting planes begin, so that fewer only give them more to do; a step more costs one
+bisection."""
 _BISECTIONS = 14
-"""Steps on the logarithm of the price of gain: its range of 1e8 shrinks to a factor of 1.001. It is where
-cutting planes begin; a step more costs one dynamic program."""
+"""Steps on the logarithm of the price of gain: its range of 1e8 shrinks to a factor of 1.001. Set by hand: it
+is where cutting planes begin, so that fewer only give them more to do; a step more costs one dynamic
+program."""
 
 
 @dataclass(frozen=True)

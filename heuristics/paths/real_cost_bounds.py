@@ -37,16 +37,17 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _MOST_PRICED_CLUSTERS = 10
-"""Clusters with transfers at most: tables have a column for every set of them, 1024 for ten, so that each
-more doubles time and memory."""
+"""Clusters with transfers at most: tables have a column for every set of them, 1024 for ten. Set by hand:
+each cluster more doubles time and memory, and instances beyond are refused."""
 _GOLDEN = (math.sqrt(5) - 1) / 2
 """Golden section: of two points inside an interval, one serves again after each step."""
 _ASCENT_STEPS = 24
-"""Steps on the logarithm of the pace: its range of 1e6 shrinks to a factor of 1.0001. Every pace proves a
-bound; a step more costs one best price of loss."""
+"""Steps on the logarithm of the pace: its range of 1e6 shrinks to a factor of 1.0001. Set by hand: every pace
+proves a bound, so that fewer make it weaker; a step more costs one best price of loss."""
 _BISECTIONS = 14
 """Steps on the logarithm of the pace: its range of 1e6 shrinks to a factor of 1.001, by which the paces that
-matter are too wide at most. A step more costs one best price of loss."""
+matter are too wide at most. Set by hand: a wider range of paces leaves more labels; a step more costs one
+best price of loss."""
 _WIDEST = 1e-6
 """Least pace looked at, as a share of the last at which anything changes; slower ones count as pace 0. Set by
 hand: every pace proves a bound, so one that is best at a slower pace is weaker, never wrong."""

@@ -19,7 +19,7 @@ ROUNDING = 1e-14
 
 _MOST_ROUNDS = 60
 """Rounds of the best price of loss. The dual is piecewise linear and each round finds a piece, so it ends by
-itself; a search that is cut short has a weaker bound, valid all the same."""
+itself. Set by hand: a search that is cut short has a weaker bound, valid all the same."""
 
 
 class Network(NamedTuple):

@@ -48,7 +48,8 @@ _RETRIES = 3
 """Times that a threshold with too many prefixes is lowered, in a whole ranking, each time to a quarter of its
 distance. Set by hand: each repeats a graph that may again be too large."""
 _MOST_NUMBERS = 1 << 26
-"""Counts of all merged prefixes of one threshold: 64-bit integers, 512 MiB."""
+"""Counts of all merged prefixes of one threshold: 64-bit integers, 512 MiB. Set by hand: a threshold with
+more is lowered, and the ranking ends where that does not help."""
 _HASH_SEED = 20240214  # hash weights only
 
 

@@ -29,8 +29,8 @@ _MOST_SETS, _SET_WORK = 1500, 5_000_000
 """Sets of clusters at most, and their number times that of classes and of clusters. Set by hand: each set
 costs one dual of that size; with too many sets nothing is listed, and the bound stays as it is."""
 _NUMBERS = 2_000_000
-"""Numbers of one table of assignments: doubles or 64-bit integers, 16 MB. With more, a set is not listed, and
-the bound stays as it is."""
+"""Numbers of one table of assignments: doubles or 64-bit integers, 16 MB. Set by hand: with more, a set is
+not listed, and the bound stays as it is."""
 
 
 def proved(
