@@ -32,11 +32,22 @@ from depl.models.solving.methods import Limits, Outcome
 
 OPTIONS = ("evaluations",)
 DEFAULT_EVALUATIONS = 20_000
+"""Drafts that all chains look at together. Set by hand: chains cool down over their share, so that more take
+longer and end better on average."""
 
 _HOTTEST, _COLDEST = 0.1, 1e-5
+"""First and last temperature, as shares of the energy at the start of a chain. Set by hand: at first a draft
+that costs a tenth more is taken with probability 1 / e, at last next to none that costs more."""
 _PENALTY, _LEAST_PENALTY = 2.0, 0.01
+"""Penalty of a shortfall of the whole fall, or of a lateness of the whole limit, and the least of any, in
+units of the cheapest single model. Set by hand: without the least one a draft that just misses the target
+might look better than one that meets it."""
 _CHAINS, _RANDOM_STARTS = 4, 20
+"""Chains among which the evaluations are divided, and random drafts of which the best starts a chain. Set by
+hand: more chains are shorter ones from more starts."""
 _DRAWS_OF_A_MOVE = 20
+"""Draws before a step of a chain is given up. Set by hand: nearly every draw is allowed where switches are
+free; where few are, more draws take time and lose fewer steps."""
 _MEAN_RUN = 0.25
 """Mean length of a run of epochs that is changed, as a share of the plan."""
 

@@ -33,11 +33,19 @@ from depl.models.problem.laws import FloatArray
 from depl.models.solving.methods import Limits, Outcome
 
 _TIME_PRICES = np.geomspace(1e-3, 1e3, 13)
+"""Prices of time, half a decade apart, in units of the most expensive full resources per quickest epoch. Set
+by hand: each costs one draft for every price of an epoch."""
 _FREE = 1e-12
 """Of the most expensive full resources: items that weigh less count as equally light."""
 _EPOCH_PRICES = (0.0, *np.geomspace(1e-2, 1e2, 9).tolist(), 1e6)
+"""Prices of an epoch in units of the most expensive full resources: none, half a decade apart, and one at
+which only the number of epochs counts. Set by hand: each costs one draft for every price of time."""
 _MOST_PREFIXES = 8
+"""Prefixes of an order of the datasets that are tried, at sizes in geometric progression where there are
+more. Set by hand: each costs the drafts of all prices."""
 _REDUCED = 10
+"""Drafts, the cheapest first, that are reduced in the end. Set by hand: each costs certificates; one that
+begins dearer may end cheaper, so fewer may miss the best."""
 
 
 def density_greedy(instance: Instance, limits: Limits) -> Outcome:

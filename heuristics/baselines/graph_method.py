@@ -32,7 +32,7 @@ from depl.heuristics.paths.additive_labels import (
 )
 from depl.heuristics.paths.additive_problem import AdditiveProblem, Weight, additive_problem
 from depl.heuristics.paths.graph_guarantees import levels_for_gap
-from depl.heuristics.paths.layered import layered_search
+from depl.heuristics.paths.layered import PAPER_LEVELS, layered_search
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.enumeration import build_plan, only_assignment
 from depl.models.exact.plan_classes import Configuration
@@ -47,11 +47,13 @@ from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 
 OPTIONS = ("eta", "label", "weight")
-PAPER_LEVELS = 200
-"""eta of the paper's evaluation."""
 
 _MOST_SEARCHES = 9
+"""Labels that are searched with. Set by hand: each builds its graph anew; the loop ends once no better path
+has a parameter of its own."""
 _STARTS = (1.0, 0.5, 2.0)
+"""Parameters to begin with, in units of that of the reference. Set by hand: its own is best for plans of its
+spread, the others stand for half and twice that."""
 
 Choice = TypeVar("Choice", bound=Enum)
 

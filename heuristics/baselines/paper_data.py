@@ -30,6 +30,8 @@ from depl.heuristics.set_functions.verdicts import Verdict
 from depl.models.problem.instance import Instance
 
 _FIRST = 2
+"""Selections that are ranked at first, doubled until all are: the best is known before, so two bring one
+more."""
 _DOUBT = {
     Verdict.REFUTED: "heuristic: K^ T^ is not submodular",
     Verdict.UNKNOWN: "heuristic: K^ T^ is not proved submodular",

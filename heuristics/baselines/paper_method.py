@@ -42,6 +42,7 @@ from depl.heuristics.baselines.paper_resources import STRATEGIES, Placement
 from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.additive_problem import Weight
+from depl.heuristics.paths.layered import PAPER_LEVELS
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted, number
@@ -55,10 +56,12 @@ from depl.models.solving.result import Termination
 from depl.models.solving.stage_clock import StageClock
 
 OPTIONS = ("eta", "epsilon", "weight", "label", "backtracks", "data", "placement")
-PAPER_LEVELS = 200
-"""eta of the paper's evaluation."""
 DEFAULT_EPSILON = 0.01
+"""Relative accuracy of the fractional placement. Set by hand, as the paper gives no number: its cost is at
+most one per cent above the least, and a smaller one takes more steps."""
 DEFAULT_BACKTRACKS = 1000
+"""Times that the loop may go back before it gives up. Set by hand: the paper's loop ends only where no choice
+is left, which may take exponentially many."""
 
 Choice = TypeVar("Choice", bound=Enum)
 _Asked = frozenset[tuple[tuple[str, int], int]]

@@ -35,8 +35,14 @@ from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Instance
 
 _MOST_SEARCHES = 5
+"""Labels that are tried for one choice of data. Set by hand: each builds its graph anew, and the loop ends
+once a parameter comes back."""
 _SAME = 0.02
+"""Relative difference of two parameters that count as the same. Set by hand: a label hardly changes near its
+best parameter, where its derivative is 0."""
 _PROBE = 1e-3
+"""Parameter with which a label is tried to see whether it covers all laws [1 / loss or loss]. Set by hand:
+small, so that a law with exponential moments near 0 alone has one."""
 
 
 class PaperLabel(Enum):

@@ -16,6 +16,7 @@ START = 'the start, read for "no selected datasets"'
 """What stage 1 begins with, in the method's own words; see `depl.heuristics.baselines.paper_data`."""
 
 _MOST_NAMES = 6
+"""Items of a list that are named."""
 
 
 def nothing_to_train(instance: Instance) -> Decision:

@@ -37,6 +37,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 
 _STEP, _HALVINGS = 16.0, 200
+"""Factor by which a price is changed until two are on either side, and steps of that and of the bisection
+together."""
 
 
 class Placement(Enum):

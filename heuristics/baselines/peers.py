@@ -17,7 +17,9 @@ from depl.models.solving.methods import Limits, Outcome
 
 RANDOM_OPTIONS = ("draws",)
 DEFAULT_DRAWS = 1000
+"""Random plans. Set by hand: time is in proportion, and the best of twice as many is better on average."""
 _MOST_PHASES = 4
+"""Phases of a random plan at most. Set by hand: more phases draw plans with more switches."""
 
 
 def fastest_cluster(instance: Instance, limits: Limits) -> Outcome:

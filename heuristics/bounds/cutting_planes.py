@@ -12,8 +12,24 @@ from numpy.typing import NDArray
 from depl.heuristics.bounds.requirement import VarianceRange
 from depl.models.problem.laws import FloatArray
 
+MOST_CUTS = 60
+"""Sequences asked for in one run of the cutting planes. Set by hand: a run ends at `CLOSED`; one that does
+not keeps its best bound, which is valid all the same, so fewer make some bounds weaker and runs shorter."""
+
+CLOSED = 1e-5
+"""Relative gap between the ceiling of the program and the best bound at which a run ends. Set by hand: a
+bound is at most that much below the best; a smaller gap asks for more sequences in every run."""
+
+_INWARDS = 0.3
+"""Share of the way from the newest prices back to the best ones so far. Set by hand: 0 is Kelley's method,
+whose prices jump; nearer to 1, each cut moves the prices less. The bound it converges to is the same."""
+
 _LARGEST_PRICE = 1e4
+"""Bounds of the prices in units of the first sequence's cost per T_max, fall and range, so that the program
+has an optimum from its first cut on. Set by hand: every price proves a bound, so a bound that needs a greater
+one is weaker, never wrong."""
 _SIGNS = np.array([1.0, -1.0, 1.0, 1.0, 1.0])
+"""Of time, gain, variance, excess and roughness in a row: a plan has at most T_max and at least the gain."""
 
 
 class Prices(NamedTuple):
@@ -24,6 +40,11 @@ class Prices(NamedTuple):
     variance: float
     excess: float = 0.0
     roughness: float = 0.0
+
+
+def between(newest: Prices, best: Prices) -> Prices:
+    """Where to ask next: the prices of the program, a little towards the best ones so far."""
+    return Prices(*(new + _INWARDS * (old - new) for new, old in zip(newest, best, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

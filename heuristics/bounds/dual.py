@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
+from depl.heuristics.bounds.cutting_planes import CLOSED, MOST_CUTS, Cut, CuttingPlanes, Part, Prices, between
 from depl.heuristics.bounds.kernels import cheapest_path, reduced_costs
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
@@ -28,14 +28,25 @@ from depl.heuristics.data.sites import Places, Priced
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
-_MOST_CUTS = 60
 _KEPT_CUTS = 24
+"""Cuts kept for the ranges and parts that follow, the newest. Set by hand: each adds its rows to every
+program; with fewer, more iterations find them again."""
 _ROUNDING = 1e-11
-_INWARDS = 0.3
+"""Share by which least values are rounded down: a sum of K reduced costs of some ten operations each is off
+by (K + 10) 2**-53 of its magnitudes, which stays below 1e-11 up to K of about 90,000."""
 _FAR = 1.3
+"""Ranges are left once their bound is so many times the least so far: they are not looked at for plans. Set
+by hand: the least bound is the same for any number above 1; a larger one keeps less likely spreads open."""
 _GOLDEN = (math.sqrt(5) - 1) / 2
+"""Golden section: of two points inside an interval, one serves again after each step."""
 _GOLDEN_STEPS = 12
+"""Steps on the logarithm of the price of time: its range of 1e8 shrinks to a factor of exp(0.06). Set by
+hand: it is where cutting planes begin, so that fewer only give them more to do; a step more costs one
+bisection."""
 _BISECTIONS = 14
+"""Steps on the logarithm of the price of gain: its range of 1e8 shrinks to a factor of 1.001. Set by hand: it
+is where cutting planes begin, so that fewer only give them more to do; a step more costs one dynamic
+program."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +235,7 @@ class Dual:
         program = CuttingPlanes(part, fall, piece, cuts, start, self.limit, self.same_time)
         best = Bound(-math.inf, start, None)
         prices = start
-        for _ in range(_MOST_CUTS):
+        for _ in range(MOST_CUTS):
             least, cut = self.cheapest(part, prices)
             if cut is None:
                 return Bound(math.inf, prices, None)
@@ -238,9 +249,9 @@ class Dual:
             program.add(cut)
             self._keep(cut)
             ceiling, newest = program.solve()
-            if newest is None or ceiling - best.value <= 1e-5 * max(abs(best.value), 1e-12):
+            if newest is None or ceiling - best.value <= CLOSED * max(abs(best.value), 1e-12):
                 return best
-            prices = _between(newest, best.prices)
+            prices = between(newest, best.prices)
             if self.same_time:
                 prices = prices._replace(time=start.time)
         return best
@@ -376,7 +387,3 @@ def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices
     ]
     paid = prices.time * limit if limit is not None else 0.0
     return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)
-
-
-def _between(newest: Prices, best: Prices) -> Prices:
-    return Prices(*(new + _INWARDS * (old - new) for new, old in zip(newest, best, strict=True)))

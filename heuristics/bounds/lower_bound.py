@@ -43,9 +43,13 @@ from depl.models.risk.lower_bound.switches import TiltedSwitch
 from depl.models.solving.methods import OutOfTimeError
 
 _FREE = Prices(0.0, 1.0, 0.0)
+"""Prices at which only the gain counts."""
 _INTERVALS, _FEW_INTERVALS = 400, 150
 """Intervals of volume; few to begin with where those that decide are divided later."""
 _REFINEMENTS, _PARTS, _MOST_ENTRIES = 4, 6, 1200
+"""Divisions of the intervals that decide, into how many parts, and the entries from which on none is divided.
+Set by hand: each division builds a frontier and its classes anew, in time and memory in proportion to the
+entries; with fewer the bound is that of wider intervals, and weaker."""
 
 
 Stop = Callable[[], bool]

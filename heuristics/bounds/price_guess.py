@@ -28,18 +28,44 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 
 _COARSE = 64
+"""Intervals of the volume in the guide. Set by hand: time and memory of its dynamic programs are in
+proportion; nothing is proved on it, so fewer only make its prices and volumes less exact."""
 _FEW = 8
+"""Intervals of the volume where clusters are picked for the guide. Set by hand: which cluster is cheapest
+changes slowly with the volume, and every price of time asks for all of them."""
 _TIME_PRICES = 60
+"""Prices of time at which clusters are picked, over 18 decades: a factor of 2.02 from one to the next. Set by
+hand: finer steps may find a cluster that is cheapest only in between."""
 _VOLUMES = 4
+"""Volumes of each model for which sites are listed, in the middle of equal parts of what is used. Set by
+hand: with `_CLUSTERS` and two countings of transfers there are up to 32 rows for each model, of one or two
+sets."""
 _CLUSTERS = 4
+"""Clusters for which sites are listed at a volume, the cheapest first. Set by hand: see `_VOLUMES`."""
 _MOST_SITES = 80
+"""Sites that are listed, those first that stand for most epochs. Set by hand: the time of a dual on them is
+in proportion; a site that is left out may still come in at the prices of a plan."""
 _TIMES_PAID = (1.0, 4.0)
+"""How often a transfer counts: once, and as if few epochs paid for it. Set by hand: the second lists sets
+that cost less to bring."""
 _COARSELY = 0.03
+"""Share of the volume that the last dataset of a set has to have for the set without it to be listed, too.
+Set by hand: below, both are nearly the same site, and one is enough."""
 _LARGE = 1e30
+"""Cost beyond which a bound counts as infinite: the guide's plans have no known highest cost."""
 _SHARINGS, _FIRST_STEP = 8, 2.0
+"""Changes of the shares of transfers, and the first step in the exponent. Set by hand: a step that does not
+help is halved, so the first one only has to be large, exp(2) = 7.4; each change costs one guide."""
 _STRETCHES = 3
+"""Stretches of epochs with one share. Set by hand: every stretch has its own prices psi, in time and memory;
+fewer shares make the guide's bound weaker."""
 _NEXT_TO_NOTHING = 1e-3
+"""Shares below this part of the largest count as 0. Set by hand: an epoch of such a stretch pays less than a
+thousandth of what one of the dearest pays."""
 _WORTHWHILE, _IDLE = 2e-4, 2
+"""Relative rise of the guide's bound that a change of shares has to bring, and changes in a row without it
+that end the loop. Set by hand: the first is twenty times the 1e-5 to which the bound is solved; a change that
+fails is repeated once at half its step."""
 
 
 @dataclass(eq=False)

@@ -19,10 +19,20 @@ from depl.models.problem.laws import FloatArray
 from depl.models.solving.methods import in_time
 
 _CLOSE = 1.001
+"""Ranges get prices of their own until their bound is so many times the least of those that have them. Set by
+hand: at 1 the least bound on these places is the same; above, ranges just beyond it are raised, too."""
 _ENOUGH = 1.01
+"""Ranges go back to more modest prices as far as their bound stays this much above the least. Set by hand:
+one per cent is for what the full frontier proves less than the guide; nearer to 1 a range may come to decide
+there."""
 _FAR = 1e30
+"""Stands for an infinite value where a share of it is taken."""
 _DIVISIONS, _DEEPEST = 40, 6
+"""Ranges that are divided, and how often one may be. Set by hand: each division makes four ranges, halves of
+the one in H and in B, so six leave 1/64 of each; more make the least bound better and take more time."""
 _LOST, _RAISED = 0.99, 20
+"""Share of the guide's bound that has to be proved, and ranges that are raised on the full places for it. Set
+by hand: each raise runs the cutting planes on all places; without it the bound may lose more."""
 
 
 @dataclass(eq=False)

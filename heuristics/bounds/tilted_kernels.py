@@ -12,6 +12,8 @@ Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
 
 _BLOCK = 8
+"""Sites that are passed over at once: eight doubles are a cache line of 64 bytes. No least value depends on
+it; larger blocks have weaker bounds, smaller ones cost more of them."""
 
 
 @kernel()

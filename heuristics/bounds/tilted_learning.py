@@ -38,12 +38,27 @@ from depl.models.risk.lower_bound.switches import TiltedSwitch, covers_switch
 from depl.models.solving.methods import OutOfTimeError
 
 _BELOW = 0.85
+"""h in units of score**2 / 2, the divergence of a normal loss at the saddle point of its quantile. Set by
+hand: below 1 the classes begin a little before that point; every h gives a bound, weaker or better."""
 _MOST_TABLES = 400
+"""Laws of one instance: each has a table of D, H and B, and time and memory are in proportion. Set by hand:
+with more laws the tilted bound is not tried, and the bound is that of two moments."""
 _LEAST_SCORE = 0.7
+"""Least score that h is made of. Set by hand: at levels near one half the score itself goes to 0, and with it
+h and the greatest rate."""
 _MOST_LIKELY, _LARGEST_BUDGET = 0.6, 0.5
+"""p e**H stays below the first, and p is at most the second: levels below one half are left to other bounds.
+The first has to lie between the second, where no room is left for H, and 1, where nothing is known of the
+margin; 0.6 is set by hand."""
 _WIDEST_SWITCH = 1e5
+"""Width of a switch's law in units of the fall from which on the tilted bound is not tried. Set by hand: such
+a switch outweighs all runs, and the bound is that of two moments."""
 _STEADIEST = 0.015
+"""Least positive end of the cells of H in the class of least variance, in units of h; one cell lies below.
+Set by hand: there a deviation is an eighth of that at the end of the class, as H is nearly s**2 V / 2."""
 _CELLS = 4
+"""Cells of B in each half of a divided range. Set by hand: finer cells give planes nearer to what plans need;
+each costs one margin."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,8 @@ FINE = Fineness(
     ),
     (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
 )
+"""For many epochs. Set by hand: every division gives a bound; a finer one gives a better bound in more time,
+one dual for each class and one run of the cutting planes for each range that may decide."""
 COARSE = Fineness(
     1.65,
     1.5e-2,

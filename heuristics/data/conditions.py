@@ -44,6 +44,8 @@ from depl.heuristics.set_functions.verdicts import UNKNOWN, Submodularity, prove
 from depl.models.foundation.errors import InvalidInputError
 
 _INTERVALS = 4096
+"""Intervals of the volume in each of which the condition is checked at its worst. Set by hand: it is
+sufficient with any number; more prove it for problems that nearly break it, in time in proportion."""
 
 
 def single_density(problem: SelectionProblem) -> float | None:

@@ -31,9 +31,18 @@ from depl.heuristics.set_functions.functions import FloatArray, IntArray
 from depl.models.foundation.errors import NotCoveredError
 
 _PARTS = 4
+"""Parts of an interval that is split: the error falls with the square of the width, so by a factor of 16. Set
+by hand: two take twice the rounds, more evaluate parts that one split would have settled."""
 _ROUNDS = 40
+"""Rounds of splitting: after 26 an interval is 4**26 = 2**52 times narrower, which is the rounding of
+doubles, and its bound is that of its ends. More, set by hand, keep the loop finite where K^ is so steep that
+rounding still shows."""
 _PRECISION = 2e-13
+"""Relative difference of a bound and a value that counts as none: a thousand roundings of doubles, and a
+fifth of `depl.heuristics.data.branching.CLOSED`, at which a node is left."""
 _MOST_WEAK = 5_000
+"""Intervals that may be open at once. Set by hand: where f is flat, splitting closes none of them; branching
+decides what is left, and the bound so far is valid."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,14 @@ from depl.heuristics.data.problem import SelectionProblem
 from depl.heuristics.set_functions.functions import FloatArray, as_set
 
 MOST_BY_HALVES = 36
+"""Datasets whose sums are all listed by halves. Set by hand: 2**18 sums of each half take 2 MiB; two datasets
+more double both time and memory."""
 _MOST_BITS = 200_000_000
+"""Bits of the sums that are reachable with the first 1, 2, ... datasets: 25 MB in all. Set by hand: where
+they are more, good sets are taken without a proof that a best one is among them."""
 _SAME = 1e-12
+"""Relative difference of densities that counts as none: products and quotients of decimals in doubles are off
+by a few times 1e-16, a thousandth of it."""
 
 
 def one_density(problem: SelectionProblem) -> float | None:

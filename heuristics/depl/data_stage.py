@@ -21,6 +21,9 @@ from depl.heuristics.data.sites import Sites
 from depl.models.foundation.best_first import BestFirst
 
 _WORTHWHILE = 1e-6
+"""Relative fall of the dual that an exchange of data has to bring. Set by hand: any positive number ends the
+loop; the dual is solved to 1e-5 only (`depl.heuristics.bounds.cutting_planes.CLOSED`), so that smaller falls
+may come from where the cutting planes stopped."""
 
 DataChoice = dict[int, frozenset[str]]
 """Datasets of every cluster that may train, by position."""

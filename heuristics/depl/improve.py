@@ -38,14 +38,36 @@ from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits
 
 _MOST_MODELS = 10
+"""Models kept, those of least reduced cost at the prices of the start. Set by hand: a lightest path takes
+time in proportion to the square of their number; fewer may leave out a model of the best plan."""
 _MOST_SITES = 80
+"""Closed sites kept in a round, those of least bound first. Set by hand: each is one more neighbour to
+evaluate, K M**2 operations, and the exchanges with it one more for each open site."""
 _ROUNDS = 12
+"""Rounds of new sets of data, moves of sites and a new label. Set by hand: rounds end earlier, once one
+brings less than `_PROGRESS`; halved, a start that still improves is cut short."""
 _EVALUATED = 24
+"""Single moves of sites, those of least bound first, whose prices are solved anew until one helps. Set by
+hand: each costs the cutting planes of one choice of sites; with fewer, a move that ranks low is missed."""
 _WORTHWHILE, _PROGRESS = 2e-5, 1e-4
-_KINDS = (16,)
+"""Relative falls of the dual that one change of sites, and a round, have to bring: twice the 1e-5 to which
+the dual is solved (`depl.heuristics.bounds.cutting_planes.CLOSED`), so that no change is an effect of where
+the cutting planes stopped, and five times that, set by hand, as a round takes much longer than a change."""
+_KINDS = 16
+"""Pairs of a site and a model among which the lightest path is sought, those of least reduced cost. Set by
+hand: the labels grow with the square of their number; with fewer, the best sequence is more often not among
+them."""
 _LIGHTEST_GAP = 2e-4
+"""Relative gap at which the search for the lightest path may stop. Set by hand: paths are weighed at one
+price of time, while the moves of change points that follow use exact costs; a smaller gap takes more
+labels."""
 _MOST_LABELS = 400_000
+"""Labels that one search for the lightest path may keep. Set by hand: a limit of time, as they take eight
+bytes each; when it is reached, the best path so far is taken."""
 _AIMS = 5
+"""Sequences whose label is corrected by their own certified tail. Set by hand: the correction is of first
+order, so each repeats the search with a smaller error, and the loop ends once a certified sequence comes
+back."""
 _FIRST_PLAN = 0.5
 """Share of the time after which data are as they are until there is a plan."""
 
@@ -286,20 +308,19 @@ class Polish:
         opened: _Opened,
         start: "_Steps | None",
     ) -> Sequenced | None:
-        """The cheapest sequence that is within the room, from a few starts."""
+        """The cheapest sequence within the room, from a given start and from the lightest path."""
         tried = [] if start is None else [moves.sequenced(*start)]
-        for kinds in _KINDS:
-            path = self._lightest(moves, opened, kinds)
-            if path is not None:
-                tried.append(path)
+        path = self._lightest(moves, opened)
+        if path is not None:
+            tried.append(path)
         settled = [found for found in map(moves.settled, tried) if found is not None]
         return min(settled, key=lambda found: found.cost, default=None)
 
-    def _lightest(self, moves: ChangePoints, opened: _Opened, most: int) -> Sequenced | None:
+    def _lightest(self, moves: ChangePoints, opened: _Opened) -> Sequenced | None:
         """The lightest path within the room and in time, at the price of time."""
         restricted, labels, prices = moves.restricted, moves.labels, opened.best.prices
         margins = restricted.margins(labels, prices, opened.chosen)
-        order = np.argsort(margins, axis=None, kind="stable")[:most]
+        order = np.argsort(margins, axis=None, kind="stable")[:_KINDS]
         rows, models = np.unravel_index(order, margins.shape)
         sites = np.array(opened.chosen)[rows]
         epochs, names = labels.runs.shape[1], np.array(restricted.models)[models]

@@ -27,10 +27,22 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 
 _CLUSTERS = 12
+"""Clusters on which the data of a used site are tried, the cheapest first. Set by hand: each costs a few
+sorts of the datasets and adds up to two sites; with fewer, a cluster that is only cheap with other data is
+missed."""
 _ROUNDS = 3
+"""Times that alpha is taken from the best set so far. Set by hand: the loop ends once a set comes back or
+costs more; each round is one sort of the datasets."""
 _SMALL = 8
+"""Datasets of a set that is improved one at a time. Set by hand: a step evaluates every dataset in place of
+every member; in a larger set one dataset changes the volume by a small share, and the order of all alone
+serves."""
 _FACTORS = 40
+"""Values of h at which the label of some epochs is tabulated, evenly in ln h, for a cubic spline. Set by
+hand: twice as many take twice the time and divide the error of the spline by about sixteen."""
 _NEAR = 8
+"""Datasets tried as additions, omissions or substitutes, those first that cost least at the prices. Set by
+hand: a used site leads to at most twice as many sites, and as many for each dataset of a small set."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,10 +20,20 @@ from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.laws import FloatArray
 
 _OFFSETS = np.array([1, 2, 3, 4, 6, 9, 14, 20, 30, 45, 70, 110])
+"""Epochs by which a change point is moved at once, in both directions. Set by hand: factors of about 1.5
+reach far with few moves, and steps of one epoch finish; an offset in between takes two moves."""
 _CLOSE = 6
+"""Offsets that are combined where two change points move together, and runs up to which all are. Set by hand:
+of more runs, 10 x 10 moves of every pair are tried in place of 24 x 24."""
 _EXACTLY = 6
+"""Moves of each kind, the cheapest by the estimate, that are allocated exactly in a step. Set by hand: the
+first that is cheaper is taken, so more cost time only where the estimate ranks wrongly."""
 _MOST_MOVES = 200
+"""Moves of one descent. Set by hand: every move lowers the cost, so the descent ends by itself; this limits
+the time of one that makes very small steps."""
 _WORTHWHILE = 1e-9
+"""Relative fall of the exact cost that a move has to bring: costs that differ by less count as equal
+(`depl.models.foundation.tolerances.PROOF_TOLERANCE`)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.bounds.cutting_planes import Cut, CuttingPlanes, Part, Prices
+from depl.heuristics.bounds.cutting_planes import CLOSED, MOST_CUTS, Cut, CuttingPlanes, Part, Prices, between
 from depl.heuristics.bounds.kernels import cheapest_path
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import VarianceRange
@@ -28,12 +28,15 @@ from depl.heuristics.paths.completions import least_completions
 from depl.models.problem.epochs import LossStep
 from depl.models.problem.laws import FloatArray, Law
 
-_MOST_CUTS = 60
-_CLOSE = 1e-5
 _WORTHWHILE = 1e-7
-_INWARDS = 0.3
+"""Relative fall that a change of open sites has to bring at fixed prices. Weights there are sums of K
+numbers, exact to about K 1e-16, so this is no rounding; that it is positive ends the loop. Otherwise set by
+hand."""
 _LEAST = 1e-6
+"""Least price of time to begin with, as a share of what the gain is worth, per T_max. Set by hand: the price
+only has to be positive, so that no epoch takes for ever; the cutting planes find a better one."""
 _ANY = VarianceRange(0.0, 0.0, 0.0, 0.0)
+"""The range without a variance: the label counts in its place, and the variance is not priced."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +138,7 @@ class Restricted:
             start = start._replace(time=max(start.time, least))
         program = CuttingPlanes(part, -labels.room, _ANY, (), start, self.maximum_time, same_time=False)
         best, prices = Priced(-math.inf, start, None), start
-        for _ in range(_MOST_CUTS):
+        for _ in range(MOST_CUTS):
             least, cut = self.cheapest(labels, list(chosen), prices)
             if cut is None:
                 return Priced(math.inf, prices, None)
@@ -145,10 +148,9 @@ class Restricted:
                 best = Priced(value, prices, cut)
             program.add(cut)
             ceiling, newest = program.solve()
-            if newest is None or ceiling - best.value <= _CLOSE * max(abs(best.value), 1e-12):
+            if newest is None or ceiling - best.value <= CLOSED * max(abs(best.value), 1e-12):
                 break
-            mixed = (new + _INWARDS * (old - new) for new, old in zip(newest, best.prices, strict=True))
-            prices = Prices(*mixed)
+            prices = between(newest, best.prices)
         return best
 
     def cheapest(self, labels: Labels, chosen: Sequence[int], prices: Prices) -> tuple[float, Cut | None]:

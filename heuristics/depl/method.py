@@ -58,11 +58,27 @@ from depl.models.solving.stage_clock import StageClock
 _Key = tuple[tuple[int, frozenset[str]], ...]
 
 _ROOMS = ((0.0, MOST_TRIED), (0.2, MOST_TRIED))
+"""How far labels may lie above l_max, as a share of the margin, and how many sequences are judged then. Set
+by hand: without a slack first, as sequences come by cost and the label is exact at its reference; the second
+finds cheaper ones whose label is too high by up to a fifth of the margin."""
 _ROUNDS = 5
+"""Times that one step is repeated: with a label calibrated on what it found, or with sites added at its
+prices. Set by hand: both end once nothing changes; halved, labels are more often off and sites missing."""
 _TRIED_WITH_ATOMS = 40
+"""Sequences judged where the slack is the whole reach of a reference with atoms. Set by hand: with so large a
+slack most sequences miss the target, and each costs a certificate; doubled, more plans that the label misses
+are found, in more time."""
 _LAST_ROOMS = ((0.6, 200),)
+"""The slack and the number of sequences on the data of the incumbent at the end. Set by hand: 0.6 of the
+margin lets cost alone decide the order; a larger number of sequences takes more certificates."""
 _PATIENCE = 60
+"""Data choices in a row without a better plan after which the search ends. Set by hand: choices come by
+expected cost, which a plan may miss; doubled, the search takes up to twice as long where nothing better
+comes."""
 _APART = 0.5
+"""Difference of the logarithms of two standard deviations that get a label of their own: just below ln
+sqrt(3) = 0.55, by which neighbouring ranges of `depl.heuristics.bounds.requirement.calibrated_requirement`
+differ, so that none of these is passed over for its neighbour."""
 _LEEWAY = 0.3
 """Share of the calibrated margin that plans on other data may do without, once the likely ones were seen."""
 _FEW_CLASSES = 20_000

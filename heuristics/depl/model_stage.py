@@ -36,10 +36,23 @@ MOST_TRIED = 500
 """Sequences that one search judges."""
 
 _PER_CLASS = 10
+"""Sequences of one cost that are judged, those of least label first. Set by hand: they cost the same, so more
+help only where the label orders them wrongly; each costs a certificate."""
 _MOST_PREFIXES = 200_000
+"""Merged prefixes of one threshold, a tenth of what `depl.heuristics.paths.real_cost_ranking` allows a
+ranking of its own. Set by hand: rankings here are many; when it is reached, sequences beyond it are not
+judged."""
 _MOST_LABELS = 100_000
+"""Labels of the search for the cheapest sequence, a tenth of what `depl.heuristics.paths.real_cost_search`
+allows by itself. Set by hand: beyond, the search narrows, so its bound is weaker and a sequence may be
+missed."""
 _PATHS = 20
+"""Lightest paths at one price of time that are judged. Set by hand: their weight is a lower bound of the cost
+only, so the ranking by real cost follows where none is certified; doubled, it is needed less often."""
 _SHORT = 600
+"""Steps, kinds x K, up to which sequences are ranked by real cost. Set by hand: the classes of loads grow
+with a power of K, so the ranking of longer ones runs into its limits; they are improved at their prices
+instead."""
 
 
 @dataclass(frozen=True, eq=False)

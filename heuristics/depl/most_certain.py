@@ -18,8 +18,16 @@ from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage
 from depl.heuristics.paths.real_cost_problem import RealCostProblem
 
 _WEIGHTS = (0.0, 0.5, 1.0, 2.0)
+"""Prices of the variance, in units of the slope of the margin against it at the reference. Set by hand: 1 is
+right near the reference; 0 looks at the mean alone, and the others stand for smaller and larger variances."""
 _TIME_PRICES = np.geomspace(1e-4, 1e4, 33)
+"""Prices of time, in units at which T_max is worth as much as the largest gain of an epoch; over eight
+decades they are a factor of 1.8 apart. Set by hand: finer steps look at more sequences between the lowest
+quantile and the least time."""
 _FAR = 1e6
+"""Price of the largest gain of an epoch in units of the highest cost of a plan: a millionth of that gain is
+worth more than all costs, so that quantile and time decide, and doubles keep ten digits of the costs beside
+it."""
 
 
 @dataclass(frozen=True)

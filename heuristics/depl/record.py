@@ -12,7 +12,9 @@ from depl.models.solving.methods import Outcome
 from depl.models.solving.result import Termination
 
 _MOST_WORDS = 6
+"""Datasets, and clusters, named in a decision."""
 _MOST_FAILURES = 40
+"""Failed choices of data that are told one by one."""
 
 
 class Record:

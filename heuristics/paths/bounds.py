@@ -27,9 +27,15 @@ from depl.heuristics.paths.whole_numbers import IntArray, WholeProblem
 from depl.models.problem.laws import FloatArray
 
 _PRICES = 5
+"""Prices, the best of the dual, whose rows bound labels. Set by hand: each row takes K (M + 1) numbers and
+one product for every label; fewer rows leave more labels."""
 _CUTS = 80
+"""Cuts of one dual. Set by hand: it ends at `_CONVERGED`; every price found is a bound, so fewer make it
+weaker."""
 _LARGEST_PRICE = 1e4  # in shares of the weight of all epochs per budget
 _CONVERGED = 1e-7
+"""Relative gap between the ceiling of the program and the best bound at which the dual is left. Set by hand:
+the bound is at most that much below the best of its kind, and the passes close the rest."""
 _ALLOWED_SLACK = 1e-10  # share of the dual bound that rounding of a row may blur
 
 

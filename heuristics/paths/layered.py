@@ -36,6 +36,9 @@ from depl.models.risk.rounded import Rounding
 LEVEL_TOLERANCE = 1e-9
 """Levels by which a number may miss a whole level and still count as on it."""
 
+PAPER_LEVELS = 200
+"""eta of the paper's evaluation."""
+
 LARGEST_CELLS = 600_000_000
 """Most vertices of a graph; each takes two bytes, and some nanoseconds per model."""
 
@@ -43,6 +46,8 @@ IntArray = NDArray[np.int64]
 
 _Slices = tuple[slice, slice]
 _FAR = 1 << 40
+"""Level beyond all others: steps span at most 2**30 levels, so that a thousand of them stay below it, and
+sums with it far below 2**63."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,16 +19,25 @@ import numpy as np
 
 from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
 from depl.heuristics.paths.search import LabelSearch, Prefix, Stops
-from depl.heuristics.paths.setting import MOST_LABELS, Prepared, checked_path, prepare, trivial_outcome
+from depl.heuristics.paths.setting import (
+    FIRST_WIDTH,
+    MOST_LABELS,
+    WIDER,
+    Prepared,
+    checked_path,
+    prepare,
+    trivial_outcome,
+)
 from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
-_FIRST_WIDTH = 32
-_WIDER = 8
 _FIRST_STEP = 2.0**-16  # shares of the bound
 _LONGER = 4
+"""Factor by which a part is searched further beyond its bound each time it comes up again. Set by hand: each
+time what was searched before is searched again, and a greater factor may search far beyond what is asked
+for."""
 
 
 @dataclass
@@ -119,8 +128,8 @@ class RankedPaths:
         cutoff = max(bound + part.step, following if math.isfinite(following) else 0.0)
         if cutoff > self._heaviest:
             cutoff = math.inf
-        lower, width, found = bound, _FIRST_WIDTH, None
-        while found is None or found.widest > width // _WIDER:
+        lower, width, found = bound, FIRST_WIDTH, None
+        while found is None or found.widest > width // WIDER:
             stops = Stops(self._limits.expired, self._left)
             known = min(part.upper, cutoff)
             found = self._search.run(known, prefix=part.prefix, cutoff=cutoff, width=width, stops=stops)
@@ -131,7 +140,7 @@ class RankedPaths:
             if found.stopped is not None:
                 self.termination = found.stopped
                 break
-            width *= _WIDER
+            width *= WIDER
         else:
             lower = max(lower, min(cutoff, part.upper))
         part.proved = counts_as_proved(part.upper, lower)

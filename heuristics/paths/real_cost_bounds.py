@@ -37,12 +37,27 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _MOST_PRICED_CLUSTERS = 10
+"""Clusters with transfers at most: tables have a column for every set of them, 1024 for ten. Set by hand:
+each cluster more doubles time and memory, and instances beyond are refused."""
 _GOLDEN = (math.sqrt(5) - 1) / 2
+"""Golden section: of two points inside an interval, one serves again after each step."""
 _ASCENT_STEPS = 24
+"""Steps on the logarithm of the pace: its range of 1e6 shrinks to a factor of 1.0001. Set by hand: every pace
+proves a bound, so that fewer make it weaker; a step more costs one best price of loss."""
 _BISECTIONS = 14
+"""Steps on the logarithm of the pace: its range of 1e6 shrinks to a factor of 1.001, by which the paces that
+matter are too wide at most. Set by hand: a wider range of paces leaves more labels; a step more costs one
+best price of loss."""
 _WIDEST = 1e-6
+"""Least pace looked at, as a share of the last at which anything changes; slower ones count as pace 0. Set by
+hand: every pace proves a bound, so one that is best at a slower pace is weaker, never wrong."""
 _GUIDES = 7
-_MARGIN = 1e-9
+"""Paces between the slowest and the quickest that matter, the best one and the ends beside them, whose
+completions bound labels. Set by hand: each takes one table of completions and one product for every label;
+fewer leave more labels."""
+MARGIN = 1e-9
+"""Share by which a bound has to exceed a limit before anything is left out: sums of K numbers are off by
+about K 1e-16 of themselves, which stays below 1e-9 up to K of some millions."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +151,10 @@ class Bounds:
         charged, free = self.network, without_charges(self.network)
 
         def too_expensive(pace: float) -> bool:
-            return self._bound(charged, self.curves.spending(pace)) >= upper * (1 + _MARGIN)
+            return self._bound(charged, self.curves.spending(pace)) >= upper * (1 + MARGIN)
 
         def too_slow(pace: float) -> bool:
-            return self._bound(free, self.curves.times(pace)) > self.latest * (1 + _MARGIN)
+            return self._bound(free, self.curves.times(pace)) > self.latest * (1 + MARGIN)
 
         floor = last * _WIDEST
         searched = math.isfinite(upper) and too_expensive(last)

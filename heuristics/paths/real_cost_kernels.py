@@ -18,6 +18,8 @@ ROUNDING = 1e-14
 """Relative error that dominance grants to sums of floating-point numbers."""
 
 _MOST_ROUNDS = 60
+"""Rounds of the best price of loss. The dual is piecewise linear and each round finds a piece, so it ends by
+itself. Set by hand: a search that is cut short has a weaker bound, valid all the same."""
 
 
 class Network(NamedTuple):

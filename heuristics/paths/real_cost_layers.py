@@ -20,8 +20,15 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _CUT = 1e-10
+"""Relative amount by which an end has to be cheaper, where no gap is given: a tenth of
+`depl.models.foundation.tolerances.PROOF_TOLERANCE`, so that the bound of what is left out still proves the
+cost."""
 _MOST_NUMBERS = 1 << 25
+"""Numbers of the price forms of one layer: doubles, 256 MiB. Set by hand: of a larger layer the labels of
+least bound are kept, so that half as many make the bound weaker where layers are so large."""
 _ROWS_AT_ONCE = 2_000
+"""Labels that are compared between two looks at the clock. Set by hand: comparing takes up to their number
+times that of the labels kept; results are the same for any."""
 
 
 @dataclass(frozen=True, eq=False)

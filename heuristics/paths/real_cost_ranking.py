@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.paths.real_cost_bounds import Bounds
+from depl.heuristics.paths.real_cost_bounds import MARGIN, Bounds
 from depl.heuristics.paths.real_cost_kernels import ROUNDING, Integers, Layer, children
 from depl.heuristics.paths.real_cost_layers import first_layer, selected
 from depl.heuristics.paths.real_cost_problem import Kinds, RealCostProblem
@@ -39,10 +39,17 @@ MOST_PREFIXES = 2_000_000
 """Merged prefixes of one threshold that are kept at most; fewer where there are many different loads."""
 
 _FIRST_EXCESS = 1e-3
+"""How far the first threshold lies above the optimum, as a share of it. Set by hand: a greater one ranks more
+than a caller who wants few sequences asks for, a smaller one takes more thresholds."""
 _GROWTH = 2.0
+"""Factor by which the distance of the threshold from the optimum grows. Set by hand: every threshold builds
+its graph anew; a greater factor ends sooner where many sequences are wanted, and ranks more in vain."""
 _RETRIES = 3
-_MARGIN = 1e-9
+"""Times that a threshold with too many prefixes is lowered, in a whole ranking, each time to a quarter of its
+distance. Set by hand: each repeats a graph that may again be too large."""
 _MOST_NUMBERS = 1 << 26
+"""Counts of all merged prefixes of one threshold: 64-bit integers, 512 MiB. Set by hand: a threshold with
+more is lowered, and the ranking ends where that does not help."""
 _HASH_SEED = 20240214  # hash weights only
 
 
@@ -240,7 +247,7 @@ class _Graph:
         graph = cls(problem, bounds, [root])
         total, most = 0, min(most, _MOST_NUMBERS // max(1, counts.shape[1]))
         for epoch in range(problem.epochs):
-            layer, dropped = children(bounds.network, guides, epoch, layer, values, threshold * (1 + _MARGIN))
+            layer, dropped = children(bounds.network, guides, epoch, layer, values, threshold * (1 + MARGIN))
             graph.dropped = min(graph.dropped, float(dropped))
             total += len(layer.losses)
             if limits.expired() or total > most:

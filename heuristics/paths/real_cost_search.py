@@ -33,7 +33,11 @@ MOST_LABELS = 1_000_000
 """Labels that are kept before the search narrows to the best of every layer."""
 
 _BEAM = 100
+"""Labels of a layer in the first, narrow pass. Set by hand: it looks for a cheap sequence, with which the
+second pass drops more labels; the proof does not depend on it."""
 _NARROW = 2_000
+"""Labels of a layer once a pass holds as many as it may. Set by hand: those of least bound go on; more take
+more time and leave a better sequence and bound."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.solving.result import Termination
 
 _ROOM = 1 << 12
+"""Labels for which room is made to begin with, 40 bytes each; it is doubled where they do not fit, and the
+results are the same."""
 _RANK = 1e-3  # least price, in shares of the budgets, so that the order of labels sees every resource
 
 

@@ -36,8 +36,13 @@ from depl.models.solving.result import Termination
 MOST_LABELS = 60_000_000
 """Labels that all passes together may keep."""
 
-_FIRST_WIDTH = 32
-_WIDER = 8
+FIRST_WIDTH = 32
+"""Labels of an epoch in the first pass. Set by hand: a narrow pass costs little, and its path is the upper
+bound with which wider ones drop labels."""
+
+WIDER = 8
+"""Factor from the width of a pass to that of the next. Set by hand: with 8, all narrower passes together may
+take a seventh of the labels of the last; a greater factor may make the last one wider than it need be."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +221,7 @@ class _Solver:
         search = self._begin()
         if isinstance(search, str):
             return self.outcome(Termination.INFEASIBLE, search)
-        width = _FIRST_WIDTH
+        width = FIRST_WIDTH
         while (decided := self._decided()) is None:
             found = self._pass(search, width)
             whole = found.widest <= width
@@ -233,7 +238,7 @@ class _Solver:
                     raise DeplError(f"a feasible path is known, yet {search}; please report it")
             elif whole and self._decided() is None:
                 return self.outcome(Termination.EXHAUSTED)  # rounding blurs the bound
-            width *= _WIDER
+            width *= WIDER
         return self.outcome(decided)
 
     def outcome(self, termination: Termination, reason: str | None = None) -> PathOutcome:

@@ -34,7 +34,12 @@ LARGEST_LOSS = 2.0**16
 
 _MARGIN = 1e-10  # of the tolerances, for numbers rounded down and for rounding in `AdditiveProblem.feasible`
 _WEIGHT_RESOLUTION = 1e-13
+"""Share of the sum of the heaviest epochs by which weights may fall short over all epochs: K epochs sum up to
+at most 1e13 K units, which 64-bit integers hold up to K of 900,000; where a lighter path is known, the unit
+is finer."""
 _LARGEST = 2.0**60
+"""Greatest sum of falls in whole numbers: an eighth of what 64-bit integers hold, so that sums and
+differences of a few such numbers do not overflow."""
 
 
 @dataclass(frozen=True, eq=False)

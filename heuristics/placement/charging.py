@@ -21,7 +21,13 @@ from depl.heuristics.placement.problem import PlacementProblem
 from depl.models.problem.laws import FloatArray
 
 _PRICES, _ADDED, _LARGEST = 20, 12, 6000
+"""Prices of time tried, clusters added at once, and shares of one program. Set by hand: the tangents close in
+on the best price, and every price gives a bound; a program of more shares takes longer than dual ascent,
+which then stands in."""
 _OVERFULL, _NARROW, _GAIN, _STEP = 1e-9, 1 + 1e-9, 1e-7, 1.2
+"""Excess of charges, in shares of their sum, that counts as none: ten times the 1e-10 to which programs are
+solved. Ratio of prices, and relative gain of the bound, at which the search for the best price ends, and the
+first step to bracket it, set by hand: each price gives a bound, so that ending earlier makes it weaker."""
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 

@@ -16,6 +16,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import counts_as_proved
 
 _ROUNDS = 30
+"""Programs, each with the tangents that the one before lacked. Set by hand: the loop ends once the bound
+meets the cost; one that is cut short returns its best assignment and bound."""
 
 
 @dataclass(frozen=True, eq=False)

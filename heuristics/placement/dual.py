@@ -26,8 +26,17 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _ROUNDING = 8 * float(np.finfo(float).eps)
+"""Share by which L is rounded down: psi takes a few operations, the sum over classes is rounded once
+(`math.fsum`); sixteen roundings of 2**-53 cover them."""
 _STEP, _EXPANSIONS, _BISECTIONS = 16.0, 120, 70
+"""Factor by which the first guess of the price is widened to a bracket, and steps of that and of the
+bisection of its logarithm. A bracket of 16 takes 51 halvings to 2e-15; more are for steps to a choice's own
+price, which may narrow it less. Set by hand: 120 expansions are 144 decades, and the range of doubles ends
+the loop beyond."""
 _CLOSE, _CLOSED = 1.3, 2e-15
+"""Ratio of a bracket's prices below which the own price of a choice is tried, set by hand: in a wider bracket
+another choice is more often the cheapest there, and the evaluation in vain. And one that differs from 1 by
+nine roundings, at which the bracket is closed."""
 
 Choice = NDArray[np.intp]
 """A cluster for every class, shape (G,)."""

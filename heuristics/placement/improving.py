@@ -13,7 +13,12 @@ from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.models.problem.laws import FloatArray
 
 _TRIED, _PARTNERS, _ROUNDS = 48, 12, 60
+"""Single moves, slower and faster partners of a pair, and rounds. Set by hand: each round allocates up to 48
++ 12 x 12 placements exactly and ends where none is cheaper; with fewer, a move that psi ranks low is
+missed."""
 _WORTH = 1e-12
+"""Relative fall of the cost that a move has to bring: costs are exact to about 1e-13
+(`depl.models.foundation.tolerances`), so that no move undoes another by rounding."""
 
 Move = tuple[int, int, int]
 """Class, cluster it leaves, cluster it goes to."""

@@ -27,7 +27,11 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _TRIED, _GUESSED, _MOVES = 3, 12, 200
+"""Single clusters to start from, of how many guessed ones, and moves of a descent. Set by hand: more starts
+may end in a better set; every move lowers V, so a descent ends by itself."""
 _ROUNDING = 1e-13
+"""Relative error of V and of sums of charges: some hundred roundings of doubles. V has to fall by more in
+every move, and what a bound counts is lowered by as much."""
 
 Opened = tuple[int, ...]
 

@@ -25,6 +25,8 @@ from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.laws import FloatArray
 
 _SETS = 4
+"""Sets of clusters, the best first, on which a placement is made. Set by hand: their V bounds the cost from
+below only, so that a later one may be cheaper; each costs one rounding and one improvement."""
 
 
 @dataclass(frozen=True, eq=False)

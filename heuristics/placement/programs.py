@@ -25,7 +25,11 @@ from depl.heuristics.placement.problem import PlacementProblem
 from depl.models.problem.laws import FloatArray
 
 _RATIO, _LOWEST = 1.3, 1 / 64
+"""Ratio of the resources of neighbouring tangents, and the lowest of them as a share of the capacity. Set by
+hand: a first grid; tangents are added where a solution needs them, so a coarser one takes more rounds."""
 _NEAR = 1e-7
+"""Share of an epoch below which a solution counts as 0: the tolerance with which HiGHS keeps rows, 1e-7 by
+default."""
 
 Pairs = NDArray[np.intp]
 

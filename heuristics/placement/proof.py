@@ -20,9 +20,17 @@ from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.models.problem.laws import FloatArray
 
 _RATIOS = (1.0, 0.5, 0.8, 0.95, 1.05, 1.25, 2.0)
+"""Prices, in units of that of the dual, whose gaps an assignment has to keep. Set by hand: each is valid by
+itself, and more leave fewer assignments to list, at one more sum for each."""
 _SLACK = 1e-11
+"""Share of the cost by which gaps are widened: a hundred times the rounding of costs and bounds, 1e-13, so
+that no assignment as cheap as the best is left out by rounding."""
 _MOST_SETS, _SET_WORK = 1500, 5_000_000
+"""Sets of clusters at most, and their number times that of classes and of clusters. Set by hand: each set
+costs one dual of that size; with too many sets nothing is listed, and the bound stays as it is."""
 _NUMBERS = 2_000_000
+"""Numbers of one table of assignments: doubles or 64-bit integers, 16 MB. Set by hand: with more, a set is
+not listed, and the bound stays as it is."""
 
 
 def proved(

@@ -22,6 +22,9 @@ from depl.heuristics.placement.rounding import candidates
 from depl.models.foundation.errors import InvalidInputError
 
 _HALVINGS = 200
+"""Steps of the search for the least value that is attained. Sixty bring two ends of any ratio that occurs to
+the rounding of doubles. Set by hand: more are for a lower end of 0, where each divides the upper one by 16,
+and for an accuracy below rounding."""
 
 
 @dataclass(frozen=True, eq=False)

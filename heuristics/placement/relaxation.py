@@ -17,6 +17,8 @@ from depl.heuristics.placement.programs import PerspectiveProgram
 from depl.models.problem.laws import FloatArray
 
 _ROUNDS, _ENOUGH = 25, 1e-10
+"""Programs with tangents added after each, and the relative error of the cost at which they end. Set by hand:
+the bound is certified by the duals of any program, so fewer rounds make it weaker."""
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 

@@ -31,6 +31,8 @@ TOLERANCE = Fraction(1, 10**9)
 known number; a constant of f changes nothing."""
 
 _WEIGHT_BITS = 80
+"""Bits of a weight after the point: the least that is kept, 1e-15 of the sum, still has 30 significant ones,
+and all errors together are 1e-24 of a base for each order, far below `TOLERANCE`."""
 
 
 class Certificate(Protocol):

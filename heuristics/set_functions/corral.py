@@ -10,7 +10,11 @@ from depl.heuristics.set_functions.functions import FloatArray, IntArray
 from depl.models.foundation.compiling import kernel
 
 _NEGLIGIBLE = 1e-12
+"""Weight, of a sum of 1, below which a point leaves the corral: some thousand roundings of doubles, by which
+the triangular solves may be off, so that a smaller one may be negative in truth."""
 _DEPENDENT = 1e-14
+"""Share of a point's squared length outside the hull of the others that counts as none: 45 roundings of
+doubles, so that the factor is not extended by what may be rounding alone."""
 
 
 class Corral:

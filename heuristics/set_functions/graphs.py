@@ -30,7 +30,9 @@ from depl.models.foundation.compiling import kernel
 from depl.models.foundation.errors import InvalidInputError
 
 _EXACT_INTEGERS = 1 << 53
+"""Doubles hold all integers up to it."""
 _LIMB = 31
+"""Bits of a place: sums of 2**32 such numbers fit into 64-bit integers."""
 
 
 @dataclass(frozen=True, eq=False)

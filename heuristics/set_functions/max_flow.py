@@ -25,6 +25,7 @@ from depl.heuristics.set_functions.graphs import GraphFunction
 from depl.models.foundation.errors import NotCoveredError
 
 _LARGEST = 2**31 - 1
+"""Greatest 32-bit integer: `scipy.sparse.csgraph.maximum_flow` is given 32-bit capacities."""
 
 
 def max_flow(function: SetFunction) -> Minimum:

@@ -29,6 +29,8 @@ from depl.heuristics.set_functions.status import check_base
 from depl.heuristics.set_functions.verdicts import Submodularity
 
 _MOST_IDLE = 10
+"""Steps in a row in which the norm does not fall. In exact arithmetic every step of Wolfe's algorithm lowers
+it, so these are rounding; ten, set by hand, end the search soon and let it pass one that is off."""
 
 
 def minimum_norm_point(

@@ -23,7 +23,12 @@ from depl.heuristics.set_functions.status import check_base
 from depl.heuristics.set_functions.verdicts import Submodularity
 
 _TOWARDS_NEWEST = 0.3
+"""Share of the way from the best point to the minimiser of the program at which f is asked. Set by hand: 1 is
+Kelley's method, whose points jump; nearer to 0, each base cuts off less. The optimum is the same."""
 _MOST_IDLE = 100
+"""Iterations in a row in which neither bound nor best set nor best point moves by more than rounding. Set by
+hand: an iteration need not move any of them, so that fewer may give up too early; the bound is valid in any
+case."""
 
 
 def stabilised_cutting_planes(

@@ -27,7 +27,10 @@ LARGEST_EXHAUSTIVE = 18
 """Most elements for which all triples are tried."""
 
 _MOST_EXACT = 20_000
+"""Triples that are computed again in rational numbers. Set by hand: a limit of time; with more, the verdict
+is UNKNOWN."""
 _EPSILON = float(np.finfo(float).eps)
+"""Distance of 1 from the next double."""
 
 
 def exhaustive(function: SetFunction) -> Submodularity:
