@@ -174,7 +174,8 @@ class Dual:
         if not len(models):
             return math.inf, None
         cut = self._cut(priced, prices, models, chosen[np.arange(len(models)), models])
-        size = abs(least) + prices.time * cut.time + prices.gain * abs(cut.gain)
+        parts = (cut.time, cut.gain, cut.variance, cut.excess, cut.roughness)
+        size = abs(least) + math.fsum(price * abs(part) for price, part in zip(prices, parts, strict=True))
         return least - _ROUNDING * size, cut
 
     def _reduced(self, priced: Priced, part: Part, prices: Prices) -> NDArray[np.int64]:
@@ -378,12 +379,15 @@ def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices
         return -math.inf  # B has no end
     if prices.roughness > 0 and piece.rough_high == math.inf:
         return -math.inf
-    parts = [
-        prices.gain * (fall + margin)
-        - prices.variance * variance
-        - prices.excess * excess
-        - prices.roughness * rough
+    terms = [
+        (
+            prices.gain * (fall + margin),
+            -prices.variance * variance,
+            -prices.excess * excess,
+            -prices.roughness * rough,
+        )
         for variance, excess, rough, margin in piece.corners
     ]
     paid = prices.time * limit if limit is not None else 0.0
-    return min(parts) - paid - _ROUNDING * (max(map(abs, parts)) + paid)
+    size = max(sum(map(abs, row)) for row in terms)  # and not that of the sums, whose terms may cancel
+    return min(map(sum, terms)) - paid - _ROUNDING * (size + paid)
