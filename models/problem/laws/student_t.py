@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import UNIT_ROUNDOFF
 from depl.models.foundation.wording import number
 from depl.models.problem.laws.law import (
     EPSILON,
@@ -29,7 +30,6 @@ from depl.models.problem.laws.law import (
 SURVIVAL_SLACK = 1e-11
 """Relative error granted to scipy's Student-t distribution function."""
 
-_UNIT = 2.0**-53
 _NARROWEST = 0.01
 _ORDER, _PANEL = 40, 16.0  # points of a panel, and its length times the greatest |z|
 _CUT = 0.01
@@ -165,9 +165,9 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         """The differences that renormalise a truncated law lose what the cancellation costs."""
         if self.lower is None or self.upper is None:
             return super().survival_slack(points)
-        argument = 8 * _UNIT * self.argument_sensitivity(float(np.abs(points).max()))
+        argument = 8 * UNIT_ROUNDOFF * self.argument_sensitivity(float(np.abs(points).max()))
         largest = min(float(self.scipy.cdf(self.upper)), float(self.scipy.sf(self.lower)))
-        return (argument + 8 * self.tail_error * largest) / self.interval_mass() + 4 * _UNIT
+        return (argument + 8 * self.tail_error * largest) / self.interval_mass() + 4 * UNIT_ROUNDOFF
 
     def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
         """Inverted from the side that keeps its accuracy."""
