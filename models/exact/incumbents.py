@@ -18,7 +18,7 @@ from depl.models.foundation.tolerances import PROOF_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _ROUNDS = 40
-"""Exchanges of blocks at most: set by hand, and mostly one without gain ends them sooner. Fewer may leave a
+"""Exchanges of blocks at most: set by hand, and one without gain ends them sooner. Fewer may leave a
 worse first plan; nothing is proved here."""
 
 _CHOICES = 200

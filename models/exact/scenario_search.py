@@ -47,8 +47,8 @@ _ORDERED_NODES = 200_000
 it costs; proofs do not use it."""
 
 _STARTS = 12
-"""Prices of time tried for a first plan under an assignment: set by hand, and mostly the multiplier repeats
-sooner. Fewer may leave a worse first plan; nothing is proved by it."""
+"""Prices of time tried for a first plan under an assignment: set by hand; a multiplier that repeats ends
+them sooner. Fewer may leave a worse first plan; nothing is proved by it."""
 
 
 def scenario_search(instance: Instance, limits: Limits) -> Outcome:

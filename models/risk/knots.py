@@ -34,7 +34,7 @@ _LEAST_KNOTS = 150
 integrand is. Fewer leave those cells as wide as they are; any number is sound."""
 
 _ROUNDS = 40
-"""Refinements at most: set by hand. Mostly the accuracy or the number of knots ends them sooner; fewer leave
+"""Refinements at most: set by hand; the accuracy, or the number of knots, may end them sooner. Fewer leave
 wider intervals."""
 
 

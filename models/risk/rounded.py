@@ -18,9 +18,9 @@ import numpy as np
 from scipy import fft
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.tolerances import UNIT_ROUNDOFF
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import FloatArray, Law
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
 
 _DIRECT_LENGTH = 64
 """Length of the shorter factor up to which a convolution is summed directly: set by hand between time for n m

@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, UNIT_ROUNDOFF
+from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.laws import FloatArray
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.risk.reach import reaches
 
 Integers = NDArray[np.int64]
