@@ -30,7 +30,13 @@ HIGHEST_LEVEL = 0.999999
 """No plan can be run often enough for more: this takes three million runs."""
 
 _UNDECIDED = 1e-9
+"""Relative difference of a binomial tail and its limit below which fractions decide: the tail is computed to
+about 1e-13, so the answer is exact for any value far above; smaller ones save exact sums."""
+
 _MOST_TRIED = 5_000
+"""Exceedances up to which a design is sought: set by hand. Each takes a search for its number of runs; with
+more of them the samples have more than 5,000 misses, and violations nearer to the promised one are covered.
+"""
 
 
 class Design(NamedTuple):

@@ -6,9 +6,6 @@ A tolerance that one file alone uses stands there, beside what it is for.
 import math
 from fractions import Fraction
 
-UNIT_ROUNDOFF = 2.0**-53
-"""Relative error of one rounding to the nearest double."""
-
 TIME_TOLERANCE = 1e-9
 """Relative amount by which T_max and tau may be exceeded.
 

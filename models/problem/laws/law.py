@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from depl.models.foundation.documents import Checked
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.foundation.tolerances import UNIT_ROUNDOFF
 from depl.models.foundation.wording import number
 from depl.models.problem.laws.log_variable import LogVariable
 
@@ -40,6 +39,9 @@ MOMENT_ROUNDING = 1e-9
 """Relative allowance for the rounding of a bound that is computed from moments."""
 
 NO_SPREAD = "only normal, lognormal and inverse gamma laws of finite variance are spread out"
+
+UNIT_ROUNDOFF = 2.0**-53
+"""Relative error of one rounding to the nearest double."""
 
 _SCIPY_MEAN = 64.0
 """Rounding granted to a mean that scipy computes, in EPSILON times the size of the law: its closed forms are

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.foundation.tolerances import UNIT_ROUNDOFF
 from depl.models.foundation.wording import number
 from depl.models.problem.laws.law import (
     EPSILON,
     MOMENT_ROUNDING,
+    UNIT_ROUNDOFF,
     Bounds,
     ComplexArray,
     FloatArray,
@@ -31,10 +31,22 @@ SURVIVAL_SLACK = 1e-11
 """Relative error granted to scipy's Student-t distribution function."""
 
 _NARROWEST = 0.01
+"""Least half-width of a core, in scales, whatever is asked for: set by hand. Any core is sound, as what is
+beyond is bounded; a narrower one leaves almost all probability to the tails."""
+
 _ORDER, _PANEL = 40, 16.0  # points of a panel, and its length times the greatest |z|
 _CUT = 0.01
+"""Probability that an untruncated law leaves out, over (u scale)**2 / 2, about what the tilt adds to H: set
+by hand. It is counted, so any value is sound: twice as much weakens the bound by 1 % more, half makes the
+interval wider."""
+
 _CELLS = 300
+"""Cells on which a tilted peak is bounded: set by hand. Each takes the greatest of both factors, so any
+number is sound; fewer give a greater bound."""
+
 _MOST_TURNS = 2000.0
+"""Most radians, or exponents, by which an integrand changes from the middle of an interval to its ends: set
+by hand. What is cut off is counted; the number of points goes with it."""
 
 
 class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
