@@ -23,7 +23,7 @@ LEAST_SAMPLE = 5
 """Fewest numbers that a law with two or three parameters is fitted to."""
 
 _LARGEST_BLOCK = 2_000_000
-"""Doubles of resamples in memory at a time, 16 MB; the same numbers are drawn in the same order."""
+"""Doubles of resamples in memory at a time: 16 MB."""
 
 _MANY, _STRIDE = 500, 16
 

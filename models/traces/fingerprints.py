@@ -62,7 +62,7 @@ NOISES = (1, 4, 16)
 """Units by which losses may be altered. The last takes a lead of 13 epochs, twice that would take 29."""
 
 _DENSE = 16
-"""Epochs up to which each is held; from there on 8 to 16 in each doubling."""
+"""Epochs up to which each is held; from there on 8 in each doubling."""
 
 _TELLING = 8
 """Different losses that say to which decimal they are known; any eight lie on a grid once in 10**11 times."""
