@@ -30,7 +30,14 @@ HIGHEST_LEVEL = 0.999999
 """No plan can be run often enough for more: this takes three million runs."""
 
 _UNDECIDED = 1e-9
+"""Relative difference of a binomial tail and its limit below which fractions decide. That the answer is exact
+rests on it, and it is set by hand: scipy 1.17 computes the tail to 1e-12 for a thousand runs, but is off by
+up to 9e-9 for some millions, where this is too little."""
+
 _MOST_TRIED = 5_000
+"""Exceedances up to which a design is sought: set by hand. Each takes a search for its number of runs; with
+more of them the samples have more than 5,000 misses, and violations nearer to the promised one are covered.
+"""
 
 
 class Design(NamedTuple):

@@ -28,7 +28,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 
 LEAST_OFFSET = -0.99
-"""Least B of a fit [epochs]."""
+"""Least B [epochs]: at -1 the improvement of the first epoch, A / sqrt(1 + B), would be infinite."""
 
 LARGEST_OFFSET_PER_EPOCH = 100.0
 """Greatest B of a fit, as a multiple of the last epoch."""
@@ -37,7 +37,8 @@ LEAST_RUNS_TO_RESAMPLE = 10
 """With fewer runs, ratios are resampled instead."""
 
 _NODES, _GOLDEN_STEPS = 160, 40
-_GOLDEN = (math.sqrt(5) - 1) / 2
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Golden section, of an interval."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def least_squares(sums: EpochSums) -> tuple[FloatArray, FloatArray]:
     best = _explained(sums, nodes[None, :]).argmax(axis=1)
     low, high = nodes[np.maximum(best - 1, 0)], nodes[np.minimum(best + 1, _NODES - 1)]
     for _ in range(_GOLDEN_STEPS):
-        width = _GOLDEN * (high - low)
+        width = GOLDEN * (high - low)
         left, right = high - width, low + width
         keep_left = _explained(sums, left[:, None]) >= _explained(sums, right[:, None])
         low, high = np.where(keep_left[:, 0], low, left), np.where(keep_left[:, 0], right, high)

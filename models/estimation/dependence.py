@@ -38,7 +38,11 @@ from depl.models.risk.sampling import MonteCarloEstimate
 from depl.models.scenarios.draws import switch_step
 
 _CONFIDENCE = 0.99
+"""Confidence of the interval of a counted share: a convention; 0.95 would make it a quarter narrower."""
+
 _LEAST = 2.0**-53
+"""Levels of quantiles stay so far from 0 and 1, so that none is infinite: 1 less it is the greatest double
+below 1."""
 
 
 class Dependence(Enum):

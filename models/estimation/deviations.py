@@ -30,6 +30,9 @@ from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule, Traces
 
 FOLDS = 10
+"""Parts that plans are dealt into: a convention of cross-validation. Twice as many hold out fewer plans for
+each fit and take twice the time."""
+
 AGES = (5, 10, 20)
 """Epochs after the last switch at which plans are compared, besides at their end."""
 

@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 from scipy import stats
 
+from depl.models.estimation.curve import LEAST_OFFSET
 from depl.models.estimation.fit import DETERMINISTIC, ImprovementFit, fit_improvement, fit_switch
 from depl.models.estimation.observations import observe
 from depl.models.estimation.synthetic import draw_traces
@@ -24,8 +25,6 @@ from depl.models.problem.laws import (
     SwitchLaw,
 )
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
-
-_LEAST_OFFSET = -0.99
 
 
 class Parameter(Enum):
@@ -177,7 +176,7 @@ def _changed_improvement(improvement: Improvement, factor: Factor) -> Improvemen
     noise = _changed_noise(improvement.noise, factor(Parameter.VARIANCE))
     if isinstance(improvement, ConstantImprovement):
         return ConstantImprovement(scale=scale, noise=noise)
-    offset = max(improvement.offset * factor(Parameter.OFFSET), _LEAST_OFFSET)
+    offset = max(improvement.offset * factor(Parameter.OFFSET), LEAST_OFFSET)
     return InverseSqrtImprovement(scale=scale, offset=offset, noise=noise)
 
 

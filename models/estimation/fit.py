@@ -57,6 +57,8 @@ EMPIRICAL, DETERMINISTIC = "empirical", "deterministic"
 """Names of the laws that need no family: the observed values, and their common value."""
 
 _NO_SPREAD = 1e-12
+"""Relative range of values that are the same but for rounding: differences of losses of like size are off by
+some units of 2**-53, and a law of no spread cannot be fitted."""
 
 
 @dataclass(frozen=True)

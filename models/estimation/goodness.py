@@ -16,10 +16,15 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 
 RESAMPLES = 999
+"""Bootstrap resamples of a test: a convention, by which p-values are multiples of 1 / 1000. Half as many are
+twice as coarse."""
+
 LEAST_SAMPLE = 5
 """Fewest numbers that a law with two or three parameters is fitted to."""
 
 _LARGEST_BLOCK = 2_000_000
+"""Doubles of resamples in memory at a time: 16 MB."""
+
 _MANY, _STRIDE = 500, 16
 
 

@@ -24,13 +24,13 @@ import numpy as np
 
 from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
 from depl.models.estimation.dependence import normal_violation
+from depl.models.estimation.goodness import RESAMPLES
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 
 USABLE = (0.7, 1.5)
 """Variance ratios between which the independent law may be used."""
 
-RESAMPLES = 999
 LAGS = 5
 """Autocorrelations are told up to this lag."""
 

@@ -32,6 +32,7 @@ LARGEST_ERROR = 0.4
 """A mean that is off by so many standard deviations turns a promised 5 % into 11 %, or 1 % into 2.7 %."""
 
 _QUANTILE = 1.6448536269514722
+"""0.95-quantile of the standard normal law."""
 
 
 @dataclass(frozen=True)

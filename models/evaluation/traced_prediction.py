@@ -58,6 +58,8 @@ from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule
 
 MOST_ATOMS = 100_000
+"""Atoms of combined donors at most: set by hand. Sums with others take memory and time in proportion; fewer
+round quantiles up by more, which is on the safe side."""
 
 
 @dataclass(frozen=True, eq=False)

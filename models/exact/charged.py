@@ -21,8 +21,19 @@ from depl.models.exact.prices import Prices
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
+MOST_MULTIPLIERS = 6
+"""Prices of time charged at once at most: set by hand. Each is one more sum at every node, and excludes more
+plans that cost too much; with fewer, more leaves are costed, and what is proved is the same."""
+
 _ROUNDING = 1e-12
+"""Relative widening of limits, so that rounding excludes no plan: charges are nonnegative sums of one summand
+an epoch, off by 2**-53 for each, and 1e-12 is enough for 9,000 epochs. Proofs rest on it; leaves are costed
+exactly."""
+
 _FEW = 40
+"""Different extra charges up to which cells are made to fit one of them exactly: set by hand. Candidates, and
+the time to compare them, grow with its square; with other cells the bound is weaker or stronger, never wrong.
+"""
 
 
 @dataclass(eq=False)

@@ -24,6 +24,9 @@ _ROUNDS = 40
 """Prices of time tried at most: twenty halvings leave a millionth of a bracket; the others are plans' own."""
 
 _ROUNDING = 1e-12
+"""Relative saving for which other clusters are not tried: sums are rounded once and their parts by a few
+units of 2**-53, so a bound that meets the cost differs from it by about 1e-15. A thousandth of
+`SEARCH_TOLERANCE`."""
 
 
 @dataclass(frozen=True)

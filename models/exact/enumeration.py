@@ -35,7 +35,12 @@ MAXIMUM_CLASSES = 1_000_000
 """Plan classes above which the method refuses, unless told otherwise."""
 
 _FIRST_BATCH = 256
+"""Classes certified at once at first: set by hand. If one of the first meets the target, a larger
+batch certifies more in vain, a smaller one chooses more contours; the answer is the same."""
+
 _LARGEST_BATCH = 16_384
+"""Classes certified at once at most: set by hand. Memory for labels goes with it, 16 bytes for each node; the
+answer is the same."""
 
 
 def enumerate_plans(instance: Instance, limits: Limits, maximum_classes: int = MAXIMUM_CLASSES) -> Outcome:

@@ -18,6 +18,9 @@ from depl.models.foundation.tolerances import PROOF_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _ROUNDS = 40
+"""Exchanges of blocks at most: set by hand, and one without gain ends them sooner. Fewer may leave a
+worse first plan; nothing is proved here."""
+
 _CHOICES = 200
 """Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
 

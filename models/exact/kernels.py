@@ -27,6 +27,8 @@ CELL_ROUNDING = 1e-6
 """Part of a cell by which a budget is rounded up when its cell is looked up, and when tables are made."""
 
 _UPWARD = 2.0**-23
+"""Relative amount added before a number is rounded to single precision upward: rounding takes off at most
+2**-24 of it, so half as much would not be certain to suffice."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -21,14 +21,12 @@ import numpy as np
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Sample, priced_prefixes
-from depl.models.exact.prices import Prices
+from depl.models.exact.prices import GAIN_PRICES, Prices
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, loss_step
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.discrete import decimal
 from depl.models.scenarios.draws import switch_step
-
-_GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +100,7 @@ def mean_bounds(
     costs = assignment.cheapest(prices.at(time_price))
     paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
     best = np.full(len(costs) + 1, -math.inf)
-    for price in cost / fall * _GAIN_PRICES:
+    for price in cost / fall * GAIN_PRICES:
         best = np.maximum(best, priced_prefixes(sample, costs, float(price))[:, 0] + price * required)
     return best + (assignment.transfers - paid)
 

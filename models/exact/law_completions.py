@@ -34,7 +34,12 @@ from depl.models.exact.law_grid import ComplexArray, Grid, GridLaw, GridSteps
 from depl.models.problem.laws import FloatArray
 
 _LARGEST = 1e3
+"""Cap of tilted values, see the module's docstring: set by hand. Any value is sound, as capping lowers V; at
+the saddle point the values that matter are of order 1."""
+
 _ROUNDING = 1e-13
+"""What a convolution may be off, see the module's docstring, on which proofs rest: three transforms of 2**20
+points are off by 3 times 8 times 20 times 2**-53 = 5e-14."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,8 @@ from depl.models.scenarios.draws import switch_step
 ComplexArray = NDArray[np.complex128]
 
 _TAIL = 1e-9
+"""Probability beyond either end of a rounded change. It is dropped or moved in favour of the plan, so any
+value is sound: a larger one weakens the bound, a smaller one only lengthens the laws."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,10 @@ from depl.models.exact.law_grid import ComplexArray
 from depl.models.problem.laws import FloatArray
 
 ROUNDING = 1e-12
+"""What a bound of the violation may be off, relative to mass times norm, on which proofs rest: a sum over
+2,049 frequencies takes 2.3e-13, K transforms of 4,096 points take K times 99 times 2**-53 at worst, which
+together stays below 1e-12 up to 70 epochs. Beyond, `law_subproblem._SLACK` has to cover the rest, as the
+usual error is far below the worst; that has no proof."""
 
 
 class Paths(NamedTuple):

@@ -25,12 +25,14 @@ from scipy import special
 
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.assignments import Assignment
+from depl.models.exact.charged import MOST_MULTIPLIERS
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.law_bounds import Moments, mean_bounds
 from depl.models.exact.law_grid import Grid, GridSteps, make_grid
 from depl.models.exact.law_subproblem import LawSubproblem
 from depl.models.exact.normal_search import ChordedProblem, ChordSearch, all_normal
+from depl.models.exact.prices import TIME_PRICES
 from depl.models.exact.reasons import fastest, obstacle, reached
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import usual_time_price
@@ -50,16 +52,38 @@ from depl.models.solving.methods import Limits, Outcome, OutOfTimeError
 from depl.models.solving.result import Termination
 
 _SAMPLE = 200
+"""Scenarios on which first plans are sought: set by hand. More take time in proportion and need fewer
+tightenings; the proof does not use them."""
+
 _DRAWS = 20_000
+"""Draws by which the excess of a quantile is estimated: set by hand. At omega = 0.99, 200 of them lie beyond,
+so the tail is known to 7 %; it only guides how far a target is tightened."""
+
 _TIGHTENINGS = 8
+"""Times that the target is tightened for a first plan at most: set by hand. With fewer, the search itself has
+to find one more often; the proof does not use them."""
+
 _GRIDS = ((128, 24), (512, 64), (1024, 96), (2048, 128), (4096, 256))
 _MOST_BYTES = 1 << 30
+"""Memory for the transforms of one assignment: 1 GiB as counted, half of that used, since real laws need half
+the frequencies. Finer grids are left out beyond it, which takes more nodes; without any, the method refuses.
+"""
+
 _NODES_PER_CALL = 2_000
+"""Nodes between two looks at the clock: set by hand. More make limits of time coarser, fewer cost calls; the
+search is the same."""
+
 _NODES_PER_LEAF = 100
-_MOST_MULTIPLIERS = 6
+"""Nodes that the costing and certifying of a leaf counts as: set by hand. It decides how soon a subproblem is
+left for others, and so the order of the search, not its proofs."""
+
 _LEAST_ALIAS = 1e7
+"""Budget over what wraps round: at most 2e-7 of the budget. What wraps round is allowed for, so any value is
+sound; less weakens the bound by that share, more widens the grid and its step with the logarithm."""
+
 _ROOM = 1.25
-_TIME_PRICES = (0.7, 1.0, 1.4)
+"""Width of the grid over the fall that is asked for, at least: set by hand. A greater one tilts less and
+coarsens the step, a smaller one drops plans that are far ahead, in their favour; sound for any value."""
 
 
 def exact(instance: Instance, limits: Limits) -> Outcome:
@@ -175,7 +199,7 @@ class LawSearch(TreeSearch):
         """Bounds at several prices of time and of mean gain."""
         best: list[Task] = []
         incumbent = self._incumbent()
-        for factor in _TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
+        for factor in TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
             multiplier = factor * incumbent.multiplier
             bounds = mean_bounds(self.problem, self._moments, self._prices, assignment, multiplier, self.cost)
             tasks = [
@@ -269,7 +293,7 @@ class LawSearch(TreeSearch):
             elif verdict is Verdict.UNDECIDED:
                 self.undecided = min(self.undecided, plan.cost)
         self._require_time()  # not all clusters were tried if it ran out on the way
-        if plan is not None and 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
+        if plan is not None and 0 < len(subproblem.multipliers) < MOST_MULTIPLIERS:
             subproblem.add_multiplier(plan.multiplier)
 
     def _verdict(self, plan: Plan) -> Verdict:

@@ -19,7 +19,13 @@ from depl.models.exact.law_kernels import ROUNDING, Paths, descend_laws
 from depl.models.risk.discrete import decimal
 
 _SLACK = 1e-9
+"""Relative widening of the budget against rounding, beside `law_kernels.ROUNDING`: the budget as a double,
+and sums near the saddle point whose mass times norm is of the order of the budget. Leaves within it are
+searched in vain, 1e-9 of a budget."""
+
 _LARGEST_TABLE = 1 << 28
+"""Bytes of the table of completions, 256 MiB at most. Beyond, there are fewer cells of budget: weaker bounds
+and more nodes, never wrong ones."""
 
 
 @dataclass(eq=False)

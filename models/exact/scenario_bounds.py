@@ -36,9 +36,19 @@ from depl.models.problem.laws import FloatArray
 from depl.models.solving.result import DualBound
 
 _ACTIVE = 8
+"""Assignments on which prices are tried: set by hand. The bound at the chosen prices is over all of them, so
+any number is sound; more find better prices in more time."""
+
 _SPREAD = 4.0
+"""Prices are sought within exp(4) = 55 times either side of the usual one: set by hand. Beyond, the bound is
+only weaker."""
+
 _STEPS = 14
+"""Steps of golden section: they leave 8 times 0.618**14 = 0.01 of the logarithm of the price, near whose best
+the bound is flat. Each costs one dynamic program for an assignment."""
+
 _GOLDEN = (math.sqrt(5) - 1) / 2
+"""Golden section: one value of each step serves for the next."""
 
 
 def root_bound(problem: CountedProblem, time_price: float, gain_price: float) -> float:

@@ -22,6 +22,8 @@ from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.problem.laws import FloatArray
 
 _SLACK = 1e-9
+"""Rounding granted to a sum of deviations, relative to the greatest and to what is needed, on which proofs
+rest: an epoch adds about 2**-53, so 1e-9 is far more than enough. It lowers what is required by as much."""
 
 
 def mean_bounds(sample: Sample, costs: FloatArray, gain_prices: Iterable[float]) -> FloatArray:

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.exact.assignments import Assignment
+from depl.models.exact.charged import MOST_MULTIPLIERS
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.prices import GAIN_PRICES, TIME_PRICES
 from depl.models.exact.reasons import infeasibility_reason
 from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, usual_time_price
@@ -33,12 +35,20 @@ from depl.models.solving.methods import DEFAULT_SCENARIOS, Limits, Outcome
 from depl.models.solving.result import DualBound, Termination
 
 _NODES_PER_CALL = 200_000
+"""Nodes between two looks at the clock: set by hand. More make limits of time coarser, fewer cost calls; the
+search is the same."""
+
 _FEW_NODES = 50_000
+"""Nodes for each subproblem before ordered plans are tried: set by hand. More delay a better first plan,
+fewer try for one where the search would have ended soon."""
+
 _ORDERED_NODES = 200_000
-_MOST_MULTIPLIERS = 6
+"""Nodes for each subproblem among ordered plans: set by hand. It decides how good the first plan is and what
+it costs; proofs do not use it."""
+
 _STARTS = 12
-_TIME_PRICES = (0.7, 1.0, 1.4)
-_GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
+"""Prices of time tried for a first plan under an assignment: set by hand; a multiplier that repeats ends
+them sooner. Fewer may leave a worse first plan; nothing is proved by it."""
 
 
 def scenario_search(instance: Instance, limits: Limits) -> Outcome:
@@ -132,9 +142,9 @@ class ScenarioSearch(TreeSearch):
         usual = self.cost / self.problem.needed
         best = np.full(self.problem.epochs + 1, -math.inf)
         chosen = np.full(self.problem.epochs + 1, incumbent.multiplier)
-        for factor in _TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
+        for factor in TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
             multiplier = factor * incumbent.multiplier
-            bounds = length_bounds(self.problem, self._prices, assignment, multiplier, usual * _GAIN_PRICES)
+            bounds = length_bounds(self.problem, self._prices, assignment, multiplier, usual * GAIN_PRICES)
             chosen = np.where(bounds > best, multiplier, chosen)
             best = np.maximum(best, bounds)
         return [
@@ -187,7 +197,7 @@ class ScenarioSearch(TreeSearch):
         self._require_time()  # not all clusters were tried if it ran out on the way
         if plan is None:
             return
-        if 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
+        if 0 < len(subproblem.multipliers) < MOST_MULTIPLIERS:
             subproblem.add_multiplier(plan.multiplier)
 
     def _why_infeasible(self) -> str:

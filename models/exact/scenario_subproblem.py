@@ -23,8 +23,16 @@ from depl.models.exact.sampled import CountedProblem
 from depl.models.problem.laws import FloatArray
 
 _GAIN_SLACK = 1e-10
+"""What gains may be off relative to the greatest sum of them, so that rounding excludes no plan: an epoch
+adds two roundings of 2**-53 at most, and 1e-10 is enough for 4e5. Leaves are judged exactly."""
+
 _LARGEST_TABLE = 1 << 27
+"""Single-precision numbers of the table of reachable gains: 512 MiB at most. Beyond, there are fewer cells of
+budget: weaker bounds and more nodes, never wrong ones."""
+
 _MOST_CELLS = 512
+"""Cells of budget where extra charges are rounded: set by hand. Twice as many lose half as much to rounding,
+and take twice the time and memory for the table."""
 
 
 @dataclass(eq=False)

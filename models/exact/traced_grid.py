@@ -23,7 +23,14 @@ from depl.models.problem.affine_law import AffineLaw, AffineStep, Position
 from depl.models.problem.laws import FloatArray
 
 POINTS = 2048
+"""Places of the loss: set by hand. The width of the bounds goes with its inverse for each epoch, time in
+proportion; what they leave open is certified by itself."""
+
 NOISE = 1e-10
+"""Rounding granted to probabilities, on which proofs rest: a product of transforms of 4,096 points is off by
+3 times 64 times 107 times 2**-53 = 2.3e-12 at worst, so 1e-10 has a proof for 40 epochs; usual errors are far
+smaller. It costs that much sharpness."""
+
 _OFF = 1e-7
 """By how much of a grid step places are moved outwards before they are rounded."""
 

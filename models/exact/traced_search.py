@@ -44,6 +44,8 @@ _ROUNDING = 1e-11
 """Relative to the sizes that are added."""
 
 _NOTHING = -1
+"""No schedule, and no count, yet."""
+
 _REFUSED = (Fraction(1), Fraction(1))
 """Bounds for a schedule that must not be promised."""
 

@@ -23,8 +23,12 @@ from depl.models.foundation.documents import LARGEST_FILE, read_at_most, read_by
 from depl.models.foundation.errors import InvalidInputError
 
 _LAST_CHARACTER = 0x10FFFF
+"""Greatest code point of Unicode."""
+
 _ENDING = ".npy"
 _ENCRYPTED = 1
+"""Flag bit of an encrypted member of a zip file."""
+
 _KINDS = "biufcSU"
 """Truth values, numbers and texts; neither objects nor dates nor records."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

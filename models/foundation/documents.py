@@ -43,6 +43,7 @@ LARGEST_FILE = 2**30
 document or table of ours needs and leaves a machine of a few GiB alive."""
 
 _PORTION = 2**20
+"""Bytes read at once, 1 MiB: a file that only announces more takes no more memory."""
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 """Names of this process's own streams: where they lead to a file, what else is printed must follow on."""

@@ -34,7 +34,11 @@ from depl.models.problem.laws import FloatArray
 
 _PRICES_OF_ANOTHER = (0.5, 1.0)
 _NUMBERS_AT_ONCE = 1 << 21
+"""Doubles in one temporary array, 16 MiB; it changes memory, not values."""
+
 _ROUNDING = 1e-12
+"""What gains may be off relative to the sizes added, so that rounding excludes no plan: an epoch takes two
+roundings of 2**-53, and 1e-12 is enough for 4,500 of them."""
 
 
 @dataclass(frozen=True, eq=False)

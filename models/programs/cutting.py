@@ -50,6 +50,8 @@ _UNITS = 1000.0
 """Cost of a plan in the units of the program: solvers have absolute tolerances."""
 
 _ROOT_ROUNDS = 12
+"""Rounds of cuts at the root: set by hand. More strengthen the relaxation and delay the search; cuts hold for
+every feasible plan, so the answer is the same."""
 
 _CONTRADICTION = 1e-6
 """Relative amount by which a bound above the cost of a plan is more than rounding."""

@@ -63,6 +63,8 @@ GRACE = 2.0
 """Seconds that HiGHS gets to stop after it was told to, before it is left alone."""
 
 _TICK = 0.05
+"""Seconds between two looks at the clock and at the bound of a running solve: set by hand. Twice as many make
+limits coarser by as much."""
 
 Watcher = Callable[[float], None]
 """Called with the bound of a running solve, in the units of its objective."""

@@ -32,6 +32,7 @@ _DISCRETE = frozenset({"w", "q", "v", "stop", "z", "charged"})
 _RESOURCES = frozenset({"theta", "x", "t", "surcharge"})
 _VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
 _NAMED = 4
+"""Rows and variables that a message names."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,8 @@ LARGEST_COEFFICIENT = 1e7
 """Cuts with greater ones are left out: HiGHS, whose tolerance they multiply, ends in errors on them."""
 
 _FIRST_PRICES = 8
+"""Prices with cuts from the start, each a quarter of the one before: set by hand, over a factor of 16,000.
+Others are added where they are violated, so fewer cost rounds and the answer is the same."""
 
 
 def price_space(

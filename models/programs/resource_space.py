@@ -61,6 +61,9 @@ from depl.models.programs.export import mark_as_relaxation
 from depl.models.programs.price_space import LARGEST_COEFFICIENT
 
 _FIRST_TANGENTS = 5
+"""Tangents from the start: set by hand. Others are added where they are violated, so fewer cost rounds and
+the answer is the same."""
+
 _SLOWEST = 8.0
 """The first tangents reach from full resources down to this part of them."""
 

@@ -39,10 +39,26 @@ from depl.models.risk.heavy import Kept, core_term, outside
 from depl.models.risk.transforms import transformable
 
 _FEW = 4
+"""Losses for which no common contour is sought: set by hand, since choosing one pays only if several share
+it. Twice or half as many: the same verdicts up to what intervals leave undecided, in other time."""
+
 _ROUNDS = 12
-_CORE_SHARE = 0.01
+"""Contours tried at most: set by hand; the loop ends sooner if one decides nothing. More cost time, fewer
+leave more losses to `certified_verdict`; the bounds hold for any number."""
+
+CORE_SHARE = 0.01
+"""Share of the budget that may lie beyond the cores of all Student-t laws of a loss: set by hand. That
+probability is counted, so any value is sound: twice as much leaves losses within 2 % of the budget undecided,
+half as much makes cores wider and their labels longer."""
+
 _SMOOTHING = 0.02
+"""Deviation of the added normal, in deviations of a typical loss: set by hand, sound for any value. The
+threshold moves by `_REACH` times it, 8 % of a deviation; half as much halves that and takes twice as many
+nodes."""
+
 _REACH = 4.0
+"""delta in deviations of the added normal: set by hand, sound for any value as P(N > delta) = 3.2e-5 is
+counted. Greater values move the threshold further, and at 3 the lower bound would lose 1.3e-3."""
 
 CLEARLY = 1 - 2e-4
 """Share of the budget up to which a contour may say that it is kept. Nearer to it the evaluator made for the
@@ -209,7 +225,7 @@ def _by_contours(
 def _fitted(classes: LossClasses, maximum_loss: float, probability: float) -> _Fitted:
     heavy = np.array([term.law.tailed is not None for term in classes.terms], dtype=bool)
     most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
-    terms = [core_term(term, _CORE_SHARE * probability / most) for term in classes.terms]
+    terms = [core_term(term, CORE_SHARE * probability / most) for term in classes.terms]
     outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
     kept = Kept.of(outsides, classes.counts.astype(float))
     decaying = np.array([term.law.decays for term in terms], dtype=bool)

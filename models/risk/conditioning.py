@@ -41,16 +41,54 @@ EVALUATOR = "conditioning"
 
 _GOOD_ENOUGH, _ROUGH = 1e-4, 0.1
 _NEAR = 30.0
+"""Factor up to which the guessed and the found probability agree well enough to keep the contours: set by
+hand. Twice as much: wider intervals for some losses; half: more of them are split twice. Sound for any value.
+"""
+
 _EXPANSIONS = 40
+"""Triplings of the distance in which an end of a quantile is sought: 3**40 = 1e19 spreads, beyond the
+resolution of doubles around the centre. Where that is not enough, the end is infinite."""
+
 _CLOSE = 1e-6
+"""Relative distance at which the bisection of a quantile stops: set by hand, 100 times finer than
+`_GOOD_ENOUGH` in probability. Ends are certified at any value; each halving costs one evaluation for an end.
+"""
+
 _MOST_OUTSIDE = 0.3
+"""Most switches expected in their tails: with 0.3 of them, more than `_MOST_TAILS` at once have a probability
+of at most 0.3**7 / 7! = 4e-8. With twice as many 6e-6, which the bound then counts; beyond, the grid answers.
+"""
+
 _LEAST_GUESS = 1e-15
+"""Least probability that contours are chosen for: set by hand. It only guides; what is rarer gets a wider
+interval relative to its size."""
+
 _TWO_TAILS = 1e-4
+"""Share that two tails may have in the answer: that of `_GOOD_ENOUGH`, the accuracy asked for. They are
+bounded, so any value is sound: twice as much widens the interval, half makes cores wider and labels longer.
+"""
+
 _MOST_TAILS = 6
+"""Most tails at once that are bounded one by one: seven or more weigh T**7 / 7! <= 4e-8 at most, T <=
+`_MOST_OUTSIDE`. That is counted, so any number is sound; each more costs one sum over the knots."""
+
 _WIDEST = 1500.0
+"""Most radians by which the last node turns over the width of a core: set by hand, with points and time of a
+label in proportion. Twice as much: fewer switches are conditioned, and cores may reach farther; sound for any
+value."""
+
 _MOST_PRODUCTS = 800_000
+"""Products of a node, a knot and a kind of switch for which there is time: set by hand. Time and the number
+of knots grow in proportion; with fewer knots the interval is wider, never wrong."""
+
 _TOLERANCE = 1e-9
+"""Error of the contours relative to the probability: 1e-5 of the accuracy `_GOOD_ENOUGH`, so that knots may
+ask for probabilities 1e5 times smaller. It only guides the choice of nodes; errors are counted."""
+
 _OUTWARD = 1e-10
+"""Relative widening that covers rounding, on which soundness rests: all summands are nonnegative, so that
+sums over some 4,300 knots and powers with a switch a factor are off by 2**-53 for each. 1e-10 are 9e5 such
+roundings, and no more may be needed: losses of up to 1e5 switches."""
 
 Kind = tuple[TailedLaw, int]
 

@@ -43,6 +43,9 @@ TOLERANCE = 1e-14
 """Wanted error of a violation probability, relative to the probability the contour was chosen for."""
 
 LARGEST_CONTOUR = 8192
+"""Most nodes of a contour: set by hand. Labels take 16 bytes a node, 128 KiB, and time in proportion; with
+fewer nodes more losses go to the other evaluators."""
+
 MOST_WORK = 3e7
 """Most products of a node and a point of a law for one label: a few tenths of a second."""
 
@@ -51,7 +54,12 @@ SMALLEST_SQUARE = 1e-200
 
 _CANDIDATE_COUNTS = np.unique(np.round(np.geomspace(12, LARGEST_CONTOUR, 40)).astype(int))
 _SMALLEST_PROBABILITY = 1e-250
+"""No upper bound is smaller. Soundness asks that it be far above 2.2e-308, where exponentials lose their
+digits, and 1e-250 leaves 58 orders of magnitude for the factors around them; budgets are not that small."""
+
 _CHUNK = 1_000_000
+"""Complex numbers in one temporary array, 16 MB; it changes memory, not values."""
+
 _MANY_TERMS, _STEPS_OF_SIZE = 64, 16
 _SLOPE_DOWN = np.array([-1.0, 1.0])
 """Signs of the errors at the last two nodes: the last modulus is bounded above, the secant slope below."""

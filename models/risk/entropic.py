@@ -14,7 +14,12 @@ from depl.models.problem.epochs import FinalLoss
 from depl.models.risk.lower_bound.tilted import tilted_loss
 
 _DOUBLINGS = 40
+"""Doublings of a rate before it counts as infinite: up to 2**40 = 1e12 over the spread of the loss. The
+greatest loss is then the bound, which is safe."""
+
 _HALVINGS = 300
+"""Halvings of a rate before a root is given up: down to 2**-300 = 5e-91 times the typical one, far below what
+doubles tell from 0 in log E exp(s L); one suffices if the typical rate is near."""
 
 
 def evar_quantile(loss: FinalLoss, level: float) -> float:

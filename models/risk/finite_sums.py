@@ -15,7 +15,11 @@ from depl.models.problem.laws import FloatArray, Law
 ComplexArray = NDArray[np.complex128]
 
 _EPSILON = float(np.finfo(float).eps)
-_REMAINDER_BELOW = 1.0
+REMAINDER_BELOW = 1.0
+"""Size of z (X - E X) below which the transform is computed as 1 plus a second-order remainder. Both forms
+bound their own rounding, so any value is sound; below 1 the remainder is at most of the order of the square
+of the size and loses no digits, above 1 nothing is gained."""
+
 _CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
 _LONG, _BLOCK, _ATOMS_AT_ONCE = 16, 64, 4096  # arguments in a block, and atoms of a partial sum
 _UNTHREADED = 32_768
@@ -67,7 +71,7 @@ def _sum_of_atoms(
     top = np.max(-shifted.real, axis=1)
     heights = np.exp(-shifted - top[:, None])
     total, modulus = heights @ masses, np.abs(heights) @ masses
-    small = reach < _REMAINDER_BELOW
+    small = reach < REMAINDER_BELOW
     excess = np.zeros_like(total)
     excess[small] = (expm1(-shifted[small]) + shifted[small]) @ masses
     with np.errstate(divide="ignore"):  # the transform of atoms may vanish; its bound is infinite there
@@ -110,7 +114,7 @@ def _sums_on_a_line(
     with np.errstate(divide="ignore"):
         value = np.asarray(np.log(flat) + top, dtype=complex)
         error = _EPSILON * (24 + 10 * reach) * modulus / np.abs(flat)
-    near = np.flatnonzero(reach < _REMAINDER_BELOW)
+    near = np.flatnonzero(reach < REMAINDER_BELOW)
     if len(near):
         value[near], error[near] = _sum_of_atoms(z[near], offsets, masses)
     return value, error

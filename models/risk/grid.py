@@ -34,12 +34,35 @@ Pair = tuple[RoundedLaw, RoundedLaw]
 
 _TAILS = (1e-2, 1e-3, 1e-5, 1e-7, 1e-10)
 _LEAST_TAIL = 1e-15
+"""Least probability that a sum may lose at its own ends: less than the bound of what transforms round away,
+some 1e-14. What is lost moves in the direction of rounding, so any value is sound; a smaller one widens
+windows and steps."""
+
 _STEPS_PER_OCTAVE = 8
+"""Steps have at most four binary digits, so that their products with indices below 2**49 are exact; they are
+coarser than asked by an eighth at most. Soundness needs a power of 2: twice as many save a sixteenth of the
+width and cost one digit."""
+
 _ALIKE = 4.0
+"""Ratio of the steps of all layouts up to which a formula chooses instead of a trial of each: set by hand.
+Smaller ratios cost trials, greater ones may cost width; every layout is sound."""
+
 _COARSER = 16
+"""How much coarser a trial is than the grid: set by hand. Trials of five layouts take about 5/16 of the time
+of the grid; coarser ones judge worse and make intervals wider, never wrong."""
+
 _PASSES = 4
+"""Times that the range of a quantile is narrowed on a coarse grid: set by hand; it ends sooner where a pass
+does not halve the range. Fewer leave wider intervals for heavy tails."""
+
 _LEAST_RELATIVE_WIDTH = 1e-10
+"""Least width of a window relative to its farthest value: indices stay below 1e10 times the number of points,
+7e14 for 2**16 and 4e16 for the most, which 64-bit integers hold. Survival functions are granted 8 roundings
+of their argument, so what doubles cannot tell apart costs width only."""
+
 _MOST_POINTS = 2**22
+"""Most points a caller may ask for: 32 MiB for one array of doubles, of which an evaluation keeps a few
+dozen. It also keeps sums within `rounded`'s bound of their rounding."""
 
 
 def grid_violation(loss: FinalLoss, maximum_loss: float, points: int = 2**16) -> Interval:

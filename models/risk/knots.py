@@ -22,9 +22,20 @@ from depl.models.risk.contour import Contour, Labels, distribution
 from depl.models.risk.transforms import EPSILON
 
 _FARTHEST = 1e9
+"""Distance of the first knots from the mean at most, in spreads: set by hand. Beyond it H is bounded by the
+last knot, 0 or 1; sound for any value, with wider intervals for tails heavier than that."""
+
 _MOST_KNOTS = 4096
+"""Most knots, which bounds time and the roundings of a sum (see `conditioning._OUTWARD`): set by hand. Half
+as many make intervals wider where a tail is hard to resolve."""
+
 _LEAST_KNOTS = 150
+"""Knots for which there is time in any case: the 120 that are taken first, and 30 to refine them where the
+integrand is. Fewer leave those cells as wide as they are; any number is sound."""
+
 _ROUNDS = 40
+"""Refinements at most: set by hand; the accuracy, or the number of knots, may end them sooner. Fewer leave
+wider intervals."""
 
 
 @dataclass(frozen=True)

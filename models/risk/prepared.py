@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.risk.batch import CLEARLY, Verdict, certified_verdict
+from depl.models.risk.batch import CLEARLY, CORE_SHARE, Verdict, certified_verdict
 from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import (
     MOST_WORK,
@@ -25,8 +25,10 @@ from depl.models.risk.contour import (
 )
 from depl.models.risk.heavy import Kept, core_term, outside
 
-_CORE_SHARE = 0.01
 _MOST_CONTOURS = 6
+"""Contours that are kept: set by hand. Each may be tried for every loss, so more cost time where none
+decides; fewer send more losses to `certified_verdict`, with the same verdicts but for what intervals leave
+open."""
 
 
 @dataclass
@@ -66,7 +68,7 @@ class PreparedVerdicts:
 
     def _core(self, loss: FinalLoss) -> tuple[FinalLoss, Kept]:
         """The loss with far Student-t laws cut, and what that leaves out."""
-        tails = _CORE_SHARE * float(self.budget) / max(1, sum(count for _, count in loss.terms))
+        tails = CORE_SHARE * float(self.budget) / max(1, sum(count for _, count in loss.terms))
         tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
         pairs = [(*self._cut(term, tails), count) for term, count in loss.terms]
         counts = np.array([[float(count) for *_, count in pairs]])

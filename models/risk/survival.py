@@ -39,10 +39,25 @@ POINTS = 2**16
 """Grid points unless told otherwise."""
 
 _MOST_PRODUCTS = 400_000
+"""Products of whole numbers that exact sums may take: set by hand. Beyond, bounds are computed instead; twice
+as many let longer discrete plans be exact, in twice the time."""
+
 _MOST_RUNS = 20
+"""Rises of the loss up to which bounds by runs are tried: set by hand. Each costs up to the width of an
+interval, and an evaluation; with more rises the grid alone answers, soundly."""
+
 _MOST_DISTINCT = 40
+"""Distinct terms up to which bounds by runs are tried: set by hand, as labels take time for each. With more
+terms the grid alone answers, soundly."""
+
 _MOST_PREFIXES = 2000
+"""Epochs up to which bounds by runs are tried: set by hand; the matrix of counts has epochs times terms
+entries, 80,000 at most. With more epochs the grid alone answers, soundly."""
+
 _SHARP = 1e-6
+"""Width of the bounds by contours from which the grid is asked too: set by hand, finer than a decision on
+stopping needs. Smaller values cost grids that can hardly improve on it; bounds hold at any."""
+
 _REFERENCES = (0.5, 0.05, 0.95)
 
 

@@ -33,22 +33,51 @@ from scipy import fft
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.laws import FloatArray
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.risk.reach import reaches
 
 Integers = NDArray[np.int64]
 
 _MISJUDGED = 1e-9
+"""eps, the probability that rounding errors add up to more than t. It is counted, so any value is sound; t
+goes with sqrt(ln(2 / eps)), so that 100 times less costs 10 % more rounding."""
+
 _CUT = 1e-12
+"""Probability at either end at which the cells of a continuous term end. What lies beyond counts as error or
+as a rise beyond the grid, so any value is sound: a thousandth of `_MISJUDGED`, so that it does not matter."""
+
 _TRIMMED = 1e-13
+"""Probability cut off either end of the masses after each epoch. It is counted, so any value is sound: even a
+thousand epochs lose a tenth of `_MISJUDGED`, and tails cost time."""
+
 _LIFT = 1e-10
+"""Probability that an unbounded term rises by more than is provided for. It is counted, so any value is
+sound: a tenth of `_MISJUDGED`; smaller values widen the grid of terms."""
+
 _TAILS = (1e-3, 1e-5, 1e-7, 1e-10)
 _ALIKE = 1.2
+"""Ratio of the heights of all grids up to which the highest is taken without a trial: set by hand, where a
+trial could save at most a fifth of the step."""
+
 _COARSER = 16
+"""How much coarser a trial is than the grid: set by hand. Trials of four tops take a quarter of the time of
+the grid; coarser ones judge worse and make intervals wider, never wrong."""
+
 _LEAST_POINTS = 256
+"""Grid points in any case, for however many epochs and in trials: set by hand. The width goes with their
+inverse, time for very long plans in proportion."""
+
 _MOST_WORK = 2**25
+"""Most grid points times epochs: set by hand, some seconds. More give narrower bounds of long plans in more
+time."""
+
 _DIRECT = 24
-_UNIT = 2.0**-53
+"""Length of the shorter factor up to which a convolution is summed directly: set by hand between time for n m
+products and the rounding of a transform. Both ways bound their own rounding."""
+
 _NOTHING = 1e-13
+"""Surviving probability at which following ends: what is left stays in the upper bound and is 0 in the lower
+one, so any value is sound. 1e-13 is far below `_MISJUDGED`, which the width contains anyway."""
 
 
 def grid_survival(
@@ -197,7 +226,7 @@ class _Grid:
         drift = np.concatenate([[0.0], np.cumsum([law.drift for law in self._laws])])
         base = path.base - drift
         size = float(np.abs(path.base).max() + np.abs(path.threshold).max())
-        margin = self._margin + 1e-9 * h + 64 * _UNIT * size
+        margin = self._margin + 1e-9 * h + 64 * UNIT_ROUNDOFF * size
         barriers = [np.floor((path.threshold + sign * margin - base) / h) for sign in (1, -1)]
         ceiling = np.floor((self._top + margin - base) / h)
         results = []
@@ -323,7 +352,7 @@ def _atoms(term: Term, h: float, most: int) -> _Rounded:
         first=int(indices.min()),
         masses=np.asarray(masses, dtype=float),
         above=float(weights[~inside].sum()),
-        error=(len(weights) + 64) * _UNIT,
+        error=(len(weights) + 64) * UNIT_ROUNDOFF,
         drift=float(weights @ errors),
         bias=0.0,
         spread=spread**2,
@@ -341,7 +370,7 @@ def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float
     total = float(first.sum()) * float(second.sum())
     shortest = min(len(first), len(second))
     if shortest <= _DIRECT:
-        return np.convolve(first, second), 2 * (shortest + 1) * _UNIT * total
+        return np.convolve(first, second), 2 * (shortest + 1) * UNIT_ROUNDOFF * total
     length = len(first) + len(second) - 1
     padded = fft.next_fast_len(length, real=True)
     masses = np.maximum(fft.irfft(fft.rfft(first, padded) * fft.rfft(second, padded), padded)[:length], 0.0)
@@ -349,5 +378,5 @@ def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float
         math.sqrt(float(np.square(one).sum())) * float(other.sum())
         for one, other in ((first, second), (second, first))
     )
-    relative = (8 * (math.log2(padded) + 1) + 3) * _UNIT
+    relative = (8 * (math.log2(padded) + 1) + 3) * UNIT_ROUNDOFF
     return masses, 1.01 * relative * (left + right + min(left, right)) * math.sqrt(padded)

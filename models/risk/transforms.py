@@ -29,13 +29,12 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Law
 from depl.models.problem.laws.log_variable import LogVariable
-from depl.models.risk.finite_sums import finite_sum
+from depl.models.risk.finite_sums import REMAINDER_BELOW, finite_sum
 
 ComplexArray = NDArray[np.complex128]
 FloatArray = NDArray[np.float64]
 
 EPSILON = float(np.finfo(float).eps)
-_REMAINDER_BELOW = 1.0
 _CHUNK = 16_384  # numbers at once: a few such arrays stay in the cache of a core
 _SHARES_OF_ROOM = (2e-6, 2e-5, 2e-4, 2e-3, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9, 0.97)
 
@@ -96,7 +95,7 @@ def centred_log_transform(law: Law, argument: ComplexArray) -> tuple[ComplexArra
 def _trapezoid(variable: LogVariable, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     flat = z.ravel() * variable.unit
     value, error = np.empty(flat.shape, dtype=complex), np.empty(flat.shape)
-    small = variable.remainder_ok & (np.abs(flat) * variable.spread < _REMAINDER_BELOW)
+    small = variable.remainder_ok & (np.abs(flat) * variable.spread < REMAINDER_BELOW)
     for remainder in (True, False):
         chosen = np.flatnonzero(small == remainder)
         # Arguments of like size share a window of the integration variable.

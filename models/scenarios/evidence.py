@@ -15,6 +15,8 @@ from depl.models.risk.sampling import MonteCarloEstimate, monte_carlo_violation
 from depl.models.scenarios.draws import Scenarios, allowed_misses, count_misses, scenario_losses
 
 FRESH_SIZE = 10_000
+"""Fresh draws on which a plan is judged: set by hand. A share of 1 % is known to 10 %; four times as many
+halve that, in four times the time."""
 
 
 @dataclass(frozen=True)

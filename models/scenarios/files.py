@@ -21,6 +21,8 @@ from depl.models.scenarios.draws import Scenarios, given_scenarios
 
 FORMAT = "depl-scenarios"
 VERSION = 1
+"""Version of the format."""
+
 _LONGEST_SEED = 1000
 """Digits; Python itself reads about 4300."""
 

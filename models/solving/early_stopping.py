@@ -29,6 +29,8 @@ from depl.models.risk.interval import Interval
 from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
 
 _ROUNDING = 1e-12
+"""Relative widening that covers rounding, on which soundness rests: payments and shares are not negative and
+their sum is rounded once, so some ten units of 2**-53 are enough for what precedes it."""
 
 
 @dataclass(frozen=True)

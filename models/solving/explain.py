@@ -37,9 +37,16 @@ from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.sensitivity import prices, rooms
 
 _SAME_RESOURCES = 1e-9
+"""Relative difference of resources that are told as the same: far below the digits that are shown."""
+
 _WORTH_SAVING = 1e-6
+"""Relative saving that is told: about the digits that are shown."""
+
 _LONGEST_SUM = 8
+"""Summands that are shown in full."""
+
 _LARGEST_DENOMINATOR = 10_000
+"""Denominator up to which a probability is shown as a fraction."""
 
 
 def explain(instance: Instance, plan: Plan) -> str:

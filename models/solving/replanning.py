@@ -44,6 +44,8 @@ from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import solve
 
 _LEAST_LEVEL = 1e-3
+"""Least level that is asked for: set by hand. Where even less was promised, the rest keeps a little more than
+that, so the promise holds for any value."""
 
 
 class Choice(Enum):

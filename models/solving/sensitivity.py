@@ -26,6 +26,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
 _AT_BOUND = 1e-9
+"""Relative distance from a bound at which resources count as at it: they come from a closed form, off by some
+units of 2**-53, and limits are kept to `TIME_TOLERANCE`."""
 
 
 @dataclass(frozen=True)

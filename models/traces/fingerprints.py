@@ -62,11 +62,17 @@ NOISES = (1, 4, 16)
 """Units by which losses may be altered. The last takes a lead of 13 epochs, twice that would take 29."""
 
 _DENSE = 16
+"""Epochs up to which each is held; from there on 8 in each doubling."""
+
 _TELLING = 8
 """Different losses that say to which decimal they are known; any eight lie on a grid once in 10**11 times."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _PERIOD = len(_ALPHABET) ** 2
+"""Codes of two letters: losses count modulo so many units."""
+
 _MOST_DECIMALS = 12
+"""Decimals that rounding is looked for in, from 0 on."""
+
 _SINGLE = 2.0**-23
 """Relative precision of single precision; files keep at least that."""
 _OFF_GRID = 0.02

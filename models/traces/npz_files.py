@@ -27,9 +27,12 @@ from depl.models.traces.table import COLUMNS, METRICS, Numbers, Traces
 
 FORMAT = "depl-traces"
 VERSION = 1
+"""Version of the format."""
+
 MISSING = -(2**31)
 _NAMES = ("run", "model", "cluster")
 _MOST_DECIMALS = 15
+"""Decimals that a double keeps of numbers below 1."""
 
 
 def read_npz(path: str | Path) -> Traces:

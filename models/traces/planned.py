@@ -18,6 +18,8 @@ PLAN = "plan"
 """The key in the provenance."""
 
 _LONGEST = 1_000_000
+"""Epochs of a recorded plan at most: 8 MB for the schedule, which a text of some bytes could make any size.
+"""
 
 
 def plan_text(schedule: Schedule) -> str:

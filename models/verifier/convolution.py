@@ -41,20 +41,27 @@ from depl.models.verifier.laws import (
     point_nodes,
     variance_of,
 )
+from depl.models.verifier.tolerances import RELATIVE_ROUNDING
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
 
-_RELATIVE_ROUNDING = 1e-10
 _SPARED_DIGITS = 5.0
+"""Logarithm of what a steeper tilt may cost in digits: 2.2 of the 5 decimals between 1e-15 and
+`RELATIVE_ROUNDING`. Set by hand; more shortens the period and loses digits, which shows as width."""
 _SAMPLING = 1e-10
-_FINEST_LEVEL = 12
+"""Greatest change of a transform, of mass 1, by leaving out every second sample: set by hand. Errors fall
+geometrically, so those of all samples are about its square; the repetition measures that without proof."""
+_FINEST_LEVEL = 12  # doublings of 64 samples, by hand: sharper peaks go to the grid, whose bracket is wider
 _SHALLOWEST = 0.03
+"""Least tilt times spread: below it a period takes 28 / 0.03 = 900 spreads; a proved, wide bound answers."""
 _MANY_PRODUCTS, _MOST_PRODUCTS = 1_000_000, 200_000_000
-_NEGLIGIBLE = 1e-14
-_MOST_FREQUENCIES = 2**15
-_MOST_CELLS = 2**20
-_FIRST_FREQUENCIES = 64
+_NEGLIGIBLE = 1e-14  # size of a transform that has decayed: of the order of its rounding, 100 times 2**-53
+_MOST_FREQUENCIES = 2**15  # by hand: time goes with it, and what has not decayed by then goes to the grid
+_MOST_CELLS = 2**20  # of a density: 8 MiB for an array of doubles; what needs more goes to the grid
+_FIRST_FREQUENCIES = 64  # by hand: doubled until a transform has decayed; more take longer for wide laws
 _STEPS_PER_WAVE = 64
+"""Steps for half the shortest wave of a density: set by hand. Boole's rule errs by its sixth power; those
+waves have decayed, and the repetition measures what is left. Twice as many double the cells."""
 _SLOPES_AT_ONCE = 32  # as many as stay in the cache of a core
 
 
@@ -182,7 +189,7 @@ def tail_of_tiltable(increments: Sequence[Increment], gap: float) -> Bracket | N
     if coarse is None or fine is None:
         return None
     value, allowance = fine
-    error = 2.0 * abs(value - coarse[0]) + allowance + _RELATIVE_ROUNDING * value
+    error = 2.0 * abs(value - coarse[0]) + allowance + RELATIVE_ROUNDING * value
     return Bracket(min(1.0, max(0.0, value - error)), min(1.0, value + error))
 
 
@@ -212,7 +219,7 @@ def tail_with_polynomial(
     coarse = _whole_line(total, jumps, jump_scale, gap, 1.1 * tilt, 0)
     if coarse is None:
         return None
-    error = 2.0 * max(abs(fine.lower - coarse.lower), _RELATIVE_ROUNDING * fine.upper)
+    error = 2.0 * max(abs(fine.lower - coarse.lower), RELATIVE_ROUNDING * fine.upper)
     return Bracket(min(1.0, max(0.0, fine.lower - error)), min(1.0, fine.upper + error))
 
 

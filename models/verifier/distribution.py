@@ -40,16 +40,30 @@ from depl.models.verifier.laws import (
     peak_width,
     point_nodes,
 )
-from depl.models.verifier.tolerances import EXACT_ATOM_TOLERANCE
+from depl.models.verifier.tolerances import EXACT_ATOM_TOLERANCE, RELATIVE_ROUNDING
 
 _MOST_PRODUCTS = 3_000_000
+"""Products of atoms that exact sums may take: set by hand. Beyond, sums are rounded, and the
+probability is a bracket."""
+
 _MOST_CONDITIONED = 20_000
-_RELATIVE_ROUNDING = 1e-10
+"""Values of a discrete part, each of which costs an evaluation of the continuous one: set by hand. With more
+of them the grid answers, with a wider bracket."""
+
 _TRANSFORM_ROUNDING = 1e-13
+"""What transforms and sums over up to 2**22 cells may put a probability off, on which soundness rests. It is
+set by hand: 2**22 roundings of independent signs come to about 1e-13 of the probability; the worst case,
+2**22 units of 2**-53 or 5e-10 of it, is not covered."""
+
 _SUBTRACTION = 2.0**-51  # relative error allowed to a sum of two numbers, each rounded
 _WINDOW_TAIL = 1e-13
+"""Probability above the window of one increment. It is added to the upper bound and not in the lower one, so
+any value is sound; a smaller one lengthens the grid."""
+
 _SMALLEST_GRID, _LARGEST_GRID, _LAST_GRID = 2**18, 2**20, 2**22
 _GRID_WORK = 2**24
+"""Cells times increments for which there is time at first: set by hand. It is held between the smallest and
+the largest grid, and more are taken where the bracket contains the budget."""
 
 
 def tail_probability(
@@ -82,7 +96,7 @@ def tail_probability(
     atoms = _enumerated(discrete)
     if atoms is not None and len(continuous) == 1 and continuous[0].count == 1:
         high, low = (float(atoms.weights @ exceedance(continuous[0], end)) for end in atoms.left(limit))
-        return Bracket(low * (1.0 - _RELATIVE_ROUNDING), min(1.0, high * (1.0 + _RELATIVE_ROUNDING)))
+        return Bracket(low * (1.0 - RELATIVE_ROUNDING), min(1.0, high * (1.0 + RELATIVE_ROUNDING)))
     jumping = [item for item in continuous if is_polynomial(item.law)]
     others = [item for item in parts if not is_polynomial(item.law)]
     if jumping:
@@ -263,7 +277,7 @@ def _tail_with_jumps(
         return _grid_tail(others, jumps, gap, budget)
     near, far = points.left(gap)
     lower, upper = float(points.weights @ jumps(far)[0]), float(points.weights @ jumps(near)[1])
-    return Bracket(lower * (1 - _RELATIVE_ROUNDING), min(1.0, upper * (1 + _RELATIVE_ROUNDING)))
+    return Bracket(lower * (1 - RELATIVE_ROUNDING), min(1.0, upper * (1 + RELATIVE_ROUNDING)))
 
 
 def _few_points(increments: Sequence[Increment], width: float) -> _Points | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.verifier.dual import Assignment, assignments, may_switch, moving_cost
+from depl.models.verifier.dual import NUMBERS_AT_ONCE, Assignment, assignments, may_switch, moving_cost
 from depl.models.verifier.reading import EpochFacts, facts_of
 from depl.models.verifier.requirements import BoolArray, Requirement
 from depl.models.verifier.resources import least_costs, least_prices, shortest_times
@@ -30,9 +30,13 @@ MOST_PLANS = 20_000
 """Most pairs of a sequence and an assignment that are listed."""
 
 _PRICES = 64
+"""Prices of time at which sequences are bounded: set by hand. Any price is sound; fewer leave more sequences
+to be costed one by one."""
+
 _LOWEST_PRICE = 12.0  # of log lam, below that at which the first epoch takes all resources
-_NUMBERS_AT_ONCE = 1 << 20
 _COSTS_AT_ONCE = 256
+"""Sequences costed in one call: set by hand. Fewer cost more calls, more cost plans that a refutation makes
+needless; the answer is the same."""
 
 IntArray = NDArray[np.int64]
 
@@ -175,7 +179,7 @@ class _Grower:
         sums = self._sums.requirement.nothing()
         empty = np.zeros((1, 0), dtype=np.int64)
         waiting = [_Block(empty, sums[None], np.zeros((1, len(self._prices))), np.zeros(1))]
-        at_once = max(1, _NUMBERS_AT_ONCE // (len(sums) + len(self._prices)))
+        at_once = max(1, NUMBERS_AT_ONCE // (len(sums) + len(self._prices)))
         while waiting:
             block = waiting.pop()
             length = block.options.shape[1]

@@ -28,6 +28,7 @@ from depl.models.verifier.laws import Increment, decimal, expectation, log_expec
 from depl.models.verifier.traces import traced_loss
 
 _LARGEST_LOGARITHM = 709.0
+"""Logarithm from which a loss counts as infinite: that of the greatest double is 709.78."""
 
 
 @dataclass(frozen=True)

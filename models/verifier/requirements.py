@@ -37,6 +37,10 @@ MOST_PROBABILITIES = 100
 """Most final losses whose distribution is computed for one lower bound."""
 
 _ROUNDING = 1e-13
+"""What sums along a sequence may be off relative to their sizes, so that rounding excludes no plan: 900 units
+of 2**-53. Listed plans have at most 13 epochs if there is a choice, as there are `plans.MOST_PLANS` of them.
+"""
+
 _CLEARLY = 2e-9
 """More than an atom may exceed a bound by, so that the least loss seen is not below itself."""
 

@@ -21,7 +21,12 @@ from depl.models.verifier.tolerances import TIME_TOLERANCE
 Terms: TypeAlias = Callable[[FloatArray], FloatArray]
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+"""Golden section, of an interval."""
+
 _HALVINGS = 70
+"""Halvings of `_RANGE`: 200 times 2**-70 is far below the resolution of a logarithm in double precision. The
+end taken is the one that is late, so the cost found is never too great."""
+
 _SECTIONS = 52  # of _RANGE leave 3e-9 of log x, so 1e-17 of a value near its minimum
 _RANGE = 200.0  # of log x below log r
 

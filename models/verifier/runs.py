@@ -27,6 +27,8 @@ EDGE = 1e-9
 """How far, relatively, rounding may put a mean loss beyond the losses it is the mean of."""
 
 _ENOUGH_DONORS = 20
+"""Runs that lend residuals from which those after other predecessors are not asked: part of what a traced law
+means, here for the second time on purpose."""
 
 
 class SeenStage(NamedTuple):

@@ -30,9 +30,14 @@ LARGEST_STREAM = 30_000_000
 """Most uniform numbers that are drawn again."""
 
 _BLOCK = 1 << 21
+"""Numbers drawn at once, 16 MiB; the stream is the same."""
+
 _QUANTILE = 1e-12  # relative error allowed to a quantile function
 _ROUNDING = 1e-14  # relative error allowed to the few roundings of one increment, or of a sum of them
 _PROBABILITY = 4.0 * float(np.finfo(float).eps)
+"""Rounding of a probability that is interpolated between two tails, relative to the greater: a product, a
+difference and a sum of numbers of scipy, some units of 2**-53 each."""
+
 _ONE = np.ones(1)
 
 

@@ -11,6 +11,12 @@ EXACT_ATOM_TOLERANCE = Fraction(1, 10**9)
 ATOM_TOLERANCE = 1e-9
 """`EXACT_ATOM_TOLERANCE` for losses that are doubles [loss]."""
 
+RELATIVE_ROUNDING = 1e-10
+"""Relative error granted to distribution functions of scipy and to sums over them, on which soundness rests.
+
+It is set by hand: scipy documents no bound.
+"""
+
 CAPACITY_TOLERANCE = 1e-12
 """Relative amount by which resources may exceed a capacity: some roundings of quotients."""
 

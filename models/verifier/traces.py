@@ -63,7 +63,13 @@ from depl.models.verifier.laws import FloatArray, Increment, decimal
 from depl.models.verifier.runs import EDGE, Pair, Seen, SeenRun, SeenStage, seen_in, stages_of
 
 _FEWEST_DONORS = 6
+"""Fewest runs that can lend a stage its residuals: part of what a traced law means, here for the second time
+on purpose."""
+
 _NOTHING = 1e-60
+"""Residuals below it are rounding noise and count as 0: as exact decimals they would make fractions of 60
+digits and more, while losses are compared up to 1e-9."""
+
 _UNIT = 10**6
 """Probabilities with a confidence are multiples of 1 / _UNIT."""
 

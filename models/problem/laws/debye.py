@@ -18,6 +18,8 @@ DEBYE_FROM = 35.0
 """Least shape: from here on 20 terms reach double precision."""
 
 _DEBYE_TERMS = 20
+"""Terms at most: enough for double precision from `DEBYE_FROM` on. The first one left out is bounded and
+counted, so any number is sound."""
 
 
 @functools.cache

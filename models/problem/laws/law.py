@@ -40,7 +40,9 @@ MOMENT_ROUNDING = 1e-9
 
 NO_SPREAD = "only normal, lognormal and inverse gamma laws of finite variance are spread out"
 
-_UNIT = 2.0**-53
+UNIT_ROUNDOFF = 2.0**-53
+"""Relative error of one rounding to the nearest double."""
+
 _SCIPY_MEAN = 64.0
 """Rounding granted to a mean that scipy computes, in EPSILON times the size of the law: its closed forms are
 off by a few units, its quadratures by some dozens."""
@@ -163,10 +165,10 @@ class Law(Checked, frozen=True, kw_only=True):
         """
         sensitivity = self.argument_sensitivity(float(np.abs(points).max()))
         if sensitivity is not None:
-            return 8 * _UNIT * sensitivity + 4 * _UNIT
-        moved = 8 * _UNIT * np.abs(points)
+            return 8 * UNIT_ROUNDOFF * sensitivity + 4 * UNIT_ROUNDOFF
+        moved = 8 * UNIT_ROUNDOFF * np.abs(points)
         between = self.survival(points - moved) - self.survival(points + moved)
-        return float(between.max()) + 2 * self.tail_error + 4 * _UNIT
+        return float(between.max()) + 2 * self.tail_error + 4 * UNIT_ROUNDOFF
 
     @np.errstate(all="ignore")
     def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:

@@ -15,6 +15,7 @@ FINEST, COARSEST = 0.4, 0.2
 """Steps for the density of log X: a share of its standard deviation, and at most so much."""
 
 _NEGLIGIBLE = 45.0
+"""Logarithm of the height at which a density is cut off: exp(-45) = 3e-20 of its peak, below 2**-53."""
 
 
 def weighed(grid: FloatArray, logarithms: FloatArray, mean: float) -> tuple[FloatArray, FloatArray]:

@@ -15,6 +15,7 @@ from depl.models.foundation.wording import number
 from depl.models.problem.laws.law import (
     EPSILON,
     MOMENT_ROUNDING,
+    UNIT_ROUNDOFF,
     Bounds,
     ComplexArray,
     FloatArray,
@@ -29,12 +30,23 @@ from depl.models.problem.laws.law import (
 SURVIVAL_SLACK = 1e-11
 """Relative error granted to scipy's Student-t distribution function."""
 
-_UNIT = 2.0**-53
 _NARROWEST = 0.01
+"""Least half-width of a core, in scales, whatever is asked for: set by hand. Any core is sound, as what is
+beyond is bounded; a narrower one leaves almost all probability to the tails."""
+
 _ORDER, _PANEL = 40, 16.0  # points of a panel, and its length times the greatest |z|
 _CUT = 0.01
+"""Probability that an untruncated law leaves out, over (u scale)**2 / 2, about what the tilt adds to H: set
+by hand. It is counted, so any value is sound: twice as much weakens the bound by 1 % more, half makes the
+interval wider."""
+
 _CELLS = 300
+"""Cells on which a tilted peak is bounded: set by hand. Each takes the greatest of both factors, so any
+number is sound; fewer give a greater bound."""
+
 _MOST_TURNS = 2000.0
+"""Most radians, or exponents, by which an integrand changes from the middle of an interval to its ends: set
+by hand. What is cut off is counted; the number of points goes with it."""
 
 
 class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
@@ -165,9 +177,9 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         """The differences that renormalise a truncated law lose what the cancellation costs."""
         if self.lower is None or self.upper is None:
             return super().survival_slack(points)
-        argument = 8 * _UNIT * self.argument_sensitivity(float(np.abs(points).max()))
+        argument = 8 * UNIT_ROUNDOFF * self.argument_sensitivity(float(np.abs(points).max()))
         largest = min(float(self.scipy.cdf(self.upper)), float(self.scipy.sf(self.lower)))
-        return (argument + 8 * self.tail_error * largest) / self.interval_mass() + 4 * _UNIT
+        return (argument + 8 * self.tail_error * largest) / self.interval_mass() + 4 * UNIT_ROUNDOFF
 
     def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
         """Inverted from the side that keeps its accuracy."""

@@ -48,7 +48,13 @@ STEP = 0.01
 """Distance of the nodes of a table, in ln u."""
 
 _CHUNK = 512
+"""Rows of points at once: some hundred points each, so a few MB; it changes memory, not values."""
+
 _ROUNDING = 1e-13
+"""What sums may be off, relative to 1 + u, on which soundness rests; T, F and W get three times as much. It
+is set by hand, 900 units of 2**-53: H, W, T / 2 and F / 6 are at most u for generalised gamma convolutions,
+and sums in pairs take some 30 roundings. The subtraction of 3 W**2 in F may take more for W above some 50;
+then `spread._SLACK`, which every line through F gets, has to cover it."""
 
 Kind = Literal["third", "fourth"]
 """T or F."""

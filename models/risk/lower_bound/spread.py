@@ -23,9 +23,20 @@ from depl.models.risk.lower_bound.switches import TiltedSwitch
 _THIRD_SLOPES = tuple(np.linspace(0.0, 6.0, 25).tolist())
 _FOURTH_SLOPES = (0.0, *np.geomspace(0.5, 60.0, 24).tolist())
 _NOTHING = (0.0,) * 25
+"""An intercept of 0 for each of the 25 slopes of T, and of F."""
+
 _SLACK = 3e-7
+"""What sums over a plan may be off relative to 1 + H, on which soundness rests: intercepts are rounded to
+1e-8 / 200 = 5e-11 below themselves, and sums over increments by less than 1e-9 where they are used at all
+(`clear`). The rest of 3e-7 is set by hand; ten times as much would blunt T and F by 3e-6."""
+
 _COARSELY = 200
+"""Intercepts are rounded up to multiples of 1 / 200, so that few spreads differ and tables of margins are
+shared: set by hand. Twice as many are sharper by 1 / 400 of H at most, and share less."""
+
 _SMALL = 1 / 64
+"""Least F of switches that is told from 0, so that few spreads differ: set by hand. It is rounded up to this,
+so any value is sound; twice as much blunts the bound for plans with calm switches."""
 
 
 @dataclass(frozen=True)

@@ -41,18 +41,36 @@ Floats = NDArray[np.floating[Any]]
 Complexes = NDArray[np.complexfloating[Any, Any]]
 
 _POINTS = 12
+"""Gauss points of a panel, n of the module's docstring. The error, 3e-13 times the modulus, is counted, so
+any number is sound; a point more is a factor of 16 in error and 8 % in time."""
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_POINTS)
 _GAUSS = 64 / 15 * 4.0 ** (2 - 2 * _POINTS) / (1 - 1 / 16)
+"""Error of the rule over M r, by the formula of the module's docstring."""
+
 _HALF_WIDTH, _WIDEST_HALF, _MOST_PANELS = 0.6, 0.42, 24
 _SUBSTEPS = 6
+"""Steps of a panel beyond Y. The value at the left counts, so any number is sound; twice as many halve what
+is lost by that, set by hand."""
+
 _REACH = 3.5
+"""End of the panels in units of W**(-1/2): a normal characteristic function is exp(-3.5**2 / 2) = 0.002
+there. What lies beyond is bounded, so any value is sound; more panels cost time in proportion."""
+
 _VARIANCE_STEP, _MOST_VARIANCES = 0.016, 16
 _THIRD_STEP, _MOST_THIRDS = 0.12, 3
 _STARTS = np.array([-2.4, -1.6, -1.0, -0.5])
 _HIGHEST, _FARTHEST, _BISECTIONS = 2.0, 2.4, 12
 _CIRCLE_STEP, _CIRCLE_SAMPLES, _CIRCLE_END = 0.1, 5, 24.0
 _ROUNDING = 1e-9
+"""What sums may be off, on which soundness rests. A panel is used only if its modulus times its doubt is
+below the bound at Y = 0, so summands stay below about 10, and 288 of them are off by 288 times 10 times
+2**-53 = 3e-13."""
+
 _HUGE = 50.0
+"""Exponent of the doubt from which panels are not used, and half the cap of exponents against overflow. Any
+value of this size is sound: a panel that meets the cap, one of the first three, loses at least exp(98) times
+3e-13 / pi, so it is never taken."""
 
 
 @functools.cache

@@ -202,7 +202,7 @@ def test_blocks_of_assignments_give_what_all_at_once_give(monkeypatch):
     problem = next(p for p in problems(seed=13, count=20) if len(p.instance.clusters) == 2)
     arguments = problem.instance, sample_of(problem), problem.allowed, 0.0, 2.0
     whole = dual_bound(*arguments)
-    monkeypatch.setattr(verifier_dual, "_NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr(verifier_dual, "NUMBERS_AT_ONCE", 1)
     assert dual_bound(*arguments) == whole
 
 
