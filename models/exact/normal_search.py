@@ -50,8 +50,8 @@ certified, so any number is sound."""
 
 _CAUTION = 1e-9
 """Relative amount by which z is lowered and the largest deviation raised, on which proofs rest: rounding is
-some 1e-15 in the quantile function and sums, while omega as a double is off by 6e-17, which changes z by less
-than this up to omega = 1 - 2e-9; nearer to 1 it is too little."""
+some 1e-15 in the quantile function and in sums. z is taken from 1 - omega, as omega itself is a double that
+is off by 6e-17, too much next to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,8 @@ class ChordedProblem(CountedProblem):
     @functools.cached_property
     def _safety(self) -> float:
         """z, rounded down."""
-        return float(special.ndtri(self.instance.target.quantile_level)) * (1 - _CAUTION)
+        z = -float(special.ndtri(float(self.instance.target.violation_budget)))
+        return z - _CAUTION * abs(z)
 
     @functools.cached_property
     def _ends(self) -> FloatArray:

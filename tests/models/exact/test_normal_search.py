@@ -2,7 +2,9 @@
 
 import itertools
 import math
+from decimal import Decimal
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
@@ -110,6 +112,21 @@ def test_only_instances_of_normal_increments_and_a_level_of_a_half_are_searched_
         for model, law in zip(normal.models, certain, strict=True)
     )
     assert not all_normal(Choices(normal.replace(models=fixed, switches=())))
+
+
+@pytest.mark.parametrize("budget", [f"{digit}e-{power}" for digit in (1, 3, 7) for power in range(9, 15)])
+def test_the_quantile_that_proofs_rest_on_is_not_above_the_true_one_however_near_omega_is_to_one(budget):
+    """z of a double next to 1 may be too large by more than the allowance; that of 1 - omega is not."""
+    level = float(1 - Decimal(budget))
+    instance = normal_instance(np.random.default_rng(3), 0.9, switching=False).replace(quantile_level=level)
+    exact = instance.target.violation_budget
+    with mpmath.workdps(60):
+        tail = mpmath.mpf(exact.numerator) / exact.denominator
+        true = mpmath.findroot(
+            lambda z: mpmath.erfc(z / mpmath.sqrt(2)) / 2 / tail - 1, -special.ndtri(float(exact))
+        )
+        found = ChordedProblem(instance)._safety
+        assert 0 <= true - found <= 2e-9 * true
 
 
 def test_a_tie_is_left_to_the_search_that_says_so() -> None:
