@@ -90,7 +90,7 @@ class RoundedLaw:
             raise InvalidInputError(
                 f"laws on grids of step {self.step} and {other.step} cannot be added; use one step"
             )
-        masses, rounding_error = _convolved(self.masses, other.masses)
+        masses, rounding_error = convolved(self.masses, other.masses)
         return RoundedLaw(
             self.rounding,
             self.step,
@@ -199,7 +199,7 @@ def _with_mass(masses: FloatArray, first: int, mass: float, index: int) -> tuple
     return widened, start
 
 
-def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
+def convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
     """Linear convolution, and a bound on the sum of the absolute errors of its entries.
 
     Directly for short factors: relative rounding only. Otherwise by zero-padded FFT of n points. With
@@ -207,6 +207,8 @@ def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float
     Numerical Algorithms, Thm 24.2) and 3 u of a complex product, the 2-norm of the error is at most
     (eta + 3 u)(|a|_2 |b|_1 + |a|_1 |b|_2 + min of both), and the 1-norm at most sqrt(n) times that.
     """
+    if not len(first):
+        return np.zeros(0), 0.0
     total = float(first.sum()) * float(second.sum())
     shortest = min(len(first), len(second))
     if shortest <= _DIRECT_LENGTH:

@@ -28,13 +28,13 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.risk.reach import reaches
+from depl.models.risk.rounded import convolved
 
 Integers = NDArray[np.int64]
 
@@ -70,10 +70,6 @@ inverse, time for very long plans in proportion."""
 _MOST_WORK = 2**25
 """Most grid points times epochs: set by hand, some seconds. More give narrower bounds of long plans in more
 time."""
-
-_DIRECT = 24
-"""Length of the shorter factor up to which a convolution is summed directly: set by hand between time for n m
-products and the rounding of a transform. Both ways bound their own rounding."""
 
 _NOTHING = 1e-13
 """Surviving probability at which following ends: what is left stays in the upper bound and is 0 in the lower
@@ -194,7 +190,7 @@ class _Rounded:
 
     def plus(self, other: "_Rounded") -> "_Rounded":
         """Both terms in one step."""
-        masses, doubt = _convolved(self.masses, other.masses)
+        masses, doubt = convolved(self.masses, other.masses)
         return _Rounded(
             self.first + other.first,
             masses,
@@ -244,7 +240,7 @@ class _Grid:
         for k, law in enumerate(self._laws, start=1):
             alive = float(masses.sum())
             escaped += law.above * alive
-            masses, doubt = _convolved(masses, law.masses)
+            masses, doubt = convolved(masses, law.masses)
             first += law.first
             error += law.error * alive + doubt
             low = min(max(int(barrier[k]) + 1 - first, 0), len(masses))
@@ -358,25 +354,3 @@ def _atoms(term: Term, h: float, most: int) -> _Rounded:
         spread=spread**2,
         worst=spread,
     )
-
-
-def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
-    """Linear convolution and a bound on the sum of the absolute errors of its entries.
-
-    Directly for short factors; otherwise by FFT, with the bounds of `depl.models.risk.rounded`.
-    """
-    if not len(first):
-        return np.zeros(0), 0.0
-    total = float(first.sum()) * float(second.sum())
-    shortest = min(len(first), len(second))
-    if shortest <= _DIRECT:
-        return np.convolve(first, second), 2 * (shortest + 1) * UNIT_ROUNDOFF * total
-    length = len(first) + len(second) - 1
-    padded = fft.next_fast_len(length, real=True)
-    masses = np.maximum(fft.irfft(fft.rfft(first, padded) * fft.rfft(second, padded), padded)[:length], 0.0)
-    left, right = (
-        math.sqrt(float(np.square(one).sum())) * float(other.sum())
-        for one, other in ((first, second), (second, first))
-    )
-    relative = (8 * (math.log2(padded) + 1) + 3) * UNIT_ROUNDOFF
-    return masses, 1.01 * relative * (left + right + min(left, right)) * math.sqrt(padded)
