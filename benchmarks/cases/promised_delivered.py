@@ -18,7 +18,7 @@ from depl.models.estimation.promises import Method, PromiseRow, Setting, promise
 
 _FAMILIES = ("digits-alexnet", "digits-mobilenet")
 _FOLDS, _PLAN_FOLDS, _DRAWS = 26, 12, 20_000
-_SMOKE_RUNS = 240
+_SMOKE_RUNS = 200
 _MIDDLE = (0.9, 0.95)
 
 Named = tuple[str, PromiseRow]

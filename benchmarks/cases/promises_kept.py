@@ -63,7 +63,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
             instance = fit_instance(known, setup, care=care)
             for target in wanted:
                 for level in _LEVELS[:1] if smoke else _LEVELS:
-                    kept = _kept(trainer, instance, level, target, 2 if smoke else runs)
+                    kept = _kept(trainer, instance, level, target, 1 if smoke else runs)
                     rows.append({"family": name, "setting": setting, **kept})
         if smoke:
             break

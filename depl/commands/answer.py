@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from depl.models.foundation.errors import LONGEST_MESSAGE, DeplError, shortened
-from depl.models.solving.result import Result, Solution, Termination
 from depl.starting import REASON
 
 
@@ -53,18 +52,18 @@ def failure(error: DeplError) -> Answer:
     """The answer when an error ends a command."""
     place = getattr(error, "path", "") or None
     reason = shortened(str(error), 2 * LONGEST_MESSAGE)
-    return Answer("", ExitCode(error.exit_code), _json(Termination.ERROR, reason, place), f"depl: {reason}")
+    return Answer("", ExitCode(error.exit_code), _json("error", reason, place), f"depl: {reason}")
 
 
 def interrupted() -> Answer:
     """The answer when the user stops a command that holds nothing yet."""
-    return Answer("", ExitCode.NOTHING, _json(Termination.INTERRUPTED, REASON, None), f"depl: {REASON}")
+    return Answer("", ExitCode.NOTHING, _json("interrupted", REASON, None), f"depl: {REASON}")
 
 
 def defect(error: Exception) -> Answer:
     """The answer when something fails that should not."""
     reason = shortened(f"internal error, please report it: {type(error).__name__}: {error}")
-    return Answer("", ExitCode.INTERNAL, _json(Termination.ERROR, reason, None), f"depl: {reason}")
+    return Answer("", ExitCode.INTERNAL, _json("error", reason, None), f"depl: {reason}")
 
 
 def as_json(content: dict[str, Any]) -> str:
@@ -88,6 +87,9 @@ def _encodable(content: Any) -> Any:
     return content
 
 
-def _json(termination: Termination, reason: str, place: str | None) -> str:
-    nothing = Result(termination, Solution.NONE, "", None, None, float("-inf"), reason=reason)
+def _json(ended: Literal["error", "interrupted"], reason: str, place: str | None) -> str:
+    """An empty result; the type of results comes with SciPy, which takes longer than ``depl --version``."""
+    from depl.models.solving.result import Result, Solution, Termination
+
+    nothing = Result(Termination(ended), Solution.NONE, "", None, None, float("-inf"), reason=reason)
     return as_json({**nothing.to_dict(), "method": None, "instance": None, "seed": None, "path": place})

@@ -23,8 +23,6 @@ from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 
-HELP = "run benchmarks: suites and their sweeps, cases with goals, the behaviour record; report on them"
-
 
 class Action(NamedTuple):
     """A sentence on what it does, and who declares its options."""

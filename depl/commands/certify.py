@@ -19,7 +19,6 @@ from depl.models.problem.instance import Instance
 from depl.models.risk.discrete import decimal
 from depl.models.traces.table import TARGETS, Traces
 
-HELP = "prove from held-out runs, without any law, that a plan keeps its promise"
 EPILOG = """\
 Runs are recognised by their losses, not by their names. Those used to choose the plan are refused under any
 name, also if saved with less precision, truncated, or altered in some epochs; so is a run that the file

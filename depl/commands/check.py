@@ -16,8 +16,6 @@ from depl.models.scenarios.files import load_scenarios
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report, verify
 
-HELP = "verify a plan, independently of all solvers"
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

@@ -30,8 +30,6 @@ SECOND_METHOD = "enumerate"
 _EXPECTED = "expected-greedy"
 _WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=False)
 
-HELP = "compare methods on the paper's AlexNet instances, draw figures"
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

@@ -28,8 +28,6 @@ from depl.models.estimation.independence import Independence, Tested
 from depl.models.foundation.wording import number
 from depl.models.traces.table import TARGETS, Traces
 
-HELP = "fit the paper's laws to training traces and say whether they may be used"
-
 _DIGITS = 3
 _READING = (
     "shape and p are those of the inverse gamma. p printed: as in the paper, for the positive ratios, with\n"

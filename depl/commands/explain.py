@@ -6,8 +6,6 @@ from depl.commands.answer import Answer
 from depl.commands.options import add_instance, add_plan, inside, read_instance, read_plan
 from depl.models.solving.explain import explain
 
-HELP = "put the numbers of a plan into the equations"
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

@@ -27,7 +27,6 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.table import TARGETS, Traces
 
-HELP = "turn training traces and a setup into an instance"
 EPILOG = """\
 examples:
   depl fit digits-alexnet --template digits-alexnet --out mine.json   shipped traces, shipped setup

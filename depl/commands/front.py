@@ -42,8 +42,6 @@ from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.methods import Limits, require_limits
 from depl.models.solving.result import Termination
 
-HELP = "trade the weight of model selection against a bound on the expected loss (without omega) or the time"
-
 _COLUMNS = (
     "budget",
     "termination",

@@ -35,7 +35,6 @@ _SIZES = {
     "models": (5, "models"),
     "epochs": (100, "epochs at most"),
 }
-HELP = "list, show, make or describe instances"
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -29,8 +29,6 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 
-HELP = "solve a knapsack from a public file as a planning problem, and check it"
-
 _METHODS = ("scenario-search", "exact", "milp", "milp-resource", "enumerate", "depl")
 _UNDER_THE_LAW = ("exact", "enumerate", "depl")
 _WAYS: dict[str, Callable[[Knapsack], KnapsackSolution]] = {

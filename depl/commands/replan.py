@@ -30,8 +30,6 @@ from depl.models.solving.observed_state import State, check_state
 from depl.models.solving.replanning import Choice, Replanning, replan
 from depl.models.solving.result import Termination
 
-HELP = "plan the rest of a run again, seen from an observed state"
-
 _CHOICES = {
     Choice.NEW: "the new rest",
     Choice.OLD: "the old rest, as planned",

@@ -44,8 +44,6 @@ ON_SCENARIOS = {
     Termination.INFEASIBLE: "proved infeasible: no plan meets the target on these scenarios",
 }
 
-HELP = "find a cheap plan for an instance, and prove how cheap"
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

@@ -17,8 +17,6 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
 from depl.models.traces.table import Traces
 
-HELP = "train small networks for real and record their losses as traces"
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

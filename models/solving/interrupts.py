@@ -9,9 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from depl.models.solving.result import Termination
+if TYPE_CHECKING:  # the command line starts with this module, and results come with SciPy
+    from depl.models.solving.result import Termination
 
 
 @contextmanager
@@ -41,7 +42,7 @@ class _Ended(Protocol):
     """What says why it ended, such as `depl.models.solving.result.Result`."""
 
     @property
-    def termination(self) -> Termination: ...
+    def termination(self) -> "Termination": ...
 
 
 _Answer = TypeVar("_Answer", bound=_Ended)
@@ -58,6 +59,8 @@ def uninterrupted(answer: _Answer) -> _Answer:
     KeyboardInterrupt
         If Ctrl-C ended it.
     """
+    from depl.models.solving.result import Termination
+
     if answer.termination is Termination.INTERRUPTED:
         raise KeyboardInterrupt
     return answer

@@ -50,6 +50,7 @@ def test_a_tree_that_is_not_installed_still_has_its_version():
 def test_importing_and_solving_load_no_drawing_library():
     program = (
         "import sys, depl, depl.cli\n"
+        "depl.cli._parser()\n"  # which loads every command
         "depl.solve(depl.load('tiny'))\n"
         "print([name for name in ('matplotlib', 'rich', 'pandas', 'pyomo') if name in sys.modules])\n"
     )

@@ -47,6 +47,29 @@ def test_help_and_version_are_answers(ask, words):
     assert out
 
 
+@pytest.mark.parametrize(
+    ("words", "loaded"),
+    [
+        (["--version"], []),
+        (["--help"], []),
+        (["nothing"], []),
+        (["check", "--help"], ["depl.commands.check", "numpy"]),
+    ],
+)
+def test_only_the_command_that_is_asked_for_is_loaded(words, loaded):
+    program = (
+        "import sys\n"
+        "from depl.cli import _COMMANDS, main\n"
+        f"main({words})\n"
+        "names = [command.module for command in _COMMANDS.values()]\n"
+        "print([name for name in (*names, 'numpy', 'numba') if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == str(loaded)
+
+
 def test_solving_says_what_is_proved(ask):
     code, out, err = ask("solve", "tiny", "--method", "exact")
     assert (code, err) == (0, "")

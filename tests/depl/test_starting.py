@@ -50,7 +50,7 @@ def start(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     [
         "depl.heuristics",
         "msgspec",
-        pytest.param("scipy.stats", marks=pytest.mark.slow),
+        pytest.param("scipy.special", marks=pytest.mark.slow),
         pytest.param("numba.core.types", marks=pytest.mark.slow),
         pytest.param("depl.models.solving.solve", marks=pytest.mark.slow),
         pytest.param("depl.cli", marks=pytest.mark.slow),

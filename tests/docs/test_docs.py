@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import depl
@@ -16,6 +17,7 @@ from depl.cli import _parser
 from depl.commands.answer import ExitCode
 from depl.instances.library import load
 from depl.instances.setups import load_setup
+from depl.models.estimation import diagnosis
 from depl.models.estimation.setup import Setup
 from depl.models.problem.instance import Instance
 from depl.models.traces.fingerprints import fingerprints
@@ -69,7 +71,18 @@ def fits_are_the_shipped_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("depl.models.estimation.instance.fit_instance", shipped)
 
 
-@pytest.mark.usefixtures("fits_are_the_shipped_ones")
+@pytest.fixture
+def fewer_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A diagnosis draws 19 samples and not the 99 or more of the page, which a slow test runs as it is."""
+    own = diagnosis.diagnose
+
+    def sparing(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
+        return own(traces, rng, resamples=19)
+
+    monkeypatch.setattr(diagnosis, "diagnose", sparing)
+
+
+@pytest.mark.usefixtures("fits_are_the_shipped_ones", "fewer_resamples")
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
 def test_the_examples_of_a_page_give_what_it_says(page: str) -> None:
     run_examples(page)

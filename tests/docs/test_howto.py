@@ -10,10 +10,13 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from depl import cli
 from depl.benchmarks import __main__ as benchmarks
+from depl.models.estimation import diagnosis
+from depl.models.traces.table import Traces
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(
@@ -104,9 +107,31 @@ def elsewhere(tmp_path: Path, own_methods: None, own_laws: None, monkeypatch: py
     monkeypatch.setattr(sys, "argv", ["depl"])
 
 
-@pytest.mark.usefixtures("elsewhere")
+@pytest.fixture
+def fewer_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A diagnosis draws 19 samples and not the 99 or more of the page, which a slow test runs as it is."""
+    own = diagnosis.diagnose
+
+    def sparing(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
+        return own(traces, rng, resamples=19)
+
+    monkeypatch.setattr(diagnosis, "diagnose", sparing)
+
+
+@pytest.mark.usefixtures("elsewhere", "fewer_resamples")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_how_to_page_give_what_it_says(page: str) -> None:
+    run_examples(page)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> diagnose(" in text_of(page)])
+def test_a_diagnosis_on_a_page_gives_what_it_says_with_all_its_resamples(page: str) -> None:
+    run_examples(page)
+
+
+def run_examples(page: str) -> None:
     result = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.failed == 0
 

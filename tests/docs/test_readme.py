@@ -63,7 +63,7 @@ def test_the_python_examples_run(example):
         exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
 
 
-@pytest.mark.parametrize("resamples", [99, pytest.param(diagnose.RESAMPLES, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("resamples", [19, pytest.param(diagnose.RESAMPLES, marks=pytest.mark.slow)])
 def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch, resamples):
     """Unless run by name, ``depl diagnose`` resamples less than it does for a reader."""
     monkeypatch.setattr(diagnose, "RESAMPLES", resamples)

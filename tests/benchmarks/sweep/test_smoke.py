@@ -15,19 +15,19 @@ from depl.benchmarks.sweep.request import Request, jobs_of
 from depl.benchmarks.sweep.solving import made
 
 SUITES = all_suites()
-SECONDS = 0.3
 LARGE = 10_000
 """Product of the sizes among the labels, such as |N| |D| |M| K_max."""
 BROKEN = {"failed", "crashed", "rejected", "error"}
 
 
+@pytest.mark.parametrize("seconds", [0.1, pytest.param(0.3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SUITES)
-def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(name):
+def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(name, seconds):
     suite = SUITES[name]
     if math.prod(label for label in suite.draws()[0].labels.values() if isinstance(label, int)) > LARGE:
         assert suite.draws()[0].build().fingerprint
         return
-    jobs = jobs_of(Request(suites=(name,), limit=1, seconds=SECONDS))
+    jobs = jobs_of(Request(suites=(name,), limit=1, seconds=seconds))
     attempts = [made(job, ignore) for job in jobs]
     assert len(attempts) == len(suite.configurations) * len(suite.seeds)
     broken = {row.task.configuration: row.reason for row in attempts if row.ending in BROKEN}

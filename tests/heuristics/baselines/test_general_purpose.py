@@ -82,7 +82,11 @@ def test_the_method_is_registered_with_a_sentence(method):
 
 
 @pytest.mark.parametrize("method", NAMES)
-@pytest.mark.parametrize("instance", SMALL, ids=lambda item: item.name)
+@pytest.mark.parametrize(
+    "instance",
+    [*SMALL[:2], *(pytest.param(item, marks=pytest.mark.slow) for item in SMALL[2:])],
+    ids=lambda item: item.name,
+)
 def test_every_plan_passes_the_verifier_and_nothing_is_claimed_about_cost(method, instance):
     result = solved(instance, method)  # solve raises if the plan is not certified
     assert result.termination is Termination.EXHAUSTED
@@ -139,7 +143,9 @@ def test_the_greedy_repairs_a_first_choice_that_was_too_small():
     assert least_weight((1.0, 3.0), (1.0, 4.0), 9.0) <= result.cost <= 12
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4, 5))]
+)
 def test_annealing_finds_the_optimum_of_small_covering_knapsacks(seed):
     rng = np.random.default_rng([41, seed])
     values, weights = rng.integers(1, 9, 4).astype(float), rng.integers(1, 9, 4).astype(float)

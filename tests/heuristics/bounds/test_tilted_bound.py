@@ -55,7 +55,7 @@ def small(seed: int, count: int, most: int) -> list[Instance]:
     return [instance for instance in random_instances(rng, count, **sizes) if covered(instance)]
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_no_prices_prove_more_than_the_optimum(count: int) -> None:
     """At random prices of every size and sign, in all classes, coarse and fine."""
     rng = np.random.default_rng([16, 0])

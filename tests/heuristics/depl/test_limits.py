@@ -123,7 +123,9 @@ def test_with_many_datasets_a_plan_is_held_before_the_bound_is_proved(many_datas
     assert result.lower_bound == bounds[-1] > 0
 
 
-@pytest.mark.parametrize("target", [3.0, 4.0, 4.5])
+@pytest.mark.parametrize(
+    "target", [4.5, *(pytest.param(target, marks=pytest.mark.slow) for target in (3.0, 4.0))]
+)
 def test_where_no_plan_is_found_few_plans_are_listed_and_prove_that_there_is_none(
     tiny: Instance, target: float
 ) -> None:

@@ -438,11 +438,12 @@ def test_units_and_orders_do_not_matter(solved: list[tuple[Instance, Result]], c
     assert compared >= 1
 
 
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_dominated_cluster_or_a_looser_limit_does_not_make_plans_more_expensive(
-    solved: list[tuple[Instance, Result]],
+    solved: list[tuple[Instance, Result]], count: int
 ) -> None:
     compared = 0
-    for instance, result in solved[:4]:
+    for instance, result in solved[:count]:
         limit = instance.target.maximum_time
         if result.cost is None or limit is None:
             continue
@@ -458,7 +459,7 @@ def test_a_dominated_cluster_or_a_looser_limit_does_not_make_plans_more_expensiv
         looser = depl.solve(instance.replace(maximum_time=1.1 * limit), "depl")
         assert looser.cost <= result.cost * (1 + 1e-7)
         compared += 1
-    assert compared >= 2
+    assert compared >= count / 2
 
 
 def test_all_sequences_of_a_small_deterministic_instance_agree() -> None:

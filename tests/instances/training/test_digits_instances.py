@@ -71,7 +71,9 @@ def test_the_file_holds_all_runs_of_the_family_and_their_fingerprints(name):
     assert instance.traced_law.unseen_loss == traces.loss.max()
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(
+    scope="module", params=["digits-alexnet", pytest.param("digits-mobilenet", marks=pytest.mark.slow)]
+)
 def solved(request):
     """An instance and its cheapest plan."""
     instance = load(request.param)
