@@ -1,7 +1,8 @@
 """What must not change an optimum under scenarios: units, order, copies, and what nobody would choose.
 
 Every relation is asked of every method on two tiny instances, plain and with two clusters and two datasets;
-slowly on two more, which have either. It holds whatever the optimum is, so no recorded number and no other solver is needed.
+slowly on two more, which have either. It holds whatever the optimum is, so no recorded number and no other
+solver is needed.
 """
 
 import numpy as np
