@@ -70,16 +70,13 @@ def check_plan(case: Case, outcome: Outcome) -> None:
 
 
 def test_the_cases_are_of_all_kinds(cases: list[Case]) -> None:
-    unmet, met, not_cheapest, switching, on_the_budget = {30: (4, 14, 5, 3, 2), 60: (8, 30, 10, 5, 3)}[
-        len(cases)
-    ]
-    assert sum(not case.met() for case in cases) >= unmet
-    assert sum(bool(case.met()) for case in cases) >= met
-    assert sum(case.met()[:1] != case.ranked[:1] for case in cases if case.met()) >= not_cheapest
-    assert sum(len(set(case.met()[0][1])) > 1 for case in cases if case.met()) >= switching
+    least = {30: (4, 14, 5, 3, 2), 60: (8, 30, 10, 5, 3)}[len(cases)]
+    assert sum(not case.met() for case in cases) >= least[0]
+    assert sum(bool(case.met()) for case in cases) >= least[1]
+    assert sum(case.met()[:1] != case.ranked[:1] for case in cases if case.met()) >= least[2]
+    assert sum(len(set(case.met()[0][1])) > 1 for case in cases if case.met()) >= least[3]
     assert (
-        sum(any(case.violation(item) == case.budget for _, item in case.ranked) for case in cases)
-        >= on_the_budget
+        sum(any(case.violation(item) == case.budget for _, item in case.ranked) for case in cases) >= least[4]
     )
     assert {case.instance.traced_law.residuals for case in cases} == {"per_run", "independent"}  # type: ignore[union-attr]
 
