@@ -16,12 +16,12 @@ HARD_OPTIMUM = 28.968559573246672
 """Of `hard_problem`, proved by both programs in a longer run."""
 
 
-def hard_problem() -> SampledProblem:
+def hard_problem(scenarios: int = 100) -> SampledProblem:
     """Twelve epochs, three models and 100 scenarios, of which HiGHS needs many seconds."""
     rng = np.random.default_rng(7)
     sizes = {"models": (3, 3), "clusters": (1, 1), "datasets": (1, 1), "maximum_epochs": (12, 12)}
     instance = random_instance(rng, **sizes)
-    return SampledProblem(instance, draw_scenarios(instance, 100, seed=1))
+    return SampledProblem(instance, draw_scenarios(instance, scenarios, seed=1))
 
 
 def sequences(problem: SampledProblem) -> Iterator[tuple[Configuration, ...]]:

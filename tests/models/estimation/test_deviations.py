@@ -87,6 +87,7 @@ def test_many_runs_become_the_greatest_of_their_neighbours() -> None:
         )
 
 
+@pytest.mark.slow  # by default on drawn runs, whose deviations are known
 def test_real_plans_deviate_by_a_sixth_or_so_and_runs_by_more() -> None:
     found = plan_deviations(recorded_traces("digits-alexnet"), np.random.default_rng(0), scale="log")
     assert found.plans.size > 150

@@ -110,7 +110,10 @@ def test_on_real_runs_order_statistics_deliver_within_three_hundredths(family: s
     assert found[Setting.RUNS, Method.ORDER, 0.99][2] / 312 >= 0.97
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(
+    scope="module",
+    params=[FAMILIES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES[1:])],
+)
 def real(request: pytest.FixtureRequest) -> tuple[str, list[PromiseRow]]:
     """The three plans of a family that have many runs, judged at .90 and .95 in three folds."""
     rows = promised_delivered(

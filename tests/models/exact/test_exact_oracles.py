@@ -14,6 +14,7 @@ from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.scenarios.draws import given_scenarios
 from tests.cases.scenario_methods import every_method, proven
 
+SLOW = pytest.mark.slow
 WORK = {"expensive": 8.0, "cheap": 4.0}
 
 
@@ -55,7 +56,9 @@ def switch_losses(instance, size):
 
 
 @every_method
-@pytest.mark.parametrize("short_by", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 2e-9])
+@pytest.mark.parametrize(
+    "short_by", [1e-4, 1e-7, 2e-9, *(pytest.param(short_by, marks=SLOW) for short_by in (1e-5, 1e-6, 1e-8))]
+)
 def test_a_cheap_plan_that_misses_the_quantile_by_little_is_not_returned(method, single, short_by):
     gains = [0, 4 - short_by, *[5] * 8]  # one miss is allowed, not two
     answer = proven(method, single, sample(single, 5, gains))
@@ -72,7 +75,10 @@ def test_a_cheap_plan_that_meets_the_quantile_within_the_atom_tolerance_is_retur
 
 
 @every_method
-@pytest.mark.parametrize("short_by", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 2e-9, 5e-10, 0])
+@pytest.mark.parametrize(
+    "short_by",
+    [1e-6, 2e-9, 5e-10, 0, *(pytest.param(short_by, marks=SLOW) for short_by in (1e-4, 1e-5, 1e-7, 1e-8))],
+)
 def test_a_near_tie_of_a_sum_with_a_switch_is_decided_alike(method, stage, short_by):
     """1.9 + 1.8 + .3 from the switch are 4; without the switch two epochs gain at most 3.8."""
     switches = switch_losses(stage, 10)
@@ -230,11 +236,9 @@ def test_a_target_that_the_start_meets_costs_nothing(method, stage):
 EDGES = [
     (0.95, 200, 10),
     (0.9, 50, 5),
-    (0.9, 10, 1),
-    (0.99, 100, 1),
-    (0.7, 10, 3),
     (0.95, 199, 9),
     (0.3, 10, 7),
+    *(pytest.param(*edge, marks=SLOW) for edge in ((0.9, 10, 1), (0.99, 100, 1), (0.7, 10, 3))),
 ]
 
 

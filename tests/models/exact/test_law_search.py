@@ -44,12 +44,14 @@ def test_a_gain_far_beyond_the_target_needs_no_larger_tables():
     assert require_agreement(instance) is Termination.OPTIMAL
 
 
-def test_the_optima_of_the_papers_instances_are_proved():
-    for target, cost in ((9, 137.8359025), (13, 76.62686129)):
-        found = depl.solve(depl.load(f"paper-alexnet-deadline-{target}"), "exact", time_limit=100)
-        assert found.termination is Termination.OPTIMAL
-        assert found.cost == pytest.approx(cost, rel=1e-9)
-        assert found.lower_bound >= found.cost * (1 - 1e-9)
+@pytest.mark.parametrize(
+    ("target", "cost"), [(13, 76.62686129), pytest.param(9, 137.8359025, marks=pytest.mark.slow)]
+)
+def test_the_optima_of_the_papers_instances_are_proved(target, cost):
+    found = depl.solve(depl.load(f"paper-alexnet-deadline-{target}"), "exact", time_limit=100)
+    assert found.termination is Termination.OPTIMAL
+    assert found.cost == pytest.approx(cost, rel=1e-9)
+    assert found.lower_bound >= found.cost * (1 - 1e-9)
 
 
 # Ends.
@@ -100,7 +102,7 @@ def test_where_no_time_would_do_none_is_named():
     assert "takes" not in found.reason
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_gap_that_is_good_enough_is_certified(count):
     for instance in drawn(count, (3, 4)):
         known = depl.solve(instance, "enumerate")

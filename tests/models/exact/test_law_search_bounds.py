@@ -51,20 +51,21 @@ def compared(search, rng, count):
     return pairs
 
 
+@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", AWKWARD)
-def test_no_completion_of_a_prefix_beats_its_bound(name):
+def test_no_completion_of_a_prefix_beats_its_bound(name, count):
     problem, rng = Choices(AWKWARD[name]), np.random.default_rng(0)
     checked, longest = 0, 3 if name == "untruncated switches" else 4  # those take long to certify
     for length, (points, tilt, room, cells) in itertools.product((1, 2, longest), GRIDS):
         search = subproblem(problem, length, grid_for(problem.instance, points, tilt, length, room), cells)
-        for bound, least in compared(search, rng, 3):
+        for bound, least in compared(search, rng, count):
             assert bound <= least + doubt(search)
             checked += 1
-    assert checked == 36
+    assert checked == 12 * count
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 5))]
+    "seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1, 2, 4, 5))]
 )
 def test_the_bounds_hold_on_random_instances_with_several_clusters_and_datasets(seed):
     rng = np.random.default_rng(seed)

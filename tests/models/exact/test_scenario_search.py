@@ -169,7 +169,7 @@ def test_the_time_limit_leaves_a_plan_and_a_valid_bound():
     drawn = paper_like(
         np.random.default_rng(0), maximum_epochs=100, scenarios=100, switch_share=CHEAP_SWITCHES
     )
-    found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), time_limit=2.0)
+    found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), time_limit=0.5)
     assert outcome.termination is Termination.TIME_LIMIT
     assert 0 < outcome.lower_bound < found < math.inf
 

@@ -52,7 +52,7 @@ def walk(spread: float, epochs: int, retention: float = 0.96875, runs: int = 8) 
     return TracedLaw(runs=all_runs, steps=steps, residuals="independent")
 
 
-@pytest.fixture(scope="module", params=[8, pytest.param(18, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[5, pytest.param(18, marks=pytest.mark.slow)])
 def documents(request: pytest.FixtureRequest) -> list[TracedLaw]:
     return [
         random_law(
@@ -87,7 +87,7 @@ def test_the_bounds_contain_the_probability(documents: list[TracedLaw], points: 
                 lower, upper = grid.exceedance(laws, maximum - apart)
                 assert 0 <= lower <= wanted <= upper <= 1
                 asked += 0 < wanted < 1
-    assert asked > 300
+    assert asked > min(300, 60 * len(documents))
 
 
 def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[TracedLaw]) -> None:

@@ -70,7 +70,7 @@ def test_a_plan_without_epochs_is_bounded_by_nothing(tiny, method):
     assert depl.solve(instance, method, scenarios=5).dual == DualBound(0.0, 0.0, 0.0)
 
 
-@every_method
+@pytest.mark.parametrize("method", ["milp", pytest.param("milp-resource", marks=pytest.mark.slow)])
 def test_a_solve_that_is_stopped_reports_no_less_than_it_can_prove_again(method):
     problem = hard_problem()
     result = depl.solve(problem.instance, method, scenarios=problem.scenarios, time_limit=2)

@@ -253,7 +253,7 @@ def test_a_solver_that_says_nothing_new_ends_the_loop_with_what_is_proved(tiny, 
     assert 0 < found.lower_bound <= found.cost
 
 
-def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(hard, monkeypatch):
+def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(monkeypatch):
     right, answers, rows = Session.solve, [], []
 
     def tired(*arguments):
@@ -262,7 +262,8 @@ def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(hard, mo
 
     monkeypatch.setattr(cutting._Direct, "strengthen", lambda *_: Status.OPTIMAL)
     monkeypatch.setattr(Session, "solve", tired)
-    found = solve_sampled(hard, limits=Limits(progress=lambda _seconds, _cost, bound: rows.append(bound)))
+    limits = Limits(progress=lambda _seconds, _cost, bound: rows.append(bound))
+    found = solve_sampled(hard_problem(scenarios=25), limits=limits)
     assert (found.termination, len(answers)) == (Termination.TIME_LIMIT, 2)
     assert found.lower_bound == max(rows) > 0
 

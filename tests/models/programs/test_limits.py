@@ -38,7 +38,7 @@ def test_a_wanted_gap_ends_the_search_with_a_certificate(hard, formulation):
     [
         (PriceSpace, 1e-6),
         (ResourceSpace, 1e-6),
-        (ResourceSpace, 4.0),
+        (ResourceSpace, 2.5),
         pytest.param(PriceSpace, 4.0, marks=pytest.mark.slow),  # rows of progress are asked of it by default
     ],
 )
@@ -55,7 +55,7 @@ def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, 
 
 def test_rows_of_progress_close_in_on_the_optimum(hard):
     rows = []
-    solve_sampled(hard, limits=Limits(time_limit=2.0, progress=lambda *row: rows.append(row)))
+    solve_sampled(hard, limits=Limits(time_limit=1.5, progress=lambda *row: rows.append(row)))
     seconds, costs, bounds = (np.array(column) for column in zip(*rows, strict=True))
     assert (np.diff(seconds) >= 0).all()
     assert (np.diff(costs) <= 0).all()
@@ -95,7 +95,7 @@ print(result.to_json())
 """
 
 
-@pytest.mark.parametrize("method", ["milp", "milp-resource"])
+@pytest.mark.parametrize("method", ["milp", pytest.param("milp-resource", marks=pytest.mark.slow)])
 def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent(method):
     child = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, method],

@@ -124,7 +124,9 @@ def test_one_increment_has_the_violation_of_its_distribution_function(name, leve
         gain((1.0, Lognormal(mean=1.0, variance=0.2), 2), (-1.0, Normal(mean=0.1, variance=0.01), 1)),
     ],
 )
-@pytest.mark.parametrize("budget", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6)])
+@pytest.mark.parametrize(
+    "budget", [pytest.param(Fraction(1, 2), marks=pytest.mark.slow), Fraction(1, 20), Fraction(1, 10**6)]
+)
 def test_sums_contain_the_value_from_ball_arithmetic(loss, budget):
     assert_matches_ball_arithmetic(loss, budget, digits=18)
 

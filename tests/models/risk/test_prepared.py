@@ -41,10 +41,13 @@ def random_losses(seed: int, count: int, terms: tuple[Term, ...]) -> list[FinalL
     return found
 
 
+@pytest.mark.parametrize("share", [2, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("budget", [BUDGET, Fraction(1, 1000), Fraction(2, 5)])
 @pytest.mark.parametrize("terms", [KINDS[:5], KINDS[:6], KINDS[3:6], (BELL, WIDE, OPEN), (ATOMS, CUT)])
-def test_kept_labels_decide_as_the_evaluator_for_one_loss_does(terms, budget):
-    maximum_loss, few, seen = 2.5, 6 if OPEN in terms else 12, set()
+def test_kept_labels_decide_as_the_evaluator_for_one_loss_does(terms, budget, share):
+    """By default half of the losses are asked about where budgets are unusual."""
+    few = (6 if OPEN in terms else 12) // (1 if budget == BUDGET else share)
+    maximum_loss, seen = 2.5, set()
     prepared = PreparedVerdicts(maximum_loss, budget)
     for drawn in random_losses(1, few, terms):
         loss = FinalLoss(drawn.constant + maximum_loss, drawn.terms)
@@ -183,7 +186,13 @@ def test_the_violation_by_the_kept_contour_agrees_with_the_evaluator_for_one_los
 
 
 @pytest.mark.parametrize(
-    ("heavy", "seeds"), [(False, 25), (True, 1), pytest.param(True, 10, marks=pytest.mark.slow)]
+    ("heavy", "seeds"),
+    [
+        (False, 12),
+        (True, 1),
+        pytest.param(False, 25, marks=pytest.mark.slow),
+        pytest.param(True, 10, marks=pytest.mark.slow),
+    ],
 )
 def test_no_plan_is_accepted_that_its_own_certificate_leaves_open(heavy: bool, seeds: int) -> None:
     """With l_max at the quantile of a loss, where one evaluator may say so and another one not."""

@@ -471,9 +471,15 @@ def test_what_a_method_raises_is_not_hidden(steady: Instance) -> None:
 # --- on random instances -------------------------------------------------------------------------------
 
 
-def test_every_result_agrees_with_the_evaluation_and_the_verifier() -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_every_result_agrees_with_the_evaluation_and_the_verifier(count: int) -> None:
     family = random_instances(
-        np.random.default_rng(12), 4, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 4)
+        np.random.default_rng(12),
+        count,
+        models=(2, 2),
+        clusters=(1, 2),
+        datasets=(1, 2),
+        maximum_epochs=(2, 4),
     )
     states = set()
     for instance in family:

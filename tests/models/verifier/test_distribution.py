@@ -142,7 +142,7 @@ def test_two_epochs_agree_with_the_convolution_integral(law, gap):
     assert_tight(tail([increment(-1, law), increment(-0.5, law)], gap), expected, 1e-8)
 
 
-@pytest.mark.parametrize("gap", [0.5, 3, 40])
+@pytest.mark.parametrize("gap", [0.5, pytest.param(3, marks=pytest.mark.slow), 40])
 def test_two_untruncated_switches_agree_with_the_convolution_integral(gap):
     first, second = stats.t(1.5, 0.1, 0.3), stats.t(3, 0.0, 0.8)
     points = [
@@ -423,14 +423,13 @@ def drawn(law, rng: np.random.Generator, size: int) -> np.ndarray:
     return values
 
 
+SLOW_MIXTURES = ("a switch truncated ten times as widely", "heavy epochs, an untruncated switch")
+"""Of the same kind are the switch that is truncated widely, and two untruncated switches."""
+
+
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(
-            name, marks=[pytest.mark.slow] if name == "a switch truncated ten times as widely" else []
-        )
-        for name in MIXTURES
-    ],
+    [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW_MIXTURES else []) for name in MIXTURES],
 )
 def test_mixed_sums_agree_with_monte_carlo(name):
     increments = MIXTURES[name]

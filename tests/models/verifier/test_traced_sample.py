@@ -153,9 +153,10 @@ def redrawn(instance: Instance, size: int, seed: int) -> DrawnSample:
     return found
 
 
-def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios():
+@pytest.mark.parametrize("count", [8, pytest.param(24, marks=pytest.mark.slow)])
+def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
     compared = 0
-    for seed in range(24):
+    for seed in range(count):
         law = random_law(np.random.default_rng(500 + seed), **reading(seed))
         instance = instance_of(law)
         sample, drawn = redrawn(instance, 60, seed), draw_scenarios(instance, 60, seed)
@@ -170,7 +171,7 @@ def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios():
                 )
                 assert ((found.lower <= expected) & (expected <= found.upper)).all()
                 assert (found.upper - found.lower).max() < 1e-10
-    assert compared > 100
+    assert compared > 100 * count / 24
 
 
 def the_support_ends(instance: Instance, plan: Plan) -> bool:
@@ -373,7 +374,9 @@ def solvable(seed: int) -> Instance:
     return instance.replace(maximum_loss=ends[len(ends) // 3])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [0, 3, 5, 6, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 7))]
+)
 def test_what_solvers_find_passes(seed):
     instance = solvable(seed)
     for method, size in (("scenario-search", 100), ("enumerate", None)):

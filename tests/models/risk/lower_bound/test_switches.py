@@ -54,9 +54,10 @@ def test_a_truncated_student_t_has_the_numbers_of_mpmath(law: StudentT, rate: fl
     assert found.widest == pytest.approx(1 / math.sqrt(w))
 
 
+@pytest.mark.parametrize("places", [20, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("law", "rate"), list(itertools.product(BOUNDED, (0.7, 4.0))))
 def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
-    law: StudentT, rate: float
+    law: StudentT, rate: float, places: int
 ) -> None:
     """By the trapezoidal rule on very many points; beyond W**(-1/2) only the decay counts."""
     found = TiltedSwitch.of(Term(1.0, law), rate)
@@ -67,7 +68,7 @@ def test_characteristic_functions_keep_remainder_and_decay_at_random_places(
     density = stats.t.pdf(x, law.degrees_of_freedom, law.location, law.scale) * np.exp(rate * (x - x[-1]))
     density /= integrate.trapezoid(density, x)
     rng = np.random.default_rng([13, 1])
-    for y in np.exp(rng.uniform(-3, 4, 60)) / math.sqrt(w):
+    for y in np.exp(rng.uniform(-3, 4, places)) / math.sqrt(w):
         f = complex(integrate.trapezoid(density * np.exp(-1j * y * rate * (x - mean)), x))
         decay = math.exp(-3 * w**2 / found.fourth * math.log1p(y**2 * found.fourth / (6 * w)))
         assert abs(f) <= decay + 1e-7
@@ -96,12 +97,13 @@ def test_tails_that_are_cut_off_are_paid_for(rate: float) -> None:
         assert found.divergence == pytest.approx(w / 2, rel=0.3)
 
 
-def test_a_cut_law_is_the_law_on_a_symmetric_interval() -> None:
+@pytest.mark.parametrize("widths", [8, pytest.param(15, marks=pytest.mark.slow)])
+def test_a_cut_law_is_the_law_on_a_symmetric_interval(widths: int) -> None:
     """H less the tails' share is that of mpmath on the interval that the mean tells."""
     law, rate = StudentT(degrees_of_freedom=4, location=0.0, scale=0.5), 1.0
     found = TiltedSwitch.of(Term(1.0, law), rate)
     matches = []
-    for width in np.linspace(1.0, 8.0, 15) * law.scale:
+    for width in np.linspace(1.0, 8.0, widths) * law.scale:
         mean, h, w, _, _ = oracle(law, -rate, -width, width)
         mass = 1 - 2 * stats.t.sf(width / law.scale, 4)
         matches.append((mean, h - math.log(mass), w))
