@@ -37,7 +37,7 @@ MOST_LABELS = 60_000_000
 """Labels that all passes together may keep."""
 
 FIRST_WIDTH = 32
-"""Labels of an epoch in the first pass. Set by hand: a narrow pass costs little, and its path is the upper
+"""Labels of an epoch in the first pass, set by hand. A narrow pass costs little, and its path is the upper
 bound with which wider ones drop labels."""
 
 WIDER = 8

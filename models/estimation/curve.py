@@ -28,7 +28,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 
 LEAST_OFFSET = -0.99
-"""Least B [epochs]: at -1 the improvement of the first epoch, A / sqrt(1 + B), would be infinite."""
+"""Least B [epochs]. At -1 the improvement of the first epoch, A / sqrt(1 + B), would be infinite."""
 
 LARGEST_OFFSET_PER_EPOCH = 100.0
 """Greatest B of a fit, as a multiple of the last epoch."""

@@ -22,7 +22,7 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 MOST_MULTIPLIERS = 6
-"""Prices of time charged at once at most: set by hand. Each is one more sum at every node, and excludes more
+"""Prices of time charged at once at most, set by hand. Each is one more sum at every node, and excludes more
 plans that cost too much; with fewer, more leaves are costed, and what is proved is the same."""
 
 _ROUNDING = 1e-12
