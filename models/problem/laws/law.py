@@ -328,6 +328,21 @@ class Law(Checked, frozen=True, kw_only=True):
         return None
 
 
+TAILED_PARTS = (
+    "truncated",
+    "tail_power",
+    "centre",
+    "width",
+    "scaled",
+    "core",
+    "exceedance",
+    "quadrature",
+    "on_interval",
+    "tilted_peak",
+)
+"""What a `TailedLaw` has to define: `depl.register_law` refuses a class that lacks one."""
+
+
 class TailedLaw(Law, frozen=True, kw_only=True):
     """A law with two tails that can be cut off, at a certified price.
 
