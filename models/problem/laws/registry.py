@@ -108,8 +108,8 @@ def _require_tails(kind: type[TailedLaw]) -> None:
     lacking = [name for name in TAILED_PARTS if getattr(kind, name) is getattr(TailedLaw, name)]
     if lacking:
         raise InvalidInputError(
-            f"{kind.__name__} lacks {', '.join(lacking)}, which every TailedLaw has; define them, or derive it "
-            "from depl.Law"
+            f"{kind.__name__} lacks {', '.join(lacking)}, which every TailedLaw has; define them, or derive "
+            "it from depl.Law"
         )
 
 
