@@ -19,7 +19,7 @@ from depl.models.problem.epochs import FinalLoss, LossStep, Term, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
-from depl.models.scenarios.draws import switch_step
+from depl.models.problem.epochs import switch_step
 from depl.models.solving.methods import in_time
 
 

@@ -29,13 +29,12 @@ from scipy import special
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.epochs import Term, loss_step
+from depl.models.problem.epochs import Term, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.sampling import MonteCarloEstimate
-from depl.models.scenarios.draws import switch_step
 
 _CONFIDENCE = 0.99
 """Confidence of the interval of a counted share: a convention; 0.95 would make it a quarter narrower."""

@@ -39,9 +39,8 @@ from depl.models.estimation.binomial import clopper_pearson
 from depl.models.estimation.combinations import fit_traces, schedule_label
 from depl.models.estimation.curve import Curve
 from depl.models.evaluation.traced_prediction import final_atoms, final_loss, order_statistic
-from depl.models.evaluation.traced_support import Known
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import AffineLaw, Scale, on_scale, positions
+from depl.models.problem.affine_law import AffineLaw, Known, Scale, on_scale, positions
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.risk.sampling import sample_final_loss

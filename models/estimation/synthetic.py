@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import LossStep, loss_step
+from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.scenarios.draws import switch_step
 from depl.models.traces.table import Traces
 
 

@@ -10,10 +10,11 @@ import math
 import sys
 from dataclasses import dataclass
 
-from depl.models.evaluation.traced_loss import EndLaw, end_law, traced_steps
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.evaluation.end_law import EndLaw
+from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.problem.epochs import FinalLoss, Load, LossStep, compose, load, loss_step
+from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.interval import Interval
@@ -166,18 +167,8 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
 
 
 def law_of_end(instance: Instance, plan: Plan) -> EndLaw:
-    """The law of l(K) under a plan, the recursion of Sec. III over its epochs or the traced law.
-
-    Raises
-    ------
-    InvalidInputError
-        At a forbidden switch, at an epoch beyond the tables of its model, or outside the support of the
-        traces that the law was fitted to.
-    """
-    if instance.traced_law is None or not plan.epochs:
-        return EndLaw(compose(instance.target.initial_loss, plan_steps(instance, plan)))
-    _require_allowed(instance, plan)
-    return end_law(instance.traced_law, plan.schedule)
+    """The law of l(K) under a plan; see `depl.models.evaluation.loss_law.LossLaw.end`."""
+    return loss_law(instance).end(plan)
 
 
 def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
@@ -197,42 +188,8 @@ def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
 
 
 def plan_steps(instance: Instance, plan: Plan) -> list[LossStep]:
-    """The loss step of every epoch of a plan.
-
-    Raises
-    ------
-    InvalidInputError
-        As `final_loss`.
-    NotCoveredError
-        If the law keeps the residuals of a run together, so that there are no steps.
-    """
-    _require_allowed(instance, plan)
-    if instance.traced_law is not None and plan.epochs:
-        return traced_steps(instance.traced_law, plan.schedule)
-    steps = []
-    previous, since = instance.target.initial_model, 0
-    for index, epoch in enumerate(plan.epochs):
-        if index >= instance.model(epoch.model).last_epoch:
-            raise InvalidInputError(
-                f"the tables of model {epoch.model!r} end before epoch {index + 1}; shorten the plan",
-                f"$.epochs[{index}]",
-            )
-        since = since + 1 if index and epoch.model == previous else 0
-        datasets = plan.datasets(epoch.cluster)
-        steps.append(loss_step(instance, index + 1, since, previous, epoch.model, datasets))
-        previous = epoch.model
-    return steps
-
-
-def _require_allowed(instance: Instance, plan: Plan) -> None:
-    previous = instance.target.initial_model
-    for index, epoch in enumerate(plan.epochs):
-        if not instance.may_follow(previous, epoch.model):
-            raise InvalidInputError(
-                f"the switch from {previous!r} to {epoch.model!r} is forbidden; choose another model",
-                f"$.epochs[{index}].model",
-            )
-        previous = epoch.model
+    """The loss step of every epoch of a plan; see `depl.models.evaluation.loss_law.LossLaw.steps`."""
+    return loss_law(instance).steps(plan)
 
 
 def epoch_loads(instance: Instance, plan: Plan) -> list[Load]:

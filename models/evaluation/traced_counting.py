@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.documents import decimal
-from depl.models.problem.affine_law import RunRecord
+from depl.models.problem.affine_law import Known, RunRecord
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.counts import upper_end
 
@@ -33,12 +33,26 @@ def runs_to_carry(level: float, confidence: float | None = None) -> int:
     return needed
 
 
-def settled_losses(runs: Sequence[RunRecord], last: int, epochs: int) -> FloatArray:
+def settled_losses(
+    runs: Sequence[RunRecord],
+    last: int,
+    epochs: int,
+    known: Known | None = None,
+    retained: FloatArray | None = None,
+) -> FloatArray:
     """What runs count with after epoch ``last``, all of them on the same schedule until then.
 
     Above every limit lie as many of the losses returned as there were runs above it after that one of the
     last ``epochs`` epochs after which they were most; l(0) is not among them. Where all runs end with this
     epoch, no search has picked it out of those that they went through, and it counts alone.
+
+    Parameters
+    ----------
+    known : Known, optional
+        The state of another run under way on this schedule; only later epochs are then looked at, and what
+        runs retain of their loss after epoch e is replaced by what this run retains of its own.
+    retained : float array (last - e,)
+        What is left of that loss after epochs e + 1, ..., last; with ``known`` alone.
 
     Returns
     -------
@@ -46,8 +60,12 @@ def settled_losses(runs: Sequence[RunRecord], last: int, epochs: int) -> FloatAr
         Ascending [loss].
     """
     picked = any(len(run.losses) > last + 1 for run in runs)
-    first = max(1, last + 1 - epochs) if picked else last
+    begun = 0 if known is None else known.epoch
+    first = max(begun + 1, last + 1 - epochs) if picked else last
     table = np.array([run.losses[first : last + 1] for run in runs])
+    if known is not None and retained is not None:
+        apart = known.loss - np.array([run.losses[begun] for run in runs])
+        table = table + np.outer(apart, retained[first - begun - 1 :])
     found: FloatArray = np.sort(table, axis=0).max(axis=1)
     return found
 

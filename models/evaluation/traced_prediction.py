@@ -32,6 +32,12 @@ epochs. After the epoch with which all runs end there is nothing to pick from, a
 Where combined donors would have more than `MOST_ATOMS` atoms, groups of neighbours are replaced by their
 greatest, which can only raise a quantile.
 
+*A run under way* (`depl.models.problem.affine_law.Known`) brings its own loss after e epochs, and draws
+what is to come: residuals of later epochs, of a stage under way those from the next epoch on. Where enough
+runs went through the whole schedule, the past included, l(K) is what they had after K epochs, but for the
+part of l(e) that is retained, which is the run's own. That what follows does not depend on the loss but
+through the retentions is an assumption of the law, as it is for combined donors.
+
 Both evaluations refuse a schedule outside the support of the traces
 (`depl.models.evaluation.traced_support`).
 """
@@ -46,12 +52,20 @@ from numpy.typing import NDArray
 
 from depl.models.evaluation.traced_counting import confident_weights, settled_losses
 from depl.models.evaluation.traced_lending import first_losses, lent, suffix_weights
-from depl.models.evaluation.traced_support import Known, epochs_ahead, require_support, stages_ahead
+from depl.models.evaluation.traced_support import epochs_ahead, require_support, stages_ahead
 from depl.models.foundation.documents import Checked
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.affine_law import AffineLaw, Position, RunRecord, maturity, positions
-from depl.models.problem.counting import LEAST_TOGETHER, PLAIN, Counting
+from depl.models.problem.affine_law import (
+    AffineLaw,
+    Known,
+    Position,
+    RunRecord,
+    ends_of,
+    maturity,
+    positions,
+)
+from depl.models.problem.counting import PLAIN, Counting
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.risk.discrete import decimal
@@ -139,18 +153,19 @@ def final_loss(law: AffineLaw, schedule: Schedule, known: Known | None = None) -
     """
     require_support(law, schedule, known)
     ahead, loss = epochs_ahead(schedule, known)
-    steps = [independent_step(law, item) for item in ahead]
+    steps = [independent_step(law, item, known) for item in ahead]
     return compose(loss, steps)
 
 
-def independent_step(law: AffineLaw, place: Position) -> LossStep:
+def independent_step(law: AffineLaw, place: Position, known: Known | None = None) -> LossStep:
     """An epoch as the step that evaluators consume, its residual independent of all others.
 
-    The very first epoch also draws the loss before it, one of those seen, and so forgets what it is given.
+    The very first epoch also draws the loss before it, one of those seen, and so forgets what it is given,
+    unless the loss before it is known.
     """
     step = law.step(place)
     residual = Term(1.0, Empirical(values=tuple(step.residuals.tolist())))
-    if place.previous is not None or place.age > 1:
+    if known is not None or place.previous is not None or place.age > 1:
         return LossStep(step.retention, step.shift(place.start), (residual,))
     before = Term(step.retention, Empirical(values=tuple(first_losses(law, place.trained).tolist())))
     return LossStep(0.0, step.shift(0), (before, residual) if step.retention else (residual,))
@@ -166,7 +181,8 @@ def final_atoms(law: AffineLaw, schedule: Schedule, known: Known | None = None) 
     InvalidInputError
         As `outside_support`.
     """
-    found = _mixed(law, schedule, known)
+    require_support(law, schedule, known)
+    found = mixture_of(law, ends_of(schedule), PLAIN, known)
     values = np.array([found.constant])
     for lending in found.parts:
         values = _fewer((values[:, None] + lending[None, :]).ravel())
@@ -178,6 +194,7 @@ def mixed_loss(
     schedule: Schedule,
     counting: Counting = PLAIN,
     deviations: Sequence[float] = (),
+    known: Known | None = None,
 ) -> FinalLoss:
     """The same as a constant and one independent term per stage, or one term for whole runs.
 
@@ -196,8 +213,8 @@ def mixed_loss(
     InvalidInputError
         As `outside_support`.
     """
-    require_support(law, schedule, None)
-    found = mixture_of(law, [part[-1] for part in stages_ahead(positions(schedule))], counting)
+    require_support(law, schedule, known)
+    found = mixture_of(law, ends_of(schedule), counting, known)
     weights = None if found.weights is None else tuple(map(float, found.weights))
     laws = [Empirical(values=tuple(part.tolist()), weights=weights) for part in found.parts]
     if not found.together and len(deviations):
@@ -230,13 +247,24 @@ class Mixed:
     weights: NDArray[np.int64] | None = None
 
 
-def mixture_of(law: AffineLaw, ends: Sequence[Position], counting: Counting = PLAIN) -> Mixed:
-    """What a schedule, given by the last positions of its stages, ends with; the support is not checked."""
+def mixture_of(
+    law: AffineLaw, ends: Sequence[Position], counting: Counting = PLAIN, known: Known | None = None
+) -> Mixed:
+    """What a schedule, given by the last positions of its stages, ends with; the support is not checked.
+
+    Parameters
+    ----------
+    ends : sequence of Position
+        Of all stages, those before ``known`` among them.
+    """
     found = law.beginnings.get(tuple((end.trained, end.age) for end in ends), ())
     if len(found) < counting.whole_runs:
         apart = None if counting.unseen is None else counting.unseen - min(0.0, counting.least_deviation)
-        return staged(law, ends, unseen=apart)
-    own = _settled(law, ends, found, counting.settled_epochs)
+        if known is None:
+            return staged(law, ends, unseen=apart)
+        ahead = ends_ahead(ends, known)
+        return staged(law, ahead, known.first_age(ahead[0]), known.loss, unseen=apart)
+    own = _settled(law, ends, found, counting.settled_epochs, known)
     if counting.unseen is None:
         return Mixed(0.0, (own,), len(found), together=True)
     atoms, weights = np.append(own, counting.unseen), None
@@ -246,12 +274,32 @@ def mixture_of(law: AffineLaw, ends: Sequence[Position], counting: Counting = PL
     return Mixed(0.0, (atoms,), len(found), together=True, weights=weights)
 
 
-def _settled(law: AffineLaw, ends: Sequence[Position], found: Sequence[int], epochs: int) -> FloatArray:
-    """`settled_losses` of the runs that went through a schedule, worked out once."""
+def ends_ahead(ends: Sequence[Position], known: Known | None) -> list[Position]:
+    """The last positions of the stages that have epochs to come."""
+    return [end for end in ends if known is None or end.start + end.age > known.epoch]
+
+
+def retained_since(law: AffineLaw, ends: Sequence[Position], known: Known) -> FloatArray:
+    """What is left of the known loss after each later epoch: products of retentions, shape (K - e,)."""
+    ahead = [
+        end._replace(age=age)
+        for end in ends_ahead(ends, known)
+        for age in range(known.first_age(end), end.age + 1)
+    ]
+    return np.cumprod([law.step(place).retention for place in ahead])
+
+
+def _settled(
+    law: AffineLaw, ends: Sequence[Position], found: Sequence[int], epochs: int, known: Known | None
+) -> FloatArray:
+    """`settled_losses` of the runs that went through a schedule, worked out once unless a loss is known."""
+    runs = [law.records[index] for index in found]
+    last = ends[-1].start + ends[-1].age
+    if known is not None:
+        return settled_losses(runs, last, epochs, known, retained_since(law, ends, known))
     key = ("settled", epochs, *((end.trained, end.age) for end in ends))
     if key not in law.lent:
-        last = ends[-1].start + ends[-1].age
-        law.lent[key] = settled_losses([law.records[index] for index in found], last, epochs)
+        law.lent[key] = settled_losses(runs, last, epochs)
     losses = law.lent[key]
     assert isinstance(losses, np.ndarray)  # noqa: S101 - the cache holds nothing else under such a key
     return losses
@@ -305,32 +353,9 @@ def runs_through(law: AffineLaw, schedule: Schedule) -> tuple[RunRecord, ...]:
     return tuple(law.records[index] for index in law.beginnings.get(ends, ()))
 
 
-def _mixed(law: AffineLaw, schedule: Schedule, known: Known | None) -> Mixed:
-    require_support(law, schedule, known)
-    ahead, loss = epochs_ahead(schedule, known)
-    whole = runs_through(law, schedule)
-    if len(whole) >= LEAST_TOGETHER:
-        return _whole(law, ahead, loss, whole, known)
-    parts = stages_ahead(ahead)
-    ends, first_age = [part[-1] for part in parts], ahead[0].age
-    return staged(law, ends, first_age, None if known is None else known.loss)
-
-
 def _sayable(values: FloatArray) -> FloatArray:
     """Numbers too small for a document are 0: a stage long past leaves products of all retentions since."""
     return np.where(np.abs(values) * Checked.largest_number < 1, 0.0, values)
-
-
-def _whole(
-    law: AffineLaw, ahead: Sequence[Position], loss: float, runs: Sequence[RunRecord], known: Known | None
-) -> Mixed:
-    """Whole runs; from a known loss they go on as they did from their own."""
-    weights = suffix_weights([law.step(item).retention for item in ahead])
-    first, end = ahead[0].start + ahead[0].age - 1, ahead[-1].start + ahead[-1].age
-    own = np.array([run.losses[end] for run in runs])
-    if known is not None:
-        own = own - weights[0] * np.array([run.losses[first] for run in runs])
-    return Mixed(float(weights[0]) * loss, (own,), len(runs), together=True)
 
 
 def _fewer(values: FloatArray) -> FloatArray:

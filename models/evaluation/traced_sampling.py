@@ -9,6 +9,9 @@ epoch and ordered pair of models. Under a traced law they are kept as they are, 
 - independent residuals: the number of (epoch, model) becomes that quantile of the residuals, and that of the
   pair (first model, first model) at epoch 1, which no switch uses, that of the losses before training;
 - what plans as such deviate by takes the pair (last model, last model) at epoch 2.
+
+Epochs are those of the instance: of a run under way those to come, and a stage under way has its first epoch
+there. Its loss so far is known, and takes no number.
 """
 
 from collections.abc import Sequence
@@ -19,9 +22,10 @@ from numpy.typing import NDArray
 
 from depl.models.evaluation.traced_lending import first_losses
 from depl.models.evaluation.traced_loss import require_supported
-from depl.models.evaluation.traced_prediction import mixture_of
+from depl.models.evaluation.traced_prediction import ends_ahead, mixture_of
+from depl.models.evaluation.traced_support import epochs_ahead
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.affine_law import Position, positions
+from depl.models.problem.affine_law import Position, ends_of
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.table import Schedule
@@ -58,26 +62,31 @@ class TracedSample:
             If the schedule lies outside the support of the traces.
         """
         require_supported(self.traced, schedule)
-        places = positions(schedule)
-        ends = [item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1]
+        trained = self.traced.from_start(schedule)
         if self.traced.residuals == "per_run":
-            return self.of_stages(ends)
-        losses = self.first(places[0])
-        for place in places[1:]:
+            return self.of_stages(ends_of(trained))
+        ahead, _ = epochs_ahead(trained, self.traced.known)
+        losses = self.first(ahead[0])
+        for place in ahead[1:]:
             losses = self.further(losses, place)
-        return self.deviating(losses, ends[-1], whole=False)
+        return self.deviating(losses, ahead[-1], whole=False)
 
     def of_stages(self, ends: Sequence[Position]) -> FloatArray:
-        """The same with residuals per run, for stages given by their last positions."""
-        mixed = mixture_of(self.traced.law, ends, self.traced.counting)
+        """The same with residuals per run, for stages (the past included) given by their last positions."""
+        known = self.traced.known
+        mixed = mixture_of(self.traced.law, ends, self.traced.counting, known)
         losses = np.full(len(self.of_models), mixed.constant)
-        for end, part in zip(ends, mixed.parts, strict=False):  # one part alone if runs are whole
-            numbers = self.of_models[:, end.start, self.models.index(end.trained[0])]
+        begun = len(self.traced.trained_before)
+        for end, part in zip(ends_ahead(ends, known), mixed.parts, strict=False):  # one alone of whole runs
+            first = max(0, end.start - begun)
+            numbers = self.of_models[:, first, self.models.index(end.trained[0])]
             losses += _quantiles(part, numbers, mixed.weights)
         return self.deviating(losses, ends[-1], mixed.together)
 
     def first(self, place: Position) -> FloatArray:
-        """l(1), residuals independent, shape (S,) [loss]."""
+        """The losses after the first epoch, residuals independent, shape (S,) [loss]."""
+        if self.traced.known is not None:
+            return self.further(np.full(len(self.of_models), self.traced.known.loss), place)
         model = self.models.index(place.trained[0])
         start = first_losses(self.traced.law, place.trained)
         return self.further(_quantiles(start, self.of_pairs[:, 0, model, model]), place)
@@ -85,7 +94,8 @@ class TracedSample:
     def further(self, before: FloatArray, place: Position) -> FloatArray:
         """The losses after one more epoch."""
         step = self.traced.law.step(place)
-        numbers = self.of_models[:, place.start + place.age - 1, self.models.index(place.trained[0])]
+        epoch = place.start + place.age - len(self.traced.trained_before)
+        numbers = self.of_models[:, epoch - 1, self.models.index(place.trained[0])]
         drawn = _quantiles(step.residuals, numbers)
         return np.asarray(step.shift(place.start) + step.retention * before + drawn)
 

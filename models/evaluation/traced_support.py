@@ -8,24 +8,15 @@ after an epoch beyond every loss that any run ever had.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from depl.models.evaluation.traced_lending import first_losses, lent
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import AffineLaw, Position, Trained, positions, told
+from depl.models.problem.affine_law import AffineLaw, Known, Position, Trained, positions, told
 from depl.models.traces.table import Schedule
 
 FEWEST_DONORS = 6
 """With fewer donors than this a stage is outside the support."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """The state of a run under way: the loss after so many epochs."""
-
-    epoch: int
-    loss: float
 
 
 def outside_support(law: AffineLaw, schedule: Schedule, known: Known | None = None) -> tuple[str, ...]:

@@ -23,10 +23,9 @@ from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.prices import GAIN_PRICES, Prices
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.epochs import LossStep, loss_step
+from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.discrete import decimal
-from depl.models.scenarios.draws import switch_step
 
 
 @dataclass(frozen=True, eq=False)

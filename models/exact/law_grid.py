@@ -22,11 +22,10 @@ from scipy import fft
 
 from depl.models.exact.choices import Choices
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.epochs import LossStep, loss_step
+from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.rounded import rounded
-from depl.models.scenarios.draws import switch_step
 
 ComplexArray = NDArray[np.complex128]
 

@@ -31,7 +31,7 @@ from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.problem.epochs import LossStep, loss_step
+from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
@@ -39,7 +39,6 @@ from depl.models.problem.plan import Plan
 from depl.models.risk.batch import Verdict
 from depl.models.risk.discrete import decimal
 from depl.models.risk.prepared import PreparedVerdicts
-from depl.models.scenarios.draws import switch_step
 from depl.models.solving.methods import Outcome
 from depl.models.solving.result import Termination
 

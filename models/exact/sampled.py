@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import FloatArray
-from depl.models.scenarios.draws import Scenarios, allowed_misses, epoch_gains, switch_losses
+from depl.models.scenarios.draws import Scenarios, allowed_misses
 
 
 class CountedProblem(Choices):

@@ -8,8 +8,9 @@ from the support, is dropped with everything that begins like it. So is, where t
 that enough runs went through, what fewer runs began like.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from depl.models.evaluation.traced_lending import first_losses
 from depl.models.evaluation.traced_support import epoch_outside, mean_after, strays
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.affine_law import AffineLaw, Position, Trained, following
+from depl.models.problem.affine_law import AffineLaw, Position, Trained, ends_of, following
 from depl.models.problem.allocation import allocate_counts
 from depl.models.problem.epochs import Load, load
 from depl.models.problem.instance import Instance
@@ -25,6 +26,8 @@ from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule
 
 Counts = NDArray[np.int32]
+
+State = TypeVar("State")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +55,47 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """All schedules, shorter ones first."""
+    """All schedules, shorter ones first.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+    past : tuple of Position
+        The last positions of the stages of a run under way, which all schedules go on from.
+    """
 
     nodes: tuple[Node, ...]
+    past: tuple[Position, ...] = ()
 
     def schedule(self, node: int) -> Schedule:
-        """Model and cluster of its epochs."""
+        """Model and cluster of its epochs, those to come alone."""
         found = []
         for place in self.ends(node):
             found += [place.trained] * place.age
-        return tuple(found)
+        return tuple(found[_epochs(self.past) :])
 
     def ends(self, node: int) -> list[Position]:
-        """The last position of every stage."""
+        """The last position of every stage, the past included."""
         found = []
         while node >= 0:
             found.append(self.nodes[node].place)
             node = self.nodes[node].before_stage
-        return found[::-1]
+        return joined(self.past, found[::-1])
+
+    def epochs(self, node: int) -> int:
+        """How many are to come."""
+        place = self.nodes[node].place
+        return place.start + place.age - _epochs(self.past)
 
     def by_cost(self) -> NDArray[np.intp]:
         """Nodes, cheapest first."""
         return np.argsort([node.cost for node in self.nodes], kind="stable")
+
+
+def joined(past: Sequence[Position], ends: Sequence[Position]) -> list[Position]:
+    """The last positions of all stages: the first of ``ends`` may go on with the last of ``past``."""
+    goes_on = bool(past) and bool(ends) and past[-1].start == ends[0].start
+    return [*(past[:-1] if goes_on else past), *ends]
 
 
 def all_candidates(
@@ -103,7 +125,7 @@ def all_candidates(
         if len(listing.nodes) > allowed:
             raise NotCoveredError(f"the traces support more than {allowed} schedules; lower maximum_epochs")
         level = listing.next_level(level)
-    return Candidates(tuple(listing.nodes))
+    return Candidates(tuple(listing.nodes), listing.past)
 
 
 @dataclass
@@ -116,6 +138,10 @@ class _Listing:
 
     def __post_init__(self) -> None:
         instance, law = self.instance, self.law
+        traced = instance.traced_law
+        self.fewest = traced.whole_runs if traced is not None and traced.only_whole_runs else 0
+        self.known = None if traced is None else traced.known
+        self.past = ends_of(() if traced is None else traced.trained_before)
         kinds = {key[0] for key in law.steps} | {pair[1] for pair in law.jumps}
         self.kinds = sorted(kinds)
         self.after = {
@@ -132,35 +158,40 @@ class _Listing:
         stages = [stage for rows in law.by_stage.values() for stage in rows]
         # no stage begins later, or goes on for longer, than one that was seen
         longest = max(start for _, start, _ in stages) + max(length for _, _, length in stages)
+        longest -= _epochs(self.past)
         for epoch in range(1, min(longest, instance.target.maximum_epochs) + 1):
             for model, cluster in self.kinds:
                 one = load(instance, epoch, model, cluster, self.data)
                 self.column[epoch, (model, cluster)] = self.loads.setdefault(one, len(self.loads))
         self.counts: dict[int, Counts] = {}
-        traced = instance.traced_law
-        self.fewest = traced.whole_runs if traced is not None and traced.only_whole_runs else 0
 
     def roots(self) -> list[int]:
         """Schedules of one epoch."""
-        rows = []
-        for trained in self.kinds:
-            place = following(None, trained)
-            if epoch_outside(self.law, place) is None:
-                mean = float(first_losses(self.law, trained).mean())
-                rows += self._grown(-1, place, mean)
+        rows, known = [], self.known
+        last = self.past[-1] if self.past else None
+        for trained in self.kinds if last is None else (last.trained, *self.after.get(last.trained, ())):
+            place = following(last, trained)
+            if self._inside(place):
+                before = first_losses(self.law, trained).mean() if known is None else known.loss
+                rows += self._grown(-1, place, float(before))
         return self._kept(rows, 1)
 
     def next_level(self, level: list[int]) -> list[int]:
         """Schedules of one epoch more."""
         rows = []
-        epochs = self.nodes[level[0]].place.start + self.nodes[level[0]].place.age + 1
+        epochs = self.nodes[level[0]].place.start + self.nodes[level[0]].place.age + 1 - _epochs(self.past)
         for index in level:
             node = self.nodes[index]
             for trained in (node.place.trained, *self.after.get(node.place.trained, ())):
                 place = following(node.place, trained)
-                if epoch_outside(self.law, place) is None:
+                if self._inside(place):
                     rows += self._grown(index, place, node.mean)
         return self._kept(rows, epochs)
+
+    def _inside(self, place: Position) -> bool:
+        """Whether a stage that was inside the support goes on to a place inside."""
+        first_age = 1 if self.known is None else self.known.first_age(place)
+        return epoch_outside(self.law, place, first_age) is None
 
     def _grown(self, parent: int, place: Position, mean: float) -> list[tuple[int, Position, float]]:
         """One more epoch, unless the mean loss before it was never seen there."""
@@ -171,14 +202,13 @@ class _Listing:
         return [(parent, place, mean_after(self.law, place, mean))]
 
     def _beginning(self, parent: int, place: Position) -> tuple[tuple[Trained, int], ...]:
-        """The stages of a schedule and their lengths."""
-        ends = [(place.trained, place.age)]
+        """The stages of a schedule and their lengths, the past included."""
+        ends = [place]
         before = parent if parent < 0 or place.age == 1 else self.nodes[parent].before_stage
         while before >= 0:
-            node = self.nodes[before]
-            ends.append((node.place.trained, node.place.age))
-            before = node.before_stage
-        return tuple(ends[::-1])
+            ends.append(self.nodes[before].place)
+            before = self.nodes[before].before_stage
+        return tuple((end.trained, end.age) for end in joined(self.past, ends[::-1]))
 
     def _kept(self, rows: list[tuple[int, Position, float]], epochs: int) -> list[int]:
         """Add those that keep the time limits; their indices."""
@@ -213,6 +243,33 @@ class _Listing:
         return float(sum(self.transfers[name] for name in sorted(used)))
 
 
+def _epochs(ends: Sequence[Position]) -> int:
+    """How many epochs stages have that end so."""
+    return ends[-1].start + ends[-1].age if ends else 0
+
+
 def mean_losses(candidates: Candidates) -> FloatArray:
     """Mean final losses of all schedules [loss]."""
     return np.array([node.mean for node in candidates.nodes])
+
+
+def propagated(
+    candidates: Candidates,
+    first: Callable[[Position], State],
+    further: Callable[[State, Position], State],
+) -> Iterator[tuple[int, State]]:
+    """A state for every schedule, from that of the schedule one epoch shorter; shorter ones first.
+
+    Parameters
+    ----------
+    first, further : callable
+        The state after the first epoch, and after one more.
+    """
+    states: dict[int, State] = {}
+    ahead: dict[int, State] = {}
+    epochs = 0
+    for index, node in enumerate(candidates.nodes):
+        if node.place.start + node.place.age > epochs:
+            epochs, states, ahead = node.place.start + node.place.age, ahead, {}
+        ahead[index] = first(node.place) if node.parent < 0 else further(states[node.parent], node.place)
+        yield index, ahead[index]

@@ -17,12 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.evaluation.traced_counting import runs_to_carry
-from depl.models.evaluation.traced_loss import below_all_seen, end_law, only_whole_runs, whole
+from depl.models.evaluation.traced_grid import LossGrid
+from depl.models.evaluation.traced_loss import (
+    CONFIDENT_REST,
+    below_all_seen,
+    end_law,
+    only_whole_runs,
+    whole,
+)
 from depl.models.evaluation.traced_prediction import Mixed, mixture_of, runs_through
 from depl.models.evaluation.traced_sampling import TracedSample
-from depl.models.exact.traced_grid import LossGrid, propagated
-from depl.models.exact.traced_schedules import Candidates, all_candidates
-from depl.models.foundation.errors import InvalidInputError
+from depl.models.exact.traced_schedules import Candidates, all_candidates, propagated
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
 from depl.models.problem.allocation import allocate
@@ -58,7 +64,8 @@ def search_under_law(instance: Instance, limits: Limits, maximum: int = MAXIMUM_
     Raises
     ------
     NotCoveredError
-        If the traces support more schedules than ``maximum``.
+        If the traces support more schedules than ``maximum``, or the law has a confidence and goes on from a
+        run under way.
     """
     return _search(instance, limits, maximum, _UnderLaw)
 
@@ -101,6 +108,8 @@ def _search(instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf
     traced, target = instance.traced_law, instance.target
     if traced is None:
         raise InvalidInputError("there is no law to search under", ".traced_law")
+    if traced.confidence is not None and traced.observed is not None:
+        raise NotCoveredError(CONFIDENT_REST)
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
     if start.at_most(target.violation_budget):
         return Outcome(Termination.OPTIMAL, Plan(), 0.0)
@@ -166,7 +175,9 @@ class _UnderLaw:
                 return _REFUSED
             lower, upper = self._bounds[node]
             return float(lower), float(upper)
-        mixed = mixture_of(self._traced.law, self._listed.ends(node), self._traced.counting)
+        mixed = mixture_of(
+            self._traced.law, self._listed.ends(node), self._traced.counting, self._traced.known
+        )
         if self._traced.only_whole_runs and not mixed.together:
             return _REFUSED
         offsets = np.zeros(1) if mixed.together else self._deviations
@@ -191,7 +202,7 @@ class _UnderLaw:
         if self._traced.only_whole_runs and not alone:
             return f"{_asked(self._target)} cannot be promised: {only_whole_runs(self._traced)}"
         through, needed = (
-            len(runs_through(self._traced.law, schedule)),
+            len(runs_through(self._traced.law, self._traced.from_start(schedule))),
             runs_to_carry(level, self._traced.confidence),
         )
         if alone and self._traced.unseen is not None and through < needed:
@@ -214,11 +225,13 @@ class _UnderLaw:
     def _bounds(self) -> FloatArray:
         """Of all schedules, shape (schedules, 2); what there was no time for is between 0 and 1."""
         law, listed = self._traced.law, self._listed
-        grid = LossGrid.of(law)
+        grid = LossGrid.of(law, known=self._traced.known)
         found = np.tile([0.0, 1.0], (len(listed.nodes), 1))
         laws = propagated(listed, grid.first, grid.further)
         for index, law_of_loss in laws:
-            found[index] = grid.exceedance(law_of_loss, self._maximum - self._deviations)
+            found[index] = grid.exceedance(
+                law_of_loss, self._maximum - self._deviations, listed.epochs(index)
+            )
             if self._limits.expired():
                 break
         return found

@@ -62,6 +62,26 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Known:
+    """The state of a run under way.
+
+    Attributes
+    ----------
+    epoch : int
+        Epochs trained so far.
+    loss : float
+        After them, on the scale of the law [loss].
+    """
+
+    epoch: int
+    loss: float
+
+    def first_age(self, place: Position) -> int:
+        """Age of the first epoch to come in the stage of a position: above 1 if the stage is under way."""
+        return max(1, self.epoch - place.start + 1)
+
+
+@dataclass(frozen=True)
 class Coefficients:
     """What is fitted to a pool of epochs: l(k) = intercept + start_slope * ln s + retention * l(k-1) + e.
 
@@ -287,6 +307,12 @@ def positions(schedule: Schedule) -> tuple[Position, ...]:
             now, previous, age, start = trained, now, 1, start + age
         found.append(Position(trained, previous, age, start))
     return tuple(found)
+
+
+def ends_of(schedule: Schedule) -> tuple[Position, ...]:
+    """The last position of every stage of a schedule."""
+    places = positions(schedule)
+    return tuple(item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1)
 
 
 def following(last: Position | None, trained: Trained) -> Position:

@@ -117,7 +117,7 @@ def loss_step(
     NotCoveredError
         If the instance has a traced law, whose epochs depend on more than this.
     """
-    if instance.traced_law is not None:
+    if instance.has_memory:
         raise NotCoveredError(
             "the loss of this instance has memory (traced_law), and this method plans with independent "
             "increments: use the method enumerate or scenario-search"
@@ -132,6 +132,16 @@ def loss_step(
     shift = math.fsum(weight * law.constant for weight, law in parts if law.constant is not None)
     terms = tuple(Term(weight, law) for weight, law in parts if law.constant is None and weight != 0)
     return LossStep(1.0, shift, terms)
+
+
+def switch_step(instance: Instance, epoch: int, previous: str, following: str) -> LossStep | None:
+    """The part of a loss step that a switch adds; None without a switch, or where it is forbidden."""
+    if previous == following or not instance.may_follow(previous, following):
+        return None
+    everything = frozenset(item.name for item in instance.datasets)
+    whole = loss_step(instance, epoch, 0, previous, following, everything)
+    run = loss_step(instance, epoch, 0, following, following, everything)
+    return LossStep(1.0, whole.shift - run.shift, whole.terms[len(run.terms) :])
 
 
 def compose(initial_loss: float, steps: Sequence[LossStep]) -> FinalLoss:

@@ -37,8 +37,9 @@ from depl.models.problem.learning import (
     SubsetEpochs,
     TableDataLaw,
     TabledImprovement,
+    entries_after,
 )
-from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
+from depl.models.problem.traced_law import FittedJump, FittedStep, ObservedRun, TracedLaw
 from depl.models.traces.fingerprints import RunFingerprints
 
 SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
@@ -115,6 +116,14 @@ class Model(Checked, frozen=True, kw_only=True):
         if isinstance(self.improvement, TabledImprovement):
             lengths.append(len(self.improvement.epochs))
         return min(lengths, default=math.inf)
+
+    def after(self, epochs: int) -> "Model":
+        """The model of a run that has trained so many epochs: epoch j is then epoch ``epochs`` + j."""
+        compute = self.compute and tuple(
+            msgspec.structs.replace(table, epochs=entries_after(table.epochs, epochs))
+            for table in self.compute
+        )
+        return msgspec.structs.replace(self, improvement=self.improvement.after(epochs), compute=compute)
 
 
 class Switch(Checked, frozen=True, kw_only=True, rename={"previous": "from", "following": "to"}):
@@ -222,7 +231,12 @@ class Instance(Checked, frozen=True, kw_only=True):
         """Whether the loss has a law: a traced one, or one of every improvement and every switch."""
         noises = (law for model in self.models for law in model.improvement.noises())
         laws = (*noises, *(row.law for row in self.switches), self.other_switches)
-        return self.traced_law is not None or all(law.declared for law in laws)
+        return self.has_memory or all(law.declared for law in laws)
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether increments of the loss depend on the past: under a traced law they do."""
+        return self.traced_law is not None
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -398,7 +412,7 @@ class Instance(Checked, frozen=True, kw_only=True):
                 require_known(row.previous_cluster, self._clusters_by_name, f"{path}.previous_cluster")
         for path, given in (
             (".data_law", self.data_law is not None),
-            (".target.initial_model", self.target.initial_model is not None),
+            (".target.initial_model", law.observed is None and self.target.initial_model is not None),
             (".datasets", len(self.datasets) > 1),
         ):
             if given:
@@ -407,6 +421,23 @@ class Instance(Checked, frozen=True, kw_only=True):
                     "law and no initial model",
                     path,
                 )
+        if law.observed is not None:
+            self._validate_observed_run(law.observed)
+
+    def _validate_observed_run(self, run: ObservedRun) -> None:
+        """Epoch 1 is the one after those of a run under way: model and loss are where that stands."""
+        for index, stage in enumerate(run.stages):
+            path = f".traced_law.observed.stages[{index}]"
+            require_known(stage.model, self._models_by_name, f"{path}.model")
+            require_known(stage.cluster, self._clusters_by_name, f"{path}.cluster")
+        last = run.stages[-1].model if run.stages else None
+        for path, given, wanted in (
+            (".target.initial_model", self.target.initial_model, last),
+            (".target.initial_loss", self.target.initial_loss, run.loss),
+        ):
+            if given != wanted:
+                message = f"is {given!r}, but the run under way (traced_law.observed) stands at {wanted!r}"
+                raise InvalidInputError(f"{message}; make the two equal", path)
 
     def _refuse_tiny_losses(self) -> None:
         """A loss 1e-9 above l_max meets it, on the scale of its law; that must stay a matter of rounding."""

@@ -7,14 +7,17 @@ improvement less data leave. Both are data of an `Instance`, read by `depl.model
 
 import itertools
 import math
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated, TypeVar
 
+import msgspec
 from msgspec import Meta
 
 from depl.models.foundation.documents import Checked, Name, require_known, require_unique
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import ImprovementLaw, NonNegative, Positive
+
+_Entry = TypeVar("_Entry")
 
 _MOST_TABLED_DATASETS = 12
 """A table has 2**n - 1 rows: 4095 for twelve datasets."""
@@ -30,6 +33,10 @@ class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shap
     def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
         """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
         return self.scale / math.sqrt(epoch + self.offset), self.noise
+
+    def after(self, epochs: int) -> "InverseSqrtImprovement":
+        """The improvement of a run that has trained so many epochs: epoch j is then epoch ``epochs`` + j."""
+        return msgspec.structs.replace(self, offset=self.offset + epochs)
 
     def noises(self) -> tuple[ImprovementLaw, ...]:
         """All laws of X."""
@@ -50,6 +57,10 @@ class ConstantImprovement(Checked, frozen=True, kw_only=True, tag_field="shape",
         """Coefficient and law of X; the same at every epoch."""
         return self.scale, self.noise
 
+    def after(self, epochs: int) -> "ConstantImprovement":
+        """The same after any number of epochs."""
+        return self
+
     def noises(self) -> tuple[ImprovementLaw, ...]:
         """All laws of X."""
         return (self.noise,)
@@ -67,6 +78,10 @@ class TabledImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", t
     def at(self, epoch: int) -> tuple[float, ImprovementLaw]:
         """Coefficient and law of X of the improvement at ``epoch`` (counted from 1)."""
         return self.epochs[epoch - 1].at(epoch)
+
+    def after(self, epochs: int) -> "TabledImprovement":
+        """The improvement of a run that has trained so many epochs."""
+        return msgspec.structs.replace(self, epochs=entries_after(self.epochs, epochs))
 
     def noises(self) -> tuple[ImprovementLaw, ...]:
         """All laws of X."""
@@ -161,6 +176,11 @@ class TableDataLaw(Checked, frozen=True, kw_only=True, tag="table"):
                         f"{sorted(subset - {name})}; more data may not need more epochs",
                         ".data_law.subsets",
                     )
+
+
+def entries_after(table: Sequence[_Entry], epochs: int) -> tuple[_Entry, ...]:
+    """A table without its first entries; its last one, which no epoch reads, where none is left."""
+    return tuple(table[epochs:] or table[-1:])
 
 
 DataLaw = LogDataLaw | InverseLogDataLaw | PowerDataLaw | TableDataLaw

@@ -8,6 +8,7 @@ import math
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 from msgspec import Meta
 
@@ -18,6 +19,7 @@ from depl.models.problem.affine_law import (
     AffineLaw,
     AffineStep,
     Coefficients,
+    Known,
     Pools,
     Position,
     Scale,
@@ -27,6 +29,7 @@ from depl.models.problem.affine_law import (
     positions,
 )
 from depl.models.problem.counting import LEAST_TOGETHER, Counting
+from depl.models.traces.table import Schedule
 
 Residuals = Literal["per_run", "independent"]
 
@@ -47,6 +50,41 @@ class Stage(Checked, frozen=True, kw_only=True):
         return self.model, self.cluster
 
 
+def require_joined(stages: tuple[Stage, ...]) -> None:
+    """Require that every stage trains something else than the one before it, or trains elsewhere.
+
+    Raises
+    ------
+    InvalidInputError
+        With the first that does not.
+    """
+    for index in range(1, len(stages)):
+        if stages[index].trained == stages[index - 1].trained:
+            raise InvalidInputError("goes on with the stage before; join the two", f".stages[{index}]")
+
+
+class ObservedRun(Checked, frozen=True, kw_only=True):
+    """A run under way: what it trained so far, and its loss after that.
+
+    Raises
+    ------
+    InvalidInputError
+        If two consecutive stages are one.
+    """
+
+    stages: Annotated[tuple[Stage, ...], Meta(description="none before the first epoch")] = ()
+    loss: Annotated[float, Meta(description="after them [loss]")]
+
+    def validate(self) -> None:
+        """Require stages that differ from those before them."""
+        require_joined(self.stages)
+
+    @property
+    def schedule(self) -> Schedule:
+        """Model and cluster of the epochs trained."""
+        return tuple(stage.trained for stage in self.stages for _ in range(stage.epochs))
+
+
 class RecordedRun(Checked, frozen=True, kw_only=True):
     """One run of the traces."""
 
@@ -61,9 +99,7 @@ class RecordedRun(Checked, frozen=True, kw_only=True):
                 f"has {len(self.losses)} entries for {epochs} epochs; give l(0) and one loss per epoch",
                 ".losses",
             )
-        for index in range(1, len(self.stages)):
-            if self.stages[index].trained == self.stages[index - 1].trained:
-                raise InvalidInputError("goes on with the stage before; join the two", f".stages[{index}]")
+        require_joined(self.stages)
 
     @cached_property
     def positions(self) -> tuple[Position, ...]:
@@ -183,6 +219,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     settled_epochs : int
         Above a loss count as many of them as were above it after any of the last so many epochs, as a search
         favours chance dips; after the epoch with which all of them end, that epoch counts alone.
+    observed : ObservedRun or None
+        A run under way that the law goes on from; then epoch 1 of the instance is the next one of that run,
+        and every probability is one given its last loss.
     """
 
     runs: Annotated[tuple[RecordedRun, ...], Meta(min_length=1)]
@@ -196,6 +235,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     confidence: Annotated[float, Meta(ge=0.5, lt=1, description="how sure a promise is")] | None = None
     whole_runs: Annotated[int, Meta(ge=1, le=1_000_000)] = LEAST_TOGETHER
     settled_epochs: Annotated[int, Meta(ge=1, le=1_000)] = 1
+    observed: Annotated[ObservedRun, Meta(description="a run under way to go on from")] | None = None
 
     def validate(self) -> None:
         """Require one law per epoch, each with runs that lend residuals, and counts that have a meaning."""
@@ -213,6 +253,37 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             self.law  # noqa: B018 - says whether it can be put together
         except NotCoveredError as error:
             raise InvalidInputError(str(error), self._unsupported_row()) from error
+
+    def after(self, trained: Schedule, loss: float) -> "TracedLaw":
+        """The law of the rest of a run that trained this since the law's epoch 1, given its loss now.
+
+        Parameters
+        ----------
+        trained : Schedule
+            Model and cluster of the epochs; none before the first.
+        loss : float
+            After them [loss].
+        """
+        stages = joined_stages(self.from_start(trained))
+        rest = msgspec.structs.replace(self, observed=ObservedRun(stages=stages, loss=loss))
+        rest.__dict__["law"] = self.law  # the same coefficients and runs: what was worked out stays
+        return rest
+
+    @property
+    def trained_before(self) -> Schedule:
+        """What a run under way trained before epoch 1."""
+        return () if self.observed is None else self.observed.schedule
+
+    def from_start(self, schedule: Schedule) -> Schedule:
+        """A schedule of epochs to come, with what a run under way trained before."""
+        return (*self.trained_before, *schedule)
+
+    @property
+    def known(self) -> Known | None:
+        """Where a run under way stands, on the scale of the law."""
+        if self.observed is None:
+            return None
+        return Known(len(self.trained_before), self.on_scale(self.observed.loss))
 
     def on_scale(self, loss: float) -> float:
         """A loss on the scale of the law, minus infinity for the logarithm of what has none."""
@@ -249,6 +320,8 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
                 raise InvalidInputError(message, f".runs[{index}].losses[{epoch}]")
         if self.unseen_loss is not None and self.unseen_loss <= 0:
             raise InvalidInputError(message, ".unseen_loss")
+        if self.observed is not None and self.observed.loss <= 0:
+            raise InvalidInputError(message, ".observed.loss")
 
     @cached_property
     def law(self) -> AffineLaw:
@@ -271,6 +344,11 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             if not pools.of_jump(jump.key, jump.coefficients):
                 return f".jumps[{index}]"
         return ""
+
+
+def joined_stages(schedule: Schedule) -> tuple[Stage, ...]:
+    """The stages of a schedule."""
+    return _stages(positions(schedule))
 
 
 def traced_law(

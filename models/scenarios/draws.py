@@ -21,11 +21,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from depl.models.evaluation.evaluate import plan_steps
-from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.epochs import LossStep, Term, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW, FloatArray
 from depl.models.problem.plan import Plan
@@ -108,30 +106,15 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
     if seed < 0:
         raise InvalidInputError(f"the seed must be at least 0, not {seed}")
     _require_decimals(decimals)
-    if instance.traced_law is not None and decimals is not None:
+    law = loss_law(instance)
+    if law.memory and decimals is not None:
         raise NotCoveredError("losses under a traced law are not rounded to decimals; leave them out")
     models, epochs = len(instance.models), instance.target.maximum_epochs
     _require_drawable(size, epochs, models)
     drawn = np.random.default_rng(seed).random((size, epochs, models + models**2))
     uniform = np.maximum(drawn, 2.0**-54)  # the generator may return 0, where quantiles are infinite
-    if instance.traced_law is not None:
-        pairs = uniform[:, :, models:].reshape(size, epochs, models, models)
-        return Scenarios(uniform[:, :, :models].copy(), pairs.copy(), seed, decimals)
-    improvements = np.zeros((size, epochs, models))
-    switches = np.zeros((size, epochs, models, models))
-    everything = frozenset(item.name for item in instance.datasets)
-    for epoch in range(1, epochs + 1):
-        for second, following in enumerate(instance.models):
-            run = loss_step(instance, epoch, 0, following.name, following.name, everything)
-            if run.terms:
-                numbers = uniform[:, epoch - 1, second]
-                improvements[:, epoch - 1, second] = _only(run).law.inverse_cdf(numbers)
-            for first, previous in enumerate(instance.models):
-                change = switch_step(instance, epoch, previous.name, following.name)
-                if change is not None and change.terms:
-                    numbers = uniform[:, epoch - 1, models + first * models + second]
-                    switches[:, epoch - 1, first, second] = _only(change).law.inverse_cdf(numbers)
-    return Scenarios(improvements, switches, seed, decimals)
+    pairs = uniform[:, :, models:].reshape(size, epochs, models, models)
+    return Scenarios(*law.drawn(uniform[:, :, :models], pairs), seed, decimals)
 
 
 def _require_drawable(size: int, epochs: int, models: int) -> None:
@@ -165,7 +148,7 @@ def given_scenarios(
         If an array is not of numbers, a shape does not fit the instance or a number is not finite.
     """
     _require_decimals(decimals)
-    if instance.traced_law is not None:
+    if instance.has_memory:
         raise InvalidInputError("scenarios of a traced law are drawn from its runs; give a number of them")
     runs = _numbers(improvements, ".improvements")
     models, epochs = len(instance.models), instance.target.maximum_epochs
@@ -207,73 +190,16 @@ def allowed_misses(instance: Instance, size: int) -> int:
 
 def scenario_losses(instance: Instance, scenarios: Scenarios, plan: Plan) -> FloatArray:
     """l(K) of a plan in every scenario, shape (S,) [loss]."""
-    names = [model.name for model in instance.models]
-    if instance.traced_law is not None and plan.epochs:
-        of_models, of_pairs = scenarios.improvements, scenarios.switch_losses
-        sample = TracedSample(instance.traced_law, tuple(names), of_models, of_pairs)
-        losses = sample.losses(plan.schedule)
-        return losses if instance.traced_law.scale == "loss" else np.exp(losses)
-    losses = np.full(len(scenarios), instance.target.initial_loss)
-    before = instance.target.initial_model
-    for index, (epoch, step) in enumerate(zip(plan.epochs, plan_steps(instance, plan), strict=True)):
-        model, datasets = names.index(epoch.model), plan.datasets(epoch.cluster)
-        losses -= epoch_gains(instance, scenarios, index + 1, epoch.model, datasets)
-        if before is not None and before != epoch.model:
-            losses += switch_losses(instance, scenarios, index + 1, names.index(before), model)
-        if step.retention != 1:
-            raise NotCoveredError("scenarios need losses whose increments do not depend on the past")
-        before = epoch.model
-    return losses
+    return loss_law(instance).in_scenarios(plan, scenarios)
 
 
 def count_misses(instance: Instance, losses: FloatArray) -> int:
     """How many of the losses are above l_max by more than the atom tolerance, on the scale of the law."""
-    maximum, traced = instance.target.maximum_loss, instance.traced_law
-    if traced is not None and traced.scale == "log":
-        maximum, losses = traced.on_scale(maximum), np.log(np.maximum(losses, sys.float_info.min))
+    maximum = instance.target.maximum_loss
+    if loss_law(instance).scale == "log":
+        maximum = math.log(maximum) if maximum > 0 else -math.inf
+        losses = np.log(np.maximum(losses, sys.float_info.min))
     return int((losses > maximum + ATOM_TOLERANCE).sum())
-
-
-def epoch_gains(
-    instance: Instance, scenarios: Scenarios, epoch: int, model: str, datasets: frozenset[str]
-) -> FloatArray:
-    """By how much an epoch lowers the loss in every scenario, switches apart; shape (S,) [loss]."""
-    index = [item.name for item in instance.models].index(model)
-    step = loss_step(instance, epoch, 0, model, model, datasets)
-    slope = _only(step).coefficient if step.terms else 0.0
-    return scenarios.rounded(-(step.shift + slope * scenarios.improvements[:, epoch - 1, index]))
-
-
-def switch_losses(
-    instance: Instance, scenarios: Scenarios, epoch: int, previous: int, following: int
-) -> FloatArray:
-    """Loss of a switch between two models, given by index, in every scenario; shape (S,) [loss].
-
-    Zero between a model and itself. For a forbidden switch it is not defined.
-    """
-    names = [item.name for item in instance.models]
-    change = switch_step(instance, epoch, names[previous], names[following])
-    if change is None:
-        return np.zeros(len(scenarios))
-    slope = _only(change).coefficient if change.terms else 0.0
-    drawn = scenarios.switch_losses[:, epoch - 1, previous, following]
-    return scenarios.rounded(change.shift + slope * drawn)
-
-
-def switch_step(instance: Instance, epoch: int, previous: str, following: str) -> LossStep | None:
-    """The part of a loss step that a switch adds; None without a switch, or where it is forbidden."""
-    if previous == following or not instance.may_follow(previous, following):
-        return None
-    everything = frozenset(item.name for item in instance.datasets)
-    whole = loss_step(instance, epoch, 0, previous, following, everything)
-    run = loss_step(instance, epoch, 0, following, following, everything)
-    return LossStep(1.0, whole.shift - run.shift, whole.terms[len(run.terms) :])
-
-
-def _only(step: LossStep) -> Term:
-    if len(step.terms) != 1 or step.retention != 1:
-        raise NotCoveredError("scenarios need one random part per epoch, without memory")
-    return step.terms[0]
 
 
 def _numbers(array: ArrayLike, place: str) -> FloatArray:

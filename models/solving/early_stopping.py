@@ -20,13 +20,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from depl.models.evaluation.evaluate import epoch_loads, law_of_end, plan_steps
-from depl.models.evaluation.traced_loss import traced_survival
+from depl.models.evaluation.evaluate import epoch_loads
+from depl.models.evaluation.loss_law import loss_law
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.discrete import decimal
 from depl.models.risk.interval import Interval
-from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
+from depl.models.risk.survival import POINTS, Survival
 
 _ROUNDING = 1e-12
 """Relative widening that covers rounding, on which soundness rests: payments and shares are not negative and
@@ -75,13 +75,13 @@ def early_stopping(
     InvalidInputError
         If the plan does not speak of the instance, makes a forbidden switch or outlasts a table.
     NotCoveredError
-        For a law with memory whose residuals are not kept per run.
+        If too many combinations of runs would have to be followed, under a traced law.
     """
     plan.check_names(instance)
-    maximum_loss = instance.target.maximum_loss
+    law = loss_law(instance)
     if violation is None:
-        violation = law_of_end(instance, plan).violation(maximum_loss)
-    found = _survival(instance, plan, points)
+        violation = law.end(plan).violation(instance.target.maximum_loss)
+    found = law.survival(plan, points)
     final, last = _complement(violation), _complement(found.at(len(plan.epochs)))
     reached = last
     if last.exact is None:
@@ -94,13 +94,6 @@ def early_stopping(
         final=final,
         survival=found,
     )
-
-
-def _survival(instance: Instance, plan: Plan, points: int) -> Survival:
-    maximum_loss = instance.target.maximum_loss
-    if instance.traced_law is None or not plan.epochs:
-        return survival(instance.target.initial_loss, plan_steps(instance, plan), maximum_loss, points)
-    return exact_survival(traced_survival(instance.traced_law, plan.schedule, maximum_loss), "runs counted")
 
 
 def _payments(instance: Instance, plan: Plan) -> list[float]:

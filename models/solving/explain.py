@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
+from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.evaluate import (
     Constraint,
     Evaluation,
@@ -19,13 +20,13 @@ from depl.models.evaluation.evaluate import (
     law_of_end,
     plan_steps,
 )
+from depl.models.evaluation.loss_law import TracedLoss, loss_law
 from depl.models.evaluation.traced_lending import first_losses
-from depl.models.evaluation.traced_loss import EndLaw, basis, below_all_seen, end_law
-from depl.models.evaluation.traced_support import mean_after
+from depl.models.evaluation.traced_loss import basis, below_all_seen, end_law
+from depl.models.evaluation.traced_support import epochs_ahead, mean_after
 from depl.models.foundation import wording
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import counted, number
-from depl.models.problem.affine_law import positions
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load, LossStep, compose, load, loss_step
 from depl.models.problem.instance import Instance
@@ -152,7 +153,7 @@ def _groups(instance: Instance, plan: Plan) -> list[_Group]:
             datasets=data,
             resources=epoch.resources,
             place=load(instance, k, epoch.model, epoch.cluster, data),
-            runs=() if instance.traced_law else (loss_step(instance, k, 0, None, epoch.model, data),),
+            runs=() if instance.has_memory else (loss_step(instance, k, 0, None, epoch.model, data),),
         )
         if found and found[-1].continued_by(one):
             fields = vars(found.pop())
@@ -166,8 +167,9 @@ def _loss_lines(
     instance: Instance, plan: Plan, groups: Sequence[_Group], evaluation: Evaluation
 ) -> list[str]:
     start = instance.target.initial_loss
-    if instance.traced_law is not None and plan.epochs:
-        return _traced_lines(instance.traced_law, plan, evaluation, instance.target.violation_budget)
+    law = loss_law(instance)
+    if isinstance(law, TracedLoss) and plan.epochs:
+        return _traced_lines(law.traced, plan, evaluation, instance.target.violation_budget)
     steps = plan_steps(instance, plan)
     final = compose(start, steps)
     declared = _declared(evaluation)
@@ -197,15 +199,18 @@ def _loss_lines(
 
 def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation, budget: Fraction) -> list[str]:
     """The affine law, stage by stage: how much of the loss before an epoch stays, and what the mean is."""
-    law, places = traced.law, positions(plan.schedule)
-    mean = float(first_losses(law, places[0].trained).mean())
+    law, known = traced.law, traced.known
+    places, mean = epochs_ahead(traced.from_start(plan.schedule), known)
+    if known is None:
+        mean = float(first_losses(law, places[0].trained).mean())
     start, rows = mean, []
     for _, items in groupby(places, key=lambda item: item.start):
         stage = list(items)
         for place in stage:
             mean = mean_after(law, place, mean)
         first, last = stage[0], stage[-1]
-        label = f"epochs {first.start + 1}-{last.start + last.age}"
+        begun = len(traced.trained_before)
+        label = f"epochs {first.start + first.age - begun}-{last.start + last.age - begun}"
         kept = _span([law.step(place).retention for place in stage])
         end = f"E l = {number(mean)}" if traced.scale == "loss" else f"E ln l = {number(mean)}"
         rows.append((label, " on ".join(first.trained), f"retention {kept}", end))
@@ -216,7 +221,7 @@ def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation, budget:
     moments = f"mean {number(evaluation.expected_loss)}, standard deviation {number(deviation)}"
     return [
         f"Loss  {loss}(k) = a + b ln s + retention {loss}(k-1) + e, the traced law, "
-        f"from a mean {loss}(0) of {number(start)}",
+        f"from {'a mean' if known is None else 'the'} {loss}(0) of {number(start)}",
         *_aligned(rows),
         f"  residuals e are {kind}",
         f"  rests on {basis(traced, plan.schedule)}",

@@ -241,7 +241,7 @@ def default_method(instance: Instance) -> str:
     """Name of the method that solves an instance unless the caller names one."""
     if not instance.declares_laws:
         return DEFAULT_ON_SCENARIOS
-    return DEFAULT_METHOD if instance.traced_law is None else DEFAULT_WITH_MEMORY
+    return DEFAULT_WITH_MEMORY if instance.has_memory else DEFAULT_METHOD
 
 
 def find(name: str) -> Registered:

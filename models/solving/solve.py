@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
-from depl.models.evaluation.traced_loss import basis
+from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
@@ -126,7 +126,7 @@ def _run(method: Registered, instance: Instance, limits: Limits) -> object:
 def _require_covered(instance: Instance, method: Registered) -> None:
     if method.meaning is Meaning.LAW and not instance.declares_laws:
         raise NotCoveredError(NO_LAW)
-    if instance.traced_law is None or method.memory:
+    if method.memory or not instance.has_memory:
         return
     able = ", ".join(known.name for known in registered() if known.memory)
     raise NotCoveredError(
@@ -257,18 +257,11 @@ def _holding(
         scenarios=evidence,
         violation=violation,
         quantile=None if quantile is None else Range(quantile.lower, quantile.upper),
-        rests_on=_basis(instance, plan),
+        rests_on=loss_law(instance).basis(plan),
         epochs=evaluation.epochs,
         training_time=evaluation.training_time,
         expected_loss=_known(evaluation.expected_loss),
     )
-
-
-def _basis(instance: Instance, plan: Plan) -> str | None:
-    """What the plan's probabilities rest on, where the law was fitted to runs."""
-    if instance.traced_law is None or not plan.epochs:
-        return None
-    return basis(instance.traced_law, plan.schedule)
 
 
 def _claiming(

@@ -8,12 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import msgspec
-
-from depl.models.evaluation.evaluate import law_of_end, plan_steps
-from depl.models.evaluation.traced_loss import EndLaw
+from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import compose
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.interval import Interval
@@ -67,7 +63,7 @@ def trajectory(
     chosen = tuple(sorted(set(range(last + 1) if epochs is None else epochs)))
     if chosen and not 0 <= chosen[0] <= chosen[-1] <= last:
         raise InvalidInputError(f"the plan has epochs up to {last}, which {chosen} exceeds", "epochs")
-    prefixes = _prefixes(instance, plan, chosen)
+    prefixes = loss_law(instance).after_epochs(plan, chosen)
     return Trajectory(
         epochs=chosen,
         mean=tuple(prefix.mean() for prefix in prefixes),
@@ -75,14 +71,6 @@ def trajectory(
         upper=tuple(prefix.quantile(tail) for prefix in prefixes),
         tail=tail,
     )
-
-
-def _prefixes(instance: Instance, plan: Plan, chosen: Sequence[int]) -> list[EndLaw]:
-    """The law of the loss after the first k epochs, for every k chosen."""
-    if instance.traced_law is not None:
-        return [law_of_end(instance, msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in chosen]
-    steps = plan_steps(instance, plan)
-    return [EndLaw(compose(instance.target.initial_loss, steps[:k])) for k in chosen]
 
 
 def milestones(plan: Plan, count: int) -> tuple[int, ...]:

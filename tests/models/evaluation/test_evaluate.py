@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from scipy import stats
 
-from depl.models.evaluation import evaluate as module
+from depl.models.evaluation import loss_law as module
 from depl.models.evaluation.evaluate import (
     INTENT,
     Constraint,

@@ -14,10 +14,10 @@ from depl.models.evaluation.traced_loss import (
     require_supported,
     traced_final_loss,
     traced_steps,
-    traced_survival,
     whole,
 )
 from depl.models.evaluation.traced_support import outside_support
+from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Position
 from depl.models.problem.epochs import FinalLoss, Term, compose

@@ -12,9 +12,8 @@ from depl.models.estimation.affine import fit_affine
 from depl.models.evaluation import traced_prediction as prediction
 from depl.models.evaluation.traced_lending import suffix_weights
 from depl.models.evaluation.traced_prediction import final_atoms, final_loss, order_statistic
-from depl.models.evaluation.traced_support import Known
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.affine_law import AffineLaw, maturity, positions
+from depl.models.problem.affine_law import AffineLaw, Known, maturity, positions
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.traces.table import Schedule

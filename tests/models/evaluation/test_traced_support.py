@@ -5,9 +5,9 @@ import pytest
 
 from depl.models.estimation.affine import fit_affine
 from depl.models.evaluation.traced_prediction import final_atoms, final_loss
-from depl.models.evaluation.traced_support import Known, outside_support
+from depl.models.evaluation.traced_support import outside_support
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.affine_law import AffineLaw
+from depl.models.problem.affine_law import AffineLaw, Known
 from depl.models.traces.table import Schedule
 from tests.models.estimation.test_affine import CUT, FULL, drawn, schedule
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from depl.models.evaluation import end_law as end_module
 from depl.models.evaluation import traced_loss as traced_module
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_loss import traced_final_loss
@@ -342,7 +343,7 @@ def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
             return Interval(0.0, 1.0, "nothing")
         return certified_violation(loss, maximum_loss)
 
-    for module in (search_module, traced_module):
+    for module in (search_module, traced_module, end_module):
         monkeypatch.setattr(module, "certified_violation", certified, raising=False)
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from depl.instances.generator import random_instances, random_plan
+from depl.models.evaluation import drawn_steps as steps_module
+from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, InverseSqrtImprovement, Model, TabledImprovement
@@ -20,10 +22,8 @@ from depl.models.scenarios.draws import (
     allowed_misses,
     count_misses,
     draw_scenarios,
-    epoch_gains,
     given_scenarios,
     scenario_losses,
-    switch_losses,
 )
 from depl.models.solving.solve import solve
 
@@ -302,11 +302,11 @@ def test_a_number_of_scenarios_may_be_of_numpy(tiny):
 
 
 def test_losses_with_memory_are_refused(bell, monkeypatch):
-    right = draws_module.loss_step
+    right = steps_module.loss_step
 
     def remembering(*arguments):
         return dataclasses.replace(right(*arguments), retention=0.9)
 
-    monkeypatch.setattr(draws_module, "loss_step", remembering)
+    monkeypatch.setattr(steps_module, "loss_step", remembering)
     with pytest.raises(NotCoveredError, match="memory"):
         draw_scenarios(bell, 2)

@@ -168,7 +168,7 @@ def test_the_explanation_shows_it(tiny, tiny_optimum, bell, steady_plan):
 def test_a_loss_that_forgets_is_said_not_to_be_covered(steady, steady_plan, monkeypatch):
     """No law of an instance forgets yet; the explanation of one that will must not break."""
     steps = [LossStep(0.5, 0.0, ())] * 2
-    monkeypatch.setattr("depl.models.solving.early_stopping.plan_steps", lambda instance, plan: steps)
+    monkeypatch.setattr("depl.models.evaluation.loss_law.IndependentLoss.steps", lambda law, plan: steps)
     assert "  not computed: early stopping is computed for steps that keep" in explain(steady, steady_plan)
 
 

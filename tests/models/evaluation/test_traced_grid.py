@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from depl.models.evaluation.traced_grid import NOISE, POINTS, LossGrid
 from depl.models.evaluation.traced_loss import traced_final_loss
-from depl.models.exact.traced_grid import NOISE, POINTS, LossGrid, propagated
-from depl.models.exact.traced_schedules import Candidates, all_candidates
+from depl.models.exact.traced_schedules import Candidates, all_candidates, propagated
 from depl.models.problem.affine_law import AffineLaw, Position, positions
 from depl.models.problem.traced_law import FittedStep, TracedLaw
 from depl.models.risk.certify import certified_violation
@@ -84,7 +84,7 @@ def test_the_bounds_contain_the_probability(documents: list[TracedLaw], points: 
             apart = NONE if oracle.whole(schedule) else offsets
             for maximum in maxima_of(values):
                 wanted = oracle.violation(schedule, float(maximum))
-                lower, upper = grid.exceedance(laws, maximum - apart)
+                lower, upper = grid.exceedance(laws, maximum - apart, 6)
                 assert 0 <= lower <= wanted <= upper <= 1
                 asked += 0 < wanted < 1
     assert asked > min(300, 60 * len(documents))
@@ -98,7 +98,7 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
         for node, laws in propagated(listed, grid.first, grid.further):
             schedule, mean = listed.schedule(node), listed.nodes[node].mean
             certified = certified_violation(traced_final_loss(document, schedule), mean)
-            lower, upper = grid.exceedance(laws, mean - apart)
+            lower, upper = grid.exceedance(laws, mean - apart, 6)
             assert lower <= certified.lower <= certified.upper <= upper
             widths.append(upper - lower)
     assert np.median(widths) < 0.01  # wide only where an atom lies at the mean
@@ -114,7 +114,7 @@ def test_more_points_bring_the_bounds_together(documents: list[TracedLaw]) -> No
             for node, laws in propagated(listed, grid.first, grid.further):
                 values, _ = oracle.independent(listed.schedule(node))
                 for level in np.linspace(0.05, 0.95, 7):
-                    lower, upper = grid.exceedance(laws, np.array([np.quantile(values, level)]))
+                    lower, upper = grid.exceedance(laws, np.array([np.quantile(values, level)]), 6)
                     found.append(upper - lower)
         widths.append(float(np.mean(found)))
     assert widths[2] < widths[1] / 2 < widths[0] / 4
@@ -126,7 +126,7 @@ def test_bounds_fall_in_the_maximum_and_stay_between_zero_and_one(documents: lis
         grid = LossGrid.of(document.law, 128)
         maxima = np.linspace(grid.lower - 0.5, grid.lower + grid.width * 127 + 0.5, 300)
         for _, laws in propagated(listed, grid.first, grid.further):
-            bounds = np.array([grid.exceedance(laws, np.array([maximum])) for maximum in maxima])
+            bounds = np.array([grid.exceedance(laws, np.array([maximum]), 6) for maximum in maxima])
             assert (np.diff(bounds, axis=0) <= 1e-15).all()
             assert (bounds >= 0).all()
             assert (bounds <= 1).all()
@@ -138,8 +138,8 @@ def test_a_mean_over_maxima_is_the_mean_of_the_bounds(documents: list[TracedLaw]
     listed = candidates_of(documents[1])
     limits = np.array([0.9, 1.1, 1.3, 1.6])
     for _, laws in propagated(listed, grid.first, grid.further):
-        apart = np.array([grid.exceedance(laws, limits[index : index + 1]) for index in range(4)])
-        lower, upper = grid.exceedance(laws, limits)
+        apart = np.array([grid.exceedance(laws, limits[index : index + 1], 6) for index in range(4)])
+        lower, upper = grid.exceedance(laws, limits, 6)
         assert lower == pytest.approx(apart[:, 0].mean(), abs=2 * NOISE)
         assert upper == pytest.approx(apart[:, 1].mean(), abs=2 * NOISE)
 
@@ -162,13 +162,13 @@ def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> No
         [maxima_of(values), [grid.lower, greatest, greatest + 1e-3, grid.lower - 1e-3]]
     ):
         wanted = Oracle(document).violation(schedule, float(maximum))
-        lower, upper = grid.exceedance(laws, np.array([maximum]))
+        lower, upper = grid.exceedance(laws, np.array([maximum]), 6)
         assert lower <= wanted <= upper
     # above the grid nothing is known but that losses may be there, below it that they need not be
-    assert grid.exceedance(laws, np.array([greatest + 5]))[0] == 0
-    assert grid.exceedance(laws, np.array([greatest + 5]))[1] > 0.01
-    assert grid.exceedance(laws, np.array([grid.lower - 5]))[1] == 1
-    assert grid.exceedance(laws, np.array([grid.lower - 5]))[0] < 0.99
+    assert grid.exceedance(laws, np.array([greatest + 5]), 6)[0] == 0
+    assert grid.exceedance(laws, np.array([greatest + 5]), 6)[1] > 0.01
+    assert grid.exceedance(laws, np.array([grid.lower - 5]), 6)[1] == 1
+    assert grid.exceedance(laws, np.array([grid.lower - 5]), 6)[0] < 0.99
 
 
 def test_what_has_left_the_grid_counts_as_infinitely_far_on_the_side_where_rounding_hurts() -> None:
@@ -191,9 +191,9 @@ def test_a_law_without_any_spread_is_a_point() -> None:
     document = TracedLaw(runs=runs, steps=steps, residuals="independent")
     grid = LossGrid.of(document.law)
     laws = state(grid, (FULL, FULL))
-    assert grid.exceedance(laws, np.array([0.25 - 3 * grid.width]))[0] == pytest.approx(1, abs=2 * NOISE)
-    assert grid.exceedance(laws, np.array([0.25 + 5 * grid.width]))[1] == pytest.approx(0, abs=2 * NOISE)
-    lower, upper = grid.exceedance(laws, np.array([0.25]))
+    assert grid.exceedance(laws, np.array([0.25 - 3 * grid.width]), 6)[0] == pytest.approx(1, abs=2 * NOISE)
+    assert grid.exceedance(laws, np.array([0.25 + 5 * grid.width]), 6)[1] == pytest.approx(0, abs=2 * NOISE)
+    lower, upper = grid.exceedance(laws, np.array([0.25]), 6)
     assert (lower, upper) == pytest.approx((0, 1), abs=2 * NOISE)  # a tie at the maximum is not decided
 
 
@@ -203,8 +203,8 @@ def test_runs_that_never_change_have_a_grid_of_their_own() -> None:
     grid = LossGrid.of(TracedLaw(runs=runs, steps=(step,), residuals="independent").law)
     assert 0 < grid.width < 1e-5
     laws = state(grid, (FULL,))
-    assert grid.exceedance(laws, np.array([0.5]))[0] == pytest.approx(1, abs=2 * NOISE)
-    assert grid.exceedance(laws, np.array([1.5]))[1] == pytest.approx(0, abs=2 * NOISE)
+    assert grid.exceedance(laws, np.array([0.5]), 6)[0] == pytest.approx(1, abs=2 * NOISE)
+    assert grid.exceedance(laws, np.array([1.5]), 6)[1] == pytest.approx(0, abs=2 * NOISE)
 
 
 def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
@@ -216,7 +216,7 @@ def test_an_atom_within_a_billionth_of_the_maximum_counts_as_met() -> None:
     assert grid.width < 1e-10
     laws = state(grid, (FULL,))
     for above, wanted in ((1.2e-9, 0), (0.5e-9, Fraction(0)), (-0.5e-9, Fraction(1, 8)), (-1.5e-9, 1)):
-        lower, upper = grid.exceedance(laws, np.array([1 + above]))
+        lower, upper = grid.exceedance(laws, np.array([1 + above]), 6)
         assert lower <= wanted <= upper
         assert upper - lower < 3 * NOISE
 
@@ -225,8 +225,8 @@ def test_maxima_out_of_all_reach_decide() -> None:
     grid = LossGrid.of(walk(0.25, 1).law, 64)
     laws = state(grid, (FULL,))
     for far in (1e9, 1e60):
-        assert grid.exceedance(laws, np.array([far])) == pytest.approx((0, 0), abs=2 * NOISE)
-        assert grid.exceedance(laws, np.array([-far])) == pytest.approx((1, 1), abs=2 * NOISE)
+        assert grid.exceedance(laws, np.array([far]), 6) == pytest.approx((0, 0), abs=2 * NOISE)
+        assert grid.exceedance(laws, np.array([-far]), 6) == pytest.approx((1, 1), abs=2 * NOISE)
 
 
 def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None:
@@ -242,7 +242,7 @@ def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None
     assert (after.sum(axis=1) <= before.sum(axis=1) + 1e-12).all()
     for maximum in (0.4, 0.5, 1.0, 1.5, 1.6):
         wanted = Oracle(document).violation(schedule, maximum)
-        lower, upper = grid.exceedance(after, np.array([maximum]))
+        lower, upper = grid.exceedance(after, np.array([maximum]), 6)
         assert lower <= wanted <= upper
 
 
@@ -272,4 +272,4 @@ def test_a_residual_law_is_transformed_once_per_step(documents: list[TracedLaw])
         for node in range(len(listed.nodes))
         for place in positions(listed.schedule(node))
     }
-    assert len(grid._known) == len(used)
+    assert len(grid._transforms) == len(used)

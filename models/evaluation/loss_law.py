@@ -1,0 +1,261 @@
+"""The law of the loss as a type: all that the rest of the toolkit asks of it, whatever kind it is.
+
+`loss_law` gives that of an instance: `IndependentLoss`, the paper's, whose epochs add independent increments
+(eq. (8) and the laws of switches), or `TracedLoss`, the law fitted to traces, whose epochs forget a part of
+the loss before them (`depl.models.problem.traced_law`). Both answer the same questions: the loss at the end
+of a plan and after each of its epochs, when the target is first met, the loss in scenarios, what a
+probability rests on, and the law of what is left given the state of a run. Methods that know one kind only
+ask for `memory`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import msgspec
+import numpy as np
+
+from depl.models.evaluation.drawn_steps import Drawn, epoch_gains, quantiles, switch_losses
+from depl.models.evaluation.end_law import EndLaw
+from depl.models.evaluation.traced_loss import basis, end_law, traced_steps
+from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.evaluation.traced_survival import traced_survival
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.affine_law import Scale
+from depl.models.problem.epochs import LossStep, compose, loss_step
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.risk.survival import POINTS, Survival, survival
+from depl.models.traces.table import Schedule
+
+
+class LossLaw(Protocol):
+    """The law of l(0), l(1), ... under a plan.
+
+    Attributes
+    ----------
+    memory : bool
+        Whether increments depend on the past.
+    scale : "loss" or "log"
+        Whether increments are those of the loss or of its logarithm.
+    """
+
+    memory: ClassVar[bool]
+
+    @property
+    def scale(self) -> Scale:
+        """Of the increments."""
+
+    def end(self, plan: Plan) -> EndLaw:
+        """The law of l(K).
+
+        Raises
+        ------
+        InvalidInputError
+            At a forbidden switch, at an epoch beyond the tables of its model, or outside the support of the
+            traces that the law was fitted to.
+        """
+
+    def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
+        """The laws of l(k) for some k of 0, ..., K; raises as `end`."""
+
+    def steps(self, plan: Plan) -> list[LossStep]:
+        """The steps whose composition is l(K), if epochs have laws of their own.
+
+        Raises
+        ------
+        InvalidInputError
+            As `end`.
+        NotCoveredError
+            If they have not.
+        """
+
+    def survival(self, plan: Plan, points: int = POINTS) -> Survival:
+        """P(l(0) > l_max, ..., l(k) > l_max), k = 0, ..., K, enclosed, with so many grid points at most.
+
+        Raises
+        ------
+        InvalidInputError
+            As `end`.
+        NotCoveredError
+            If too many combinations of runs would have to be followed.
+        """
+
+    def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What scenarios hold, from uniform numbers of shapes (S, K, M) and (S, K, M, M)."""
+
+    def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
+        """l(K) in every scenario, shape (S,) [loss]; raises as `end`."""
+
+    def basis(self, plan: Plan) -> str | None:
+        """What the probabilities of a plan rest on, in words; None if on declared laws alone."""
+
+    def given(self, trained: Schedule, loss: float) -> Mapping[str, object]:
+        """What changes in the instance, apart from target, models and prices, once this was trained and seen.
+
+        Parameters
+        ----------
+        trained : Schedule
+            Model and cluster of the epochs trained since epoch 1.
+        loss : float
+            After them [loss].
+
+        Returns
+        -------
+        mapping of str to object
+            Fields of `depl.models.problem.instance.Instance`, with their values for the rest of the run.
+        """
+
+
+def loss_law(instance: Instance) -> LossLaw:
+    """The law of the loss of an instance."""
+    if instance.traced_law is None:
+        return IndependentLoss(instance)
+    return TracedLoss(instance, instance.traced_law)
+
+
+@dataclass(frozen=True)
+class IndependentLoss:
+    """l(k) = l(k-1) + l_run(k) + l_sw(k), eq. (8), all increments independent of each other."""
+
+    instance: Instance
+    memory: ClassVar[bool] = False
+    scale: Scale = "loss"
+
+    def end(self, plan: Plan) -> EndLaw:
+        """The law of l(K)."""
+        return EndLaw(compose(self.instance.target.initial_loss, self.steps(plan)))
+
+    def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
+        """The laws of l(k)."""
+        steps = self.steps(plan)
+        return [EndLaw(compose(self.instance.target.initial_loss, steps[:k])) for k in epochs]
+
+    def steps(self, plan: Plan) -> list[LossStep]:
+        """The increments."""
+        require_allowed(self.instance, plan)
+        found = []
+        previous, since = self.instance.target.initial_model, 0
+        for index, epoch in enumerate(plan.epochs):
+            if index >= self.instance.model(epoch.model).last_epoch:
+                raise InvalidInputError(
+                    f"the tables of model {epoch.model!r} end before epoch {index + 1}; shorten the plan",
+                    f"$.epochs[{index}]",
+                )
+            since = since + 1 if index and epoch.model == previous else 0
+            datasets = plan.datasets(epoch.cluster)
+            found.append(loss_step(self.instance, index + 1, since, previous, epoch.model, datasets))
+            previous = epoch.model
+        return found
+
+    def survival(self, plan: Plan, points: int = POINTS) -> Survival:
+        """P(the target was not met so far)."""
+        target = self.instance.target
+        return survival(target.initial_loss, self.steps(plan), target.maximum_loss, points)
+
+    def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The noise of every model and the loss of every switch."""
+        return quantiles(self.instance, of_models, of_pairs)
+
+    def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
+        """l(K) in every scenario."""
+        instance = self.instance
+        names = [model.name for model in instance.models]
+        losses = np.full(len(scenarios.improvements), instance.target.initial_loss)
+        before = instance.target.initial_model
+        for index, (epoch, step) in enumerate(zip(plan.epochs, self.steps(plan), strict=True)):
+            losses -= epoch_gains(instance, scenarios, index + 1, epoch.model, plan.datasets(epoch.cluster))
+            if before is not None and before != epoch.model:
+                pair = names.index(before), names.index(epoch.model)
+                losses += switch_losses(instance, scenarios, index + 1, *pair)
+            if step.retention != 1:
+                raise NotCoveredError("scenarios need losses whose increments do not depend on the past")
+            before = epoch.model
+        return losses
+
+    def basis(self, plan: Plan) -> str | None:
+        """Nothing but the laws."""
+        return None
+
+    def given(self, trained: Schedule, loss: float) -> Mapping[str, object]:
+        """Nothing: what comes depends on the loss alone."""
+        return {}
+
+
+@dataclass(frozen=True)
+class TracedLoss:
+    """l(k) = a + b ln s + retention l(k-1) + e, with residuals that recorded runs lend."""
+
+    instance: Instance
+    traced: TracedLaw
+    memory: ClassVar[bool] = True
+
+    @property
+    def scale(self) -> Scale:
+        """Of the increments."""
+        return self.traced.scale
+
+    def end(self, plan: Plan) -> EndLaw:
+        """The law of l(K)."""
+        require_allowed(self.instance, plan)
+        if not plan.epochs:
+            return EndLaw(compose(self.instance.target.initial_loss, []))
+        return end_law(self.traced, plan.schedule)
+
+    def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
+        """The laws of l(k)."""
+        return [self.end(msgspec.structs.replace(plan, epochs=plan.epochs[:k])) for k in epochs]
+
+    def steps(self, plan: Plan) -> list[LossStep]:
+        """The epochs, where residuals are independent and those of the loss."""
+        require_allowed(self.instance, plan)
+        return traced_steps(self.traced, plan.schedule) if plan.epochs else []
+
+    def survival(self, plan: Plan, points: int = POINTS) -> Survival:
+        """P(the target was not met so far)."""
+        target = self.instance.target
+        require_allowed(self.instance, plan)
+        if not plan.epochs:
+            return survival(target.initial_loss, [], target.maximum_loss)
+        return traced_survival(self.traced, plan.schedule, target.maximum_loss)
+
+    def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The numbers themselves: which quantile they are depends on the plan."""
+        return of_models.copy(), of_pairs.copy()
+
+    def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
+        """l(K) in every scenario."""
+        if not plan.epochs:
+            return np.full(len(scenarios.improvements), self.instance.target.initial_loss)
+        names = tuple(model.name for model in self.instance.models)
+        sample = TracedSample(self.traced, names, scenarios.improvements, scenarios.switch_losses)
+        losses = sample.losses(plan.schedule)
+        return losses if self.scale == "loss" else np.asarray(np.exp(losses))
+
+    def basis(self, plan: Plan) -> str | None:
+        """Runs, and how they are counted."""
+        return basis(self.traced, plan.schedule) if plan.epochs else None
+
+    def given(self, trained: Schedule, loss: float) -> Mapping[str, object]:
+        """The law, with the run under way recorded in it."""
+        return {"traced_law": self.traced.after(trained, loss)}
+
+
+def require_allowed(instance: Instance, plan: Plan) -> None:
+    """Refuse a plan with a forbidden switch.
+
+    Raises
+    ------
+    InvalidInputError
+        With the first.
+    """
+    previous = instance.target.initial_model
+    for index, epoch in enumerate(plan.epochs):
+        if not instance.may_follow(previous, epoch.model):
+            raise InvalidInputError(
+                f"the switch from {previous!r} to {epoch.model!r} is forbidden; choose another model",
+                f"$.epochs[{index}].model",
+            )
+        previous = epoch.model

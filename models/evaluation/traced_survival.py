@@ -1,0 +1,148 @@
+"""When a run under a traced law first meets the target: P(it has not so far), epoch by epoch.
+
+Residuals kept per run are followed combination by combination, exactly; independent ones as laws on a
+directed grid (`depl.models.evaluation.traced_grid`), with both bounds.
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from depl.models.evaluation.traced_counting import confident_weights
+from depl.models.evaluation.traced_grid import LossGrid
+from depl.models.evaluation.traced_lending import lent
+from depl.models.evaluation.traced_loss import last_positions, require_supported, whole
+from depl.models.evaluation.traced_prediction import mixture_of, retained_since, runs_through
+from depl.models.evaluation.traced_support import epochs_ahead, stages_ahead
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.problem.affine_law import ends_of
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.risk.survival import Survival, exact_survival
+from depl.models.traces.table import Schedule
+
+MOST_PATHS = 4_000_000
+"""Most combinations of runs whose losses are followed from epoch to epoch."""
+
+
+def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) -> Survival:
+    """Enclose P(l(0) > l_max, ..., l(k) > l_max) for k = 0, ..., K, exactly where residuals are kept per run.
+
+    What a plan as such deviates by is the same in all its epochs; a run unlike all that were seen, whose
+    losses from the stage on in which it is so are not known, reaches the target at its end or not at all.
+    Where the law has a confidence these are upper ends. Of a run under way, epoch 0 is where it stands, and
+    what plans deviate by is in the epochs to come alone.
+
+    Raises
+    ------
+    InvalidInputError
+        If the schedule lies outside the support of the traces.
+    NotCoveredError
+        If more than `MOST_PATHS` combinations of runs had to be followed.
+    """
+    require_supported(traced, schedule)
+    limit = traced.on_scale(maximum_loss)
+    if traced.known is not None and traced.known.loss <= limit + ATOM_TOLERANCE:
+        return exact_survival((Fraction(0),) * (len(schedule) + 1), "observed")
+    if traced.residuals == "per_run":
+        return exact_survival(_counted(traced, schedule, limit + ATOM_TOLERANCE), "runs counted")
+    return _on_grid(traced, schedule, limit)
+
+
+def _on_grid(traced: TracedLaw, schedule: Schedule, limit: float) -> Survival:
+    """The same for independent residuals: the mean over what plans deviate by, the same in all epochs."""
+    grid = LossGrid.of(traced.law, known=traced.known)
+    ahead, _ = epochs_ahead(traced.from_start(schedule), traced.known)
+    bounds = []
+    for moved in traced.deviations or (0.0,):
+        now = limit - moved if traced.known is None else -math.inf  # what was seen is above, as it is
+        bounds.append(list(grid.survival(ahead, [now, *[limit - moved] * len(ahead)])))
+    lower, upper = np.mean(np.array(bounds), axis=0).T
+    return Survival(lower, np.maximum(lower, upper), None, "directed grid")
+
+
+def _counted(traced: TracedLaw, schedule: Schedule, limit: float) -> tuple[Fraction, ...]:
+    """The same by runs and combinations of runs."""
+    alone = whole(traced, schedule)
+    if alone and traced.confidence is not None:
+        return _confident_survival(traced, schedule, limit)
+    above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones((1, 1), dtype=bool)
+    found: list[Fraction] = []
+    for losses in _whole_paths(traced, schedule) if alone else _staged_paths(traced, schedule):
+        above = np.repeat(above, losses.shape[1] // above.shape[1], axis=1) & (losses > limit)
+        found.append(Fraction(int(above.sum()), above.size))
+    return tuple(found)
+
+
+def _confident_survival(traced: TracedLaw, schedule: Schedule, limit: float) -> tuple[Fraction, ...]:
+    """Upper ends of the same with the confidence of the law, from whole runs."""
+    weights = confident_weights(len(runs_through(traced.law, schedule)), traced.confidence or 0.0)
+    heavier = np.cumsum(weights[::-1])  # of one unseen and x runs above
+    above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones(len(weights), dtype=bool)
+    found = []
+    for (losses,) in _whole_paths(traced, schedule):
+        above = above & (losses > limit)
+        count = int(above[:-1].sum())
+        found.append(Fraction(int(heavier[count]) if above[-1] or count else 0, int(heavier[-1])))
+    return tuple(found)
+
+
+def _whole_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
+    """l(0), ..., l(K) of whole runs, and last of one unlike all, infinite before its end [loss]."""
+    trained, known = traced.from_start(schedule), traced.known
+    runs = runs_through(traced.law, trained)
+    begun = len(trained) - len(schedule)
+    retained = np.zeros(len(schedule))
+    if known is not None:  # what a run retains of its loss then is replaced by what this one does
+        retained = retained_since(traced.law, last_positions(traced, schedule), known)
+    for k in range(len(schedule) + 1):
+        own = np.array([run.losses[begun + k] for run in runs])
+        if known is not None:
+            left = retained[k - 1] if k else 1.0
+            own = own + left * (known.loss - np.array([run.losses[begun] for run in runs]))
+        unseen = traced.unseen if k == len(schedule) else math.inf
+        yield np.array([[*own, *([] if traced.unseen is None else [unseen])]])
+
+
+def _staged_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
+    """l(0), ..., l(K) by deviation and combination of donors, shape (deviations, combinations) [loss].
+
+    Combinations grow where a stage begins: each is repeated for all its donors in turn, the last of them
+    unlike all seen where the law counts one; losses are then infinite until the end.
+    """
+    law, known, offsets = traced.law, traced.known, np.array(traced.deviations or (0.0,))[:, None]
+    ahead, _ = epochs_ahead(traced.from_start(schedule), known)
+    stages, last = stages_ahead(ahead), ahead[-1]
+    ends = mixture_of(law, ends_of(traced.from_start(schedule)), traced.counting, known)
+    if offsets.size * math.prod(part.size for part in ends.parts) > MOST_PATHS:
+        raise NotCoveredError("more combinations of runs than can be followed from epoch to epoch")
+    losses, unlike = np.zeros(1), np.zeros(1, dtype=bool)
+    for number, (stage, part) in enumerate(zip(stages, ends.parts, strict=True)):
+        donors, combined = lent(law, stage[-1], stage[0].age), losses.size
+        beside = part.size - len(donors.donors)
+        losses = np.repeat(losses, part.size)
+        if not number and known is not None:
+            losses = np.full(part.size, known.loss)
+            yield np.full((offsets.size, 1), known.loss)
+        elif not number:
+            losses = np.pad(donors.first_losses, (0, beside))
+            yield offsets + np.where(_last(beside, part.size, 1), math.inf, losses)
+        unlike = np.repeat(unlike, part.size) | _last(beside, part.size, combined)
+        for place, residuals in zip(stage, donors.residuals.T, strict=True):
+            step = law.step(place)
+            lend = np.tile(np.pad(residuals, (0, beside)), combined)
+            losses = step.shift(place.start) + step.retention * losses + lend
+            if place is not last:
+                yield offsets + np.where(unlike, math.inf, losses)
+    final = np.array([ends.constant])
+    for part in ends.parts:
+        final = (final[:, None] + part[None, :]).ravel()
+    yield offsets + np.where(unlike, final, losses)
+
+
+def _last(beside: int, size: int, times: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Which of ``size`` donors, gone through so many times, are the last ``beside``."""
+    return np.tile(np.arange(size) >= size - beside, times)
