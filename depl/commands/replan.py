@@ -37,6 +37,10 @@ _CHOICES = {
     Choice.STOP: "stop here",
     Choice.NONE: "nothing: no rest is known that is allowed",
 }
+_OVER_ALL_RUNS = "yes, under the law: the promise made at the start, if the rule is followed in every state"
+_NOT_PROVED = (
+    "not proved: residuals kept per run, and margins, are drawn afresh in every state; count it on real runs"
+)
 _MET = ": the target is met"
 _LOST = ": the old rest cannot meet the target any more, and no other is known to"
 
@@ -92,7 +96,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _answer(options: argparse.Namespace, instance: Instance, found: Replanning) -> Answer:
     explanation = _explanation(found) if options.explain else ""
-    text = "\n\n".join(filter(None, [_text(instance, found), explanation]))
+    text = "\n\n".join(filter(None, [_text(instance, found, options.keep_promise), explanation]))
     code, aside = _code(found), [explanation] if options.json and explanation else []
     files = (
         (options.out, "plan", None if found.plan is None else found.plan.to_json()),
@@ -122,7 +126,7 @@ def _code(found: Replanning) -> ExitCode:
     return ExitCode.STOPPED if stopped else ExitCode.ANSWERED
 
 
-def _text(instance: Instance, found: Replanning) -> str:
+def _text(instance: Instance, found: Replanning, keep_promise: bool) -> str:
     target, state, old = instance.target, found.state, found.old
     limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
     level = number(target.maximum_loss)
@@ -131,6 +135,7 @@ def _text(instance: Instance, found: Replanning) -> str:
         reached = f"at least {counter_probability(violation.upper)}"
     else:
         reached = f"is {number(float(1 - violation.exact))}"
+    chance = f"{reached}, certified" if old.outside is None else f"is not known: {old.outside}"
     met = "met: to stop now costs nothing more" if found.met else "not met yet"
     pairs = [
         ("state", f"after epoch {state.epoch} of at most {target.maximum_epochs}, loss {number(state.loss)}"),
@@ -138,13 +143,15 @@ def _text(instance: Instance, found: Replanning) -> str:
         ("time used", f"{number(state.elapsed_time)}{limit}"),
         ("paid so far", f"{number(found.sunk_cost)}, as planned"),
         ("old rest", f"{_epochs(instance, old.plan)}; cost to go {number(old.evaluation.cost)}"),
-        (f"P(l(K) <= {level} | state)", f"{reached}, certified; omega is {number(target.quantile_level)}"),
+        (f"P(l(K) <= {level} | state)", f"{chance}; omega is {number(target.quantile_level)}"),
     ]
     if old.broken:
         pairs.append(("does not keep", ", ".join(old.broken)))
     new = summary(instance if found.remaining is None else found.remaining, found.result)
     why = "" if found.choice is not Choice.STOP else _MET if found.met else _LOST
     follow = [("follow", _CHOICES[found.choice] + why)]
+    if keep_promise:
+        follow.append(("kept over all runs", _OVER_ALL_RUNS if found.holds_over_all_runs else _NOT_PROVED))
     if found.plan is not None:
         follow += [
             ("cost to go", f"{number(found.cost_to_go)} for {_epochs(instance, found.plan)}"),
@@ -176,6 +183,7 @@ def _content(found: Replanning) -> dict[str, object]:
             "choice": found.choice.value,
             "met": found.met,
             "level": found.level,
+            "holds_over_all_runs": found.holds_over_all_runs,
             "sunk_cost": found.sunk_cost,
             "cost_to_go": found.cost_to_go,
             "total_cost": found.total_cost,
@@ -188,6 +196,7 @@ def _content(found: Replanning) -> dict[str, object]:
                 "training_time": evaluation.training_time
                 if math.isfinite(evaluation.training_time)
                 else None,
+                "outside": found.old.outside,
                 "keeps_omega": found.old.keeps_omega,
                 "broken": list(found.old.broken),
             },

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import FinalLoss, LossStep, Term, loss_step
+from depl.models.problem.epochs import FinalLoss, LossStep, Term, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
-from depl.models.problem.epochs import switch_step
 from depl.models.solving.methods import in_time
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
@@ -111,7 +112,9 @@ class Evaluation:
         return all(constraint.satisfied for constraint in self.constraints)
 
 
-def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile: bool = True) -> Evaluation:
+def evaluate(
+    instance: Instance, plan: Plan, reading: Reading = INTENT, quantile: bool = True, lenient: bool = False
+) -> Evaluation:
     """Evaluate every equation of the problem at ``plan``.
 
     Parameters
@@ -120,6 +123,9 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
         Intent or letter of (2) and (6).
     quantile : bool
         Whether to certify the quantile of the final loss, too (it takes longer than the probability).
+    lenient : bool
+        Whether a plan outside the support of a traced law is evaluated as one without a declared law, with
+        the reason as evaluator of its violation.
 
     Raises
     ------
@@ -129,13 +135,12 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
     """
     plan.check_names(instance)
     target = instance.target
-    law = law_of_end(instance, plan)
+    law, unknown = _law_or_reason(instance, plan, lenient)
     loads = epoch_loads(instance, plan)
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    known = all(term.law.declared for term, _ in law.scaled.terms)
-    violation = law.violation(target.maximum_loss) if known else Interval(0.0, 1.0, "no law declared")
+    violation = Interval(0.0, 1.0, unknown) if law is None else law.violation(target.maximum_loss)
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
@@ -159,11 +164,23 @@ def evaluate(instance: Instance, plan: Plan, reading: Reading = INTENT, quantile
         training_time=training_time,
         epoch_times=times,
         epochs=len(plan.epochs),
-        expected_loss=law.mean() if known else math.nan,
+        expected_loss=math.nan if law is None else law.mean(),
         violation=violation,
-        quantile=law.quantile(target.violation_budget) if quantile and known else None,
+        quantile=law.quantile(target.violation_budget) if quantile and law is not None else None,
         constraints=tuple(constraints),
     )
+
+
+def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLaw | None, str]:
+    """The law of l(K); None where it has none, and why."""
+    try:
+        law = law_of_end(instance, plan)
+    except OutsideSupportError as error:
+        if not lenient:
+            raise
+        return None, error.message
+    declared = all(term.law.declared for term, _ in law.scaled.terms)
+    return (law, "") if declared else (None, "no law declared")
 
 
 def law_of_end(instance: Instance, plan: Plan) -> EndLaw:

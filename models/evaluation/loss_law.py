@@ -40,6 +40,9 @@ class LossLaw(Protocol):
         Whether increments depend on the past.
     scale : "loss" or "log"
         Whether increments are those of the loss or of its logarithm.
+    conditional : bool
+        Whether the law of the rest given a state is the conditional law, so that probabilities given the
+        states of an epoch have the one seen from the start as their mean.
     """
 
     memory: ClassVar[bool]
@@ -47,6 +50,10 @@ class LossLaw(Protocol):
     @property
     def scale(self) -> Scale:
         """Of the increments."""
+
+    @property
+    def conditional(self) -> bool:
+        """Of the rest of a run."""
 
     def end(self, plan: Plan) -> EndLaw:
         """The law of l(K).
@@ -123,6 +130,7 @@ class IndependentLoss:
     instance: Instance
     memory: ClassVar[bool] = False
     scale: Scale = "loss"
+    conditional: bool = True
 
     def end(self, plan: Plan) -> EndLaw:
         """The law of l(K)."""
@@ -196,6 +204,11 @@ class TracedLoss:
     def scale(self) -> Scale:
         """Of the increments."""
         return self.traced.scale
+
+    @property
+    def conditional(self) -> bool:
+        """Donors of residuals kept per run, and deviations of plans, are drawn afresh at every state."""
+        return self.traced.residuals == "independent" and not self.traced.deviations
 
     def end(self, plan: Plan) -> EndLaw:
         """The law of l(K)."""

@@ -32,7 +32,7 @@ CONFIDENT_REST = (
 
 
 class OutsideSupportError(InvalidInputError):
-    """No run resembles the schedule."""
+    """No run resembles the schedule, or too few went through it to promise anything."""
 
 
 def traced_final_loss(traced: TracedLaw, schedule: Schedule) -> FinalLoss:
@@ -123,7 +123,7 @@ def require_supported(traced: TracedLaw, schedule: Schedule) -> None:
         raise OutsideSupportError(f"outside the support of the traces: {reasons[0]}", "$.epochs")
     if traced.only_whole_runs and not whole(traced, schedule):
         through = counted(len(runs_through(traced.law, trained)), "run")
-        raise InvalidInputError(f"{through} went through this plan; {only_whole_runs(traced)}", "$.epochs")
+        raise OutsideSupportError(f"{through} went through this plan; {only_whole_runs(traced)}", "$.epochs")
 
 
 def whole(traced: TracedLaw, schedule: Schedule) -> bool:

@@ -108,11 +108,11 @@ def _search(instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf
     traced, target = instance.traced_law, instance.target
     if traced is None:
         raise InvalidInputError("there is no law to search under", ".traced_law")
-    if traced.confidence is not None and traced.observed is not None:
-        raise NotCoveredError(CONFIDENT_REST)
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
     if start.at_most(target.violation_budget):
         return Outcome(Termination.OPTIMAL, Plan(), 0.0)
+    if traced.confidence is not None and traced.observed is not None:
+        raise NotCoveredError(CONFIDENT_REST)
     try:
         listed = all_candidates(instance, traced.law, maximum, lambda: not limits.expired())
         if listed is None:

@@ -9,32 +9,38 @@ epoch e + 1. So the rest of the problem is an ordinary `Instance`:
 - a dataset that is already at a cluster costs nothing to bring there. Which data the rest uses is open again:
   what was brought is free, used or not, and what is new is paid.
 
-Increments of different epochs are independent, so given what happened until e the final loss is v plus the
-increments of epochs e + 1, ..., K: the law of the final loss of the rest, started in v, is the conditional
-law of l(K) given the state. All methods and the verifier therefore work on the rest as they are, and their
-certificates hold conditionally on the state.
+Where increments of different epochs are independent, the final loss given what happened until e is v plus
+the increments of epochs e + 1, ..., K: the law of the final loss of the rest, started in v, is the
+conditional law of l(K) given the state. Under a traced law what follows depends on the stages trained so far,
+too, so the law of the rest records them (`depl.models.problem.traced_law.ObservedRun`); with independent
+residuals that is again the conditional law, and with residuals kept per run it is an assumption: donors are
+drawn afresh, whatever the run has shown of itself. All methods and the verifier work on the rest as they are,
+and their certificates hold conditionally on the state.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Literal, TypeVar, assert_never
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from depl.models.evaluation.evaluate import epoch_loads
-from depl.models.foundation.documents import Checked, Name, decode_document, encode_document, require_unique
+from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.documents import (
+    Checked,
+    Name,
+    decode_document,
+    encode_document,
+    require_known,
+    require_unique,
+)
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.problem.instance import Instance, Model, Provenance
+from depl.models.problem.instance import Instance, Provenance
 from depl.models.problem.laws import NonNegative
-from depl.models.problem.learning import (
-    ConstantImprovement,
-    Improvement,
-    InverseSqrtImprovement,
-    TabledImprovement,
-)
 from depl.models.problem.plan import ClusterData, Plan
+from depl.models.problem.traced_law import Stage, joined_stages, require_joined
+from depl.models.traces.table import Schedule
 
 
 class State(Checked, frozen=True, kw_only=True):
@@ -43,7 +49,8 @@ class State(Checked, frozen=True, kw_only=True):
     Raises
     ------
     InvalidInputError
-        If the model is missing after an epoch or given before the first, or a transfer is listed twice.
+        If the model is missing after an epoch or given before the first, if stages do not add up to the
+        epochs or end with another model, or if a transfer is listed twice.
     """
 
     format: Literal["depl-state"] = "depl-state"
@@ -53,6 +60,13 @@ class State(Checked, frozen=True, kw_only=True):
     loss: Annotated[float, Meta(description="l(epoch), observed")]
     elapsed_time: Annotated[NonNegative, Meta(description="training time so far [time]")] = 0.0
     model: Annotated[Name, Meta(description="model of the last epoch; absent iff epoch is 0")] | None = None
+    stages: (
+        Annotated[
+            tuple[Stage, ...],
+            Meta(description="what was trained so far; a traced law needs them, a plan can stand for them"),
+        ]
+        | None
+    ) = None
     transferred: Annotated[
         tuple[ClusterData, ...], Meta(description="data already brought to clusters, and paid")
     ] = ()
@@ -63,9 +77,30 @@ class State(Checked, frozen=True, kw_only=True):
             raise InvalidInputError("no model was trained before epoch 1; remove it", ".model")
         if self.epoch > 0 and self.model is None:
             raise InvalidInputError(f"name the model that epoch {self.epoch} trained", ".model")
+        self._validate_stages()
         require_unique([row.cluster for row in self.transferred], ".transferred")
         for index, row in enumerate(self.transferred):
             require_unique(row.datasets, f".transferred[{index}].datasets")
+
+    def _validate_stages(self) -> None:
+        if self.stages is None:
+            return
+        require_joined(self.stages)
+        epochs = sum(stage.epochs for stage in self.stages)
+        if epochs != self.epoch:
+            raise InvalidInputError(f"have {epochs} epochs in all, but epoch is {self.epoch}", ".stages")
+        if self.stages and self.stages[-1].model != self.model:
+            last = f".stages[{len(self.stages) - 1}].model"
+            raise InvalidInputError(f"is {self.stages[-1].model!r}, but model is {self.model!r}", last)
+
+    @property
+    def trained(self) -> Schedule | None:
+        """Model and cluster of the epochs so far; None where that is not said."""
+        if self.epoch == 0:
+            return ()
+        if self.stages is None:
+            return None
+        return tuple(stage.trained for stage in self.stages for _ in range(stage.epochs))
 
     @property
     def paid(self) -> frozenset[tuple[str, str]]:
@@ -111,6 +146,9 @@ def check_state(instance: Instance, state: State, plan: Plan | None = None) -> N
     known = {item.name for item in instance.models}
     if state.model is not None and state.model not in known:
         raise InvalidInputError(f"no model {state.model!r}; correct the state", "$.model")
+    for index, stage in enumerate(state.stages or ()):
+        require_known(stage.model, known, f"$.stages[{index}].model")
+        require_known(stage.cluster, {item.name for item in instance.clusters}, f"$.stages[{index}].cluster")
     _check_places(instance, state)
     if plan is not None:
         plan.check_names(instance)
@@ -136,8 +174,8 @@ def remaining_instance(instance: Instance, state: State) -> Instance:
     Raises
     ------
     InvalidInputError
-        If the state is impossible, as `check_state`, or the time is up (then no instance says that nothing
-        is feasible, not even to stop).
+        If the state is impossible, as `check_state`; if the law has memory and the state says no stages; or
+        if the time is up (then no instance says that nothing is feasible, not even to stop).
     """
     check_state(instance, state)
     reason = time_is_up(instance, state)
@@ -145,10 +183,17 @@ def remaining_instance(instance: Instance, state: State) -> Instance:
         raise InvalidInputError(reason, "$.elapsed_time")
     target, epoch = instance.target, state.epoch
     limit = target.maximum_time
-    paid = state.paid
+    paid, trained = state.paid, state.trained
+    if instance.has_memory and trained is None:
+        raise InvalidInputError(
+            "under a traced law what follows depends on what was trained before: list the stages so far, "
+            "each with model, cluster and epochs",
+            "$.stages",
+        )
+    given = loss_law(instance).given(trained or (), state.loss)
     return instance.replace(
         name=f"{instance.name} after epoch {epoch}",
-        models=tuple(_model_after(model, epoch) for model in instance.models),
+        models=tuple(model.after(epoch) if epoch else model for model in instance.models),
         transfers=tuple(
             msgspec.structs.replace(row, cost=0.0) if (row.dataset, row.cluster) in paid else row
             for row in instance.transfers
@@ -161,7 +206,15 @@ def remaining_instance(instance: Instance, state: State) -> Instance:
             initial_model=target.initial_model if epoch == 0 else state.model,
         ),
         provenance=_provenance(instance, epoch),
+        **given,
     )
+
+
+def on_plan(state: State, plan: Plan) -> State:
+    """The state with its stages, those of the plan where it does not say them."""
+    if state.stages is not None:
+        return state
+    return msgspec.structs.replace(state, stages=joined_stages(plan.schedule[: state.epoch]))
 
 
 def remaining_plan(plan: Plan, state: State) -> Plan:
@@ -205,6 +258,7 @@ def planned_state(instance: Instance, plan: Plan, epoch: int, loss: float) -> St
         loss=loss,
         elapsed_time=math.fsum(times),
         model=done.epochs[-1].model if epoch else None,
+        stages=joined_stages(done.schedule) if instance.has_memory else None,
         transferred=tuple(row for row in plan.data if row.cluster in used),
     )
 
@@ -237,6 +291,8 @@ def _check_progress(instance: Instance, state: State, plan: Plan) -> None:
             "plan that the run followed",
             "$.model",
         )
+    if state.stages is not None and state.trained != plan.schedule[: state.epoch]:
+        raise InvalidInputError("are not those of the plan; give the plan that the run followed", "$.stages")
     for k, epoch in enumerate(done, start=1):
         for name in sorted(plan.datasets(epoch.cluster)):
             missing = (name, epoch.cluster) not in state.paid
@@ -252,37 +308,6 @@ def _time_left(limit: float, elapsed: float) -> float:
     """What is left of T_max; once that is used up, what is left of its tolerance."""
     left = limit - elapsed
     return left if left > 0 else limit * (1 + TIME_TOLERANCE) - elapsed
-
-
-def _model_after(model: Model, epoch: int) -> Model:
-    if epoch == 0:
-        return model
-    compute = model.compute and tuple(
-        msgspec.structs.replace(table, epochs=_after(table.epochs, epoch)) for table in model.compute
-    )
-    return msgspec.structs.replace(
-        model, improvement=_improvement_after(model.improvement, epoch), compute=compute
-    )
-
-
-def _improvement_after(improvement: Improvement, epoch: int) -> Improvement:
-    match improvement:
-        case InverseSqrtImprovement():
-            return msgspec.structs.replace(improvement, offset=improvement.offset + epoch)
-        case ConstantImprovement():
-            return improvement
-        case TabledImprovement():
-            return msgspec.structs.replace(improvement, epochs=_after(improvement.epochs, epoch))
-        case _:
-            assert_never(improvement)
-
-
-_Entry = TypeVar("_Entry")
-
-
-def _after(table: Sequence[_Entry], epoch: int) -> tuple[_Entry, ...]:
-    """A table without its first entries; its last one, which no epoch reads, where none is left."""
-    return tuple(table[epoch:] or table[-1:])
 
 
 def _provenance(instance: Instance, epoch: int) -> tuple[Provenance, ...]:

@@ -12,6 +12,12 @@ not rise. It starts at 1 - omega or below and ends as the probability of missing
 
 "Not above" is decided by certified intervals: the *upper* end of the new one against the *lower* end of the
 old one. The old rest itself may always be kept, certificate or not.
+
+The tower property needs V(s) to be the conditional probability. Under a traced law with residuals kept per
+run, or with a margin for plans never run, it is not: both are drawn afresh at every state, and of what the
+run has shown of itself its last loss alone counts. The rule can be followed all the same, and asks of every
+new rest what the old one would deliver from there; what it delivers over all runs is then to be counted on
+real runs (`Replanning.holds_over_all_runs`).
 """
 
 import math
@@ -22,19 +28,19 @@ from fractions import Fraction
 
 import msgspec
 
-from depl.models.evaluation.evaluate import Evaluation, epoch_loads, evaluate, final_loss
-from depl.models.foundation.errors import NotCoveredError
+from depl.models.evaluation.evaluate import Evaluation, epoch_loads, evaluate, law_of_end
+from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
-from depl.models.risk.certify import certified_violation
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Progress, default_method, find, require_limits
 from depl.models.solving.observed_state import (
     State,
     check_state,
+    on_plan,
     remaining_instance,
     remaining_plan,
     sunk_cost,
@@ -75,6 +81,8 @@ class OldRest:
         Its cost to go, time and conditional violation.
     broken : tuple of str
         The limits that it does not keep, the loss target apart; T_max may be one if training was slow.
+    outside : str or None
+        Why nothing is known of its loss, where a traced law has no support for it.
     keeps_omega : bool
         Whether it certainly meets the target with probability omega, given the state.
     retimed : Plan or None
@@ -87,6 +95,7 @@ class OldRest:
     plan: Plan
     evaluation: Evaluation
     broken: tuple[str, ...]
+    outside: str | None
     keeps_omega: bool
     retimed: Plan | None
     retimed_cost: float
@@ -116,6 +125,9 @@ class Replanning:
         The rest to follow, for ``remaining``; None if there is none.
     cost_to_go : float or None
         What that costs [cost].
+    holds_over_all_runs : bool
+        Whether following the rule of ``keep_promise`` at every state keeps the promise made at the start over
+        all runs, under the law: probabilities given a state have to be conditional ones.
     """
 
     state: State
@@ -128,6 +140,7 @@ class Replanning:
     choice: Choice
     plan: Plan | None
     cost_to_go: float | None
+    holds_over_all_runs: bool = True
 
     @property
     def total_cost(self) -> float | None:
@@ -161,19 +174,18 @@ def replan(
         A registered method; all other parameters are those of `depl.models.solving.solve.solve`.
     keep_promise : bool
         Ask of the new rest what the old rest would deliver given the state, instead of omega: then the
-        promise made at the start holds over all runs, however often it is planned again.
+        promise made at the start holds over all runs, however often it is planned again, if increments are
+        independent or a traced law has independent residuals and no deviations.
 
     Raises
     ------
     InvalidInputError, VerificationError
-        As `depl.models.solving.solve.solve`; or if the plan does not fit the instance, or the state is
-        impossible.
-    NotCoveredError
-        If the law of the loss has memory.
+        As `depl.models.solving.solve.solve`; or if the plan does not fit the instance, the state is
+        impossible, or the law is a traced one with a confidence.
     """
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
-    _require_memoryless(instance)
     check_state(instance, state, plan)
+    state = on_plan(state, plan)
     method = find(default_method(instance) if method is None else method).name
     old = _old_rest(instance, plan, state)
     level = _level(instance, old) if keep_promise else instance.target.quantile_level
@@ -194,7 +206,8 @@ def replan(
         )
     met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
-    return Replanning(state, remaining, met, old, result, sunk_cost(instance, plan, state), level, *rest)
+    paid, over_all_runs = sunk_cost(instance, plan, state), loss_law(instance).conditional
+    return Replanning(state, remaining, met, old, result, paid, level, *rest, over_all_runs)
 
 
 def not_above(new: Interval, old: Interval) -> bool:
@@ -216,28 +229,21 @@ def promising_level(violation: Interval) -> float:
     return min(level, float(1 - SMALLEST_VIOLATION_BUDGET))
 
 
-def _require_memoryless(instance: Instance) -> None:
-    if instance.traced_law is not None:
-        raise NotCoveredError(
-            "the rest of a run is planned for losses whose increments do not depend on the past; what to "
-            "expect from an observed loss under a traced law says depl.models.evaluation.traced_prediction, "
-            "with Known"
-        )
-
-
 def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
     late = time_is_up(instance, state) is not None
     # Late or not, the loss and the cost to go are what they are; only the limit of time has no value then.
     frame = instance.replace(maximum_time=2 * state.elapsed_time) if late else instance
     rest = remaining_plan(plan, state)
     seen = remaining_instance(frame, msgspec.structs.replace(state, instance=None))
-    evaluation = evaluate(seen, rest, quantile=False)
+    evaluation = evaluate(seen, rest, quantile=False, lenient=True)
+    unknown = instance.has_memory and math.isnan(evaluation.expected_loss)
     broken = [item.name for item in evaluation.constraints if not item.satisfied and item.equation != "(3)"]
     retimed, cost = (None, math.inf) if late else _retimed(seen, rest)
     return OldRest(
         plan=rest,
         evaluation=evaluation,
         broken=tuple(dict.fromkeys(broken + (["training time"] if late else []))),
+        outside=evaluation.violation.evaluator if unknown else None,
         keeps_omega=evaluation.violation.at_most(instance.target.violation_budget),
         retimed=retimed,
         retimed_cost=evaluation.transfer_cost + cost,
@@ -291,7 +297,7 @@ def _allowed(
 
 
 def _violation(instance: Instance, plan: Plan) -> Interval:
-    return certified_violation(final_loss(instance, plan), instance.target.maximum_loss)
+    return law_of_end(instance, plan).violation(instance.target.maximum_loss)
 
 
 def _cheapest_rest(

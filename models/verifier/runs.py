@@ -118,8 +118,8 @@ class Seen:
             ((row.previous_model, row.previous_cluster), (row.model, row.cluster)): row for row in law.jumps
         }
         self._known: dict[FittedStep | FittedJump, SeenRow | None] = {}
-        self._tables: dict[SeenStage, FloatArray | None] = {}
-        self._lending: dict[SeenStage, list[tuple[int, FloatArray]]] = {}
+        self._tables: dict[tuple[SeenStage, int], FloatArray | None] = {}
+        self._lending: dict[tuple[SeenStage, int], list[tuple[int, FloatArray]]] = {}
 
     def row(self, stage: SeenStage, age: int) -> SeenRow | None:
         """The row of an epoch of a stage; None if there is none, or no epoch in its pool."""
@@ -155,39 +155,39 @@ class Seen:
         donors = self.donors(SeenStage(pair, None, 0, 1))
         return np.array([self.runs[run].losses[0] for run, _ in donors])
 
-    def donors(self, stage: SeenStage) -> list[tuple[int, FloatArray]]:
-        """The runs that lend residuals to a stage, and these residuals, one per epoch."""
-        key = stage._replace(start=0)
+    def donors(self, stage: SeenStage, first: int = 1) -> list[tuple[int, FloatArray]]:
+        """The runs that lend residuals to a stage from age ``first`` on, and these, one per epoch."""
+        key = stage._replace(start=0), first
         if key not in self._lending:
             able = [
                 (number, *found)
                 for number, run in enumerate(self.runs)
-                if (found := self._lent_by(run, stage)) is not None
+                if (found := self._lent_by(run, stage, first)) is not None
             ]
             alike = self._balanced([item for item in able if item[1] == stage.before])
             chosen = alike if len(alike) >= _ENOUGH_DONORS else self._balanced(able)
             self._lending[key] = [(number, residuals) for number, _, residuals in chosen]
         return self._lending[key]
 
-    def _lent_by(self, run: SeenRun, wanted: SeenStage) -> tuple[Pair | None, FloatArray] | None:
+    def _lent_by(self, run: SeenRun, wanted: SeenStage, first: int) -> tuple[Pair | None, FloatArray] | None:
         """What came before the first stage of a run that can lend, and its residuals."""
         for stage in run.stages:
             if stage.kind == wanted.kind and stage.length >= wanted.length:
-                table = self._table(stage._replace(start=0, length=wanted.length))
+                table = self._table(stage._replace(start=0, length=wanted.length), first)
                 if table is not None:
                     intercept, slope, retention = table
-                    earlier = run.losses[stage.start : stage.start + wanted.length]
-                    later = run.losses[stage.start + 1 : stage.start + wanted.length + 1]
+                    earlier = run.losses[stage.start + first - 1 : stage.start + wanted.length]
+                    later = run.losses[stage.start + first : stage.start + wanted.length + 1]
                     return stage.before, later - (intercept + slope * stage.switch + retention * earlier)
         return None
 
-    def _table(self, stage: SeenStage) -> FloatArray | None:
-        """a, b and rho of all epochs of a stage, shape (3, length); None if a row is missing."""
-        if stage not in self._tables:
-            rows = [self.row(stage, age) for age in range(1, stage.length + 1)]
+    def _table(self, stage: SeenStage, first: int) -> FloatArray | None:
+        """a, b and rho of a stage from age ``first`` on, an epoch a column; None if a row is missing."""
+        if (stage, first) not in self._tables:
+            rows = [self.row(stage, age) for age in range(first, stage.length + 1)]
             found = [(row.intercept, row.slope, row.retention) for row in rows if row is not None]
-            self._tables[stage] = np.array(found).T if len(found) == len(rows) else None
-        return self._tables[stage]
+            self._tables[stage, first] = np.array(found).T if len(found) == len(rows) else None
+        return self._tables[stage, first]
 
     def _balanced(
         self, able: list[tuple[int, Pair | None, FloatArray]]

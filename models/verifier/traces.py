@@ -38,10 +38,17 @@ deviations and has none, or has a confidence, other schedules are outside the su
 the mean loss leaves the losses that a row was fitted to, or after an epoch all that any run had. Seen are the
 stages after this predecessor where the law has rows for it alone, else those after any.
 
+*A run under way.* If the law records one, the schedule goes on from its epochs and from its last loss, which
+takes the place of l(0) and of all that was drawn before. Stages and support are those of the whole schedule,
+of which only the epochs to come are drawn and looked at; a stage under way draws a donor with residuals from
+its next epoch on. Of whole runs l(K) is what this run comes to with the residuals of one of them. With a
+confidence nothing is defined then.
+
 *Scenarios.* In scenarios every increment is the quantile at one number of their stream. Per run, that of a
 stage belongs to its first epoch and model, and that of whole runs to the first of all; independent, that of
 an epoch to the epoch and its model, and that of l(0) to epoch 1 and the pair of the first model with itself.
-What plans deviate by belongs to epoch 2 and the pair of the last model with itself.
+What plans deviate by belongs to epoch 2 and the pair of the last model with itself. Epochs are counted from
+the first one to come, and a stage under way has its first epoch there.
 
 None of this is shared with `depl.models.problem.affine_law`: the loss is followed forwards here, epoch by
 epoch, and neither suffix weights nor products of them occur.
@@ -81,6 +88,21 @@ class Number(NamedTuple):
     models: tuple[str, ...]
 
 
+class Past(NamedTuple):
+    """How many epochs of a schedule are trained already, and the loss after them; None if that is drawn."""
+
+    epochs: int
+    loss: float | None
+
+    def first(self, stage: SeenStage) -> int:
+        """The age from which a stage is still to come; above its length if none of it is."""
+        return max(1, self.epochs - stage.start + 1)
+
+    def ages(self, stage: SeenStage) -> range:
+        """The ages of a stage that are still to come."""
+        return range(self.first(stage), stage.length + 1)
+
+
 class TracedLoss(NamedTuple):
     """The final loss of a schedule, on the scale of the law.
 
@@ -116,17 +138,20 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
         Model and cluster of epochs 1, ..., K; at least one.
     """
     seen = seen_in(law)
-    stages = stages_of([(pair, len(list(same))) for pair, same in groupby(schedule)])
-    outside = _outside(seen, stages)
+    trained, past = _past(law)
+    stages = stages_of([(pair, len(list(same))) for pair, same in groupby([*trained, *schedule])])
+    outside = _outside(seen, stages, past)
     if outside is not None:
         return TracedLoss(Fraction(0), (), outside, "")
+    if past.loss is not None and law.confidence is not None:
+        return TracedLoss(Fraction(0), (), (1, "a confidence says nothing of a run under way"), "")
     whole = [run for run in seen.runs if _begins_with(run, stages)]
     if law.residuals == "per_run" and len(whole) >= law.whole_runs:
-        return _of_whole_runs(seen, whole, schedule, law)
+        return _of_whole_runs(seen, whole, stages, past, law)
     if law.confidence is not None or (law.care is not None and not law.deviations):
         message = f"{len(whole)} runs went through the whole plan, and the law promises others no plan"
         return TracedLoss(Fraction(0), (), (len(schedule), message), "")
-    found = _per_stage(seen, stages) if law.residuals == "per_run" else _per_epoch(seen, stages)
+    found = (_per_stage if law.residuals == "per_run" else _per_epoch)(seen, stages, past)
     if law.deviations:
         increments = *found.increments, _draw(1.0, np.array(law.deviations))
         last = schedule[-1][0]
@@ -134,13 +159,23 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     return found
 
 
+def _past(law: TracedLaw) -> tuple[list[Pair], Past]:
+    """What a run under way trained, and where it stands; nothing where there is none."""
+    if law.observed is None:
+        return [], Past(0, None)
+    trained = [(stage.model, stage.cluster) for stage in law.observed.stages for _ in range(stage.epochs)]
+    loss = law.observed.loss
+    return trained, Past(len(trained), loss if law.scale == "loss" else math.log(loss))
+
+
 def _of_whole_runs(
-    seen: Seen, runs: Sequence[SeenRun], schedule: Sequence[Pair], law: TracedLaw
+    seen: Seen, runs: Sequence[SeenRun], stages: Sequence[SeenStage], past: Past, law: TracedLaw
 ) -> TracedLoss:
-    last = len(schedule)
+    last = stages[-1].start + stages[-1].length
     went_on = max(len(run.losses) for run in runs) - 1 > last
-    epochs = range(max(1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
-    ranked = [sorted(float(run.losses[k]) for run in runs) for k in epochs]
+    epochs = range(max(past.epochs + 1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
+    paths = [run.losses if past.loss is None else _gone_on(seen, run, stages, past) for run in runs]
+    ranked = [sorted(float(losses[k]) for losses in paths) for k in epochs]
     own = [max(losses) for losses in zip(*ranked, strict=True)]
     support, weights = f"{len(runs)} runs went through the whole plan", None
     if law.confidence is not None:
@@ -150,8 +185,21 @@ def _of_whole_runs(
     else:
         seen_last = list(seen.beside)
     drawn = Empirical(values=tuple(_noticeable(np.array(own + seen_last)).tolist()), weights=weights)
-    number = Number(1, (schedule[0][0],))
+    first = next(stage for stage in stages if past.ages(stage))
+    number = Number(1, (first.pair[0],))
     return TracedLoss(Fraction(0), (Increment(Fraction(1), drawn),), None, support, (number,))
+
+
+def _gone_on(seen: Seen, run: SeenRun, stages: Sequence[SeenStage], past: Past) -> FloatArray:
+    """The losses of a run under way that has the residuals of another one; what is past counts as nothing."""
+    found = np.zeros(len(run.losses))
+    found[past.epochs] = loss = float(past.loss or 0.0)
+    for stage in stages:
+        for age in past.ages(stage):
+            row, k = seen.known(stage, age), stage.start + age
+            residual = run.losses[k] - row.mean_after(stage.switch, run.losses[k - 1])
+            found[k] = loss = row.mean_after(stage.switch, loss) + residual
+    return found
 
 
 def _confident(runs: int, confidence: float) -> tuple[float, ...]:
@@ -170,22 +218,24 @@ def _confident(runs: int, confidence: float) -> tuple[float, ...]:
     return tuple(float(b - a) for a, b in pairwise(shares))[::-1]
 
 
-def _per_stage(seen: Seen, stages: Sequence[SeenStage]) -> TracedLoss:
+def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLoss:
     """One donor per stage: what it adds is followed to the end as one array per stage."""
-    certain, lent, fewest = 0.0, list[FloatArray](), len(seen.runs)
-    for stage in stages:
-        donors = seen.donors(stage)
+    certain, lent, fewest = past.loss or 0.0, list[FloatArray](), len(seen.runs)
+    ahead = [stage for stage in stages if past.ages(stage)]
+    for stage in ahead:
+        donors = seen.donors(stage, past.first(stage))
         fewest = min(fewest, len(donors))
-        first = stage.before is None
-        lent.append(np.array([seen.runs[run].losses[0] if first else 0.0 for run, _ in donors]))
+        drawn = stage.before is None and past.loss is None
+        lent.append(np.array([seen.runs[run].losses[0] if drawn else 0.0 for run, _ in donors]))
         residuals = np.array([found for _, found in donors])
-        for age in range(1, stage.length + 1):
+        for column, age in enumerate(past.ages(stage)):
             row = seen.known(stage, age)
             certain = row.mean_after(stage.switch, certain)
             lent = [row.retention * gains for gains in lent]
-            lent[-1] = lent[-1] + residuals[:, age - 1]
+            lent[-1] = lent[-1] + residuals[:, column]
     increments = tuple(_draw(1.0, gains) for gains in _with_unlike(seen, certain, lent))
-    numbers = tuple(Number(stage.start + 1, (stage.pair[0],)) for stage in stages)
+    begins = [max(stage.start, past.epochs) - past.epochs + 1 for stage in ahead]
+    numbers = tuple(Number(k, (stage.pair[0],)) for k, stage in zip(begins, ahead, strict=True))
     return TracedLoss(decimal(certain), increments, None, f"at least {fewest} runs lend every stage", numbers)
 
 
@@ -202,18 +252,21 @@ def _with_unlike(seen: Seen, certain: float, lent: Sequence[FloatArray]) -> list
     return found
 
 
-def _per_epoch(seen: Seen, stages: Sequence[SeenStage]) -> TracedLoss:
+def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLoss:
     """One residual per epoch: what is left of each at the end is its weight."""
-    weights, drawn = [1.0], [seen.first_losses(stages[0].pair)]
-    first = stages[0].pair[0]
-    certain, numbers = 0.0, [Number(1, (first, first))]
+    weights, drawn, numbers = list[float](), list[FloatArray](), list[Number]()
+    if past.loss is None:
+        first = stages[0].pair[0]
+        weights, drawn = [1.0], [seen.first_losses(stages[0].pair)]
+        numbers.append(Number(1, (first, first)))
+    certain = past.loss or 0.0
     for stage in stages:
-        for age in range(1, stage.length + 1):
+        for age in past.ages(stage):
             row = seen.known(stage, age)
             certain = row.mean_after(stage.switch, certain)
             weights = [*(row.retention * weight for weight in weights), 1.0]
             drawn.append(row.residuals)
-            numbers.append(Number(stage.start + age, (stage.pair[0],)))
+            numbers.append(Number(stage.start + age - past.epochs, (stage.pair[0],)))
     increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
     support = f"at least {min(len(values) for values in drawn)} residuals for every epoch"
     return TracedLoss(decimal(certain), increments, None, support, tuple(numbers))
@@ -228,43 +281,48 @@ def _noticeable(values: FloatArray) -> FloatArray:
     return np.where(np.abs(values) < _NOTHING, 0.0, values)
 
 
-def _outside(seen: Seen, stages: Sequence[SeenStage]) -> tuple[int, str] | None:
+def _outside(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
     """The first reason found, stage by stage and then along the mean loss."""
-    for stage in stages:
-        name = f"{stage.pair[0]!r} on {stage.pair[1]!r}"
-        for age in range(1, stage.length + 1):
+    for stage in (stage for stage in stages if past.ages(stage)):
+        name, begun = f"{stage.pair[0]!r} on {stage.pair[1]!r}", stage.start - past.epochs
+        for age in past.ages(stage):
             if seen.row(stage, age) is None:
                 after = "" if stage.before is None else f" after {stage.before[0]!r}"
-                return stage.start + age, f"the law has no row for {name}{after} at age {age}"
+                return begun + age, f"the law has no row for {name}{after} at age {age}"
         longest = seen.longest(stage)
         if longest is None:
-            return stage.start + 1, f"no run began {name} at a switch epoch like {stage.start}"
+            return max(1, begun + 1), f"no run began {name} at a switch epoch like {stage.start}"
         if stage.length > longest:
             reached = math.floor(longest)
             message = f"no run trained {name} beyond age {reached} from a switch epoch like {stage.start}"
-            return stage.start + reached + 1, message
-        donors = len(seen.donors(stage))
+            return max(1, begun + reached + 1), message
+        donors = len(seen.donors(stage, past.first(stage)))
         if donors < _FEWEST_DONORS:
             message = f"{donors} runs can lend {name} its residuals, at least {_FEWEST_DONORS} must"
-            return stage.start + stage.length, message
-    return _strays(seen, stages)
+            return begun + stage.length, message
+    return _strays(seen, stages, past)
 
 
-def _strays(seen: Seen, stages: Sequence[SeenStage]) -> tuple[int, str] | None:
+def _strays(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
     """Where the mean loss leaves the losses before the epochs of a pool, but for rounding."""
-    loss = math.fsum(seen.first_losses(stages[0].pair)) / len(seen.first_losses(stages[0].pair))
+    loss = past.loss
+    if loss is None:
+        loss = math.fsum(seen.first_losses(stages[0].pair)) / len(seen.first_losses(stages[0].pair))
     for stage in stages:
-        for age in range(1, stage.length + 1):
+        for age in past.ages(stage):
             row = seen.known(stage, age)
             slack = EDGE * max(abs(row.least), abs(row.greatest))
             if not row.least - slack <= loss <= row.greatest + slack:
                 mean = f"a mean {seen.told} of {loss:.6g}"
                 message = f"{mean} where {row.least:.6g} to {row.greatest:.6g} were seen"
-                return stage.start + age, message
+                return stage.start + age - past.epochs, message
             loss = row.mean_after(stage.switch, loss)
             if not seen.least - seen.slack <= loss <= seen.greatest + seen.slack:
                 ever = f"{seen.least:.6g} to {seen.greatest:.6g} were ever seen"
-                return stage.start + age, f"a mean {seen.told} of {loss:.6g} after it, where {ever}"
+                return (
+                    stage.start + age - past.epochs,
+                    f"a mean {seen.told} of {loss:.6g} after it, where {ever}",
+                )
     return None
 
 

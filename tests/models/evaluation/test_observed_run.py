@@ -1,0 +1,336 @@
+"""The rest of a run under way under a traced law: against every combination of what may still be drawn."""
+
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.models.evaluation.loss_law import loss_law
+from depl.models.evaluation.traced_loss import end_law, require_supported
+from depl.models.evaluation.traced_survival import traced_survival
+from depl.models.foundation.documents import decode_document, encode_document
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.affine_law import Known, following, positions
+from depl.models.problem.instance import Instance
+from depl.models.problem.traced_law import FittedJump, FittedStep, ObservedRun, Stage, TracedLaw
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.solve import solve
+from depl.models.verifier.traces import traced_loss
+from tests.cases.memory_cases import FAR, FULL, cheapest_cost, every_schedule, run_of
+from tests.cases.observed_run_cases import Case, observed_cases, rest_of
+from tests.cases.traced_law_cases import halves, plan_of
+from tests.models.evaluation.test_traced_sampling import quantiles, stream
+from tests.oracles.observed_run import ObservedOracle
+from tests.oracles.traced_law import Schedule, on_scale
+
+
+@pytest.fixture(scope="module", params=[18, pytest.param(120, marks=pytest.mark.slow)])
+def states(request: pytest.FixtureRequest) -> list[Case]:
+    return observed_cases(request.param)
+
+
+def maxima_of(oracle: ObservedOracle, schedule: Schedule) -> list[float]:
+    values, _ = oracle.finals(schedule)
+    return [float(loss) for loss in oracle.observed(np.quantile(values, [0.1, 0.45, 0.8]))]
+
+
+def test_rests_outside_the_support_are_refused_and_no_others(states: list[Case]) -> None:
+    inside = outside = 0
+    for document, oracle, schedules in states:
+        for schedule in every_schedule(rest_of(document)):
+            if schedule in schedules:
+                require_supported(document, schedule)
+                assert traced_loss(document, schedule).outside is None
+                inside += 1
+            else:
+                with pytest.raises(InvalidInputError, match=r"outside the support|runs? went through"):
+                    require_supported(document, schedule)
+                assert traced_loss(document, schedule).outside is not None
+                outside += 1
+        assert oracle.past == document.trained_before
+    assert inside > 1.5 * len(states)
+    assert outside > 3 * len(states)
+
+
+def test_the_probability_given_a_state_is_that_of_all_combinations(states: list[Case]) -> None:
+    asked, wholes, under_way = 0, 0, 0
+    for document, oracle, schedules in states:
+        for schedule in schedules:
+            for maximum in maxima_of(oracle, schedule):
+                above, all_weight = oracle.share_above(schedule, maximum)
+                found = end_law(document, schedule).violation(maximum)
+                assert found.lower <= above / all_weight + 1e-12
+                assert found.upper >= above / all_weight - 1e-12
+                assert found.upper - found.lower < 1e-9
+                asked += 0 < above < all_weight
+            wholes += bool(oracle.through(schedule))
+            under_way += oracle.past[-1:] == schedule[:1]
+    assert asked > 4 * len(states)
+    assert wholes > len(states) / 3
+    assert under_way > len(states) / 3
+
+
+def test_the_verifier_finds_the_same_rest(states: list[Case]) -> None:
+    for document, oracle, schedules in states:
+        for schedule in schedules[::2]:
+            found = traced_loss(document, schedule)
+            total, weights = np.array([float(found.certain)]), np.ones(1)
+            for increment in found.increments:
+                atoms, shares = increment.law.atoms()
+                total = np.add.outer(total, float(increment.coefficient) * atoms).ravel()
+                weights = np.outer(weights, shares).ravel()
+            for maximum in maxima_of(oracle, schedule):
+                above, all_weight = oracle.share_above(schedule, maximum)
+                limit = on_scale(document, maximum) + 1e-9
+                assert weights[total > limit].sum() == pytest.approx(above / all_weight, abs=1e-9)
+
+
+def test_when_a_run_under_way_meets_the_target_is_that_of_all_combinations(states: list[Case]) -> None:
+    asked = 0
+    for document, oracle, schedules in states:
+        if document.residuals != "per_run":
+            continue
+        for schedule in schedules[::2]:
+            for maximum in maxima_of(oracle, schedule):
+                found = traced_survival(document, schedule, maximum)
+                wanted = survival_by_combinations(oracle, schedule, maximum)
+                assert found.exact == tuple(wanted)
+                asked += len(set(wanted)) > 1
+    assert asked > len(states)
+
+
+def survival_by_combinations(oracle: ObservedOracle, schedule: Schedule, maximum: float) -> list[Fraction]:
+    """Shares of the combinations in which all losses so far lie above; unseen donors reach it at the end."""
+    limit = on_scale(oracle.document, maximum) + 1e-9
+    if oracle.loss <= limit:
+        return [Fraction(0)] * (len(schedule) + 1)
+    if oracle.through(schedule):
+        paths = oracle.followed(schedule)
+        if oracle.unseen is not None:
+            paths = [np.append(row, np.inf) for row in paths[:-1]] + [np.append(paths[-1], oracle.unseen)]
+        moved = [np.zeros(1)] * len(paths)
+    else:
+        seen = oracle.followed(schedule)
+        padded = [with_unlike(oracle, schedule, k, losses) for k, losses in enumerate(seen[:-1])]
+        paths = [*padded, oracle.with_unseen(seen[-1])]
+        moved = [np.zeros(1), *[oracle.deviations] * len(schedule)]
+    alive, found = np.ones((1, 1), dtype=bool), []
+    for losses, offsets in zip(paths, moved, strict=True):
+        above = np.add.outer(losses, offsets) > limit
+        alive = above & alive.reshape(alive.shape if alive.ndim == above.ndim else (1,) * above.ndim)
+        found.append(Fraction(int(alive.sum()), alive.size))
+    return found
+
+
+def with_unlike(oracle: ObservedOracle, schedule: Schedule, k: int, losses: np.ndarray) -> np.ndarray:
+    """One donor more for every stage, infinite from its first epoch to come on."""
+    if oracle.unseen is None:
+        return losses
+    found = losses
+    for axis, (part, _) in enumerate(oracle.parts(schedule)):
+        beside = [(0, int(axis == other)) for other in range(losses.ndim)]
+        begun = max(0, part.start - len(oracle.past)) < k
+        mode = {"mode": "constant", "constant_values": np.inf} if begun else {"mode": "edge"}
+        found = np.pad(found, beside, **mode)
+    return found
+
+
+def test_independent_residuals_of_a_rest_are_enclosed_from_epoch_to_epoch(states: list[Case]) -> None:
+    asked = 0
+    for document, oracle, schedules in states:
+        for schedule in schedules if document.residuals == "independent" else ():
+            maximum = maxima_of(oracle, schedule)[1]
+            limit = on_scale(document, maximum) + 1e-9
+            paths, stops = np.full((1, 1), oracle.loss), [float(oracle.loss > limit)]
+            for place in oracle.ahead(schedule):
+                values, counts = np.unique(np.round(oracle.residuals(place), 12), return_counts=True)
+                last = np.add.outer(oracle.step(place, paths[-1], 0.0), np.repeat(values, counts)).ravel()
+                paths = np.vstack([np.repeat(paths, counts.sum(), axis=1), last])
+                stays = np.add.outer(paths[1:], oracle.deviations) > limit
+                stops.append(float(stays.all(axis=0).mean()) * stops[0])
+            found = traced_survival(document, schedule, maximum)
+            assert (found.lower <= np.array(stops) + 1e-12).all()
+            assert (found.upper >= np.array(stops) - 1e-12).all()
+            asked += 0 < stops[-1] < 1
+    assert asked > 3
+
+
+def test_scenarios_of_a_rest_are_the_quantiles_at_its_own_numbers(states: list[Case]) -> None:
+    """Epochs, and with them the numbers of the stream, are counted from the first one to come."""
+    asked = 0
+    for document, oracle, schedules in states:
+        instance = rest_of(document, maximum_epochs=4)
+        sample, numbers = draw_scenarios(instance, 7, seed=5), stream(5, 7)
+        for schedule in schedules[::3]:
+            whole = oracle.through(schedule)
+            if document.residuals == "per_run" and whole:
+                values, weights = oracle.finals(schedule)
+                wanted = quantiles(values, numbers(1, schedule[0][0]), weights)
+            elif document.residuals == "per_run":
+                continue  # what stages add apart is compared for plans from their start
+            else:
+                wanted = np.full(7, oracle.loss)
+                for k, place in enumerate(oracle.ahead(schedule), start=1):
+                    drawn = quantiles(oracle.residuals(place), numbers(k, place.trained[0]))
+                    wanted = oracle.step(place, wanted, drawn)
+                if document.deviations:
+                    last = schedule[-1][0]
+                    wanted = wanted + quantiles(np.array(document.deviations), numbers(2, last, last))
+            found = loss_law(instance).in_scenarios(plan_of(schedule), sample)
+            assert on_scale(document, found) == pytest.approx(wanted, abs=1e-9)
+            asked += 1
+    assert asked > len(states) / 2
+
+
+@pytest.mark.parametrize("method", ["enumerate", "scenario-search"])
+def test_the_cheapest_rest_is_that_of_all_schedules(states: list[Case], method: str) -> None:
+    """Every rest costed by hand; under the law its probability is that of all combinations."""
+    met = 0
+    for document, oracle, schedules in states[::2]:
+        values = [oracle.finals(schedule)[0] for schedule in schedules]
+        if not values:
+            continue
+        maximum = float(oracle.observed(np.quantile(np.concatenate(values), 0.35)))
+        instance = rest_of(document, maximum_loss=maximum, quantile_level=0.7)
+        too_few = method == "scenario-search" and document.deviations and instance.target.maximum_epochs < 2
+        if too_few or oracle.loss <= on_scale(document, maximum) + 1e-9:
+            continue
+        found = solve(instance, method, scenarios=40 if method == "scenario-search" else None, seed=3)
+        kept = [
+            cheapest_cost(instance, schedule)
+            for schedule in schedules
+            if meets(instance, oracle, schedule, method) and instance_allows(instance, schedule)
+        ]
+        least = min(kept, default=np.inf)
+        assert found.cost == (None if least == np.inf else pytest.approx(least, rel=1e-9))
+        met += least < np.inf
+    assert met > len(states) / 16
+
+
+def meets(instance: Instance, oracle: ObservedOracle, schedule: Schedule, method: str) -> bool:
+    maximum = instance.target.maximum_loss
+    values, weights = oracle.finals(schedule)
+    below = float(on_scale(oracle.document, float(np.min(oracle.observed(np.array(oracle.ever[0]))))))
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    quantile = values[order][np.searchsorted(reached, 0.7 * reached[-1] - 1e-9)]
+    if quantile < below - 2e-9 * max(1.0, abs(below)):
+        return False  # a promise below all that was ever seen
+    if method == "enumerate":
+        above, all_weight = oracle.share_above(schedule, maximum)
+        return 10 * above <= 3 * all_weight
+    losses = loss_law(instance).in_scenarios(plan_of(schedule), draw_scenarios(instance, 40, seed=3))
+    return bool((on_scale(oracle.document, losses) > on_scale(oracle.document, maximum) + 1e-9).sum() <= 12)
+
+
+def instance_allows(instance: Instance, schedule: Schedule) -> bool:
+    return len(schedule) <= instance.target.maximum_epochs
+
+
+def test_probabilities_given_all_states_have_that_of_the_start_as_their_mean() -> None:
+    """The tower property, exactly: independent residuals, without deviations, all states of one epoch."""
+    law = forgetful()
+    start = end_law(law, (FULL, FAR)).violation(1.6)
+    states = [0.5 * first + 0.5 + moved for first in (4.0, 4.0) for moved in (-0.5, 0.5)]
+    given = [end_law(law.after((FULL,), loss), (FAR,)).violation(1.6).exact for loss in states]
+    assert len(set(given)) > 1
+    assert sum(given, Fraction(0)) / len(given) == start.exact
+
+
+def forgetful() -> TracedLaw:
+    """Runs full-far of losses 4, 2 or 3, and then a quarter of that and one or two more."""
+    runs = [
+        run_of([(FULL, 1), (FAR, 1)], [4.0, 2.0 + index % 2, 1.0 + 0.25 * (2 + index % 2) + index // 2 % 2])
+        for index in range(8)
+    ]
+    return TracedLaw(
+        runs=runs,
+        steps=[FittedStep(model="full", cluster="edge", first=True, age=1, intercept=0.5, retention=0.5)],
+        jumps=[
+            FittedJump(
+                previous_model="full",
+                previous_cluster="edge",
+                model="cut",
+                cluster="far",
+                intercept=1.5,
+                retention=0.25,
+            )
+        ],
+        residuals="independent",
+    )
+
+
+def test_a_state_by_hand() -> None:
+    """After one epoch the loss is 2.5, which no run had; a half is drawn or not, whatever it was."""
+    rest = halves(8).after((FULL,), 2.5)
+    assert rest.known == Known(1, 2.5)
+    assert end_law(rest, (FAR,)).violation(1.5).exact == Fraction(1, 2)
+    assert traced_survival(rest, (FAR,), 1.5).exact == (1, Fraction(1, 2))
+    assert traced_survival(rest, (FAR,), 2.5).exact == (0, 0)
+
+
+def test_a_stage_under_way_goes_on_at_its_age() -> None:
+    here = positions((FULL, FULL, FAR))[1]
+    assert following(here, FULL) == positions((FULL, FULL, FULL))[2]
+    assert Known(2, 1.0).first_age(positions((FULL, FULL, FULL))[2]) == 3
+    assert Known(2, 1.0).first_age(positions((FULL, FULL, FAR))[2]) == 1
+
+
+def test_a_law_gone_on_with_twice_is_gone_on_with_once() -> None:
+    law = halves(8)
+    twice = law.after((FULL,), 2.2).after((FAR,), 1.2)
+    assert twice == law.after((FULL, FAR), 1.2)
+    assert [stage.model for stage in twice.observed.stages] == ["full", "cut"]
+    assert law.after((FULL,), 1.0).after((FULL,), 0.5).observed.stages[0].epochs == 2
+
+
+def test_a_run_under_way_is_written_and_read() -> None:
+    instance = rest_of(halves(8).after((FULL,), 2.5))
+    again = decode_document(encode_document(instance), Instance)
+    assert again == instance
+    assert again.fingerprint == instance.fingerprint
+    assert instance.fingerprint != rest_of(halves(8).after((FULL,), 2.4)).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "said"),
+    [
+        ({"initial_loss": 2.0}, ".target.initial_loss", "stands at 2.5"),
+        ({"initial_model": "cut"}, ".target.initial_model", "stands at 'full'"),
+        ({"initial_model": None}, ".target.initial_model", "make the two equal"),
+    ],
+)
+def test_a_state_that_is_not_that_of_the_run_is_refused(
+    changes: dict[str, object], path: str, said: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=said) as caught:
+        rest_of(halves(8).after((FULL,), 2.5), **changes)
+    assert caught.value.path == path
+
+
+def test_an_unknown_model_in_the_past_is_refused() -> None:
+    past = ObservedRun(stages=(Stage(model="none", cluster="edge", epochs=1),), loss=2.5)
+    with pytest.raises(InvalidInputError, match="'none' is not defined") as caught:
+        rest_of(msgspec.structs.replace(halves(8), observed=past), initial_model=None)
+    assert caught.value.path == ".traced_law.observed.stages[0].model"
+
+
+def test_stages_that_are_one_are_refused() -> None:
+    stage = Stage(model="full", cluster="edge", epochs=1)
+    with pytest.raises(InvalidInputError, match="join the two"):
+        ObservedRun(stages=(stage, stage), loss=1.0)
+
+
+def test_the_logarithm_of_an_observed_loss_must_exist() -> None:
+    with pytest.raises(InvalidInputError, match="only positive losses") as caught:
+        halves(8, scale="log").after((FULL,), 0.0)
+    assert caught.value.path == ".observed.loss"
+
+
+def test_a_confidence_says_nothing_of_a_rest() -> None:
+    law = halves(24, unseen_loss=4.0, confidence=0.9).after((FULL,), 2.5)
+    with pytest.raises(InvalidInputError, match="fit without a confidence"):
+        require_supported(law, (FAR,))
+    assert traced_loss(law, (FAR,)).outside is not None
+    assert solve(rest_of(law, maximum_loss=2.5), "enumerate").cost == 0  # to stop needs no promise
