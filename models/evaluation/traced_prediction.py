@@ -286,7 +286,7 @@ def retained_since(law: AffineLaw, ends: Sequence[Position], known: Known) -> Fl
         for end in ends_ahead(ends, known)
         for age in range(known.first_age(end), end.age + 1)
     ]
-    return np.cumprod([law.step(place).retention for place in ahead])
+    return np.asarray(np.cumprod([law.step(place).retention for place in ahead]))
 
 
 def _settled(

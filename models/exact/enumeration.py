@@ -56,7 +56,7 @@ def enumerate_plans(instance: Instance, limits: Limits, maximum_classes: int = M
     NotCoveredError
         If there are more classes.
     """
-    if instance.traced_law is not None:
+    if instance.has_memory:
         return search_under_law(instance, limits, maximum_classes)
     search = _Search(instance, limits, maximum_classes)
     try:

@@ -96,7 +96,7 @@ def exact(instance: Instance, limits: Limits) -> Outcome:
         tables of the coarsest grid.
     """
     problem = Choices(instance)
-    if instance.traced_law is None and all_normal(problem):
+    if all_normal(problem):
         chorded = ChordedProblem(instance)
         found = ChordSearch(chorded, limits).answer()
         if found.termination is Termination.INFEASIBLE and not chorded.ties:

@@ -62,7 +62,7 @@ def scenario_search(instance: Instance, limits: Limits) -> Outcome:
     sample = limits.scenarios
     if sample is None:
         sample = draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
-    if instance.traced_law is not None:
+    if instance.has_memory:
         return search_under_scenarios(instance, limits, sample)
     return ScenarioSearch(SampledProblem(instance, sample), limits).answer()
 

@@ -42,7 +42,7 @@ def bound_findings(
     if claims.dual is not None:
         if claims.scenarios is None:
             yield failed(_DUAL, "it speaks of scenarios, and the plan claims none", None), 0.0
-        elif instance.traced_law is not None:
+        elif instance.has_memory:
             yield undecided(_DUAL, "under a traced law single epochs have no gain that could be priced"), 0.0
         elif sample is None:
             yield undecided(_DUAL, "the scenarios that it speaks of are not known"), 0.0

@@ -199,7 +199,7 @@ def has_laws(instance: Instance) -> bool:
     noises += [shape.noise for shape in shapes if isinstance(shape, InverseSqrtImprovement)]
     changes = [instance.other_switches, *(row.law for row in instance.switches)]
     found = any(isinstance(law, Undeclared) for law in (*noises, *changes))
-    return instance.traced_law is not None or not found
+    return instance.has_memory or not found
 
 
 def transfers(instance: Instance, plan: Plan) -> float:
@@ -219,7 +219,7 @@ def longest_tables(instance: Instance, names: Iterable[str]) -> int | None:
     lengths = []
     for model in instance.models:
         if model.name in used:
-            if isinstance(model.improvement, TabledImprovement) and instance.traced_law is None:
+            if isinstance(model.improvement, TabledImprovement) and not instance.has_memory:
                 lengths.append(len(model.improvement.epochs))
             lengths.extend(len(table.epochs) for table in model.compute or ())
     return min(lengths, default=None)

@@ -216,12 +216,12 @@ def below_all_seen(instance: Instance, loss: LossFacts) -> bool:
 
 def law_requirement(instance: Instance) -> LawRequirement:
     """The test of equation (3) by probability, under the law that the instance has."""
-    return LawRequirement(instance) if instance.traced_law is None else TracedRequirement(instance)
+    return TracedRequirement(instance) if instance.has_memory else LawRequirement(instance)
 
 
 def count_requirement(instance: Instance, sample: DrawnSample, allowed: int) -> CountRequirement:
     """The test of equation (3) by a count of scenarios, of which so many may miss."""
-    traced = instance.traced_law is not None
+    traced = instance.has_memory
     return (TracedCountRequirement if traced else CountRequirement)(instance, sample, allowed)
 
 

@@ -93,7 +93,7 @@ def drawn_sample(instance: Instance, claim: ScenarioClaim) -> DrawnSample | None
     if claim.seed is None or claim.size * width > LARGEST_STREAM:
         return None
     numbers = _stream(claim.seed, claim.size, width).reshape(claim.size, epochs, models + models**2)
-    if instance.traced_law is not None:
+    if instance.has_memory:
         pairs = numbers[:, :, models:].reshape(claim.size, epochs, models, models)
         return given_sample((numbers[:, :, :models], pairs), claim.decimals)
     runs, changes = (_zeros(claim.size, epochs, models, *extra) for extra in ((), (models,)))

@@ -145,7 +145,7 @@ def _drawn(instance: Instance, claim: ScenarioClaim) -> tuple[DrawnSample | None
         message = f"more than {LARGEST_STREAM} numbers would have to be drawn again; {_REMEDY}"
         return None, [undecided(_NAME, message)]
     drawn = passed(_NAME, f"{claim.size} drawn again with seed {claim.seed}")
-    if instance.traced_law is not None:
+    if instance.has_memory:
         return sample, [drawn, _traced_digest_finding(instance, claim, sample)]
     repeated = (
         f"{claim.digest[:12]}: of scenarios drawn again the last digits may differ, so it is not compared"
