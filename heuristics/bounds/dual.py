@@ -16,6 +16,7 @@ sites are allowed.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from depl.heuristics.bounds.kernels import cheapest_path, reduced_costs
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.data.sites import Places, Priced
+from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
@@ -37,8 +39,6 @@ by (K + 10) 2**-53 of its magnitudes, which stays below 1e-11 up to K of about 9
 _FAR = 1.3
 """Ranges are left once their bound is so many times the least so far: they are not looked at for plans. Set
 by hand: the least bound is the same for any number above 1; a larger one keeps less likely spreads open."""
-_GOLDEN = (math.sqrt(5) - 1) / 2
-"""Golden section: of two points inside an interval, one serves again after each step."""
 _GOLDEN_STEPS = 12
 """Steps on the logarithm of the price of time: its range of 1e8 shrinks to a factor of exp(0.06). Set by
 hand: it is where cutting planes begin, so that fewer only give them more to do; a step more costs one
@@ -291,21 +291,9 @@ def start_prices(dual: Dual, part: Part, requirement: Requirement) -> Prices:
 
     if dual.maximum_time is None:
         return at(0.0)[1]
-    left, right = (math.log(end) for end in _time_price_range(dual))
-    found = []
-    inner = [right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)]
-    values = [at(math.exp(point)) for point in inner]
-    for _ in range(_GOLDEN_STEPS):
-        found += values
-        if values[0][0] >= values[1][0]:
-            right, inner[1], values[1] = inner[1], inner[0], values[0]
-            inner[0] = right - _GOLDEN * (right - left)
-            values[0] = at(math.exp(inner[0]))
-        else:
-            left, inner[0], values[0] = inner[0], inner[1], values[1]
-            inner[1] = left + _GOLDEN * (right - left)
-            values[1] = at(math.exp(inner[1]))
-    return max(found + values)[1]
+    ends = (math.log(end) for end in _time_price_range(dual))
+    asked = golden_sections(lambda point: at(math.exp(point)), *ends, _GOLDEN_STEPS, value=itemgetter(0))
+    return max(found for _, found in asked)[1]
 
 
 def _time_price_range(dual: Dual) -> tuple[float, float]:

@@ -33,14 +33,13 @@ from depl.heuristics.paths.real_cost_kernels import (
 )
 from depl.heuristics.paths.real_cost_problem import Kinds, RealCostProblem
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 _MOST_PRICED_CLUSTERS = 10
 """Clusters with transfers at most: tables have a column for every set of them, 1024 for ten. Set by hand:
 each cluster more doubles time and memory, and instances beyond are refused."""
-_GOLDEN = (math.sqrt(5) - 1) / 2
-"""Golden section: of two points inside an interval, one serves again after each step."""
 _ASCENT_STEPS = 24
 """Steps on the logarithm of the pace: its range of 1e6 shrinks to a factor of 1.0001. Set by hand: every pace
 proves a bound, so that fewer make it weaker; a step more costs one best price of loss."""
@@ -127,21 +126,15 @@ class Bounds:
         self._raise_at(0.0)
         if last == 0 or self.problem.maximum_time is None:
             return
-        low, high = math.log(last * _WIDEST), math.log(last)
         self._raise_at(last)
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        at_left, at_right = self._raise_at(math.exp(left)), self._raise_at(math.exp(right))
-        for _ in range(_ASCENT_STEPS):
+        ends = math.log(last * _WIDEST), math.log(last)
+        asked = golden_sections(
+            lambda point: self._raise_at(math.exp(point)), *ends, _ASCENT_STEPS, value=float
+        )
+        next(asked)
+        for _ in asked:  # from the second of the two points that it begins with on
             if not proceed():
                 break
-            if at_left >= at_right:
-                high, right, at_right = right, left, at_left
-                left = high - _GOLDEN * (high - low)
-                at_left = self._raise_at(math.exp(left))
-            else:
-                low, left, at_left = left, right, at_right
-                right = low + _GOLDEN * (high - low)
-                at_right = self._raise_at(math.exp(right))
 
     def paces(self, upper: float) -> Paces:
         """Between which paces the optimal ones of all sequences cheaper than ``upper`` lie."""

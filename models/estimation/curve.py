@@ -25,6 +25,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.golden import GOLDEN
 from depl.models.problem.laws import FloatArray
 
 LEAST_OFFSET = -0.99
@@ -37,8 +38,6 @@ LEAST_RUNS_TO_RESAMPLE = 10
 """With fewer runs, ratios are resampled instead."""
 
 _NODES, _GOLDEN_STEPS = 160, 40
-GOLDEN = (math.sqrt(5) - 1) / 2
-"""Golden section, of an interval."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from typing import Protocol
 import numpy as np
 from scipy import special
 
-from depl.models.estimation.curve import GOLDEN
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.golden import GOLDEN
 from depl.models.problem.laws import (
     FloatArray,
     InverseGamma,

@@ -15,6 +15,7 @@ configurations are allowed together and transfers count 0.
 
 import math
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_mean_bound import mean_bounds
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.golden import golden_sections
 from depl.models.problem.laws import FloatArray
 from depl.models.solving.result import DualBound
 
@@ -46,9 +48,6 @@ only weaker."""
 _STEPS = 14
 """Steps of golden section: they leave 8 times 0.618**14 = 0.01 of the logarithm of the price, near whose best
 the bound is flat. Each costs one dynamic program for an assignment."""
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
-"""Golden section: one value of each step serves for the next."""
 
 
 def root_bound(problem: CountedProblem, time_price: float, gain_price: float) -> float:
@@ -205,17 +204,6 @@ def _climb(
     def bound(exponent: float) -> float:
         return _least(problem, prices, active, time_price, usual * math.exp(exponent))[0]
 
-    low, high = -_SPREAD, _SPREAD
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = bound(left), bound(right)
-    for _ in range(_STEPS):
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = bound(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = bound(right)
-    exponent, value = max((left, at_left), (right, at_right), key=lambda pair: pair[1])
+    asked = golden_sections(bound, -_SPREAD, _SPREAD, _STEPS, value=float)
+    exponent, value = max(asked, key=itemgetter(1))
     return DualBound(time_price, usual * math.exp(exponent), value)

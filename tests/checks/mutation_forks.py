@@ -6,6 +6,10 @@ changed so (compiled kernels, bodies of modules and classes) is left to copies
 (`tests.checks.mutation_copies`). A function that is only called while modules are imported has done its work
 before it is changed: such mutants survive here, which can make the score too low but never too high.
 
+When the tests are measured without a fault, the functions of the room that each calls are recorded. A file
+none of whose tests calls the changed function cannot notice the fault and is not run; in the others the tests
+that do come first, the quickest first. The others follow, as they may read what those have cached.
+
 `tests.checks.mutation` runs it in a copy of the project: ``python -m tests.checks.mutation_forks ROOM NAMES
 LOG``.
 """
@@ -19,12 +23,13 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import pytest
@@ -45,7 +50,7 @@ def main() -> int:
     room, names, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     drawn = chosen_by_name(room, json.loads(names.read_text(encoding="utf-8")))
     files = files_testing(ROOT, map(module_of, files_of(room)))
-    plugin = Forks(Log(log), drawn)
+    plugin = Forks(Log(log), drawn, files_of(room))
     pytest.main(["-q", "--tb=no", "-p", "no:cacheprovider", *files], plugins=[plugin])
     return 0 if plugin.finished else 3
 
@@ -53,8 +58,9 @@ def main() -> int:
 class Forks:
     """The plugin that takes the place of running the tests."""
 
-    def __init__(self, log: Log, drawn: Sequence[Mutant]) -> None:
+    def __init__(self, log: Log, drawn: Sequence[Mutant], watched: Sequence[str]) -> None:
         self.log, self.drawn, self.finished = log, drawn, False
+        self.watched = frozenset(watched)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -62,9 +68,11 @@ class Forks:
         by_file: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in session.items:
             by_file[item.nodeid.partition("::")[0]].append(item)
-        seconds = self._without_fault(by_file)
+        known = self._without_fault(by_file)
+        seconds = {name: row["processor"] for name, row in known.items()}
         for number, mutant in enumerate(self.drawn, start=1):
-            items = in_order(by_file, seconds, mutant.path)
+            calling = callers(known, mutant.path, changed_functions(mutant) or set())
+            items = in_order(by_file, seconds, mutant.path, calling)
             usual = sum(seconds[item.nodeid] for item in items)
             ending = self._judged(mutant, items, max(LEAST_SECONDS, SLOWER * usual))
             if ending is not None:
@@ -74,20 +82,20 @@ class Forks:
         self.finished = True
         return True
 
-    def _without_fault(self, by_file: Mapping[str, Sequence[pytest.Item]]) -> dict[str, float]:
-        """CPU-seconds of each test that passes without a fault; those that do not are told and left out."""
+    def _without_fault(self, by_file: Mapping[str, Sequence[pytest.Item]]) -> dict[str, dict[str, Any]]:
+        """The tests that pass without a fault, with their seconds and calls; others are told and left out."""
         known = {row["test"]: row for row in self.log.known if "test" in row}
         for name, items in by_file.items():
             if all(item.nodeid in known for item in items):
                 continue
-            for row in _measured(items):
+            for row in _measured(items, self.watched):
                 known[row["test"]] = row
                 self.log.add(row)
             tell(f"{name}: {sum(known[item.nodeid]['processor'] for item in items):.1f} CPU-s")
         for row in known.values():
             if row["how"] != "passed":
                 tell(f"left out, {row['how']} without a fault: {row['test']}")
-        return {name: row["processor"] for name, row in known.items() if row["how"] == "passed"}
+        return {name: row for name, row in known.items() if row["how"] == "passed"}
 
     def _judged(self, mutant: Mutant, items: Sequence[pytest.Item], seconds: float) -> dict[str, Any] | None:
         """What a fork says of a mutant; None if it cannot be put in here."""
@@ -106,11 +114,31 @@ class Forks:
         return {"how": how, "by": name, "wall": round(wall, 2), "processor": round(processor, 2)}
 
 
+def callers(known: Mapping[str, Mapping[str, Any]], path: str, functions: set[str]) -> set[str]:
+    """The tests that call one of the functions of a file."""
+    names = {f"{path}::{function}" for function in functions}
+    return {name for name, row in known.items() if names & set(row["calls"])}
+
+
 def in_order(
-    by_file: Mapping[str, Sequence[pytest.Item]], seconds: Mapping[str, float], path: str
+    by_file: Mapping[str, Sequence[pytest.Item]],
+    seconds: Mapping[str, float],
+    path: str,
+    calling: set[str],
 ) -> list[pytest.Item]:
-    """The tests to run, file by file in the order of `distance`, up to `MOST_SECONDS`."""
-    passing = {name: [item for item in items if item.nodeid in seconds] for name, items in by_file.items()}
+    """The tests to run, file by file in the order of `distance`, up to `MOST_SECONDS`.
+
+    Files without a test that is ``calling`` are left out; in the others those that are come first, the
+    quickest first.
+    """
+    passing = {
+        name: sorted(
+            (item for item in items if item.nodeid in seconds),
+            key=lambda item: (item.nodeid not in calling, seconds[item.nodeid]),
+        )
+        for name, items in by_file.items()
+        if any(item.nodeid in calling for item in items)
+    }
     total = {name: sum(seconds[item.nodeid] for item in items) for name, items in passing.items()}
     near = set(files_testing(ROOT, [module_of(path)]))
     files = sorted(passing, key=lambda name: (distance(name, path, near), total[name], name))
@@ -148,8 +176,8 @@ def _first_failing(items: Sequence[pytest.Item]) -> str:
     return ""
 
 
-def _measured(items: Sequence[pytest.Item]) -> list[dict[str, Any]]:
-    """How the tests of a file end without a fault, in a fork, and their seconds."""
+def _measured(items: Sequence[pytest.Item], watched: frozenset[str]) -> list[dict[str, Any]]:
+    """How the tests of a file end without a fault, in a fork, their seconds, and the functions they call."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -159,12 +187,15 @@ def _measured(items: Sequence[pytest.Item]) -> list[dict[str, Any]]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             with os.fdopen(writing, "w") as file:
                 for item, following in itertools.zip_longest(items, items[1:]):
-                    before = _used() + _children()
-                    reports = runtestprotocol(item, log=False, nextitem=following)
+                    before, codes = _used() + _children(), set[CodeType]()
+                    with _calls(codes):
+                        reports = runtestprotocol(item, log=False, nextitem=following)
                     spent = _used() + _children() - before
                     ends = {report.outcome for report in reports}
                     how = "failed" if "failed" in ends else "skipped" if "skipped" in ends else "passed"
                     row = {"test": item.nodeid, "how": how, "processor": round(spent, 3)}
+                    calls = {(_file_of(code.co_filename), code.co_qualname) for code in codes}
+                    row["calls"] = sorted(f"{path}::{name}" for path, name in calls if path in watched)
                     file.write(json.dumps(row) + "\n")
                     file.flush()
         finally:
@@ -175,8 +206,33 @@ def _measured(items: Sequence[pytest.Item]) -> list[dict[str, Any]]:
     os.waitpid(child, 0)
     told = {row["test"] for row in rows}
     return rows + [
-        {"test": item.nodeid, "how": "ended", "processor": 0.0} for item in items if item.nodeid not in told
+        {"test": item.nodeid, "how": "ended", "processor": 0.0, "calls": []}
+        for item in items
+        if item.nodeid not in told
     ]
+
+
+@cache
+def _file_of(filename: str) -> str:
+    """The file that code is from, below the project: packages are reached through links, too."""
+    path = Path(filename).resolve()
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
+
+
+@contextlib.contextmanager
+def _calls(codes: set[CodeType]) -> Iterator[None]:
+    """Add the code of every function that is called, in this thread and in those that it starts."""
+
+    def entered(frame: FrameType, event: str, argument: object) -> None:
+        codes.add(frame.f_code)
+
+    sys.settrace(entered)
+    threading.settrace(entered)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type] - that is how it is switched off
 
 
 def _awaited(child: int, reading: int, seconds: float) -> tuple[int, str]:
@@ -213,15 +269,10 @@ def _children() -> float:
 
 def put_in(mutant: Mutant) -> bool:
     """Give the functions that a mutant changes their new code; False if it changes anything else."""
-    path = ROOT / mutant.path
-    source = path.read_text(encoding="utf-8")
-    plain = ast.unparse(ast.parse(source))
-    old, new = _functions(plain), _functions(mutated(source, mutant.index))
-    if old.keys() != new.keys():
+    changed = changed_functions(mutant)
+    if changed is None:
         return False
-    changed = {name for name in old if _meaning(old[name]) != _meaning(new[name])}
-    if not changed or any(name.endswith("<module>") or name in _classes(plain) for name in changed):
-        return False
+    new = _functions(mutated((ROOT / mutant.path).read_text(encoding="utf-8"), mutant.index))
     for name in changed:
         live = _live(mutant.path).get(name, [])
         if not live or any(_is_compiled(function) for function in live):
@@ -231,6 +282,19 @@ def put_in(mutant: Mutant) -> bool:
                 return False
             function.__code__ = new[name]
     return True
+
+
+def changed_functions(mutant: Mutant) -> set[str] | None:
+    """Which functions a mutant changes, by qualified name; None if it changes anything else, or nothing."""
+    source = (ROOT / mutant.path).read_text(encoding="utf-8")
+    plain = ast.unparse(ast.parse(source))
+    old, new = _functions(plain), _functions(mutated(source, mutant.index))
+    if old.keys() != new.keys():
+        return None
+    changed = {name for name in old if _meaning(old[name]) != _meaning(new[name])}
+    if not changed or any(name.endswith("<module>") or name in _classes(plain) for name in changed):
+        return None
+    return changed
 
 
 def _functions(source: str) -> dict[str, CodeType]:
