@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.bounds.requirement import VarianceRange
 from depl.models.problem.laws import FloatArray
+from depl.models.programs.cut_program import CutProgram
 
 MOST_CUTS = 60
 """Sequences asked for in one run of the cutting planes. Set by hand: a run ends at `CLOSED`; one that does
@@ -100,8 +100,7 @@ class CuttingPlanes:
         self._fixed = start.time if same_time else None
         self._ends = piece.corners
         self._units: FloatArray | None = None
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._solver.setOptionValue("output_flag", False)
+        self._program: CutProgram | None = None
         self._waiting = list(cuts)
         ends = (
             (piece.low, piece.high),
@@ -109,7 +108,6 @@ class CuttingPlanes:
             (piece.rough_low, piece.rough_high),
         )
         self._extents = [_Extent.of(*pair) for pair in ends]
-        self._whole = True
 
     def add(self, cut: Cut) -> None:
         """Rows of a cut, one for each corner."""
@@ -119,16 +117,13 @@ class CuttingPlanes:
 
     def solve(self) -> tuple[float, Prices | None]:
         """The ceiling of the bound and where it is attained; none where HiGHS refused a cut."""
-        if not self._whole:
+        found = None if self._program is None else self._program.solve()
+        if found is None or self._units is None:
             return math.inf, None
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal or self._units is None:
-            return math.inf, None
-        ceiling, *values = self._solver.getSolution().col_value
         cost = self._units[0]
-        time, gain, *sums = (np.array(values) * cost / self._units[1:]).tolist()
+        time, gain, *sums = (found.point * cost / self._units[1:]).tolist()
         capped = (min(price, e.greatest_price) for price, e in zip(sums, self._extents, strict=True))
-        return float(ceiling * cost) + self._part.paid, Prices(max(time, 0.0), max(gain, 0.0), *capped)
+        return float(found.ceiling * cost) + self._part.paid, Prices(max(time, 0.0), max(gain, 0.0), *capped)
 
     def _begin(self, cut: Cut) -> None:
         """Units from the first sequence, so that all numbers are of a size."""
@@ -137,21 +132,19 @@ class CuttingPlanes:
         time = self._limit if self._limit is not None else 1.0
         fall = max(abs(self._fall), 1e-12)
         self._units = np.array([cost, time, fall, *(extent.unit for extent in self._extents)])
-        free = highspy.kHighsInf
         timed = _LARGEST_PRICE if self._limit is not None else 0.0
         prices = [extent.prices for extent in self._extents]
-        lower = np.array([-free, 1e-9 if timed else 0.0, 0.0, *(low for low, _ in prices)])
-        upper = np.array([free, timed, _LARGEST_PRICE, *(high for _, high in prices)])
+        lower = np.array([1e-9 if timed else 0.0, 0.0, *(low for low, _ in prices)])
+        upper = np.array([timed, _LARGEST_PRICE, *(high for _, high in prices)])
         if self._fixed is not None:
-            lower[1] = upper[1] = self._fixed * time / cost
-        self._solver.addVars(len(lower), lower, upper)
-        self._solver.changeColCost(0, -1.0)
+            lower[0] = upper[0] = self._fixed * time / cost
+        self._program = CutProgram(lower, upper)
         self._rows(self._waiting)
 
     def _rows(self, cuts: Sequence[Cut]) -> None:
         """Rows for every cut, one per corner of the range; a time without end is expensive at any price."""
         cuts = [cut for cut in cuts if self._limit is None or math.isfinite(cut.time)]
-        if self._units is None or not cuts:
+        if self._units is None or self._program is None or not cuts:
             return
         charges = np.where(np.isinf(self._part.charges), 0.0, self._part.charges)  # of sites in use
         limit = 0.0 if self._limit is None else self._limit
@@ -168,21 +161,12 @@ class CuttingPlanes:
                 for cut in cuts
             ]
         )
-        rows = np.ones((len(cuts), len(self._ends), len(self._units)))
+        rows = np.empty((len(cuts), len(self._ends), len(self._units) - 1))
         for place, (end, excess, rough, margin) in enumerate(self._ends):
             asked = limit, self._fall + margin, end, excess, rough
-            rows[:, place, 1:] = (np.array(asked) - sums[:, 1:]) * _SIGNS / self._units[1:]
-        count, width = rows.shape[0] * rows.shape[1], rows.shape[2]
-        status = self._solver.addRows(
-            count,
-            np.full(count, -highspy.kHighsInf),
-            np.repeat(sums[:, 0] / self._units[0], len(self._ends)),
-            width * count,
-            np.arange(0, width * count, width, dtype=np.int32),
-            np.tile(np.arange(width, dtype=np.int32), count),
-            rows.ravel(),
-        )
-        self._whole &= status != highspy.HighsStatus.kError
+            rows[:, place] = (np.array(asked) - sums[:, 1:]) * _SIGNS / self._units[1:]
+        rights = np.repeat(sums[:, 0] / self._units[0], len(self._ends))
+        self._program.add(rows.reshape(len(rights), -1), rights)
 
 
 @dataclass(frozen=True)

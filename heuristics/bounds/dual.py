@@ -291,8 +291,8 @@ def start_prices(dual: Dual, part: Part, requirement: Requirement) -> Prices:
 
     if dual.maximum_time is None:
         return at(0.0)[1]
-    ends = (math.log(end) for end in _time_price_range(dual))
-    asked = golden_sections(lambda point: at(math.exp(point)), *ends, _GOLDEN_STEPS, value=itemgetter(0))
+    low, high = (math.log(end) for end in _time_price_range(dual))
+    asked = golden_sections(lambda x: at(math.exp(x)), low, high, _GOLDEN_STEPS, value=itemgetter(0))
     return max(found for _, found in asked)[1]
 
 

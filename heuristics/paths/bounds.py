@@ -18,13 +18,13 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import highspy
 import numpy as np
 
 from depl.heuristics.paths import kernels
 from depl.heuristics.paths.kernels import Data, Rows
 from depl.heuristics.paths.whole_numbers import IntArray, WholeProblem
 from depl.models.problem.laws import FloatArray
+from depl.models.programs.cut_program import CutProgram
 
 _PRICES = 5
 """Prices, the best of the dual, whose rows bound labels. Set by hand: each row takes K (M + 1) numbers and
@@ -32,11 +32,15 @@ one product for every label; fewer rows leave more labels."""
 _CUTS = 80
 """Cuts of one dual. Set by hand: it ends at `_CONVERGED`; every price found is a bound, so fewer make it
 weaker."""
-_LARGEST_PRICE = 1e4  # in shares of the weight of all epochs per budget
+_LARGEST_PRICE = 1e4
+"""Bounds of the prices in shares of the weight of all epochs per budget, so that the program has an optimum
+from its first cut on. Set by hand: every price proves a bound; one that needs a greater price is weaker."""
 _CONVERGED = 1e-7
 """Relative gap between the ceiling of the program and the best bound at which the dual is left. Set by hand:
 the bound is at most that much below the best of its kind, and the passes close the rest."""
-_ALLOWED_SLACK = 1e-10  # share of the dual bound that rounding of a row may blur
+_ALLOWED_SLACK = 1e-10
+"""Share of the dual bound that rounding of a row may blur. Set by hand: rows that it blurs more are left out,
+which leaves more labels; the rounding of those that are used is granted."""
 
 
 class Point(NamedTuple):
@@ -190,27 +194,22 @@ class _CutModel:
         self.weight = float(data.weights.max(axis=1, initial=0).sum()) or 1.0
         self.time = float(whole.maximum_time) if timed else 1.0
         self.loss = float(abs(whole.loss_budget)) or 1.0
-        self.solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        self.solver.setOptionValue("output_flag", False)
-        free = highspy.kHighsInf
-        last = np.array([free, _LARGEST_PRICE if timed else 0.0, _LARGEST_PRICE])
-        self.solver.addVars(3, np.array([-free, 0.0, 0.0]), last)
-        self.solver.changeColCost(0, -1.0)
+        last = np.array([_LARGEST_PRICE if timed else 0.0, _LARGEST_PRICE])
+        self.program = CutProgram(np.zeros(2), last)
 
     def cut(self, weight: int, late: int, high: int) -> tuple[float, tuple[float, float]]:
         """Add one cut: the least upper bound of the dual now, and where it is attained."""
-        row = np.array([1.0, -late / self.time, -high / self.loss])
-        columns = np.arange(3, dtype=np.int32)
-        self.solver.addRow(-highspy.kHighsInf, weight / self.weight, 3, columns, row)
-        self.solver.run()
-        if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        row = np.array([[-late / self.time, -high / self.loss]])
+        self.program.add(row, np.array([weight / self.weight]))
+        found = self.program.solve()
+        if found is None:
             return -math.inf, (0.0, 0.0)  # every point found is a bound all the same
-        ceiling, time_price, loss_price = self.solver.getSolution().col_value
+        time_price, loss_price = found.point.tolist()
         prices = (
             max(time_price, 0.0) * self.weight / self.time,
             max(loss_price, 0.0) * self.weight / self.loss,
         )
-        return ceiling * self.weight, prices
+        return found.ceiling * self.weight, prices
 
 
 def _choices(

@@ -12,7 +12,6 @@ program is f(0) + sum of min(0, s_i): the same certificate as that of the minimu
 
 import time
 
-import highspy
 import numpy as np
 
 from depl.heuristics.set_functions.answers import Minimum, concluded
@@ -21,6 +20,7 @@ from depl.heuristics.set_functions.functions import FloatArray, SetFunction
 from depl.heuristics.set_functions.lovasz import GreedyBase, steepest_base
 from depl.heuristics.set_functions.status import check_base
 from depl.heuristics.set_functions.verdicts import Submodularity
+from depl.models.programs.cut_program import CutProgram
 
 _TOWARDS_NEWEST = 0.3
 """Share of the way from the best point to the minimiser of the program at which f is asked. Set by hand: 1 is
@@ -56,15 +56,19 @@ def stabilised_cutting_planes(
     stop = None if seconds is None else begun + seconds
     search = InOut(function.normalised())
     # HiGHS measures feasibility absolutely, so the cuts are given in units of a typical entry
-    master = _Master(function.size, float(np.abs(search.newest.base).max()) or 1.0)
-    master.add(search.newest)
+    unit = float(np.abs(search.newest.base).max()) or 1.0
+    program = CutProgram(np.zeros(function.size), np.ones(function.size))
+    program.add(search.newest.base[None, :] / unit, np.zeros(1))
     weights = np.ones(1)
     for _ in range(iterations):
-        outer, weights = master.solve()
+        optimum = program.solve()
+        if optimum is None:
+            break
+        outer, weights = optimum.point, optimum.multipliers
         if search.closed(weights) or search.stalled() or (stop is not None and time.perf_counter() >= stop):
             break
         for found in search.query(outer):
-            master.add(found)
+            program.add(found.base[None, :] / unit, np.zeros(1))
             refutation = None if status.proved else search.refutation()
             if refutation is not None:
                 status = refutation
@@ -155,30 +159,3 @@ class InOut:
         if value < self.inner_value:
             self.inner, self.inner_value = point, value
         return new
-
-
-class _Master:
-    """min t subject to s_j . x - t <= 0, 0 <= x <= 1, in HiGHS; cuts are added to the solved program."""
-
-    def __init__(self, size: int, unit: float) -> None:
-        self._size, self._unit = size, unit
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._solver.setOptionValue("output_flag", False)
-        infinity = self._solver.getInfinity()
-        for _ in range(size):
-            self._solver.addVar(0.0, 1.0)
-        self._solver.addVar(-infinity, infinity)
-        self._solver.changeColCost(size, 1.0)
-        self._infinity = infinity
-        self._columns = np.arange(size + 1, dtype=np.int32)
-
-    def add(self, found: GreedyBase) -> None:
-        row = np.append(found.base / self._unit, -1.0)
-        self._solver.addRow(-self._infinity, 0.0, self._size + 1, self._columns, row)
-
-    def solve(self) -> tuple[FloatArray, FloatArray]:
-        """The minimiser x, and the multipliers of the cuts."""
-        self._solver.run()
-        solution = self._solver.getSolution()
-        weights = np.maximum(-np.array(solution.row_dual), 0.0)
-        return np.array(solution.col_value)[: self._size], weights
