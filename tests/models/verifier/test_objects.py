@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from depl.instances.library import load as load_instance
-from depl.models.evaluation import evaluate as evaluation
-from depl.models.evaluation import traced_loss as traced
+from depl.models.evaluation import end_law, evaluate, loss_law
 from depl.models.exact import enumeration, plan_classes
 from depl.models.problem import allocation, epochs
 from depl.models.problem.epochs import LossStep, Term
@@ -77,14 +76,14 @@ def altered_load(**changes):
             load, **{name: change(getattr(load, name)) for name, change in changes.items()}
         )
 
-    return [(module, "load", wrong) for module in (enumeration, evaluation, plan_classes)]
+    return [(module, "load", wrong) for module in (enumeration, evaluate, plan_classes)]
 
 
 def altered_step(change):
     def wrong(*arguments):
         return change(epochs.loss_step(*arguments), arguments)
 
-    return [(module, "loss_step", wrong) for module in (evaluation, plan_classes)]
+    return [(module, "loss_step", wrong) for module in (loss_law, plan_classes)]
 
 
 def scaled_terms(factor):
@@ -149,7 +148,7 @@ ALTERATIONS = {
     "switch loss forgotten, eq. (1)": altered_step(without_switch),
     "switch loss with the wrong sign": altered_step(switch_that_helps),
     "probability too small": [
-        (traced, "certified_violation", lambda *a: generous(certify.certified_violation(*a))),
+        (end_law, "certified_violation", lambda *a: generous(certify.certified_violation(*a))),
     ],
     "contour shifted": [
         (certify, "violation", lambda c, labels, g, size: contour.violation(c, labels, g - 1e-3, size)),
@@ -163,7 +162,7 @@ ALTERATIONS = {
     ],
     "quantile too small": [
         (
-            traced,
+            end_law,
             "certified_quantile",
             lambda *a: Interval(
                 certify.certified_quantile(*a).lower - 0.01, certify.certified_quantile(*a).upper - 0.01, ""
