@@ -3,6 +3,7 @@
 `depl` lets that wait until a method is asked for: all of them together take a second to import.
 """
 
+from depl.heuristics.auto.method import auto
 from depl.heuristics.baselines.annealing import OPTIONS as ANNEALING_OPTIONS
 from depl.heuristics.baselines.annealing import annealing
 from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
@@ -27,6 +28,7 @@ def register_all() -> None:
     register("expected-greedy", expected_greedy)
     register("expected-cost", expected_cost)
     register("graph", graph, options=OPTIONS)
+    register("auto", auto, memory=True)
     register("depl", depl)
     register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2)
     register("density-greedy", density_greedy)

@@ -165,13 +165,14 @@ class _Loop:
             return self.outcome(Termination.INFEASIBLE)
         self._search()
         self._prove()
-        if self.best is None and not self.limits.expired():
+        sought = self.best is None and math.isinf(self.cost)  # a caller that holds a plan needs none
+        if sought and not self.limits.expired():
             self._insist()
         if self.best is None and self.bound is not None and self.bound.infeasible:
             # what was found only says how near plans come
             self.lower = math.inf
             return self.outcome(Termination.INFEASIBLE)
-        listed = None if self.best is not None or self.limits.expired() else self._listed()
+        listed = self._listed() if sought and self.best is None and not self.limits.expired() else None
         return listed or self.outcome(self._termination())
 
     def _listed(self) -> Outcome | None:
@@ -218,8 +219,9 @@ class _Loop:
 
     @property
     def cost(self) -> float:
-        """Of the incumbent; infinite without one [cost]."""
-        return math.inf if self.best is None else self.best.cost
+        """Of the incumbent, or of the plan that the caller holds; infinite without one [cost]."""
+        own = math.inf if self.best is None else self.best.cost
+        return min(own, self.limits.known_cost)
 
     @property
     def reference(self) -> Reference:

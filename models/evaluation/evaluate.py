@@ -217,6 +217,13 @@ def epoch_loads(instance: Instance, plan: Plan) -> list[Load]:
     ]
 
 
+def plan_cost(instance: Instance, plan: Plan) -> float:
+    """Objective (2) of a plan, transfers once [cost]; whether it keeps the constraints is not asked."""
+    places = zip(epoch_loads(instance, plan), plan.epochs, strict=True)
+    resources = math.fsum(place.price * epoch.resources for place, epoch in places)
+    return _transfer_cost(instance, plan, INTENT) + resources
+
+
 def _transfer_cost(instance: Instance, plan: Plan, reading: Reading) -> float:
     charges = len(plan.epochs) if reading.transfer_every_epoch else 1
     rows = ((dataset, row.cluster) for row in plan.data for dataset in row.datasets)
@@ -282,5 +289,6 @@ __all__ = [
     "evaluate",
     "final_loss",
     "law_of_end",
+    "plan_cost",
     "plan_steps",
 ]

@@ -130,7 +130,7 @@ class LawSearch(TreeSearch):
         self._grids = self._manageable_grids()
         self._first_plans()
         if self.best is None and not self._feasible():
-            ending = Termination.INFEASIBLE
+            ending = self.ended_without_plan()
         else:
             ending = self._proved(self.tasks())
         if self.undecided < self.threshold:

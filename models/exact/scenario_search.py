@@ -81,7 +81,7 @@ class ScenarioSearch(TreeSearch):
             return Termination.OPTIMAL
         self.first_plans()
         if self.best is None and not self._feasible():
-            return Termination.INFEASIBLE
+            return self.ended_without_plan()
         self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
         self._raise_bound(min(self.dual.bound * (1 - SEARCH_TOLERANCE), self.threshold))
         tasks = self.explore(self.tasks(), _FEW_NODES)

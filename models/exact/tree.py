@@ -114,7 +114,15 @@ class TreeSearch(ABC):
     @property
     def threshold(self) -> float:
         """Only plans that cost less are looked for [cost]."""
-        return self.cost if self.best is None else self.cost * (1 - max(self.limits.gap, SEARCH_TOLERANCE))
+        cost = min(self.cost, self.limits.known_cost)
+        return cost * (1 - max(self.limits.gap, SEARCH_TOLERANCE)) if math.isfinite(cost) else cost
+
+    def ended_without_plan(self) -> Termination:
+        """What is proved once no plan below the threshold can be found."""
+        if math.isinf(self.threshold):
+            return Termination.INFEASIBLE
+        self.lower = max(self.lower, self.threshold)
+        return Termination.EXHAUSTED
 
     def tasks(self) -> list[Task]:
         """All subproblems whose bound is below the incumbent, by increasing bound."""
@@ -185,6 +193,8 @@ class TreeSearch(ABC):
         if termination is Termination.INFEASIBLE:
             return Outcome(termination, None, math.inf, self._why_infeasible(), None, self.build_seconds)
         reason = "stopped before a plan was found or proved impossible; allow more time"
+        if termination is Termination.EXHAUSTED:
+            reason = "no plan is cheaper than the one that is known"
         return Outcome(termination, None, self.lower, reason, self.dual, self.build_seconds)
 
     def _incumbent(self) -> Clustered:

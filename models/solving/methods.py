@@ -14,7 +14,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.decisions import Decision
-from depl.models.solving.result import DualBound, Termination
+from depl.models.solving.result import DualBound, Phase, Termination
 
 Progress = Callable[[float, float, float], None]
 """Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
@@ -50,14 +50,31 @@ class Looks:
     ----------
     left : int
         Looks that still find time left; counted down, and shared by all `Limits` made from one another.
+    whole : Looks or None
+        Those that these are a part of, counted down with them.
     """
 
     left: int
+    whole: "Looks | None" = None
 
     def spent(self) -> bool:
         """Take one look: whether the number was used up before it."""
         self.left -= 1
-        return self.left < 0
+        over = self.whole is not None and self.whole.spent()
+        return self.left < 0 or over
+
+
+@dataclass
+class Known:
+    """What a caller holds while a method runs; it may change when another method finds something better.
+
+    Attributes
+    ----------
+    cost : float
+        Of a plan that is certified to meet the target; infinite as long as there is none [cost].
+    """
+
+    cost: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -80,6 +97,9 @@ class Limits:
         What the method takes besides, by name; see `Registered.options`.
     looks : Looks or None
         Counted looks at the clock, after which the time counts as over whatever the clock says.
+    known : Known or None
+        A plan that the caller holds; a method may leave out all that is not cheaper. One that then returns no
+        plan, or a more expensive one, says by its lower bound that there is none cheaper.
     """
 
     gap: float = 0.0
@@ -90,6 +110,12 @@ class Limits:
     options: Mapping[str, object] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
     looks: Looks | None = None
+    known: "Known | None" = None
+
+    @property
+    def known_cost(self) -> float:
+        """Cost of the plan that the caller holds; infinite without one [cost]."""
+        return math.inf if self.known is None else self.known.cost
 
     def expired(self) -> bool:
         """Whether the time limit has been reached; counts as one look at the clock."""
@@ -103,6 +129,18 @@ class Limits:
             return self
         gone = time.perf_counter() - self.started
         return replace(self, time_limit=gone + share * max(self.time_limit - gone, 0.0))
+
+    def turn(self, share: float, seconds: float) -> "Limits":
+        """Limits that expire with these, or once a share of the time that is left has gone by.
+
+        Where no time is limited, after so many seconds; where looks are counted, after a share of them.
+        """
+        looks = None if self.looks is None else Looks(math.ceil(share * max(self.looks.left, 0)), self.looks)
+        if self.time_limit is not None:
+            return replace(self.part(share), looks=looks)
+        if looks is not None:
+            return replace(self, looks=looks)
+        return replace(self, time_limit=time.perf_counter() - self.started + seconds)
 
     def report(self, incumbent: float, bound: float) -> None:
         """Pass one row of progress on."""
@@ -162,7 +200,8 @@ class Outcome:
     ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
     only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
     ``tolerances`` are those of the solver that the proof rests on, by its own names. ``stage_seconds`` is
-    what each stage took, for methods that go through stages (`depl.models.solving.stage_clock`).
+    what each stage took, for methods that go through stages (`depl.models.solving.stage_clock`). ``phases``
+    are the methods that this one let run, with what each of them came to.
     """
 
     termination: Termination
@@ -174,6 +213,7 @@ class Outcome:
     decisions: tuple[Decision, ...] = ()
     tolerances: Mapping[str, float] = field(default_factory=dict)
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
+    phases: tuple[Phase, ...] = ()
 
 
 class Method(Protocol):

@@ -84,6 +84,31 @@ class DualBound:
 
 
 @dataclass(frozen=True)
+class Phase:
+    """One of the methods that a method let run.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    ending : str
+        Why it stopped: the value of a `Termination`, or "refused" with what it said.
+    seconds : float
+        Wall time [s].
+    cost : float or None
+        Of the plan that it held [cost].
+    lower_bound : float
+        No feasible plan costs less, as far as it proved [cost].
+    """
+
+    method: str
+    ending: str
+    seconds: float
+    cost: float | None
+    lower_bound: float
+
+
+@dataclass(frozen=True)
 class Result:
     """The outcome of `depl.solve`.
 
@@ -113,6 +138,8 @@ class Result:
     stage_seconds : mapping of str to float
         By the values of `depl.models.solving.decisions.Stage`, for methods that go through stages; else empty
         [s].
+    phases : tuple of Phase
+        The methods that the method let run, in their order; empty if it did all itself.
     """
 
     termination: Termination
@@ -139,6 +166,7 @@ class Result:
     cpu_seconds: float = 0.0
     build_seconds: float = 0.0
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
+    phases: tuple[Phase, ...] = ()
 
     @property
     def gap(self) -> float | None:
@@ -175,6 +203,7 @@ class Result:
         ):
             known[name] = getattr(self, name)
         known["stage_seconds"] = dict(self.stage_seconds)
+        known["phases"] = [asdict(phase) for phase in self.phases]
         known["plan"] = None if self.plan is None else document(self.plan)
         return {name: _finite(value) for name, value in known.items()}
 

@@ -225,6 +225,7 @@ def _result(
         cpu_seconds=seconds[1],
         build_seconds=outcome.build_seconds,
         stage_seconds=dict(outcome.stage_seconds),
+        phases=outcome.phases,
     )
     if outcome.plan is None:
         return result

@@ -44,6 +44,7 @@ FLOORS = {
         ("data",),
         ("bounds",),
         ("baselines", "depl"),
+        ("auto",),
     ),
 }
 

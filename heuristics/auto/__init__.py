@@ -1,0 +1,1 @@
+"""The default method: exact search, greedy rule and loop in turn, one answer."""

@@ -1,0 +1,210 @@
+"""The method ``auto``: exact search first, a greedy plan and the loop beside it, and one answer of them all.
+
+Most instances are small enough for `depl.models.exact.law_search.exact`, which proves what it finds; where it
+does not, or not in time, the loop (`depl.heuristics.depl.method.depl`) finds good plans with a proved gap at
+any size. So the phases are:
+
+1. ``exact`` for a moment, in which it ends on small instances.
+2. ``density-greedy``, so that a plan is held whatever the limit, if ``exact`` holds none by then.
+3. ``exact`` goes on for a share of the time.
+4. ``depl`` for a smaller share; for all that is left, if ``exact`` does not cover the instance.
+5. ``exact`` goes on where it was, until the end. What the loop found is its cutoff, and the other way round.
+
+The answer is the cheapest plan of all with the best of the lower bounds. A traced law is searched by
+``enumerate`` alone, which is exact.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from depl.heuristics.baselines.density import density_greedy
+from depl.heuristics.depl.method import depl
+from depl.models.evaluation.evaluate import plan_cost
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.law_search import exact
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
+from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Known, Limits, Outcome, OutOfTimeError
+from depl.models.solving.paused import Paused
+from depl.models.solving.result import Phase, Termination
+
+_MOMENT = 0.05, 0.5
+"""Share of the limit, and seconds without one, before a greedy plan is looked for. Set by hand: half of the
+instances of the suites `paper` and `random` are proved in half a second, and a greedy plan takes as long."""
+
+_GREEDY = 0.2, 2.0
+"""The same for the greedy plan. Set by hand: it takes 0.02 to 0.2 s on small instances."""
+
+_FIRST = 0.3, 5.0
+"""The same for `exact` until the loop may run. Set by hand: with the share below it leaves `exact` more than
+0.8 of the limit, so that it proves what it proves alone in 0.8 of it."""
+
+_LOOP = 0.2, math.inf
+"""The same for the loop, of what is left: 0.14 of the limit. Set by hand: it ends by itself in seconds on
+instances of usual size; on others `exact` gets nothing done, and the loop comes again."""
+
+_LAST = 2.0, 10.0
+"""Without a limit `exact` ends once it has taken so many times what the phases before took, and at least so
+many seconds: a search may take for ever, and who wants that gives a time limit."""
+
+
+def auto(instance: Instance, limits: Limits) -> Outcome:
+    """Exact search, a greedy plan and the loop in turn; the cheapest plan, and the best proved bound."""
+    return _Turns(instance, limits).run()
+
+
+@dataclass
+class _Turns:
+    """What is held and proved while the phases take turns.
+
+    Attributes
+    ----------
+    best : Outcome or None
+        That with the cheapest plan so far, of those that ended.
+    cost : float
+        Of that plan [cost].
+    known : Known
+        The cost of the best plan that any phase holds, as all of them are told.
+    lower : float
+        No feasible plan costs less [cost].
+    ended : Termination or None
+        What the phase that ended last came to.
+    reason : str or None
+        Why there is no plan, as that phase says.
+    phases : list of Phase
+        One row for each method.
+    """
+
+    instance: Instance
+    limits: Limits
+    best: Outcome | None = None
+    cost: float = math.inf
+    known: Known = field(default_factory=Known)
+    lower: float = 0.0
+    ended: Termination | None = None
+    reason: str | None = None
+    phases: list[Phase] = field(default_factory=list)
+
+    def run(self) -> Outcome:
+        """All phases, until something is proved or the time is over."""
+        limits = replace(self.limits, known=self.known, progress=self._progress)
+        if self.instance.has_memory:
+            self._phase("enumerate", lambda: enumerate_plans(self.instance, limits))
+            return self._answer()
+        search = Paused(exact, self.instance, limits)
+        try:
+            self._take_turns(search, limits)
+        except KeyboardInterrupt:
+            self.ended = Termination.INTERRUPTED
+        if not search.ended:
+            ended = self.ended
+            self._phase("exact", search.stop)
+            self.ended = ended if ended is Termination.INTERRUPTED else self.ended
+        return self._answer()
+
+    def _take_turns(self, search: Paused, limits: Limits) -> None:
+        begun = time.perf_counter()
+        self._phase("exact", lambda: search.proceed(limits.turn(*_MOMENT)))
+        if self._over():
+            return
+        if math.isinf(self.known.cost):
+            self._phase("density-greedy", self._whole(density_greedy, limits.turn(*_GREEDY)))
+        if not search.ended:
+            self._phase("exact", lambda: search.proceed(limits.turn(*_FIRST)))
+        if self._over():
+            return
+        self._phase("depl", self._whole(depl, limits if search.ended else limits.turn(*_LOOP)))
+        if search.ended or self._over():
+            return
+        spent = max(_LAST[1], _LAST[0] * (time.perf_counter() - begun))
+        self._phase("exact", lambda: search.proceed(limits.turn(1.0, spent)))
+
+    def _whole(self, method: Callable[[Instance, Limits], Outcome], limits: Limits) -> Callable[[], Outcome]:
+        """A method that begins and ends in its turn."""
+
+        def run() -> Outcome:
+            try:
+                return method(self.instance, limits)
+            except OutOfTimeError:
+                return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan")
+
+        return run
+
+    def _phase(self, name: str, run: Callable[[], Outcome | None]) -> None:
+        """Let one method run, and keep what it came to; None: it waits for its next turn."""
+        started, found, ending = time.perf_counter(), None, "paused"
+        try:
+            found = run()
+        except NotCoveredError as error:
+            ending = f"refused: {error}"
+        if found is not None:
+            ending = found.termination.value
+            self._keep(found)
+        self._record(name, ending, time.perf_counter() - started, found)
+        if found is not None and found.termination is Termination.INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _keep(self, found: Outcome) -> None:
+        self.ended, self.reason = found.termination, found.reason or self.reason
+        self.lower = max(self.lower, found.lower_bound)
+        cost = _cost(self.instance, found)
+        if cost < self.cost:
+            self.best, self.cost = found, cost
+            self.known.cost = min(self.known.cost, cost)
+        if found.termination is Termination.OPTIMAL and found is self.best:
+            self.lower = max(self.lower, cost)
+
+    def _record(self, name: str, ending: str, seconds: float, found: Outcome | None) -> None:
+        """The row of a phase; the turns of one method are one row."""
+        before = next((row for row in self.phases if row.method == name), None)
+        row = Phase(
+            method=name,
+            ending=ending,
+            seconds=seconds + (0.0 if before is None else before.seconds),
+            cost=None if found is None or found.plan is None else _cost(self.instance, found),
+            lower_bound=0.0 if found is None else found.lower_bound,
+        )
+        self.phases = [*(other for other in self.phases if other is not before), row]
+
+    def _over(self) -> bool:
+        """Whether nothing is left to do."""
+        if self.ended is Termination.INFEASIBLE and self.best is None:
+            return True
+        return self._proved(self.limits.gap) or self.limits.expired()
+
+    def _proved(self, gap: float = 0.0) -> bool:
+        """Whether the bound meets the best plan that any phase holds, up to a gap."""
+        cost = self.known.cost
+        return math.isfinite(cost) and counts_as_proved(cost, self.lower, max(gap, PROOF_TOLERANCE))
+
+    def _answer(self) -> Outcome:
+        """The best plan, the best bound, and what that proves."""
+        if self.best is None and self.ended is Termination.INFEASIBLE:
+            ending, self.lower = Termination.INFEASIBLE, math.inf
+        elif self.best is not None and counts_as_proved(self.cost, self.lower):
+            ending = Termination.OPTIMAL
+        elif self.best is not None and self.limits.gap > 0 and self._proved(self.limits.gap):
+            ending = Termination.GAP_REACHED
+        elif self.ended is Termination.INTERRUPTED:
+            ending = self.ended
+        else:
+            ending = Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED
+        held = self.best or Outcome(ending, None, self.lower, self.reason)
+        return replace(
+            held, termination=ending, lower_bound=min(self.lower, self.cost), phases=(*self.phases,)
+        )
+
+    def _progress(self, seconds: float, incumbent: float, bound: float) -> None:
+        """Rows of all phases as one: the best plan and the best bound of any."""
+        self.known.cost = min(self.known.cost, incumbent)
+        self.lower = max(self.lower, min(bound, self.known.cost))
+        if self.limits.progress is not None:
+            self.limits.progress(seconds, self.known.cost, self.lower)
+
+
+def _cost(instance: Instance, found: Outcome) -> float:
+    """Of the plan of a phase; infinite without one [cost]."""
+    return math.inf if found.plan is None else plan_cost(instance, found.plan)

@@ -1,0 +1,114 @@
+"""A method that can be paused: it runs in a thread of its own and waits where its time is over.
+
+Methods look at the clock often (`depl.models.solving.methods.Limits.expired`), and end with what they hold
+once it says that their time is over. Here such a look can wait instead, until there is more time. So two
+methods can take turns, each going on where it was, and neither has to know. Only one of the threads runs at
+any time: who lets a method proceed waits for it.
+"""
+
+import threading
+from dataclasses import dataclass, replace
+
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits, Method, Outcome, OutOfTimeError
+from depl.models.solving.result import Termination
+
+_Answer = Outcome | Plan | None
+
+
+class Paused:
+    """A method on an instance, that has not begun.
+
+    Parameters
+    ----------
+    method : Method
+        Its only limit of time may be `Limits.expired`: one that hands seconds on to a solver is not paused.
+    limits : Limits
+        Gap, seed, progress and what is known; its limits of time are not used.
+    """
+
+    def __init__(self, method: Method, instance: Instance, limits: Limits) -> None:
+        self._turn = threading.Condition()
+        self._running, self._stopping = False, False
+        self._allowed = limits
+        self._answer: _Answer = None
+        self._error: BaseException | None = None
+        self._ended = False
+        own = _PausingLimits(**{**vars(replace(limits, time_limit=None, looks=None)), "owner": self})
+        self._thread = threading.Thread(target=self._run, args=(method, instance, own), daemon=True)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the method has returned, or raised."""
+        return self._ended
+
+    def proceed(self, allowed: Limits) -> Outcome | None:
+        """Let the method go on until the limits expire; what it returned, None if it waits.
+
+        Raises
+        ------
+        Exception
+            What the method raised.
+        """
+        with self._turn:
+            self._allowed = allowed
+            self._running = not self._ended
+            if self._running and not self._thread.is_alive():
+                self._thread.start()
+            self._turn.notify_all()
+            while self._running:
+                self._turn.wait()
+        if self._error is not None:
+            raise self._error
+        return _outcome(self._answer) if self._ended else None
+
+    def stop(self) -> Outcome | None:
+        """Let the method end with what it holds; None if it was never begun."""
+        if not self._thread.is_alive() and not self._ended:
+            return None
+        self._stopping = True
+        return self.proceed(self._allowed)
+
+    def _run(self, method: Method, instance: Instance, limits: Limits) -> None:
+        try:
+            self._answer = method(instance, limits)
+        except OutOfTimeError:
+            reason = "stopped before there was a plan; allow more time"
+            self._answer = Outcome(Termination.TIME_LIMIT, None, 0.0, reason)
+        except BaseException as error:  # noqa: BLE001 - it is raised again by `proceed`
+            self._error = error
+        with self._turn:
+            self._ended, self._running = True, False
+            self._turn.notify_all()
+
+    def look(self) -> bool:
+        """What the method is told when it looks at the clock: whether it has to end. It waits here."""
+        if self._stopping:
+            return True
+        if not self._allowed.expired():
+            return False
+        with self._turn:
+            self._running = False
+            self._turn.notify_all()
+            while not self._running:
+                self._turn.wait()
+        return self._stopping
+
+
+@dataclass(frozen=True)
+class _PausingLimits(Limits):
+    """Limits whose time is that of who lets the method proceed."""
+
+    owner: Paused | None = None
+
+    def expired(self) -> bool:
+        """Wait for more time, or say that there is none."""
+        over = super().expired()
+        return (self.owner is not None and self.owner.look()) or over
+
+
+def _outcome(answer: _Answer) -> Outcome:
+    if isinstance(answer, Outcome):
+        return answer
+    return Outcome(Termination.EXHAUSTED, answer, 0.0)
