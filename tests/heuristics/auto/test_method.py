@@ -1,0 +1,222 @@
+"""The method ``auto``: one answer of several methods, each in its turn, and proved where one proves it."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+import depl
+from depl.heuristics.auto import method as module
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Known, Limits, Looks, Outcome
+from depl.models.solving.result import Phase, Solution, Termination
+from depl.models.solving.solve import solve
+
+
+@pytest.fixture(scope="module")
+def optimum(tiny: Instance) -> Plan:
+    found = solve(tiny, "enumerate")
+    assert found.plan is not None
+    return found.plan
+
+
+@pytest.mark.parametrize("name", ["tiny", "paper-alexnet-9", "paper-alexnet-deadline-normal-11"])
+def test_what_exact_proves_is_proved_by_it_alone(name: str) -> None:
+    instance = depl.load(name)
+    found = solve(instance, "auto")
+    assert found.solution is Solution.PROVEN_OPTIMAL
+    assert found.cost == pytest.approx(solve(instance, "enumerate").cost, rel=1e-9)
+    assert "exact" in [phase.method for phase in found.phases]
+    assert found.to_dict()["phases"][-1]["method"] == found.phases[-1].method
+
+
+def test_infeasible_is_proved_with_its_reason(tiny: Instance) -> None:
+    found = solve(tiny.replace(maximum_loss=-1e6), "auto")
+    assert found.termination is Termination.INFEASIBLE
+    assert found.lower_bound == math.inf
+    assert found.reason is not None
+    assert found.reason.startswith("models:")
+
+
+def test_nothing_to_do_costs_nothing(tiny: Instance) -> None:
+    found = solve(tiny.replace(maximum_loss=tiny.target.initial_loss), "auto")
+    assert (found.cost, found.termination) == (0.0, Termination.OPTIMAL)
+
+
+def test_a_traced_law_is_searched_by_enumerate() -> None:
+    from tests.cases.memory_cases import instance_of
+    from tests.cases.traced_law_cases import halves
+
+    instance = instance_of(halves(8), maximum_loss=2.0, quantile_level=0.5)
+    found = solve(instance, "auto")
+    assert found.cost == solve(instance, "enumerate").cost
+    assert [phase.method for phase in found.phases] == ["enumerate"]
+
+
+# --- how the phases work together -------------------------------------------------------------------------
+
+Answer = Callable[[Instance, Limits], Outcome]
+
+
+def instead(monkeypatch: pytest.MonkeyPatch, **methods: Answer) -> None:
+    for name, method in methods.items():
+        monkeypatch.setattr(module, name, method)
+
+
+def refusing(instance: Instance, limits: Limits) -> Outcome:
+    raise NotCoveredError("too large")
+
+
+def holding(
+    plan: Plan | None, ending: Termination, lower: float = 0.0, asked: list[float] | None = None
+) -> Answer:
+    def answer(instance: Instance, limits: Limits) -> Outcome:
+        if asked is not None:
+            asked.append(limits.known_cost)
+        return Outcome(ending, plan, lower, None if plan is not None else "nothing found")
+
+    return answer
+
+
+def slow(plan: Plan | None, lower: float, seen: list[float]) -> Answer:
+    """Never ends by itself; notes what is known at every look at the clock."""
+
+    def answer(instance: Instance, limits: Limits) -> Outcome:
+        while not limits.expired():
+            seen.append(limits.known_cost)
+        return Outcome(Termination.TIME_LIMIT, plan, lower)
+
+    return answer
+
+
+def test_where_exact_refuses_the_others_have_all_the_time(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    greedy = holding(optimum, Termination.EXHAUSTED)
+    loop = holding(None, Termination.EXHAUSTED, 20.0, known := [])
+    instead(monkeypatch, exact=refusing, density_greedy=greedy, depl=loop)
+    found = solve(tiny, "auto")
+    assert found.cost == pytest.approx(28)
+    assert (found.lower_bound, found.termination) == (20.0, Termination.EXHAUSTED)
+    assert known == [pytest.approx(28)]
+    assert [(phase.method, phase.ending) for phase in found.phases] == [
+        ("exact", "refused: too large"),
+        ("density-greedy", "exhausted"),
+        ("depl", "exhausted"),
+    ]
+
+
+def test_the_plan_of_one_and_the_bound_of_another_are_one_proof(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = holding(None, Termination.EXHAUSTED, 28.0)
+    instead(monkeypatch, exact=refusing, density_greedy=holding(optimum, Termination.EXHAUSTED), depl=loop)
+    assert solve(tiny, "auto").solution is Solution.PROVEN_OPTIMAL
+
+
+def test_exact_goes_on_with_what_the_others_found(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float] = []
+    instead(
+        monkeypatch,
+        exact=slow(None, 12.0, seen),
+        density_greedy=holding(None, Termination.EXHAUSTED),
+        depl=holding(optimum, Termination.EXHAUSTED, 3.0),
+    )
+    found = solve(tiny, "auto", looks=400)
+    assert seen[0] == math.inf
+    assert seen[-1] == pytest.approx(28)
+    assert (found.cost, found.lower_bound) == (pytest.approx(28), 12.0)
+    assert found.termination is Termination.TIME_LIMIT
+    assert [phase.method for phase in found.phases] == ["density-greedy", "depl", "exact"]
+    # 5 % and 30 % of the looks, then all that the loop leaves of them
+    assert 0.7 * 400 < len(seen) <= 400
+
+
+def test_a_phase_that_proves_there_is_no_cheaper_plan_proves_the_one_that_is_known(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real search, told of a cost before it begins: what it proves is up to there, and no more."""
+    for known in (20.0, 28.0):
+        found = module.exact(tiny, Limits(known=Known(known)))
+        assert known * (1 - 1e-8) <= found.lower_bound <= 28
+        assert found.termination is not Termination.INFEASIBLE
+    instead(monkeypatch, density_greedy=holding(optimum, Termination.EXHAUSTED))
+    monkeypatch.setattr(module, "_MOMENT", (0.0, 0.0))
+    assert solve(tiny, "auto").solution is Solution.PROVEN_OPTIMAL
+
+
+@pytest.mark.parametrize("known", [28.0, 28.0 * (1 + 1e-6), 30.0, 1e6])
+def test_what_is_known_never_hides_a_cheaper_plan(tiny: Instance, known: float) -> None:
+    for method in (module.exact, module.depl):
+        found = method(tiny, Limits(known=Known(known)))
+        if method is module.exact and known > 28.0:
+            assert found.plan is not None
+            assert found.lower_bound == pytest.approx(28, rel=1e-8)
+        assert found.lower_bound <= 28 * (1 + 1e-9)
+
+
+def test_a_wanted_gap_ends_the_turns(tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    greedy = holding(optimum, Termination.EXHAUSTED, 21.5)
+    loop = holding(None, Termination.EXHAUSTED, 0.0, asked := [])
+    instead(monkeypatch, exact=refusing, density_greedy=greedy, depl=loop)
+    found = solve(tiny, "auto", gap=0.25)
+    assert found.termination is Termination.GAP_REACHED
+    assert not asked
+
+
+def test_an_interrupt_in_a_phase_ends_all_with_what_is_held(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(instance: Instance, limits: Limits) -> Outcome:
+        raise KeyboardInterrupt
+
+    greedy = holding(optimum, Termination.EXHAUSTED)
+    instead(monkeypatch, exact=slow(None, 11.0, []), density_greedy=greedy, depl=interrupted)
+    found = solve(tiny, "auto", looks=200)
+    assert (found.termination, found.cost) == (Termination.INTERRUPTED, pytest.approx(28))
+    assert found.lower_bound == 11.0
+    instead(monkeypatch, depl=holding(None, Termination.INTERRUPTED))
+    assert solve(tiny, "auto", looks=200).termination is Termination.INTERRUPTED
+
+
+def test_without_a_limit_exact_ends_some_time_after_the_loop(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_MOMENT", "_GREEDY", "_FIRST", "_LAST"):
+        monkeypatch.setattr(module, name, (getattr(module, name)[0], 0.01))
+    loop = holding(optimum, Termination.EXHAUSTED, 5.0)
+    greedy = holding(None, Termination.EXHAUSTED)
+    instead(monkeypatch, exact=slow(None, 7.0, []), density_greedy=greedy, depl=loop)
+    found = solve(tiny, "auto")
+    assert (found.termination, found.lower_bound) == (Termination.EXHAUSTED, 7.0)
+    assert found.phases[-1] == Phase("exact", "time_limit", found.phases[-1].seconds, None, 7.0)
+
+
+def test_progress_never_takes_anything_back(tiny: Instance) -> None:
+    rows: list[tuple[float, float]] = []
+    solve(
+        depl.load("paper-alexnet-deadline-9"),
+        "auto",
+        progress=lambda _, cost, bound: rows.append((cost, bound)),
+    )
+    assert rows
+    assert [cost for cost, _ in rows] == sorted((cost for cost, _ in rows), reverse=True)
+    assert [bound for _, bound in rows] == sorted(bound for _, bound in rows)
+    assert all(bound <= cost for cost, bound in rows)
+
+
+def test_turns_are_shares_of_what_is_left() -> None:
+    counted = Limits(looks=Looks(100)).turn(0.3, 5.0)
+    assert counted.looks is not None
+    assert counted.looks.left == 30
+    assert [counted.expired() for _ in range(31)] == [False] * 30 + [True]
+    assert counted.looks.whole is not None
+    assert counted.looks.whole.left == 69
+    assert Limits(time_limit=100.0).turn(0.3, 5.0).time_limit == pytest.approx(30, abs=1)
+    free = Limits().turn(0.3, 5.0)
+    assert free.time_limit is not None
+    assert 4.5 < free.time_limit < 6

@@ -1,0 +1,114 @@
+"""Methods that are paused at a look at the clock: they go on where they were, and end when told to."""
+
+import threading
+
+import pytest
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Limits, Looks, Outcome, OutOfTimeError
+from depl.models.solving.paused import Paused
+from depl.models.solving.result import Termination
+
+
+class Counting:
+    """A method that counts its looks at the clock up to a number, or until its time is over."""
+
+    def __init__(self, most: int = 100) -> None:
+        self.most, self.count = most, 0
+
+    def __call__(self, instance: Instance, limits: Limits) -> Outcome:
+        while self.count < self.most:
+            if limits.expired():
+                return Outcome(Termination.TIME_LIMIT, None, float(self.count), "out of time")
+            self.count += 1
+        return Outcome(Termination.INFEASIBLE, None, float(self.count), "done")
+
+
+def turns(looks: int) -> Limits:
+    return Limits(looks=Looks(looks))
+
+
+def test_a_method_goes_on_where_it_was(tiny: Instance) -> None:
+    counting = Counting(25)
+    paused = Paused(counting, tiny, Limits())
+    assert paused.proceed(turns(10)) is None
+    assert counting.count == 10
+    assert not paused.ended
+    assert paused.proceed(turns(10)) is None
+    assert counting.count == 21  # the look at which it waited is granted by the second turn
+    found = paused.proceed(turns(10))
+    assert found is not None
+    assert (found.termination, found.lower_bound) == (Termination.INFEASIBLE, 25.0)
+    assert paused.ended
+    assert paused.proceed(turns(10)) is found  # again is no harm
+
+
+def test_a_method_that_is_stopped_ends_with_what_it_holds(tiny: Instance) -> None:
+    counting = Counting()
+    paused = Paused(counting, tiny, Limits())
+    paused.proceed(turns(5))
+    found = paused.stop()
+    assert found is not None
+    assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 5.0)
+    assert paused.ended
+    assert not [thread for thread in threading.enumerate() if thread is paused._thread]
+
+
+def test_a_method_that_was_never_begun_holds_nothing(tiny: Instance) -> None:
+    assert Paused(Counting(), tiny, Limits()).stop() is None
+
+
+def test_only_one_runs_at_a_time(tiny: Instance) -> None:
+    first, second = Counting(40), Counting(40)
+    both = Paused(first, tiny, Limits()), Paused(second, tiny, Limits())
+    seen = []
+    while not all(item.ended for item in both):
+        for item in both:
+            item.proceed(turns(7))
+            seen.append((first.count, second.count))
+    assert seen[:3] == [(7, 0), (7, 7), (15, 7)]
+    assert seen[-1] == (40, 40)
+
+
+def test_what_a_method_raises_is_raised_to_who_lets_it_proceed(tiny: Instance) -> None:
+    def refusing(instance: Instance, limits: Limits) -> Outcome:
+        limits.expired()
+        raise NotCoveredError("not this one")
+
+    paused = Paused(refusing, tiny, Limits())
+    assert paused.proceed(turns(0)) is None
+    with pytest.raises(NotCoveredError, match="not this one"):
+        paused.proceed(turns(3))
+    assert paused.ended
+
+
+def test_time_that_is_over_before_anything_is_held_is_an_answer(tiny: Instance) -> None:
+    def empty(instance: Instance, limits: Limits) -> Outcome:
+        if limits.expired():
+            raise OutOfTimeError
+        raise AssertionError
+
+    paused = Paused(empty, tiny, Limits())
+    paused.proceed(turns(0))
+    found = paused.stop()
+    assert found is not None
+    assert found.termination is Termination.TIME_LIMIT
+
+
+def test_a_bare_plan_is_a_plan_without_a_bound(tiny: Instance) -> None:
+    found = Paused(lambda instance, limits: Plan(), tiny, Limits()).proceed(turns(1))
+    assert found is not None
+    assert (found.termination, found.plan, found.lower_bound) == (Termination.EXHAUSTED, Plan(), 0.0)
+
+
+def test_limits_of_the_whole_do_not_reach_the_method_but_gap_and_seed_do(tiny: Instance) -> None:
+    seen = []
+
+    def curious(instance: Instance, limits: Limits) -> Outcome:
+        seen.append((limits.gap, limits.seed, limits.time_limit, limits.part(0.5) is limits))
+        return Outcome(Termination.EXHAUSTED, None, 0.0)
+
+    Paused(curious, tiny, Limits(gap=0.25, time_limit=1e-9, seed=7, looks=Looks(0))).proceed(turns(1))
+    assert seen == [(0.25, 7, None, True)]
