@@ -236,6 +236,17 @@ class AffineLaw:
         return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
 
     @cached_property
+    def schedule_numbers(self) -> tuple[int, ...]:
+        """Of every record the number of its schedule: quicker to compare than schedules of many epochs."""
+        found: dict[Schedule, int] = {}
+        return tuple(found.setdefault(run.trained, len(found)) for run in self.records)
+
+    @cached_property
+    def complete(self) -> tuple[bool, ...]:
+        """Of every record whether each of its epochs has a residual."""
+        return tuple(bool(np.isfinite(run.residuals).all()) for run in self.records)
+
+    @cached_property
     def longest(self) -> Mapping[tuple[Trained, bool, Trained | None], Mapping[int, int]]:
         """Longest stage by the epochs before it, after every predecessor, and (None) after all of them."""
         found: dict[tuple[Trained, bool, Trained | None], dict[int, int]] = defaultdict(dict)
