@@ -374,8 +374,9 @@ def assembled(
     found_steps = {key: _step(epochs, pools.of_step(key, found), found) for key, found in steps.items()}
     found_jumps = {pair: _step(epochs, pools.of_jump(pair, found), found) for pair, found in jumps.items()}
     bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
+    lines = {run: _lines(bare, run) for run in set(places)}
     records = tuple(
-        _record(bare, run, row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
+        _record(run, *lines[run], row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
     )
     return AffineLaw(bare.steps, bare.jumps, records, scale)
 
@@ -429,9 +430,20 @@ def _step(epochs: Epochs, pool: list[int], found: Coefficients) -> AffineStep:
     return AffineStep(found, residuals, runs, (float(before.min()), float(before.max())))
 
 
-def _record(law: AffineLaw, run: tuple[Position, ...], losses: FloatArray, observed: FloatArray) -> RunRecord:
-    residuals = np.full(len(run), np.nan)
+def _lines(law: AffineLaw, run: tuple[Position, ...]) -> tuple[FloatArray, FloatArray]:
+    """Shifts and retentions of the epochs of a run; NaN where the law has no step."""
+    shifts, retentions = np.full(len(run), np.nan), np.full(len(run), np.nan)
     for k, item in enumerate(run):
         if (step := law.find(item)) is not None:
-            residuals[k] = losses[k + 1] - (step.shift(item.start) + step.retention * losses[k])
-    return RunRecord(run, losses, residuals, observed)
+            shifts[k], retentions[k] = step.shift(item.start), step.retention
+    return shifts, retentions
+
+
+def _record(
+    run: tuple[Position, ...],
+    shifts: FloatArray,
+    retentions: FloatArray,
+    losses: FloatArray,
+    observed: FloatArray,
+) -> RunRecord:
+    return RunRecord(run, losses, losses[1:] - (shifts + retentions * losses[:-1]), observed)
