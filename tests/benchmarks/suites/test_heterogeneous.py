@@ -23,7 +23,7 @@ from depl.models.verifier.verify import verify
 SIZES = {"clusters": 60, "datasets": 40, "models": 8, "maximum_epochs": 60}
 
 
-@pytest.fixture(scope="module", params=[6, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[8, pytest.param(12, marks=pytest.mark.slow)])
 def sample(request) -> list:
     """Instances with their plans."""
     rng = np.random.default_rng(2402)
