@@ -19,7 +19,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         **knapsacks(rng, 1 if smoke else 150),
         **selections(rng, 1 if smoke else 100),
         **added_transforms(rng, 6 if smoke else 300),
-        **fits(rng, _SMALL if smoke else _FAMILIES, 19 if smoke else 199),
+        **fits(rng, _SMALL if smoke else _FAMILIES, 5 if smoke else 199),
     }
 
 
