@@ -152,14 +152,13 @@ def _choose_step(
 ) -> tuple[FloatArray, float]:
     """Strip half-width for each argument and one common step that brings all errors below 1e-18."""
     room = np.minimum(math.pi / 2 - np.abs(np.angle(z) - angle), variable.largest_angle - np.abs(angle))
-    best_step, best_width = np.zeros(angle.shape), np.zeros(angle.shape)
-    for share in _SHARES_OF_ROOM:
-        width = share * room
-        growth = _edge_growth(variable, z, angle, width, remainder) - floor
-        step = 2 * math.pi * width / (np.maximum(growth, 0.0) + 42.0)
-        better = step > best_step
-        best_step, best_width = np.where(better, step, best_step), np.where(better, width, best_width)
-    return best_width, float(best_step.min())
+    widths = np.multiply.outer(_SHARES_OF_ROOM, room)  # a row for each share
+    growth = _edge_growth(variable, z, angle, widths, remainder) - floor
+    steps = 2 * math.pi * widths / (np.maximum(growth, 0.0) + 42.0)
+    steps = np.where(steps > 0.0, steps, 0.0)
+    best, members = steps.argmax(axis=0), np.arange(len(room))
+    step = steps[best, members]
+    return np.where(step > 0.0, widths[best, members], 0.0), float(step.min())
 
 
 def _window(
