@@ -9,7 +9,7 @@ import depl
 from depl.benchmarks.suites.paper_like import paper_like
 from depl.benchmarks.suites.tiny_sampled import tiny_sampled
 from depl.models.solving.result import Solution, Termination
-from tests.cases.scenario_methods import every_registered_method, judged, proven
+from tests.cases.scenario_methods import accepted, every_registered_method, judged
 
 ENDINGS = (Termination.TIME_LIMIT, Termination.OPTIMAL, Termination.INFEASIBLE)
 
@@ -35,7 +35,7 @@ def eight_epochs():
 def disagreements(method, family):
     """What a method and the judge say where they differ by more than 1e-9 of the cost."""
     said = [
-        (instance, cost, proven(method, instance, scenarios).cost) for instance, scenarios, cost in family
+        (instance, cost, accepted(method, instance, scenarios).cost) for instance, scenarios, cost in family
     ]
     return [
         f"{instance.name}: {method} says {found!r}, all plans written out say {cost!r}"
