@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.verifier import distribution as verifier_distribution
@@ -145,6 +145,7 @@ def test_two_epochs_agree_with_the_convolution_integral(law, gap):
 @pytest.mark.parametrize("gap", [0.5, pytest.param(3, marks=pytest.mark.slow), 40])
 def test_two_untruncated_switches_agree_with_the_convolution_integral(gap):
     first, second = stats.t(1.5, 0.1, 0.3), stats.t(3, 0.0, 0.8)
+    peak = float(first.pdf(0.1))
     points = [
         -1e9,
         -1e6,
@@ -168,7 +169,13 @@ def test_two_untruncated_switches_agree_with_the_convolution_integral(gap):
         1e6,
         1e9,
     ]
-    expected = convolved(first.pdf, lambda x: second.sf(gap - x), points) + first.sf(1e9)
+    expected = convolved(
+        lambda x: peak * (1 + ((x - 0.1) / 0.3) ** 2 / 1.5) ** -1.25,
+        lambda x: special.stdtr(3, (x - gap) / 0.8),  # second.sf(gap - x), in much less time
+        points,
+    )
+    assert special.stdtr(3, -gap / 0.8) == pytest.approx(second.sf(gap), rel=1e-12)
+    expected += first.sf(1e9)
     found = tail([increment(1, student(1.5, 0.1, 0.3)), increment(1, student(3, 0, 0.8))], gap)
     assert_tight(found, expected, 1e-6)
 
@@ -262,8 +269,8 @@ def test_a_gap_out_of_reach_is_exact_too():
 
 def test_halves_that_meet_reach_what_one_list_of_atoms_could_not():
     increments = [
-        increment(-1 / math.sqrt(k), Empirical(values=(0.5, 1, 2))) for k in range(1, 17)
-    ]  # 3**16 sums
+        increment(-1 / math.sqrt(k), Empirical(values=(0.5, 1, 2))) for k in range(1, 15)
+    ]  # 3**14 sums
     found = tail(increments, -6)
     assert found.lower == found.upper
     sums = np.zeros(1)
@@ -354,7 +361,7 @@ MIXTURES = {
     "steady epochs, a truncated switch": [*decreasing(STEADY, 20), increment(1, student(2, 0.1, 0.2, -1, 3))],
     "heavy epochs, an untruncated switch": [*decreasing(HEAVY, 20), increment(1, student(1.5, 0.1, 0.2))],
     "heavy epochs, two untruncated switches": [
-        *decreasing(HEAVY, 10),
+        *decreasing(HEAVY, 5),
         increment(1, student(1.5, 0.1, 0.2)),
         increment(1, student(3, 0.1, 0.05)),
     ],
@@ -392,7 +399,7 @@ MIXTURES = {
         increment(1, student(3, 0, 0.1), 2),
     ],
     "a switch truncated so widely that its tail is heavy": [
-        *decreasing(STEADY, 10),
+        *decreasing(STEADY, 5),
         increment(1, student(2, 0.1, 0.2, -10, 30)),
     ],
     "a switch truncated ten times as widely": [
