@@ -419,8 +419,8 @@ def _step(epochs: Epochs, pool: list[int], found: Coefficients) -> AffineStep:
 
 
 def _record(law: AffineLaw, run: tuple[Position, ...], losses: FloatArray, observed: FloatArray) -> RunRecord:
-    residuals = np.full(len(run), np.nan)
+    residuals, numbers = np.full(len(run), np.nan), losses.tolist()
     for k, item in enumerate(run):
         if (step := law.find(item)) is not None:
-            residuals[k] = losses[k + 1] - (step.shift(item.start) + step.retention * losses[k])
+            residuals[k] = numbers[k + 1] - (step.shift(item.start) + step.retention * numbers[k])
     return RunRecord(run, losses, residuals, observed)

@@ -233,13 +233,20 @@ def test_equal_coins_are_binomial_exactly(tosses, data):
 )
 def test_few_atoms_are_summed_like_every_outcome_by_hand(rows, gap):
     laws = {2: Empirical(values=(1, 2)), 3: Empirical(values=(0.1, 0.2, 2.7), weights=(0.5, 0.3, 0.2))}
-    weights = {2: [Fraction(1, 2)] * 2, 3: [Fraction(5, 10), Fraction(3, 10), Fraction(2, 10)]}
-    expected = Fraction(0)
-    for outcome in itertools.product(*(range(size) for _, size in rows)):
-        pairs = list(zip(outcome, rows, strict=True))
-        total = sum(decimal(factor) * decimal(laws[size].values[index]) for index, (factor, size) in pairs)
-        chance = math.prod(weights[size][index] for index, (_, size) in pairs)
-        expected += chance if total > Fraction(str(gap)) else 0
+    tenths, weights = {2: (10, 20), 3: (1, 2, 27)}, {2: (5, 5), 3: (5, 3, 2)}
+    parts = [
+        [
+            (round(10 * factor) * value, weight)
+            for value, weight in zip(tenths[size], weights[size], strict=True)
+        ]
+        for factor, size in rows
+    ]  # in hundredths and in tenths, whole numbers all
+    count = sum(
+        math.prod(weight for _, weight in outcome)
+        for outcome in itertools.product(*parts)
+        if sum(value for value, _ in outcome) > 100 * gap
+    )
+    expected = Fraction(count, 10 ** len(rows))
     found = tail_probability([increment(factor, laws[size]) for factor, size in rows], Fraction(str(gap)))
     assert found == Bracket(expected, expected)
 
