@@ -181,7 +181,7 @@ def require_quadrature_of_the_convolution(shapes, weights, share):
     terms = tuple(Term(-w, InverseGamma(shape=a, scale=a - 1)) for w, a in zip(weights, shapes, strict=True))
     loss = FinalLoss(0.0, tuple((term, 1) for term in terms))
     deviation = share * -3 * math.sqrt(loss.variance()) / (1 + 3 * math.sqrt(loss.variance()) / sum(weights))
-    with ctx.workprec(120):
+    with ctx.workprec(80):
         value = convolved(*terms, deviation)
         target = contour_violation(loss, loss.mean() - deviation)
         # loss.mean() - deviation and back is rounded; a few units in the last place of the density.

@@ -35,7 +35,7 @@ SHAPES = [
     1000.0,
 ]
 STEEPEST = math.atan(30)
-QUICK = settings(deadline=None, max_examples=60, derandomize=True)
+QUICK = settings(deadline=None, max_examples=30, derandomize=True)
 
 
 def spread(law):
