@@ -203,7 +203,7 @@ def test_forbidden_switches_are_never_made(tiny):
         assert plan is None or len({epoch.model for epoch in plan.epochs}) == 1
 
 
-@pytest.mark.parametrize("drafts", [8, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("drafts", [10, pytest.param(25, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("instance", SMALL[:4], ids=lambda item: item.name)
 def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance, drafts):
     rng, appraiser = np.random.default_rng(5), Appraiser(instance, Limits())
