@@ -82,9 +82,7 @@ def numbers(name, target):
     instance = shipped(name, target)
     sources = {row.path: row.source for row in instance.provenance}
     assert len(sources) == len(instance.provenance)
-    return [
-        (path, value, source(sources, path)) for path, value in leaves(msgspec.to_builtins(instance))
-    ]
+    return [(path, value, source(sources, path)) for path, value in leaves(msgspec.to_builtins(instance))]
 
 
 def refused(*arguments):

@@ -143,9 +143,7 @@ def test_the_greedy_repairs_a_first_choice_that_was_too_small():
     assert least_weight((1.0, 3.0), (1.0, 4.0), 9.0) <= result.cost <= 12
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_annealing_finds_the_optimum_of_small_covering_knapsacks(seed):
     rng = np.random.default_rng([41, seed])
     values, weights = rng.integers(1, 9, 4).astype(float), rng.integers(1, 9, 4).astype(float)

@@ -134,7 +134,7 @@ def test_without_a_cutoff_every_assignment_is_contained_in_a_suggestion(relaxed:
         assert stage.least == math.inf
 
 
-@pytest.fixture(scope="module", params=[9, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[12, pytest.param(25, marks=pytest.mark.slow)])
 def with_plans(
     request: pytest.FixtureRequest,
 ) -> list[tuple[Instance, list[tuple[float, Plan, float, float]]]]:
