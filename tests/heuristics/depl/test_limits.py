@@ -17,7 +17,6 @@ from depl.models.solving.methods import Limits, Outcome, find
 from depl.models.solving.result import Result, Solution, Termination
 from tests.cases.loop_cases import crowded
 
-
 Row = tuple[float, float, float]
 
 

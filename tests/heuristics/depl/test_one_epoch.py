@@ -12,7 +12,6 @@ from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprove
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import plain
 
-
 QUICK = (1, 3, 6, 13, 14, 16, 18)
 """One epoch and eight, one model and three, one cluster and two; the last has no plan."""
 
