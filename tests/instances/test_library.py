@@ -217,13 +217,13 @@ def test_the_normal_deadline_family_has_the_known_optima_by_exhaustion(target):
             variances[row, epoch] = coefficient**2 * noise.variance
     means, variances = means.cumsum(axis=1), variances.cumsum(axis=1)
     needed = instance.target.initial_loss - instance.target.maximum_loss
-    score, best = float(stats.norm.ppf(1 - level)), math.inf
-    for counts in itertools.product(range(longest + 1), repeat=3):
-        a, b, c = np.cumsum(counts)
-        if 0 < c <= longest and 0.9 * c < instance.target.maximum_time:
-            mean, variance = (t[0, a] + t[1, b] - t[1, a] + t[2, c] - t[2, b] for t in (means, variances))
-            if score * math.sqrt(variance) + mean >= needed:
-                best = min(best, deadline_cost(instance, counts))
+    counts = np.indices((longest + 1,) * 3).reshape(3, -1)
+    total = counts.sum(axis=0)
+    counts = counts[:, (total > 0) & (total <= longest) & (0.9 * total < instance.target.maximum_time)]
+    a, b, c = counts.cumsum(axis=0)
+    mean, variance = (t[0, a] + t[1, b] - t[1, a] + t[2, c] - t[2, b] for t in (means, variances))
+    met = stats.norm.ppf(1 - level) * np.sqrt(variance) + mean >= needed
+    best = min(deadline_cost(instance, row) for row in counts[:, met].T.tolist())
     assert best == pytest.approx(DEADLINE_NORMAL[target], abs=0.006)
 
 

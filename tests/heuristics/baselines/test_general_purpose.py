@@ -29,7 +29,7 @@ from depl.models.solving.result import Termination
 
 NAMES = ("density-greedy", "annealing", "fastest-cluster", "random")
 SMALL = random_instances(np.random.default_rng(81), 5, maximum_epochs=(3, 5))
-FEW = {"annealing": {"evaluations": 400}, "random": {"draws": 60}}
+FEW = {"annealing": {"evaluations": 200}, "random": {"draws": 30}}
 
 
 def solved(instance, method, **limits):

@@ -14,7 +14,7 @@ from depl.models.solving.result import Termination
 from tests.cases.additive_cases import all_paths, brute_force
 from tests.cases.label_cases import small_problem
 
-COUNTS = [25, pytest.param(60, marks=pytest.mark.slow)]
+COUNTS = [18, pytest.param(60, marks=pytest.mark.slow)]
 """Of drawn problems."""
 
 
