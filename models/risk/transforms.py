@@ -145,7 +145,7 @@ def _edge_growth(
     growth = real + variable.damping(modulus * np.maximum(np.cos(direction - edges), 0.0))
     if remainder:
         growth = np.logaddexp(growth, np.log1p(2 * modulus * mean))
-    return (growth + variable.inflation(np.abs(edges))).max(axis=0)
+    return np.asarray((growth + variable.inflation(np.abs(edges))).max(axis=0), dtype=float)
 
 
 def _choose_step(
