@@ -333,6 +333,8 @@ def consumers() -> list[Path]:
 def strangers(path: str, source: str) -> list[str]:
     """Names of laws of learning that the module at ``path`` reads without being listed for them."""
     allowed = READERS.get(path, set())
+    if not any(name in source for name in EVERYTHING - allowed):
+        return []
     return [f"{path}:{line}: {name}" for line, name in names_read(source) if name in EVERYTHING - allowed]
 
 
