@@ -290,9 +290,6 @@ READERS = {
     "models/verifier/reading.py": EVERYTHING,  # reads them a second time, on purpose
     # stage 1 weighs K^ itself, over all volumes, and not what an epoch of a plan gains
     "heuristics/data/epochs_needed.py": {"data_law", "epochs_needed"} | DATA_LAWS,
-    # the rest of a run is an instance again, so its laws have to be written, not only read
-    "models/solving/observed_state.py": {"improvement", "InverseSqrtImprovement", "ConstantImprovement"}
-    | {"Improvement", "TabledImprovement"},
     # turns fitted curves into improvements
     "models/estimation/fit.py": {"InverseSqrtImprovement", "ConstantImprovement"},
     # puts what was fitted into an instance, and a setup becomes one
