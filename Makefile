@@ -13,7 +13,7 @@ EDITABLE := $(VENV)/pyproject.toml
 DEV := $(VENV)/requirements-dev.lock
 
 # A caller's Python settings must not leak into the environment; figures need no screen.
-unexport PYTHONPATH PYTHONHOME
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help

@@ -39,7 +39,7 @@ class _Record:
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
-    items = list(tiny_sampled(rng, 4 if smoke else _INSTANCES))
+    items = list(tiny_sampled(rng, 2 if smoke else _INSTANCES))
     records = {road: _Record() for road in ROADS}
     optima = [_judged(item) for item in items]
     for item, (cost, _) in zip(items, optima, strict=True):

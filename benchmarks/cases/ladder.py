@@ -10,7 +10,8 @@ family; a program that is stopped at 60 s counts with 60 s, so the ratio is then
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -31,19 +32,24 @@ PROGRAMS = ("milp", "milp-resource")
 SEARCH = "scenario-search"
 FAMILIES = {"usual": SWITCH_SHARE, "cheap": CHEAP_SWITCHES}
 _SCENARIOS, _SECONDS, _SPEED_SIZE, _SPEED_SEEDS = 50, 60.0, 8, 10
+_SMOKE_SCENARIOS = 8
+
+_Draw = Callable[..., SampledInstance]
+"""An instance by its size and index."""
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     seed = int(rng.integers(2**31))
     seconds = 5.0 if smoke else _SECONDS
     methods = (SEARCH, *PROGRAMS, *([SCIP] if scip_is_installed() else []))
-    for method in methods:
+    for method in methods[:1] if smoke else methods:
         warm_up(method)
     values: dict[str, object] = {"seconds_allowed": seconds}
     disagreements = []
     for family in FAMILIES:
         sizes = SIZES[:1] if smoke else SIZES
-        rungs = {method: _climb(method, family, seed, sizes, seconds) for method in methods}
+        draw = partial(_item, family, seed, scenarios=_SMOKE_SCENARIOS if smoke else _SCENARIOS)
+        rungs = {method: _climb(method, draw, sizes, seconds) for method in methods}
         values[f"largest_{family}"] = {method: _largest(climbed) for method, climbed in rungs.items()}
         values[f"largest_by_search_{family}"] = _largest(rungs[SEARCH])
         values[f"rungs_{family}"] = {
@@ -52,24 +58,22 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         }
         disagreements.append(_largest_disagreement(rungs))
         size, seeds = (SIZES[0], 1) if smoke else (_SPEED_SIZE, _SPEED_SEEDS)
-        speed = _speed(family, seed, size, seeds, seconds)
+        speed = _speed(draw, size, seeds, seconds)
         values |= {f"{name}_{family}": value for name, value in speed.items()}
     return values | {"largest_disagreement": max(disagreements)}
 
 
-def _item(family: str, seed: int, size: int, index: int = 0) -> SampledInstance:
+def _item(family: str, seed: int, size: int, index: int = 0, *, scenarios: int) -> SampledInstance:
     """The same instance for every method, whatever else is run."""
     rng = np.random.default_rng([seed, size, index])
-    return paper_like(rng, maximum_epochs=size, scenarios=_SCENARIOS, switch_share=FAMILIES[family])
+    return paper_like(rng, maximum_epochs=size, scenarios=scenarios, switch_share=FAMILIES[family])
 
 
-def _climb(
-    method: str, family: str, seed: int, sizes: tuple[int, ...], seconds: float
-) -> dict[int, SolveOutcome]:
+def _climb(method: str, draw: _Draw, sizes: tuple[int, ...], seconds: float) -> dict[int, SolveOutcome]:
     """Attempts by size, up to and with the first that does not end in a proof."""
     climbed: dict[int, SolveOutcome] = {}
     for size in sizes:
-        climbed[size] = attempt(method, _item(family, seed, size), seconds)
+        climbed[size] = attempt(method, draw(size), seconds)
         if not climbed[size].within_gap:
             break
     return climbed
@@ -91,11 +95,11 @@ def _largest_disagreement(rungs: Mapping[str, Mapping[int, SolveOutcome]]) -> fl
     return max(differences)
 
 
-def _speed(family: str, seed: int, size: int, seeds: int, seconds: float) -> dict[str, object]:
+def _speed(draw: _Draw, size: int, seeds: int, seconds: float) -> dict[str, object]:
     """How many times faster than the better program the search is; 0 where the search has no proof."""
     ratios, rows = [], []
     for index in range(1, seeds + 1):
-        item = _item(family, seed, size, index)
+        item = draw(size, index)
         tried = {method: attempt(method, item, seconds) for method in (SEARCH, *PROGRAMS)}
         programs = min(
             tried[program].planning_seconds

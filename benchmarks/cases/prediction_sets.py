@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FAMILIES = ("digits-alexnet", "digits-mobilenet", "cells-perceptron")
-_FIRST_SEED, _SEEDS, _SMOKE_SEEDS = 10_000, 60, 6
+_FIRST_SEED, _SEEDS, _SMOKE_SEEDS = 10_000, 60, 3
 _DRAWS, _SMOKE_DRAWS = 2000, 20
 _DECIMALS = 4
 

@@ -16,10 +16,10 @@ _FAMILIES = ("digits-alexnet", "digits-mobilenet")
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     return {
-        **knapsacks(rng, 4 if smoke else 150),
-        **selections(rng, 3 if smoke else 100),
+        **knapsacks(rng, 1 if smoke else 150),
+        **selections(rng, 1 if smoke else 100),
         **added_transforms(rng, 6 if smoke else 300),
-        **fits(rng, _SMALL if smoke else _FAMILIES, 19 if smoke else 199),
+        **fits(rng, _SMALL if smoke else _FAMILIES, 5 if smoke else 199),
     }
 
 

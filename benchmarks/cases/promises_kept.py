@@ -40,6 +40,8 @@ _TARGETS: Mapping[str, tuple[float, ...]] = {"digits-alexnet": (0.35, 0.45), "di
 _LEVELS = (0.9, 0.95)
 _RUNS, _FLATTERED_RUNS, _PILOTS, _ROUNDS = 200, 100, 300, 3
 _HIGH = 0.99
+_SMOKE_EPOCHS, _SMOKE_TARGETS = 12, (1.0,)
+"""Few epochs, and a target within their reach: schedules are few then."""
 _SIGNIFICANCE = 0.05
 _MANY = 30
 
@@ -54,13 +56,15 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         trainer, setup, traces = Trainer(name, 1 if smoke else None), load_setup(name), recorded_traces(name)
         few = traces.select(_of_rare_plans(traces))
         settings: list[tuple[str, Traces, float | None, tuple[float, ...], int]] = [
-            ("never run", few, None if smoke else CARE, targets[1:] if smoke else targets, _RUNS)
+            ("never run", few, None if smoke else CARE, _SMOKE_TARGETS if smoke else targets, _RUNS)
         ]
         if not smoke:
             settings.append(("all runs", traces, CARE, targets[:1], _RUNS))
             settings.append(("flattered", few, None, targets[:1], _FLATTERED_RUNS))
         for setting, known, care, wanted, runs in settings:
             instance = fit_instance(known, setup, care=care)
+            if smoke:
+                instance = instance.replace(maximum_epochs=_SMOKE_EPOCHS)
             for target in wanted:
                 for level in _LEVELS[:1] if smoke else _LEVELS:
                     kept = _kept(trainer, instance, level, target, 1 if smoke else runs)

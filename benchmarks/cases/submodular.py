@@ -36,13 +36,14 @@ from depl.heuristics.set_functions.status import exhaustive
 from depl.heuristics.set_functions.verdicts import Verdict
 
 _SECONDS = 10.0
-_HARD, _FAST_FROM = "hard grid cut", 200
+_HARD, _FAST_FROM, _SMOKE_SIZE = "hard grid cut", 200, 6
 _VARIANT = "wolfe-undecided"
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
-    rows = measured(int(rng.integers(2**31)), SIZES[:1] if smoke else SIZES, 2.0 if smoke else _SECONDS)
-    least = SIZES[0] if smoke else _FAST_FROM
+    sizes = (_SMOKE_SIZE,) if smoke else SIZES
+    rows = measured(int(rng.integers(2**31)), sizes, 2.0 if smoke else _SECONDS)
+    least = _SMOKE_SIZE if smoke else _FAST_FROM
     ratios = speed_ratios(rows, least, search=True)
     whole = speed_ratios(rows, least)
     undecided = speed_ratios(rows, least, _VARIANT, search=True)

@@ -14,6 +14,7 @@ one, which bounds nothing.) On a geometric grid of ratio rho the error is at mos
     sum of (c / r) phi + s a <= T_max,   minimise  sum of kappa r eta + F w.
 """
 
+import functools
 import math
 from dataclasses import dataclass, field
 
@@ -112,6 +113,12 @@ class PerspectiveProgram:
 
     def inequalities(self) -> tuple[sparse.csr_array, FloatArray]:
         """Rows A z <= b: the time row first (if T_max is given), then bounds of phi, openings, tangents."""
+        rows, sides = self._lasting
+        return sparse.vstack([rows, self._tangents()]).tocsr(), np.append(sides, np.zeros(len(self.pairs)))
+
+    @functools.cached_property
+    def _lasting(self) -> tuple[sparse.csr_array, FloatArray]:
+        """The rows of `inequalities` before the tangents, which alone change."""
         p, places, count = self.size, len(self.problem.clusters), np.arange(self.size)
         weight = self.problem.counts[self.groups].astype(float)
         one, void = sparse.eye_array(p), sparse.csr_array((p, p))
@@ -127,8 +134,6 @@ class PerspectiveProgram:
         opening = sparse.csr_array((weight, (count, self.places)), shape=(p, places))
         rows.append(sparse.hstack([one, void, void, -opening]).tocsr()[paid])
         sides.append(np.zeros(len(paid)))
-        rows.append(self._tangents())
-        sides.append(np.zeros(len(self.pairs)))
         time = self._time_row()
         if time is not None:
             rows.insert(0, time)

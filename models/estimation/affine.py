@@ -91,7 +91,8 @@ def fit_affine(
     if scale == "log" and not all((row > 0).all() for row in observed):
         raise InvalidInputError("only positive losses have logarithms; fit the law on the scale of the loss")
     losses = [on_scale(row, scale) for row in observed]
-    places = [positions(schedule) for schedule in traces.schedules]
+    places_of = {schedule: positions(schedule) for schedule in set(traces.schedules)}
+    places = [places_of[schedule] for schedule in traces.schedules]
     seen = epochs_of(places, losses)
     by_step, by_jump = pools_of(seen.place)
     steps: dict[StepKey, Coefficients] = {}

@@ -15,7 +15,6 @@ import numpy as np
 
 from depl.models.problem.affine_law import AffineLaw, Position, RunRecord, Trained
 from depl.models.problem.laws import FloatArray
-from depl.models.traces.table import Schedule
 
 LEAST_DONORS = 20
 """Fewest donors with the right predecessor, below which all predecessors do."""
@@ -93,8 +92,10 @@ def _donors(law: AffineLaw, last: Position, first_age: int) -> tuple[tuple[RunRe
     """The runs whose residuals can stand for those of a stage, and these residuals."""
     able: dict[int, slice] = {}
     for index, start, length in law.by_stage.get((last.trained, last.previous is None), ()):
+        if length < last.age or index in able:
+            continue
         here = slice(start + first_age - 1, start + last.age)
-        if length >= last.age and index not in able and np.isfinite(law.records[index].residuals[here]).all():
+        if law.complete[index] or np.isfinite(law.records[index].residuals[here]).all():
             able[index] = here
     same = _balanced(law, [row for row in able if _previous(law, row, able[row]) == last.previous])
     chosen = same if len(same) >= LEAST_DONORS else _balanced(law, list(able))
@@ -109,14 +110,16 @@ def _previous(law: AffineLaw, index: int, here: slice) -> Trained | None:
 
 def _balanced(law: AffineLaw, donors: Sequence[int]) -> list[int]:
     """Of every schedule at most as many runs as the median schedule has, or as it takes for enough."""
-    counts = Counter(law.records[index].trained for index in donors)
+    schedules = [law.schedule_numbers[index] for index in donors]
+    counts = Counter(schedules)
     if not counts:
         return []
     most = max(math.ceil(np.median(list(counts.values()))), math.ceil(LEAST_DONORS / len(counts)))
-    taken: Counter[Schedule] = Counter()
+    if max(counts.values()) <= most:
+        return list(donors)
+    taken: Counter[int] = Counter()
     chosen = []
-    for index in donors:
-        schedule = law.records[index].trained
+    for index, schedule in zip(donors, schedules, strict=True):
         taken[schedule] += 1
         if taken[schedule] <= most:
             chosen.append(index)

@@ -460,4 +460,9 @@ def _fields(kind: type) -> dict[str, tuple[Any, Any]]:
 
 def decimal(number: float | Fraction) -> Fraction:
     """The decimal that a float prints as (99/100 for 0.99), exactly."""
-    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
+    return number if isinstance(number, Fraction) else _decimal(float(number))
+
+
+@functools.lru_cache(maxsize=16_384)  # a few MiB: the values of a law are asked for again and again
+def _decimal(number: float) -> Fraction:
+    return Fraction(repr(number))

@@ -256,6 +256,17 @@ class AffineLaw:
         return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
 
     @cached_property
+    def schedule_numbers(self) -> tuple[int, ...]:
+        """Of every record the number of its schedule: quicker to compare than schedules of many epochs."""
+        found: dict[Schedule, int] = {}
+        return tuple(found.setdefault(run.trained, len(found)) for run in self.records)
+
+    @cached_property
+    def complete(self) -> tuple[bool, ...]:
+        """Of every record whether each of its epochs has a residual."""
+        return tuple(bool(np.isfinite(run.residuals).all()) for run in self.records)
+
+    @cached_property
     def longest(self) -> Mapping[tuple[Trained, bool, Trained | None], Mapping[int, int]]:
         """Longest stage by the epochs before it, after every predecessor, and (None) after all of them."""
         found: dict[tuple[Trained, bool, Trained | None], dict[int, int]] = defaultdict(dict)
@@ -389,8 +400,9 @@ def assembled(
     found_steps = {key: _step(epochs, pools.of_step(key, found), found) for key, found in steps.items()}
     found_jumps = {pair: _step(epochs, pools.of_jump(pair, found), found) for pair, found in jumps.items()}
     bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
+    lines = {run: _lines(bare, run) for run in set(places)}
     records = tuple(
-        _record(bare, run, row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
+        _record(run, *lines[run], row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
     )
     return AffineLaw(bare.steps, bare.jumps, records, scale)
 
@@ -444,9 +456,20 @@ def _step(epochs: Epochs, pool: list[int], found: Coefficients) -> AffineStep:
     return AffineStep(found, residuals, runs, (float(before.min()), float(before.max())))
 
 
-def _record(law: AffineLaw, run: tuple[Position, ...], losses: FloatArray, observed: FloatArray) -> RunRecord:
-    residuals = np.full(len(run), np.nan)
+def _lines(law: AffineLaw, run: tuple[Position, ...]) -> tuple[FloatArray, FloatArray]:
+    """Shifts and retentions of the epochs of a run; NaN where the law has no step."""
+    shifts, retentions = np.full(len(run), np.nan), np.full(len(run), np.nan)
     for k, item in enumerate(run):
         if (step := law.find(item)) is not None:
-            residuals[k] = losses[k + 1] - (step.shift(item.start) + step.retention * losses[k])
-    return RunRecord(run, losses, residuals, observed)
+            shifts[k], retentions[k] = step.shift(item.start), step.retention
+    return shifts, retentions
+
+
+def _record(
+    run: tuple[Position, ...],
+    shifts: FloatArray,
+    retentions: FloatArray,
+    losses: FloatArray,
+    observed: FloatArray,
+) -> RunRecord:
+    return RunRecord(run, losses, losses[1:] - (shifts + retentions * losses[:-1]), observed)

@@ -127,9 +127,10 @@ def _distribution(loss: FinalLoss) -> _Sums | None:
 def _support(term: Term) -> dict[Fraction, Fraction]:
     """Weights (not normalised) of the values of coefficient * X, equal values once."""
     support: dict[Fraction, Fraction] = {}
+    coefficient, nothing = decimal(term.coefficient), Fraction(0)
     for value, weight in term.law.decimals():
-        place = decimal(term.coefficient) * decimal(value)
-        support[place] = support.get(place, Fraction(0)) + decimal(weight)
+        place = coefficient * decimal(value)
+        support[place] = support.get(place, nothing) + decimal(weight)
     return support
 
 
@@ -137,10 +138,17 @@ def _steps(supports: list[tuple[dict[Fraction, Fraction], int]], denominator: in
     """One set of integer atoms per summand, the smallest supports first."""
     for support, count in sorted(supports, key=lambda entry: len(entry[0])):
         scale = math.lcm(*(weight.denominator for weight in support.values()))
-        common = math.gcd(*(int(weight * scale) for weight in support.values()))
-        atoms = {int(value * denominator): int(weight * scale) // common for value, weight in support.items()}
+        weights = [_whole(weight, scale) for weight in support.values()]
+        common = math.gcd(*weights)
+        places = (_whole(value, denominator) for value in support)
+        atoms = {place: weight // common for place, weight in zip(places, weights, strict=True)}
         for _ in range(count):
             yield atoms
+
+
+def _whole(value: Fraction, denominator: int) -> int:
+    """value * denominator, a multiple of the value's own."""
+    return value.numerator * (denominator // value.denominator)
 
 
 def _add(first: Atoms, second: Atoms) -> Atoms:

@@ -1,5 +1,6 @@
 """Solve an instance by a named method and return only what the independent verifier accepts."""
 
+import functools
 import importlib.metadata
 import math
 import platform
@@ -220,7 +221,7 @@ def _result(
         tolerances=dict(outcome.tolerances),
         instance=instance.fingerprint,
         seed=seed,
-        versions=_versions(),
+        versions=dict(_versions()),
         wall_seconds=seconds[0],
         cpu_seconds=seconds[1],
         build_seconds=outcome.build_seconds,
@@ -327,7 +328,9 @@ def _require_verified(
         )
 
 
-def _versions() -> dict[str, str]:
+@functools.cache
+def _versions() -> Mapping[str, str]:
+    """Read once: asking the metadata of all libraries takes longer than many a solve."""
     found = {"python": platform.python_version()}
     for library in _LIBRARIES:
         try:

@@ -72,15 +72,18 @@ class _Profile:
     points: FloatArray
     log_weights: FloatArray
 
+    @functools.cached_property
+    def _powers(self) -> FloatArray:
+        return np.column_stack([np.ones_like(self.points), self.points, self.points**2])
+
     def tilted(self, slopes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """log E exp(slope X), and mean and variance of X under that tilt; shapes of ``slopes``."""
-        powers = np.column_stack([np.ones_like(self.points), self.points, self.points**2])
         found = np.empty((3, len(slopes)))
         for first in range(0, len(slopes), _SLOPES_AT_ONCE):
             part = slice(first, first + _SLOPES_AT_ONCE)
             exponents = self.log_weights + np.outer(slopes[part], self.points)
             largest = exponents.max(axis=1)
-            total, mean, square = (np.exp(exponents - largest[:, None]) @ powers).T
+            total, mean, square = (np.exp(exponents - largest[:, None]) @ self._powers).T
             found[:, part] = largest + np.log(total), mean / total, square / total - (mean / total) ** 2
         return found[0], found[1], np.maximum(found[2], 0.0)
 
@@ -99,15 +102,21 @@ class TiltableSum:
         spreads = [item.count * (item.factor * _spread(item.law)) ** 2 for item in self.increments]
         self.spread = math.sqrt(math.fsum(spreads))
         self._reach = 0.0  # frequency (turns per unit) at which an earlier transform had decayed
+        self._known: dict[float, FloatArray] = {}  # cumulants by tilt: most are asked for several times
 
-    def cumulants(self, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def cumulants(self, tilt: float) -> FloatArray:
         """log E exp(tilt Y), tilted mean and tilted variance of one copy Y of each increment."""
+        if tilt not in self._known:
+            self._known[tilt] = self._cumulants(tilt)
+        return self._known[tilt]
+
+    def _cumulants(self, tilt: float) -> FloatArray:
         values = np.zeros((3, len(self.increments)))
         for law, indices in self._by_law.items():
             factors = self._factors[indices]
             logarithm, mean, variance = _profile(law).tilted(tilt * factors)
             values[:, indices] = logarithm, factors * mean, factors**2 * variance
-        return values[0], values[1], values[2]
+        return values
 
     def log_moment(self, tilt: float) -> float:
         """log E exp(tilt * sum)."""

@@ -354,11 +354,14 @@ class _Grid:
         self._start = math.fsum(item.count * low for item, (low, _) in zip(increments, windows, strict=True))
         self._number = number
         up, down, within = np.ones(cells // 2 + 1, complex), np.ones(cells // 2 + 1, complex), 1.0
+        ramp = np.arange(cells // 2 + 1) * (-2j * math.pi / cells)
+        second = np.exp(ramp)
         for item, (low, high) in zip(increments, windows, strict=True):
             masses, below, above = _cell_masses(item, low, high, self.step)
-            transform, ramp = np.fft.rfft(masses, cells), np.arange(cells // 2 + 1) * (-2j * math.pi / cells)
-            up *= (transform + below * np.exp(ramp)) ** item.count
-            down *= (transform + above * np.exp(ramp * (len(masses) - 1))) ** item.count
+            transform = np.fft.rfft(masses, cells)
+            up *= (transform + below * second) ** item.count
+            last = above * np.exp(ramp * (len(masses) - 1)) if above else 0.0
+            down *= (transform + last) ** item.count
             within *= (1.0 - above) ** item.count
         self._above = 1.0 - within
         self._up = np.asarray(np.fft.irfft(up, cells), dtype=float)

@@ -63,6 +63,7 @@ class Increment:
         return float(self.coefficient)
 
 
+@functools.lru_cache(maxsize=16_384)  # a few MiB: the values of a law are asked for again and again
 def decimal(value: float) -> Fraction:
     """The decimal number that was written, exactly: 0.1 is 1/10."""
     return Fraction(repr(value))

@@ -1,5 +1,6 @@
 """Every placement of a small problem, as the oracle for the tests of placement."""
 
+import functools
 import itertools
 import math
 
@@ -10,12 +11,16 @@ from depl.heuristics.placement.problem import Assignment, PlacementProblem
 
 def all_assignments(problem: PlacementProblem) -> Assignment:
     """Every assignment, shape (P, G, N)."""
-    places = len(problem.clusters)
-    options = [
-        [row for row in itertools.product(range(int(count) + 1), repeat=places) if sum(row) == count]
-        for count in problem.counts
-    ]
-    return np.array(list(itertools.product(*options)), dtype=np.int64).reshape(-1, *problem.dimensions)
+    options = [splits(int(count), len(problem.clusters)) for count in problem.counts]
+    chosen = np.indices([len(rows) for rows in options]).reshape(len(options), -1)
+    return np.stack([rows[places] for rows, places in zip(options, chosen, strict=True)], axis=1)
+
+
+@functools.cache
+def splits(count: int, places: int) -> Assignment:
+    """Every way to put so many epochs on so many clusters, a row each."""
+    rows = itertools.product(range(count + 1), repeat=places)
+    return np.array([row for row in rows if sum(row) == count], dtype=np.int64)
 
 
 def least_cost(problem: PlacementProblem) -> float:

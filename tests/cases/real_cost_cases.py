@@ -112,22 +112,24 @@ def _bisected(problem: RealCostProblem, chosen: np.ndarray) -> np.ndarray:
     least = np.zeros_like(work)
     if problem.round_deadline is not None:
         least = np.minimum(work / np.maximum(problem.round_deadline - wait, 1e-300), full)
-    slope = np.where(price > 0, np.sqrt(work / np.where(price > 0, price, 1)), np.inf)
+    slope = np.where(price > 0, np.sqrt(work / np.where(price > 0, price, 1)), 0.0)
+    free = np.where(price > 0, 0.0, np.inf)
 
     def chosen_at(pace: np.ndarray) -> np.ndarray:
-        free = np.where(price > 0, pace[:, None] * np.where(price > 0, slope, 0), np.inf)
-        return np.where(work > 0, np.minimum(np.maximum(free, least), full), 0.0)
+        wanted = pace[:, None] * slope + free
+        return np.where(work > 0, np.minimum(np.maximum(wanted, least), full), 0.0)
 
     def time_at(pace: np.ndarray) -> np.ndarray:
-        x = chosen_at(pace)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return (np.where(work > 0, work / x, 0.0) + wait).sum(axis=1)
+            return (np.where(work > 0, work / chosen_at(pace), 0.0) + wait).sum(axis=1)
 
     low, high = np.zeros(len(chosen)), np.full(len(chosen), 1e9)
     late = time_at(high) > limit * (1 + 1e-9)
     enough = time_at(low) <= limit
     for _ in range(140):
         middle = np.where(low > 0, np.sqrt(low * high), high * 1e-3)
+        if (enough | (middle == low) | (middle == high)).all():  # no number lies between
+            break
         slow = time_at(middle) > limit
         low, high = np.where(slow, middle, low), np.where(slow, high, middle)
     pace = np.where(enough, 0.0, high)

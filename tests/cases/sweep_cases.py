@@ -16,6 +16,7 @@ from depl.models.solving import methods
 USERS_FILE = '''
 """A user's methods and suite."""
 
+import ctypes
 import os
 import time
 
@@ -33,9 +34,8 @@ def answers(instance, limits):
 
 
 def hangs(instance, limits):
-    """Never returns, and holds the interpreter while it does not."""
-    while True:
-        pass
+    """Hardly ever returns, and holds the interpreter while it does not."""
+    ctypes.PyDLL(None).sleep(1000)
 
 
 def aborts(instance, limits):
@@ -75,7 +75,7 @@ def cheats(instance, limits):
 
 def moody(instance, limits):
     """Answers, mostly."""
-    moods = {{3: aborts, 5: leaves, 7: hangs}}
+    moods = {moods}
     mood = moods.get(int(instance.name.rpartition("-")[2]) % {period}, answers)
     return mood(instance, limits)
 
@@ -115,12 +115,18 @@ def own_registry() -> Iterator[None]:
 
 
 def users_file(
-    folder: Path, *, count: int = 2, pause: float = 0.0, limit: float = 1.0, period: int = 10
+    folder: Path,
+    *,
+    count: int = 2,
+    pause: float = 0.0,
+    limit: float = 1.0,
+    period: int = 10,
+    moods: str = "{3: aborts, 5: leaves, 7: hangs}",
 ) -> str:
     """Write the user's file; its methods are named after the folder, so that every test has its own."""
     prefix = f"{folder.name}-"
     path = folder / "users.py"
-    text = USERS_FILE.format(count=count, pause=pause, prefix=prefix, limit=limit, period=period)
+    text = USERS_FILE.format(count=count, pause=pause, prefix=prefix, limit=limit, period=period, moods=moods)
     path.write_text(textwrap.dedent(text), encoding="utf-8")
     return str(path)
 

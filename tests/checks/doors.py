@@ -16,7 +16,10 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from tests.checks.rooms import imports_of, parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
@@ -49,16 +52,19 @@ def pages() -> dict[Path, str]:
 
 def imported(path: Path, known: dict[str, Path]) -> set[str]:
     """The modules of the product that a file imports, wherever in it, or starts as a process."""
-    text = path.read_text(encoding="utf-8")
+    return _named(path) & known.keys()
+
+
+@cache
+def _named(path: Path) -> frozenset[str]:
+    """What a file imports, and its texts up to a colon; read once."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+    for _, name in imports_of(path):
+        found |= {name, name.rpartition(".")[0]}
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value.partition(":")[0])  # "module:function" and the arguments of python -m
-    return {name for name in found if name in known}
+    return frozenset(found)
 
 
 def doors(known: dict[str, Path]) -> set[str]:

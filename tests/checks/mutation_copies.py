@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.checks.rooms import statements
+
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
 MEMORY = 16 * 2**30
@@ -97,7 +99,7 @@ def importers(root: Path, path: str) -> set[str]:
 def imported(path: Path) -> frozenset[str]:
     """The modules that a file names in its imports, wherever they stand; read once."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:

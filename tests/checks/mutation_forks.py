@@ -348,7 +348,9 @@ def _live(path: str) -> dict[str, list[FunctionType]]:
     found: dict[str, list[FunctionType]] = defaultdict(list)
     file = ROOT / path
     for item in gc.get_objects():
-        if type(item) is FunctionType and Path(item.__code__.co_filename).resolve() == file:
+        if type(item) is not FunctionType or not item.__code__.co_filename.endswith(file.name):
+            continue
+        if Path(item.__code__.co_filename).resolve() == file:
             found[item.__code__.co_qualname].append(item)
     return found
 

@@ -57,9 +57,17 @@ def sources() -> Iterator[tuple[str, Path]]:
             yield from ((layer, Path(folder, name)) for name in files if name.endswith(".py"))
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every statement of a syntax tree, in whatever block; its expressions, most of it, are passed by."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, name, ()):
+            yield node
+            yield from statements(node)
+
+
 def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and full name of everything that a file imports, wherever it stands."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -69,8 +77,14 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """The syntax tree of a source file."""
+    """The syntax tree of a source file, read once; whoever changes a tree reads one of its own."""
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports_of(path: Path) -> tuple[tuple[int, str], ...]:
+    """Line and full name of everything that a source file imports."""
+    return tuple(imported_names(parsed(path)))
 
 
 def rooms_imported(layer: str) -> dict[str, set[str]]:
@@ -79,7 +93,7 @@ def rooms_imported(layer: str) -> dict[str, set[str]]:
     for owner, path in sources():
         parts = path.relative_to(ROOT / owner).parts
         if owner == layer and len(parts) > 1:
-            for _, name in imported_names(parsed(path)):
+            for _, name in imports_of(path):
                 words = name.split(".")
                 if words[:2] == ["depl", layer] and len(words) > 2 and words[2] != parts[0]:
                     found[parts[0]].add(words[2])

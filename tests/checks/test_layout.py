@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,11 @@ from tests.checks.rooms import (
     direct,
     drawing,
     imported_names,
+    imports_of,
     job,
     parsed,
     sources,
+    statements,
 )
 
 LONGEST = 40
@@ -41,10 +44,10 @@ def layer_of(name: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "depl"
 
 
-def forbidden(layer: str, text: str) -> list[str]:
-    """What a source file of this layer imports and should not."""
+def forbidden(layer: str, names: Iterable[tuple[int, str]]) -> list[str]:
+    """What a source file of this layer, which imports these names, should not import."""
     found = []
-    for line, name in imported_names(ast.parse(text)):
+    for line, name in names:
         target = layer_of(name)
         if name.startswith("."):
             found.append(f"line {line}: relative import {name}")
@@ -60,10 +63,10 @@ def floor_of(layer: str, room: str) -> int:
     return next(number for number, rooms in enumerate(FLOORS[layer]) if room in rooms)
 
 
-def upward(layer: str, room: str, text: str) -> list[str]:
-    """What a source file of this room imports from rooms that are not below it."""
+def upward(layer: str, room: str, names: Iterable[tuple[int, str]]) -> list[str]:
+    """What a source file of this room, which imports these names, has from rooms that are not below it."""
     found = []
-    for line, name in imported_names(ast.parse(text)):
+    for line, name in names:
         parts = name.split(".")
         if parts[:2] == ["depl", layer] and len(parts) > 2 and parts[2] != room:
             beside = floor_of(layer, parts[2]) >= floor_of(layer, room)
@@ -107,7 +110,7 @@ def test_functions_fit_on_a_screen():
     long = [
         f"{path.relative_to(ROOT)}: {node.name} has {lines} lines without its docstring, at most {LONGEST}"
         for _, path in sources()
-        for node in ast.walk(parsed(path))
+        for node in statements(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (lines := code_lines(node)) > LONGEST
     ]
     assert not long
@@ -117,7 +120,7 @@ def test_imports_run_downward_only_and_are_absolute():
     wrong = [
         f"{path.relative_to(ROOT)}, {complaint}"
         for layer, path in sources()
-        for complaint in forbidden(layer, path.read_text(encoding="utf-8"))
+        for complaint in forbidden(layer, imports_of(path))
     ]
     assert not wrong
 
@@ -148,9 +151,7 @@ def test_imports_between_rooms_run_downward(layer):
         f"{path.relative_to(ROOT)}, {complaint}"
         for owner, path in sources()
         if owner == layer and path.parent != ROOT / layer
-        for complaint in upward(
-            layer, path.relative_to(ROOT / layer).parts[0], path.read_text(encoding="utf-8")
-        )
+        for complaint in upward(layer, path.relative_to(ROOT / layer).parts[0], imports_of(path))
     ]
     assert not wrong
 
@@ -166,7 +167,7 @@ def test_imports_between_rooms_run_downward(layer):
     ],
 )
 def test_an_import_that_runs_up_or_across_is_found(room, line, allowed):
-    assert bool(upward("models", room, line)) != allowed
+    assert bool(upward("models", room, imported_names(ast.parse(line)))) != allowed
 
 
 def test_tests_stand_in_the_room_of_what_they_test():
@@ -195,7 +196,7 @@ def test_tests_stand_in_the_room_of_what_they_test():
     ],
 )
 def test_an_import_that_breaks_the_rule_is_found(layer, line):
-    assert forbidden(layer, line)
+    assert forbidden(layer, imported_names(ast.parse(line)))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_an_import_that_breaks_the_rule_is_found(layer, line):
     ],
 )
 def test_an_import_that_keeps_the_rule_is_let_through(layer, line):
-    assert not forbidden(layer, line)
+    assert not forbidden(layer, imported_names(ast.parse(line)))
 
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])

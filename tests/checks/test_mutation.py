@@ -159,9 +159,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("name", "how"), [("fine", "passed"), ("failing", "failed"), ("hanging", "hung")])
-def test_a_run_in_a_copy_uses_the_copy_and_says_how_it_ended(copy: Path, name: str, how: str) -> None:
-    ending = run(copy, [f"tests/test_{name}.py"], 2.0)
+@pytest.mark.parametrize(
+    ("name", "seconds", "how"),
+    [("fine", 60.0, "passed"), ("failing", 60.0, "failed"), ("hanging", 0.9, "hung")],
+)
+def test_a_run_in_a_copy_uses_the_copy_and_says_how_it_ended(
+    copy: Path, name: str, seconds: float, how: str
+) -> None:
+    ending = run(copy, [f"tests/test_{name}.py"], seconds)
     assert ending.how == how
     assert ending.by == ("tests/test_failing.py::test_it" if how == "failed" else "")
 

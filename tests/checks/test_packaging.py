@@ -33,7 +33,7 @@ def expected_modules() -> list[str]:
     return sorted(modules)
 
 
-@pytest.mark.parametrize("links", ["links", "text files", "nothing"])
+@pytest.mark.parametrize("links", ["links", "text files", pytest.param("nothing", marks=pytest.mark.slow)])
 def test_archives_hold_every_source_once(tmp_path, links):
     project, out = tmp_path / "project", tmp_path / "out"
     project.mkdir()

@@ -20,7 +20,7 @@ from depl.benchmarks.runner.registry import all_cases
 from depl.benchmarks.runner.results import RESULTS, read
 from depl.benchmarks.sweep.read import read_attempts
 from depl.cli import main
-from depl.commands import diagnose
+from depl.commands import diagnose, fit
 from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load
 
@@ -65,8 +65,9 @@ def test_the_python_examples_run(example):
 
 @pytest.mark.parametrize("resamples", [19, pytest.param(diagnose.RESAMPLES, marks=pytest.mark.slow)])
 def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch, resamples):
-    """Unless run by name, ``depl diagnose`` resamples less than it does for a reader."""
+    """Unless run by name, diagnoses (one is a part of ``depl fit``) resample less than for a reader."""
     monkeypatch.setattr(diagnose, "RESAMPLES", resamples)
+    monkeypatch.setattr(fit, "_RESAMPLES", min(resamples, fit._RESAMPLES))
     monkeypatch.chdir(tmp_path)
     words = [
         shlex.split(command)

@@ -1,5 +1,7 @@
 """The random family has the shares that it promises, keeps its ranges, and repeats itself for a seed."""
 
+import contextlib
+import io
 import itertools
 import math
 import os
@@ -8,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.instances.generator import random_instance, random_instances, random_plan
@@ -135,11 +137,13 @@ def test_rare_features_are_drawn_too(sample):
     assert raising
 
 
-def test_targets_lie_within_reach_and_doing_nothing_is_never_enough(sample):
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_targets_lie_within_reach_and_doing_nothing_is_never_enough(sample, step):
     """The level matters: for most instances a median that meets the target is not enough."""
     rng = np.random.default_rng(3)
     reached = told_apart = 0
-    for instance in sample:
+    chosen = sample[::step]
+    for instance in chosen:
         assert instance.target.maximum_loss < instance.target.initial_loss
         finals = [final_loss(instance, random_plan(rng, instance)) for _ in range(60)]
         needed = instance.target.maximum_loss
@@ -149,8 +153,8 @@ def test_targets_lie_within_reach_and_doing_nothing_is_never_enough(sample):
         told_apart += any(
             final.mean() <= needed and not enough for final, enough in zip(finals, meets, strict=True)
         )
-    assert reached >= 0.75 * len(sample)
-    assert told_apart >= 0.5 * len(sample)
+    assert reached >= 0.75 * len(chosen)
+    assert told_apart >= 0.5 * len(chosen)
 
 
 def final_loss(instance, plan):
@@ -179,6 +183,7 @@ def test_drawn_instances_survive_their_own_json(sample):
         )
 
 
+@settings(max_examples=50)
 @given(seed=SEEDS)
 def test_the_same_seed_draws_the_same_instances_and_plans(seed):
     first, second = (np.random.default_rng(seed) for _ in range(2))
@@ -193,23 +198,25 @@ def test_draws_differ_from_each_other_and_do_not_depend_on_how_many_follow(sampl
 
 
 def test_draws_do_not_depend_on_the_order_of_sets():
+    """In this process and in one whose sets have another order."""
     script = (
         "import numpy as np; from depl.instances.generator import random_instances, random_plan\n"
         "rng = np.random.default_rng(5)\n"
         "for i in random_instances(rng, 20): print(i.fingerprint, random_plan(rng, i).to_json())"
     )
-    printed = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert printed[0] == printed[1]
-    assert printed[0].count("depl-plan") == 20
+    here = io.StringIO()
+    with contextlib.redirect_stdout(here):
+        exec(script, {})
+    other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONHASHSEED": other, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert here.getvalue() == elsewhere
+    assert elsewhere.count("depl-plan") == 20
 
 
 @st.composite

@@ -1,5 +1,6 @@
 """Shipped instances say what they claim to say; names, aliases, targets and files are found or refused."""
 
+import functools
 import itertools
 import json
 import math
@@ -64,15 +65,24 @@ def leaves(value, path="$"):
         yield path, value
 
 
-def source(instance, path):
-    """The provenance row of the longest path that covers ``path``."""
-    rows = [
-        row
-        for row in instance.provenance
-        if path == row.path or path.startswith((row.path + ".", row.path + "["))
-    ]
-    assert rows, f"{path} has no provenance"
-    return max(rows, key=lambda row: len(row.path)).source
+def source(sources, path):
+    """That of the longest path that covers ``path``."""
+    ends = [len(path), *(place for place in range(len(path) - 1, 0, -1) if path[place] in ".[")]
+    found = [sources[path[:end]] for end in ends if path[:end] in sources]
+    assert found, f"{path} has no provenance"
+    return found[0]
+
+
+shipped = functools.cache(load)
+
+
+@functools.cache
+def numbers(name, target):
+    """(path, number, source) of every number of a shipped instance."""
+    instance = shipped(name, target)
+    sources = {row.path: row.source for row in instance.provenance}
+    assert len(sources) == len(instance.provenance)
+    return [(path, value, source(sources, path)) for path, value in leaves(msgspec.to_builtins(instance))]
 
 
 def refused(*arguments):
@@ -106,7 +116,7 @@ def test_every_summary_is_one_sentence_that_fits_a_line(entry):
 
 @pytest.mark.parametrize(("name", "target"), every_instance())
 def test_every_shipped_instance_survives_its_own_json(name, target):
-    instance = load(name, target)
+    instance = shipped(name, target)
     again = parse(instance.to_json())
     assert again == instance
     assert again.fingerprint == instance.fingerprint
@@ -114,20 +124,14 @@ def test_every_shipped_instance_survives_its_own_json(name, target):
 
 @pytest.mark.parametrize(("name", "target"), every_instance())
 def test_every_number_of_every_shipped_instance_has_a_provenance(name, target):
-    instance = load(name, target)
-    for path, _ in leaves(msgspec.to_builtins(instance)):
-        source(instance, path)
+    assert len(numbers(name, target)) > 10
 
 
 @pytest.mark.parametrize(("name", "target"), every_instance())
 def test_every_number_flagged_paper_is_printed_in_the_paper(name, target):
-    instance = load(name, target)
+    instance = shipped(name, target)
     table = TABLE["mobilenet" if "mobilenet" in name else "alexnet"]
-    flagged = {
-        path: value
-        for path, value in leaves(msgspec.to_builtins(instance))
-        if source(instance, path) == "paper"
-    }
+    flagged = {path: value for path, value, flag in numbers(name, target) if flag == "paper"}
     for path, value in flagged.items():
         if path.startswith("$.models["):
             model = instance.models[int(path[len("$.models[")])]
@@ -140,7 +144,12 @@ def test_every_number_flagged_paper_is_printed_in_the_paper(name, target):
 
 def test_targets_that_the_text_does_not_print_are_flagged_as_assumed():
     for name in filter(lambda name: name.startswith("paper"), names()):
-        flags = {target: source(load(name, target), "$.target.maximum_loss") for target in TARGETS}
+        flags = {
+            target: flag
+            for target in TARGETS
+            for path, _, flag in numbers(name, target)
+            if path == "$.target.maximum_loss"
+        }
         assert flags == {"5": "paper", "7": "assumed", "9": "paper", "11": "assumed", "13": "paper"}
 
 
@@ -208,13 +217,13 @@ def test_the_normal_deadline_family_has_the_known_optima_by_exhaustion(target):
             variances[row, epoch] = coefficient**2 * noise.variance
     means, variances = means.cumsum(axis=1), variances.cumsum(axis=1)
     needed = instance.target.initial_loss - instance.target.maximum_loss
-    best = math.inf
-    for counts in itertools.product(range(longest + 1), repeat=3):
-        a, b, c = np.cumsum(counts)
-        if 0 < c <= longest and 0.9 * c < instance.target.maximum_time:
-            mean, variance = (t[0, a] + t[1, b] - t[1, a] + t[2, c] - t[2, b] for t in (means, variances))
-            if stats.norm.ppf(1 - level) * math.sqrt(variance) + mean >= needed:
-                best = min(best, deadline_cost(instance, counts))
+    counts = np.indices((longest + 1,) * 3).reshape(3, -1)
+    total = counts.sum(axis=0)
+    counts = counts[:, (total > 0) & (total <= longest) & (0.9 * total < instance.target.maximum_time)]
+    a, b, c = counts.cumsum(axis=0)
+    mean, variance = (t[0, a] + t[1, b] - t[1, a] + t[2, c] - t[2, b] for t in (means, variances))
+    met = stats.norm.ppf(1 - level) * np.sqrt(variance) + mean >= needed
+    best = min(deadline_cost(instance, row) for row in counts[:, met].T.tolist())
     assert best == pytest.approx(DEADLINE_NORMAL[target], abs=0.006)
 
 

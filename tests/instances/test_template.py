@@ -79,9 +79,10 @@ def test_every_field_and_kind_of_the_schema_is_shown_in_the_template():
         for text in [bare(), *(value for _, value in alternatives())]
         for item in objects(json.loads(text))
     ]
-    # which depl fit writes
+    # which depl fit writes, and depl replan
     fitted = {
         "TracedLaw",
+        "ObservedRun",
         "RecordedRun",
         "Stage",
         "FittedStep",

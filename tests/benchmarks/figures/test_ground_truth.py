@@ -2,19 +2,27 @@
 
 import dataclasses
 
+import pytest
+
 from depl.benchmarks.figures.ground_truth import METHODS, methods_agree, solve_by_all
 
 
-def test_the_exact_methods_prove_the_same_cost_on_the_short_instance():
-    seen = []
-    entries = solve_by_all(done=seen.append)
-    assert seen == entries
+@pytest.fixture(scope="module")
+def seen():
+    """The entries as they are told, and as they are returned."""
+    told = []
+    return told, solve_by_all(done=told.append)
+
+
+def test_the_exact_methods_prove_the_same_cost_on_the_short_instance(seen):
+    told, entries = seen
+    assert told == entries
     assert tuple(entry.method for entry in entries) == METHODS
     assert methods_agree(entries)
 
 
-def test_methods_that_differ_or_prove_nothing_do_not_meet():
-    entries = solve_by_all()
+def test_methods_that_differ_or_prove_nothing_do_not_meet(seen):
+    _, entries = seen
     result = entries[0].result
     assert result is not None
     assert result.cost is not None

@@ -17,7 +17,7 @@ from tests.oracles.brute_force import cheapest_of_every_plan_under_scenarios
 NOTHING = np.zeros((4, 3, 1, 1))
 
 
-@pytest.fixture(scope="module", params=[60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[30, pytest.param(200, marks=pytest.mark.slow)])
 def family(request):
     return list(tiny_sampled(np.random.default_rng(20260314), request.param))
 

@@ -4,8 +4,6 @@ import contextlib
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.store import Store, stored_requests, write_store
 from depl.models.foundation.errors import InvalidInputError
 from tests.benchmarks.sweep.test_store import REQUEST, fill
+from tests.cases.forks import Forks
 from tests.cases.sweep_cases import blanks
 
 FIRST, SECOND = blanks(2)
@@ -59,12 +58,6 @@ def path(tmp_path):
     return tmp_path / "kept.sqlite"
 
 
-def killed(path: Path, program: str, *words: object) -> int:
-    """What a process ended by that was to add another attempt."""
-    done = subprocess.run([sys.executable, "-c", program, str(path), *map(str, words)], check=False)
-    return -done.returncode
-
-
 def killed_by_hand(path: Path, pages: int) -> None:
     """The state after a kill inside a commit: the file half changed, and what it was in the journal."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -77,19 +70,6 @@ def killed_by_hand(path: Path, pages: int) -> None:
     for name, content in states.items():
         Path(name).write_bytes(content)
     path.with_name(f"{path.name}.lock").touch()
-
-
-@pytest.mark.parametrize(
-    "pages", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(5, marks=pytest.mark.slow)]
-)
-def test_a_file_killed_inside_a_commit_is_read_at_its_last_commit(path, pages):
-    assert killed(path, INSIDE, pages * PAGE) == signal.SIGXFSZ
-    assert_read_at_the_last_commit(path)
-
-
-def test_a_file_killed_before_a_commit_when_pages_were_written_is_read(path):
-    assert killed(path, SPILLED) == signal.SIGKILL
-    assert_read_at_the_last_commit(path)
 
 
 def assert_read_at_the_last_commit(path: Path) -> None:
@@ -106,6 +86,62 @@ def assert_read_at_the_last_commit(path: Path) -> None:
     with Store(path) as store:
         store.add(SECOND)
     assert read_attempts(path) == [FIRST, SECOND]
+
+
+@pytest.fixture(scope="class")
+def forks():
+    with Forks("tests.benchmarks.sweep.test_database") as forks:
+        yield forks
+
+
+class TestOtherProcesses:
+    """One process, which imports once, forks for each of them."""
+
+    @pytest.mark.parametrize(
+        "pages", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(5, marks=pytest.mark.slow)]
+    )
+    def test_a_file_killed_inside_a_commit_is_read_at_its_last_commit(self, path, forks, pages):
+        assert forks.run(INSIDE, path, pages * PAGE).code == -signal.SIGXFSZ
+        assert_read_at_the_last_commit(path)
+
+    def test_a_file_killed_before_a_commit_when_pages_were_written_is_read(self, path, forks):
+        assert forks.run(SPILLED, path).code == -signal.SIGKILL
+        assert_read_at_the_last_commit(path)
+
+    def test_a_writer_that_is_killed_leaves_whole_attempts_and_no_lock(self, tmp_path, forks):
+        path = tmp_path / "kept.sqlite"
+        program = (
+            "import os, signal, sys; from depl.benchmarks.sweep.store import Store\n"
+            "from tests.cases.sweep_cases import blanks\n"
+            "store = Store(sys.argv[1]); store.add(blanks(1)[0])\n"
+            "block = store.in_one_commit(); block.__enter__(); store.add(blanks(2)[1])\n"
+            "os.kill(os.getpid(), signal.SIGKILL)"
+        )
+        assert forks.run(program, path).code == -signal.SIGKILL
+        assert read_attempts(path)[0].task == FIRST.task
+        fill(path, [SECOND])
+        assert [attempt.task for attempt in read_attempts(path)] == [FIRST.task, SECOND.task]
+
+    def test_who_may_not_write_reads_a_copy(self, forks):
+        """As another user, since the superuser may write everywhere."""
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name, "kept.sqlite")
+            fill(path, [FIRST])
+            killed_by_hand(path, 1)
+            before = {item.name: item.read_bytes() for item in path.parent.iterdir()}
+            path.parent.chmod(0o555)
+            path.chmod(0o444)
+            program = (
+                "import os, sys; from pathlib import Path\n"
+                "from depl.benchmarks.sweep.read import read_attempts\n"
+                "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+                "assert not os.access(sys.argv[1], os.W_OK)\n"
+                "print(*(attempt.task.seed for attempt in read_attempts(sys.argv[1])))\n"
+            )
+            done = forks.run(program, path)
+            path.parent.chmod(0o755)
+            assert done == (0, "0\n")
+            assert {item.name: item.read_bytes() for item in path.parent.iterdir()} == before
 
 
 @pytest.mark.parametrize("pages", [1, 40])
@@ -125,30 +161,6 @@ def test_a_recheck_reads_it(path, ask):
     code, _, told = ask("bench", "recheck", path)
     assert code == 2
     assert "holds no attempt that can be repeated" in told  # it was read: its attempt has crashed
-
-
-def test_who_may_not_write_reads_a_copy(tmp_path_factory):
-    """As another user, since the superuser may write everywhere."""
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name, "kept.sqlite")
-        fill(path, [FIRST])
-        killed_by_hand(path, 1)
-        before = {item.name: item.read_bytes() for item in path.parent.iterdir()}
-        path.parent.chmod(0o555)
-        path.chmod(0o444)
-        program = (
-            "import os, sys; from pathlib import Path\n"
-            "from depl.benchmarks.sweep.read import read_attempts\n"
-            "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-            "assert not os.access(sys.argv[1], os.W_OK)\n"
-            "print(*(attempt.task.seed for attempt in read_attempts(sys.argv[1])))\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(path)], check=False, capture_output=True, text=True
-        )
-        path.parent.chmod(0o755)
-        assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
-        assert {item.name: item.read_bytes() for item in path.parent.iterdir()} == before
 
 
 def test_a_copy_is_made_anew_if_the_file_changes_meanwhile(path, monkeypatch):

@@ -2,8 +2,6 @@
 
 import contextlib
 import sqlite3
-import subprocess
-import sys
 
 import msgspec
 import pytest
@@ -77,21 +75,6 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(path):
         store.add(ATTEMPTS[1])
     fill(path, ATTEMPTS[2:])
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_writer_that_is_killed_leaves_whole_attempts_and_no_lock(path):
-    program = (
-        "import os, signal, sys; from depl.benchmarks.sweep.store import Store\n"
-        "from tests.cases.sweep_cases import blanks\n"
-        "store = Store(sys.argv[1]); store.add(blanks(1)[0])\n"
-        "block = store.in_one_commit(); block.__enter__(); store.add(blanks(2)[1])\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    killed = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
-    assert killed.returncode == -9
-    assert read_attempts(path)[0].task == ATTEMPTS[0].task
-    fill(path, ATTEMPTS[1:])
-    assert [attempt.task for attempt in read_attempts(path)] == [attempt.task for attempt in ATTEMPTS]
 
 
 @pytest.mark.parametrize(

@@ -21,24 +21,27 @@ from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.store import Store
 from tests.cases.sweep_cases import users_file
 
-MOODS = {3: "crashed", 5: "crashed", 7: "hung"}
+ENDINGS = {"aborts": "crashed", "leaves": "crashed", "hangs": "hung"}
+MOODS = {3: "aborts", 5: "leaves", 7: "hangs"}
+"""What method ``moody`` does at some numbers; whatever ends its process, another one is started."""
 
 
 def test_a_killed_worker_and_a_killed_parent_lose_nothing(tmp_path):
-    survive(tmp_path, tasks=8, period=8, killings=1, resumed_by=1)
+    survive(tmp_path, tasks=6, period=6, moods={3: "aborts", 5: "hangs"}, killings=1, resumed_by=1)
 
 
 @pytest.mark.slow
 def test_of_two_hundred_tasks_all_are_there_after_many_killings(tmp_path):
-    survive(tmp_path, tasks=200, period=50, killings=20, resumed_by=2)
+    survive(tmp_path, tasks=200, period=50, moods=MOODS, killings=20, resumed_by=2)
 
 
-def survive(folder: Path, *, tasks: int, period: int, killings: int, resumed_by: int) -> None:
+def survive(
+    folder: Path, *, tasks: int, period: int, moods: dict[int, str], killings: int, resumed_by: int
+) -> None:
     """Kill workers while half of the tasks are run, then the parent; resume, and kill workers again."""
-    source, path = (
-        users_file(folder, count=tasks, pause=0.1, limit=1.0, period=period),
-        folder / "kept.sqlite",
-    )
+    written = "{" + ", ".join(f"{number}: {mood}" for number, mood in moods.items()) + "}"
+    source = users_file(folder, count=tasks, pause=0.1, limit=1.0, period=period, moods=written)
+    path = folder / "kept.sqlite"
     asked = ["users", "--methods", "moody", "--grace", "4", "--import", source, "--out", str(path)]
     rng = np.random.default_rng(8)
     killed = 0
@@ -66,17 +69,18 @@ def survive(folder: Path, *, tasks: int, period: int, killings: int, resumed_by:
     answer = json.loads(told)
     assert (answer["finished"], answer["kept"], answer["made"]) == (tasks, len(kept), tasks - len(kept))
     assert_gone(everything)
-    assert_complete(path, kept, tasks, period)
+    ended = {number: ENDINGS[mood] for number, mood in moods.items()}
+    assert_complete(path, kept, [ended.get(number % period, "exhausted") for number in range(tasks)])
 
 
-def assert_complete(path: Path, kept: list, tasks: int, period: int) -> None:
+def assert_complete(path: Path, kept: list, expected: list[str]) -> None:
     """Every task once; those that behave have answered, and every other one ended as it had to."""
     attempts = read_attempts(path)
     assert attempts[: len(kept)] == kept
     numbers = [int(attempt.labels["number"]) for attempt in attempts]
-    assert sorted(numbers) == list(range(tasks))
+    assert sorted(numbers) == list(range(len(expected)))
     endings = {number: attempt.ending for number, attempt in zip(numbers, attempts, strict=True)}
-    assert endings == {number: MOODS.get(number % period, "exhausted") for number in range(tasks)}
+    assert endings == dict(enumerate(expected))
     assert {attempt.cost for attempt in attempts if attempt.ending == "exhausted"} == {28.0}
 
 

@@ -1,20 +1,21 @@
 """Files that a user names: no command replaces its own input or puts two answers into one file."""
 
+import contextlib
 import os
 import stat
-import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import depl
+from depl.cli import main
 from depl.instances.setups import setup_template
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits, Outcome, register
 
-ROOT = Path(__file__).resolve().parents[3]
 ITEMS = "3 10\n5 4\n4 3\n3 7\n"
 RUNS = "run,epoch,model,cluster,loss\n" + "".join(
     f"{run},{epoch},net,site,{2.0 - 0.5 * epoch - 0.01 * run}\n" for run in range(9) for epoch in range(4)
@@ -143,16 +144,30 @@ def test_a_device_stays_a_device(ask, tmp_path):
     assert device.is_char_device()
 
 
+@contextlib.contextmanager
+def standard_output(descriptor: int) -> Iterator[None]:
+    """Standard output of this process, the descriptor and the stream, is what a shell would have opened."""
+    kept, stream = os.dup(1), sys.stdout
+    os.dup2(descriptor, 1)
+    try:
+        with open(1, "w", encoding="utf-8", closefd=False) as sys.stdout:
+            yield
+    finally:
+        sys.stdout = stream
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(descriptor)
+
+
 @pytest.mark.parametrize("to_file", [True, False])
 def test_standard_output_holds_the_plan_and_then_the_summary(tmp_path, tiny, to_file):
-    words = [sys.executable, "-m", "depl", "solve", "tiny", "--method", "exact", "--out", "/dev/stdout"]
     path = tmp_path / "both"
-    if to_file:
-        with path.open("wb") as stream:
-            subprocess.run(words, cwd=ROOT, stdout=stream, stderr=subprocess.PIPE, check=True)
-    else:
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, check=True)
-        path.write_bytes(done.stdout)
+    reading, writing = (None, os.open(path, os.O_WRONLY | os.O_CREAT)) if to_file else os.pipe()
+    with standard_output(writing):
+        assert main(["solve", "tiny", "--method", "exact", "--out", "/dev/stdout"]) == 0
+    if reading is not None:
+        with open(reading, encoding="utf-8") as pipe:
+            path.write_text(pipe.read(), encoding="utf-8")
     plan, brace, summary = path.read_text(encoding="utf-8").partition("\n}\n")
     depl.Plan.from_json(plan + brace).check_names(tiny)
     assert "proved cheapest" in summary

@@ -147,7 +147,10 @@ def test_a_file_that_cannot_be_written_or_holds_other_runs_is_refused(ask, tmp_p
     assert "choose another file" in err
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 4), (signal.SIGKILL, -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [pytest.param(signal.SIGINT, 4, marks=pytest.mark.slow), (signal.SIGKILL, -signal.SIGKILL)],
+)
 def test_a_process_that_is_stopped_leaves_a_file_that_another_one_goes_on_with(ask, tmp_path, sent, code):
     out = tmp_path / "traces.npz"
     command = [sys.executable, "-m", "depl", "train", "--family", "cells-perceptron", "--runs", "100000"]

@@ -24,7 +24,16 @@ def cost_of(method, instance) -> float:
     return evaluate(instance, method(instance, Limits()).plan, quantile=False).cost
 
 
-@pytest.mark.parametrize(("family", "place"), list(itertools.product(GREEDY_EXCESS, range(5))))
+QUICK = [("paper-alexnet-deadline", 2), ("paper-alexnet-deadline", 4), ("paper-alexnet-deadline-normal", 3)]
+
+
+@pytest.mark.parametrize(
+    ("family", "place"),
+    [
+        pytest.param(*row, marks=[] if row in QUICK else pytest.mark.slow)
+        for row in itertools.product(GREEDY_EXCESS, range(5))
+    ],
+)
 def test_greedy_is_as_much_more_expensive_than_the_optimum_as_known(family, place):
     instance = load(family, TARGETS[place])
     excess = 100 * (cost_of(expected_greedy, instance) / cost_of(enumerate_plans, instance) - 1)

@@ -29,7 +29,7 @@ from depl.models.solving.result import Termination
 
 NAMES = ("density-greedy", "annealing", "fastest-cluster", "random")
 SMALL = random_instances(np.random.default_rng(81), 5, maximum_epochs=(3, 5))
-FEW = {"annealing": {"evaluations": 400}, "random": {"draws": 60}}
+FEW = {"annealing": {"evaluations": 200}, "random": {"draws": 30}}
 
 
 def solved(instance, method, **limits):
@@ -143,9 +143,7 @@ def test_the_greedy_repairs_a_first_choice_that_was_too_small():
     assert least_weight((1.0, 3.0), (1.0, 4.0), 9.0) <= result.cost <= 12
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4, 5))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_annealing_finds_the_optimum_of_small_covering_knapsacks(seed):
     rng = np.random.default_rng([41, seed])
     values, weights = rng.integers(1, 9, 4).astype(float), rng.integers(1, 9, 4).astype(float)
@@ -203,11 +201,12 @@ def test_forbidden_switches_are_never_made(tiny):
         assert plan is None or len({epoch.model for epoch in plan.epochs}) == 1
 
 
+@pytest.mark.parametrize("drafts", [10, pytest.param(25, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("instance", SMALL[:4], ids=lambda item: item.name)
-def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance):
+def test_an_appraisal_agrees_with_the_evaluation_of_the_plan(instance, drafts):
     rng, appraiser = np.random.default_rng(5), Appraiser(instance, Limits())
     seen = 0
-    for _ in range(25):
+    for _ in range(drafts):
         draft = random_draft(rng, appraiser)
         if not draft.models or appraiser.resources(draft).lateness:
             continue

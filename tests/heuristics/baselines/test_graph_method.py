@@ -231,7 +231,7 @@ def test_heavy_switches_fall_back_to_the_mean_as_an_order():
 
 
 def test_the_same_call_gives_the_same_plan_and_forbidden_switches_are_kept():
-    instance = depl.load("paper-alexnet-deadline-9")
+    instance = depl.load("paper-alexnet-9")
     plans = [depl.solve(instance, "graph", options={"eta": 200}).plan for _ in range(2)]
     assert plans[0] == plans[1]
     order = ["fast-unsteady", "intermediate", "slow-steady"]

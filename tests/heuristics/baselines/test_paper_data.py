@@ -88,8 +88,8 @@ def test_where_the_product_is_not_submodular_the_extension_misses_the_best_set_a
 
 
 def test_choices_are_worked_out_one_at_a_time(tiny: Instance) -> None:
-    # 2**60 - 1 sets
-    sets = tuple(Dataset(name=f"d{index}", volume=1 + index / 7) for index in range(60))
+    # 2**40 - 1 sets
+    sets = tuple(Dataset(name=f"d{index}", volume=1 + index / 7) for index in range(40))
     instance = tiny.replace(datasets=sets, data_law=PowerDataLaw(a=5, p=0.4, base_volume=1), transfers=())
     first = list(itertools.islice(data_choices(instance, DataSelection.CERTIFIED), 6))
     assert len({choice.datasets for choice in first}) == 6

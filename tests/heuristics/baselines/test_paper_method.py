@@ -65,7 +65,7 @@ def split_sites() -> Instance:
     )
 
 
-@pytest.fixture(scope="module", params=[5, pytest.param(14, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[3, pytest.param(14, marks=pytest.mark.slow)])
 def optima(request: pytest.FixtureRequest) -> dict[Instance, Result]:
     drawn = random_instances(
         np.random.default_rng([7, 11]), request.param, models=(2, 3), datasets=(1, 3), maximum_epochs=(2, 4)

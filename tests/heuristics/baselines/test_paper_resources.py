@@ -66,7 +66,7 @@ def test_a_larger_epsilon_stops_earlier_and_more_expensive() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), transfers=st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_rounded_placement_is_whole_and_costs_no_less_than_the_cheapest(seed: int, transfers: bool) -> None:
     problem = drawn(seed, transfers)
     placed = place_by_rounding(problem, 0.01)

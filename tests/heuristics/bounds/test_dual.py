@@ -44,10 +44,10 @@ def exactly(fall: float) -> Requirement:
     return Requirement(fall, (VarianceRange(0.0, 0.0, 0.0, 0.0),))
 
 
-@pytest.fixture(scope="module")
-def drawn() -> tuple[Instance, ...]:
+@pytest.fixture(scope="module", params=[12, pytest.param(25, marks=pytest.mark.slow)])
+def drawn(request: pytest.FixtureRequest) -> tuple[Instance, ...]:
     sizes = {"models": (1, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
-    return random_instances(np.random.default_rng([6, 3]), 25, **sizes)
+    return random_instances(np.random.default_rng([6, 3]), request.param, **sizes)
 
 
 def random_prices(rng: np.random.Generator, dual: Dual, spread: float) -> Prices:
@@ -92,7 +92,7 @@ def test_no_prices_prove_more_than_a_plan_that_keeps_the_requirement_costs(
             found = dual.bound(part, requirement, start_prices(dual, part, requirement))
             assert found.value <= least
             compared += math.isfinite(least) and found.value > 0
-    assert compared > 30
+    assert compared > 1.2 * len(drawn)
 
 
 def test_under_what_is_certainly_needed_nothing_feasible_costs_less(drawn: tuple[Instance, ...]) -> None:
@@ -110,7 +110,7 @@ def test_under_what_is_certainly_needed_nothing_feasible_costs_less(drawn: tuple
         best = dual.bound(part, requirement, start_prices(dual, part, requirement))
         assert best.value <= met
         positive += 0 < best.value < math.inf
-    assert positive > 10
+    assert positive > 0.4 * len(drawn)
 
 
 def test_the_cheapest_sequence_is_that_of_all_sequences(drawn: tuple[Instance, ...]) -> None:
@@ -294,7 +294,7 @@ def test_a_bound_is_worth_what_its_own_prices_prove(drawn: tuple[Instance, ...])
             if math.isfinite(found.value):
                 assert again == pytest.approx(found.value, rel=1e-9, abs=1e-9 * dual.highest_cost)
                 seen += 1
-    assert seen > 30
+    assert seen > 1.2 * len(drawn)
 
 
 def test_better_start_prices_or_cuts_of_others_change_the_bound_by_its_tolerance_only() -> None:

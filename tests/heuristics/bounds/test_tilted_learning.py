@@ -180,9 +180,10 @@ def of_many_epochs(seed: int, count: int) -> Iterator[tuple[np.random.Generator,
         yield rng, instance
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.slow)])
-def test_random_feasible_plans_obey_their_class(count: int) -> None:
-    assert sum(check(instance, rng, 3, 60) for rng, instance in of_many_epochs(1, count)) > 1.2 * count
+@pytest.mark.parametrize(("count", "plans"), [(2, 2), pytest.param(5, 3, marks=pytest.mark.slow)])
+def test_random_feasible_plans_obey_their_class(count: int, plans: int) -> None:
+    done = sum(check(instance, rng, plans, 60) for rng, instance in of_many_epochs(1, count))
+    assert done > 0.4 * count * plans
 
 
 @pytest.mark.slow
@@ -246,8 +247,9 @@ def of_mixed_models(seed: int, count: int) -> Iterator[tuple[np.random.Generator
             yield rng, mixed(rng, instance)
 
 
-def test_plans_of_very_different_models_and_wild_switches_obey_their_class() -> None:
-    assert sum(check(instance, rng, 4, 60) for rng, instance in of_mixed_models(1, 3)) > 2
+@pytest.mark.parametrize("plans", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_plans_of_very_different_models_and_wild_switches_obey_their_class(plans: int) -> None:
+    assert sum(check(instance, rng, plans, 60) for rng, instance in of_mixed_models(1, 3)) > plans / 2
 
 
 @pytest.mark.slow
@@ -255,10 +257,13 @@ def test_hundreds_of_plans_with_wild_switches_obey_their_class() -> None:
     assert sum(check(instance, rng, 6, 60) for rng, instance in of_mixed_models(2, 30)) > 60
 
 
-def test_plans_of_the_heterogeneous_family_obey_their_class() -> None:
+@pytest.mark.parametrize(
+    ("models", "epochs", "plans"), [(2, 25, 2), pytest.param(3, 60, 3, marks=pytest.mark.slow)]
+)
+def test_plans_of_the_heterogeneous_family_obey_their_class(models: int, epochs: int, plans: int) -> None:
     rng = np.random.default_rng([14, 3])
-    instance = heterogeneous_instance(rng, clusters=2, datasets=3, models=3, maximum_epochs=60)
-    assert check(instance, rng, 3, 60, fine=True) > 1
+    instance = heterogeneous_instance(rng, clusters=2, datasets=3, models=models, maximum_epochs=epochs)
+    assert check(instance, rng, plans, epochs, fine=True) > 1
 
 
 @pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(3, 5), Fraction(999, 1000)])
@@ -276,7 +281,7 @@ def test_levels_below_one_half_are_not_covered() -> None:
         assert not TiltedLearning.covers(low, Learning.of(low))
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_the_least_rate_is_low_enough_for_any_plan_and_rates_rise(count: int) -> None:
     done = 0
     for rng, instance in of_many_epochs(6, count):

@@ -47,13 +47,14 @@ def least_site(instance: Instance, lam: float, gain: float, gain_price: float, n
 @pytest.mark.parametrize("intervals", [2, 5, 400])
 @pytest.mark.parametrize("deadline", [False, True])
 @pytest.mark.parametrize("law", DATA_LAWS)
+@pytest.mark.parametrize(("datasets", "draws"), [(5, 1), pytest.param(7, 3, marks=pytest.mark.slow)])
 def test_two_entries_per_interval_bound_every_real_site(
-    law: DataLaw | None, deadline: bool, intervals: int
+    law: DataLaw | None, deadline: bool, intervals: int, datasets: int, draws: int
 ) -> None:
     """Few intervals too: the proof does not need them to be short."""
     rng = np.random.default_rng([DATA_LAWS.index(law), deadline, intervals])
-    for _ in range(3):
-        instance = crowded(rng, law, deadline=deadline)
+    for _ in range(draws):
+        instance = crowded(rng, law, deadline=deadline, datasets=datasets)
         frontier = Frontier.of(instance, DataFactors(instance), intervals)
         for lam in (0.05, 1.0, 20.0):
             gain, gain_price = float(rng.choice([1.0, -0.3])), float(rng.uniform(0, 30))

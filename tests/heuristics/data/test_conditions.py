@@ -103,9 +103,10 @@ def test_where_the_condition_fails_two_equal_datasets_violate_submodularity() ->
     assert found.violation.excess == pytest.approx(21.144 - 20.673, abs=1e-3)
 
 
-def test_several_densities_are_proved_and_certified() -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_several_densities_are_proved_and_certified(count: int) -> None:
     rng = np.random.default_rng(5)
-    for _ in range(5):
+    for _ in range(count):
         function = submodular_selection(rng, 7)
         assert single_density(function.problem) is None
         status = function.submodularity()

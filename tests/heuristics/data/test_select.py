@@ -228,8 +228,8 @@ def no_wrong_selection(count: int) -> None:
     assert min(rules[rule] for rule in (Rule.PREFIX, Rule.BRANCHING)) >= count / 10
 
 
-def test_every_selection_of_a_sample_of_80_is_the_best_of_all_sets() -> None:
-    no_wrong_selection(80)
+def test_every_selection_of_a_sample_of_40_is_the_best_of_all_sets() -> None:
+    no_wrong_selection(40)
 
 
 @pytest.mark.slow
@@ -308,15 +308,16 @@ def test_branch_and_bound_equals_dynamic_programming_on_whole_volumes(law: str, 
         assert value == problem.value(subset)
 
 
-def test_1000_datasets_are_solved_exactly_within_50_nodes() -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_1000_datasets_are_solved_exactly_within_50_nodes(times: int) -> None:
     inside, rng = 0, np.random.default_rng(1000)
-    for law in 2 * LAWS:
+    for law in times * LAWS:
         problem = interior_selection(rng, 1000, law)
         found = branch_and_bound(problem)
         assert found.optimal
         assert found.nodes <= 50
         inside += 10 < len(found.subset) < 990
-    assert inside >= 5
+    assert inside >= 2.5 * times
 
 
 # --- bounds -------------------------------------------------------------------------------------------

@@ -52,11 +52,12 @@ def test_volumes_are_read_as_the_decimals_they_print_as() -> None:
     assert by_reachable_sums(np.random.default_rng(1).random(50).tolist(), 20.0) is None
 
 
+@pytest.mark.parametrize("count", [24, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS)
-def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str) -> None:
+def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str, count: int) -> None:
     rng = np.random.default_rng(LAWS.index(law))
     inside = 0
-    for trial in range(60):
+    for trial in range(count):
         size = int(rng.integers(2, 10))
         base = interior_selection(rng, size, law) if trial % 2 else random_selection(rng, size, law)
         problem = with_one_density(base, base.volumes, float(rng.choice([0.1, 0.7, 3.0])))
@@ -68,7 +69,7 @@ def test_one_density_is_solved_at_the_root_and_equals_all_sets(law: str) -> None
         assert found.nodes == 1
         assert found.value == pytest.approx(least, rel=1e-12)
         inside += 0 < len(found.subset) < size
-    assert inside >= 10
+    assert inside >= count / 6
 
 
 def test_all_is_best_beyond_an_inner_minimum_of_the_logarithm() -> None:

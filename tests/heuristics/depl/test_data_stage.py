@@ -77,7 +77,7 @@ def of_plan(instance: Instance, stage: DataStage, plan: Plan) -> Assignment:
     }
 
 
-@pytest.fixture(scope="module", params=[8, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[5, pytest.param(25, marks=pytest.mark.slow)])
 def relaxed(request: pytest.FixtureRequest) -> list[Instance]:
     """Time for everything: every assignment has a plan."""
     sizes = {"models": (1, 2), "clusters": (1, 3), "datasets": (1, 2), "maximum_epochs": (1, 3)}

@@ -83,7 +83,7 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-@pytest.mark.parametrize("limit", [5, 50])
+@pytest.mark.parametrize("limit", [5, pytest.param(50, marks=pytest.mark.slow)])
 def test_the_bound_of_heavy_laws_leaves_time_for_a_plan(switches: list[float], limit: float) -> None:
     limits = Limits(time_limit=limit, started=0.0)
     outcome = methods.find("depl").run(heavy(0), limits)

@@ -59,7 +59,7 @@ def certified(instance: Instance, data: Mapping[int, frozenset[str]]) -> list[fl
     return found
 
 
-@pytest.fixture(scope="module", params=[8, pytest.param(18, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[6, pytest.param(18, marks=pytest.mark.slow)])
 def drawn(request: pytest.FixtureRequest) -> list[Instance]:
     sizes = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (1, 3)}
     return list(random_instances(np.random.default_rng([6, 7]), request.param, **sizes))

@@ -12,6 +12,9 @@ from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprove
 from depl.models.solving.result import Termination
 from tests.cases.loop_cases import plain
 
+QUICK = (1, 3, 6, 13, 14, 16, 18)
+"""One epoch and eight, one model and three, one cluster and two; the last has no plan."""
+
 
 def without_a_second_row(rng: np.random.Generator) -> Instance:
     """Nothing random, one dataset, no transfers, free switches, gains that do not rise, no T_max."""
@@ -44,7 +47,9 @@ def without_a_second_row(rng: np.random.Generator) -> Instance:
     return bare.replace(models=models, clusters=clusters, maximum_loss=target)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[] if seed in QUICK else pytest.mark.slow) for seed in range(20)]
+)
 def test_with_one_row_the_loop_costs_less_than_its_bound_and_one_epoch(seed: int) -> None:
     """A theorem of docs/loop.rst, up to the 1e-5 to which the dual is solved."""
     instance = without_a_second_row(np.random.default_rng([6, 12, seed]))

@@ -147,11 +147,12 @@ def test_an_unreachable_time_names_the_fastest(steady):
     assert " 2.6," in found.reason  # 2 * (8 / 10 + 1 / 2)
 
 
+@pytest.mark.parametrize("count", [10, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("most_labels", [0, 5, 50])
-def test_a_label_budget_ends_in_a_certified_interval(most_labels):
+def test_a_label_budget_ends_in_a_certified_interval(most_labels, count):
     rng = np.random.default_rng(20265)
     proved = 0
-    for _ in range(20):
+    for _ in range(count):
         problem = random_problem(rng, 5, 2, 2)
         least = cheapest(problem)
         found = cheapest_sequence(problem, most_labels=most_labels)

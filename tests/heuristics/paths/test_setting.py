@@ -21,7 +21,7 @@ from tests.cases.additive_cases import random_problem
 from tests.cases.label_cases import best_of_all, require_agreement, small_problem
 from tests.cases.uncompiled import compiled_and_plain
 
-SAMPLE = range(120)
+SAMPLE = range(60)
 DIFFERENTIAL = range(1000, 1600)
 
 

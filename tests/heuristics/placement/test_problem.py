@@ -48,10 +48,11 @@ def test_the_last_stage_of_the_optimum_of_tiny_is_found_again(tiny: Instance) ->
     assert report.cost == pytest.approx(answer.cost, rel=1e-12)
 
 
-def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
+@pytest.mark.parametrize("count", [10, pytest.param(24, marks=pytest.mark.slow)])
+def test_plans_of_placements_keep_the_time_limits_of_their_instances(count: int) -> None:
     rng = np.random.default_rng(8)
     feasible = 0
-    for _ in range(24):
+    for _ in range(count):
         instance = random_instance(rng)
         names = [item.name for item in instance.datasets]
         data = {item.name: frozenset(names) for item in instance.clusters}
@@ -67,7 +68,7 @@ def test_plans_of_placements_keep_the_time_limits_of_their_instances() -> None:
         report = depl.check(instance, plan)
         assert report.cost == pytest.approx(answer.cost, rel=1e-9)
         assert report.training_time <= (instance.target.maximum_time or math.inf) * (1 + 1e-9)
-    assert feasible >= 6
+    assert feasible >= count / 4
 
 
 def test_least_resources_are_those_of_single_loads() -> None:
@@ -123,10 +124,11 @@ def test_wrong_names_and_assignments_are_refused(tiny: Instance) -> None:
 # --- peers ---------------------------------------------------------------------------------------------
 
 
-def test_no_peer_is_cheaper_than_the_placement() -> None:
+@pytest.mark.parametrize("count", [16, pytest.param(30, marks=pytest.mark.slow)])
+def test_no_peer_is_cheaper_than_the_placement(count: int) -> None:
     rng = np.random.default_rng(2)
     costlier = 0
-    for i in range(30):
+    for i in range(count):
         problem = random_placement(rng, 3, 4, 8, transfers=i % 2 == 0)
         answer, dual = place(problem), best_price(problem)
         peers = [fastest_cluster(problem), full_resource_greedy(problem), rounded_to_nearest(problem, dual)]
@@ -136,7 +138,7 @@ def test_no_peer_is_cheaper_than_the_placement() -> None:
         assert math.isfinite(costs[0])
         assert math.isfinite(costs[1])
         costlier += costs[0] > 1.05 * answer.cost
-    assert costlier >= 15
+    assert costlier >= count / 2
 
 
 def test_rounding_without_repair_misses_the_time_limit_that_rounding_up_keeps() -> None:

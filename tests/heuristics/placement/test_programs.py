@@ -25,24 +25,28 @@ def problems(count: int, transfers: bool) -> list[PlacementProblem]:
     ]
 
 
-def test_perspective_cuts_and_the_dual_meet() -> None:
-    for problem in problems(12, transfers=False):
+@pytest.mark.parametrize("count", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_perspective_cuts_and_the_dual_meet(count: int) -> None:
+    for problem in problems(count, transfers=False):
         found, dual = relaxation(problem), best_price(problem)
         assert found.objective == pytest.approx(dual.value, rel=1e-8)
         assert dual.value * (1 - 1e-7) <= found.lower_bound <= dual.value * (1 + 1e-9)
         assert len(found.fractional_classes()) <= 1
 
 
+@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("transfers", [False, True])
-def test_the_conic_program_has_the_value_of_the_cuts(transfers: bool) -> None:
-    for problem in problems(6, transfers):
+def test_the_conic_program_has_the_value_of_the_cuts(transfers: bool, count: int) -> None:
+    """With a round deadline and without."""
+    for problem in problems(count, transfers):
         program = conic_program(problem)
         program.solve(solver="CLARABEL")
         assert program.value == pytest.approx(relaxation(problem).objective, rel=1e-6)
 
 
-def test_with_transfers_the_certified_bound_is_that_of_the_program() -> None:
-    for problem in problems(12, transfers=True):
+@pytest.mark.parametrize("count", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_with_transfers_the_certified_bound_is_that_of_the_program(count: int) -> None:
+    for problem in problems(count, transfers=True):
         found, least = relaxation(problem), least_cost(problem)
         assert found.lower_bound == pytest.approx(found.objective, rel=1e-6)
         assert found.lower_bound <= least * (1 + 1e-9)

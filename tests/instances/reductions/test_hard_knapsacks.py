@@ -76,9 +76,10 @@ def test_capacities_run_through_the_series() -> None:
         for name in sorted(FAMILIES)
     ],
 )
-def test_hard_knapsacks_of_30_items_have_the_optimum_of_the_dynamic_program(family: str) -> None:
+@pytest.mark.parametrize("items", [20, pytest.param(30, marks=pytest.mark.slow)])
+def test_hard_knapsacks_have_the_optimum_of_the_dynamic_program(family: str, items: int) -> None:
     largest = 100 if family != "similar-weights" else 1000
-    sack = hard_knapsack(family, 30, np.random.default_rng([7, 30]), largest)
+    sack = hard_knapsack(family, items, np.random.default_rng([7, items]), largest)
     found = solve_knapsack(sack, "by-cost", solver("scenario-search", 60))
     reference = best_by_value(sack)
     assert found.proved

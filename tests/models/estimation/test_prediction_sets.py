@@ -69,11 +69,12 @@ def test_the_mean_over_all_splits_is_their_enumeration(score, decimals, calibrat
 
 
 @pytest.mark.parametrize("score", Score)
-def test_the_mean_over_all_splits_is_where_repeated_splits_go(score):
+@pytest.mark.parametrize("count", [600, pytest.param(1500, marks=pytest.mark.slow)])
+def test_the_mean_over_all_splits_is_where_repeated_splits_go(score, count):
     table, labels = drawn(60, classes=5, seed=2)
     scores = class_scores(table, score)
     rng = np.random.default_rng(11)
-    splits = [prediction_sets(scores, labels, 0.8, rng.permutation(60)[:30]) for _ in range(1500)]
+    splits = [prediction_sets(scores, labels, 0.8, rng.permutation(60)[:30]) for _ in range(count)]
     found = mean_prediction_sets(scores, labels, 0.8, 30)
     for name in ("coverage", "size"):  # the others are too rare here to be seen
         values = np.array([getattr(one, name) for one in splits])
@@ -96,18 +97,19 @@ def test_with_ties_the_coverage_is_more():
     assert found.coverage > found.rank / 25 + 0.001
 
 
-def test_fresh_examples_are_covered_as_promised_and_sizes_are_those_of_a_closed_form():
+@pytest.mark.parametrize("count", [1200, pytest.param(3000, marks=pytest.mark.slow)])
+def test_fresh_examples_are_covered_as_promised_and_sizes_are_those_of_a_closed_form(count):
     """p(true) uniform on [0, 1], two classes: E[T] = r / (n + 1), coverage E[T] and size 2 E[T]."""
     rng = np.random.default_rng(4)
     coverages, sizes = [], []
-    for _ in range(3000):
+    for _ in range(count):
         true = rng.uniform(size=40)
         found = prediction_sets(class_scores([true, 1 - true]), np.zeros(40, int), 0.9, np.arange(19))
         coverages.append(found.coverage)
         sizes.append(found.size)
     assert found.rank == 18
     for values, expected in ((coverages, 18 / 20), (sizes, 2 * 18 / 20)):
-        assert abs(np.mean(values) - expected) <= 4 * np.std(values) / math.sqrt(3000)
+        assert abs(np.mean(values) - expected) <= 4 * np.std(values) / math.sqrt(count)
 
 
 @pytest.mark.parametrize("score", Score)

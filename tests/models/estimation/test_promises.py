@@ -92,7 +92,9 @@ def test_a_factor_of_the_run_breaks_only_promises_of_independent_residuals() -> 
     assert shares[Method.PAPER] < 0.9
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [FAMILIES[-1], *(pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES[:-1])]
+)
 def test_on_real_runs_order_statistics_deliver_within_three_hundredths(family: str) -> None:
     rows = promised_delivered(
         recorded_traces(family),

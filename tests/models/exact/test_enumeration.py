@@ -88,9 +88,9 @@ def test_enough_optima_of_the_random_family_switch_and_choose_data_or_clusters()
 
 
 def known_optima():
-    """Every family and target; of the family that takes longest, the targets between others are slow."""
+    """Every family and target; of the family that takes longest, most targets are slow."""
     for family, place in itertools.product(KNOWN, range(5)):
-        between = family == "paper-alexnet-deadline" and place % 2 == 1
+        between = family == "paper-alexnet-deadline" and place not in (2, 4)
         yield pytest.param(family, place, marks=[pytest.mark.slow] * between)
 
 
@@ -219,7 +219,12 @@ def test_a_dominated_cluster_changes_nothing():
     ("field", "values"), [("maximum_time", (4.6, 5.0, 7.0)), ("maximum_loss", (6.0, 6.5, 8.0))]
 )
 def test_cost_does_not_rise_when_a_limit_is_relaxed(field, values):
-    costs = [solve(load("tiny").replace(**{field: value}), "enumerate").cost or math.inf for value in values]
+    instances = [load("tiny").replace(**{field: value}) for value in values]
+    plans = [enumerate_plans(instance, Limits()).plan for instance in instances]
+    costs = [
+        math.inf if plan is None else evaluate(instance, plan, quantile=False).cost
+        for instance, plan in zip(instances, plans, strict=True)
+    ]
     assert costs == sorted(costs, reverse=True)
 
 

@@ -8,8 +8,9 @@ import pytest
 import depl
 from depl.benchmarks.suites.paper_like import paper_like
 from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Solution, Termination
-from tests.cases.scenario_methods import every_registered_method, judged, proven
+from tests.cases.scenario_methods import accepted, every_registered_method, judged, proven
 
 ENDINGS = (Termination.TIME_LIMIT, Termination.OPTIMAL, Termination.INFEASIBLE)
 
@@ -33,9 +34,13 @@ def eight_epochs():
 
 
 def disagreements(method, family):
-    """What a method and the judge say where they differ by more than 1e-9 of the cost."""
+    """What a method and the judge say where they differ by more than 1e-9 of the cost.
+
+    Every second instance goes through the verifier, too.
+    """
     said = [
-        (instance, cost, proven(method, instance, scenarios).cost) for instance, scenarios, cost in family
+        (instance, cost, (accepted, proven)[place % 2](method, instance, scenarios).cost)
+        for place, (instance, scenarios, cost) in enumerate(family)
     ]
     return [
         f"{instance.name}: {method} says {found!r}, all plans written out say {cost!r}"
@@ -81,7 +86,7 @@ def test_with_little_time_a_method_keeps_it_and_its_bound_is_true(method, second
 
 @every_registered_method
 def test_a_gap_that_is_good_enough_is_certified(method, family):
-    open_ones = [row for row in family if 0 < row[2] < math.inf][:6]
+    open_ones = [row for row in family if 0 < row[2] < math.inf][: max(2, len(family) - 5)]
     for instance, scenarios, cost in open_ones:
         result = depl.solve(instance, method, scenarios=scenarios, gap=0.3)
         assert result.termination in (Termination.OPTIMAL, Termination.GAP_REACHED)
@@ -93,6 +98,6 @@ def test_a_gap_that_is_good_enough_is_certified(method, family):
 @every_registered_method
 def test_the_same_question_gets_the_same_answer(method, family):
     instance, scenarios, _ = next(row for row in family if 0 < row[2] < math.inf and len(row[0].clusters) > 1)
-    first, second = (depl.solve(instance, method, scenarios=scenarios) for _ in range(2))
-    assert first.plan.epochs == second.plan.epochs
-    assert first.cost == second.cost
+    first, second = (find(method).run(instance, Limits(scenarios=scenarios)) for _ in range(2))
+    assert first.plan == second.plan
+    assert first.lower_bound == second.lower_bound

@@ -37,6 +37,7 @@ from tests.cases.law_search_cases import (
 TINY = depl.load("tiny")
 GRIDS = ((64, 0.8, 0.3, 4), (128, 2.0, 1.0, 24), (512, 4.0, 0.2, 16), (1024, 3.0, 2.0, 24))
 """Points, tilt, room above the start in falls, cells."""
+ORDER = {name: place for place, name in enumerate(AWKWARD)}
 
 
 def compared(search, rng, count):
@@ -54,14 +55,18 @@ def compared(search, rng, count):
 @pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_no_completion_of_a_prefix_beats_its_bound(name, count):
+    """By default on every second pair of a length and a grid, in turn from one law to the next."""
     problem, rng = Choices(AWKWARD[name]), np.random.default_rng(0)
     checked, longest = 0, 3 if name == "untruncated switches" else 4  # those take long to certify
-    for length, (points, tilt, room, cells) in itertools.product((1, 2, longest), GRIDS):
+    pairs = list(itertools.product((1, 2, longest), GRIDS))
+    if count == 1:
+        pairs = [pair for place, pair in enumerate(pairs) if (place + place // 4 + ORDER[name]) % 2]
+    for length, (points, tilt, room, cells) in pairs:
         search = subproblem(problem, length, grid_for(problem.instance, points, tilt, length, room), cells)
         for bound, least in compared(search, rng, count):
             assert bound <= least + doubt(search)
             checked += 1
-    assert checked == 12 * count
+    assert checked == len(pairs) * count >= 6
 
 
 @pytest.mark.parametrize(

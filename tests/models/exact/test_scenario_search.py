@@ -15,7 +15,6 @@ from depl.models.problem.laws import Deterministic
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
-from tests.cases.uncompiled import require_same_outcomes
 from tests.oracles.search import cheapest, sampled, tiny_problems, with_negative_switches
 
 TINY = depl.load("tiny")
@@ -223,17 +222,3 @@ def test_equal_solves_give_equal_plans():
     one, two = (depl.solve(TINY, "scenario-search", scenarios=30, seed=3) for _ in range(2))
     assert one.plan == two.plan
     assert one.lower_bound == two.lower_bound
-
-
-PROGRAM = """
-from tests.oracles.search import tiny_problems
-from tests.cases.uncompiled import record
-from depl.models.solving.methods import Limits
-from depl.models.exact.scenario_search import scenario_search
-for problem in tiny_problems(6, 3):
-    print(record(scenario_search(problem.instance, Limits(scenarios=problem.scenarios))))
-"""
-
-
-def test_the_search_gives_the_same_answers_without_compiling():
-    require_same_outcomes(PROGRAM, at_least=3)

@@ -64,13 +64,14 @@ def test_many_ways_to_choose_clusters_do_not_hold_up_a_search_whose_time_is_up(
 
 
 @pytest.mark.parametrize("method", ["exact", "scenario-search"])
+@pytest.mark.parametrize("step", [7, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_search_that_is_stopped_anywhere_proves_no_more_than_is_true(
-    similar: Instance, method: str, monkeypatch: pytest.MonkeyPatch
+    similar: Instance, method: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against the optimum that the whole search proves; the leaf that is cut short may be the last one."""
     optimum = depl.solve(similar, method)
     assert optimum.termination is Termination.OPTIMAL
-    for most in range(0, 36, 3):
+    for most in range(0, 36, step):
         with monkeypatch.context() as patched:
             result, _ = answer(similar, method, most, patched)
         assert result.lower_bound <= optimum.cost * (1 + 1e-9)

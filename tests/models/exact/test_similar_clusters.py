@@ -103,7 +103,9 @@ def test_few_choices_of_similar_clusters_are_tried(bell: Instance, seed: int) ->
     assert next(tried) < CHOICES
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 10))]
+)
 @pytest.mark.parametrize("vary", [False, True])
 def test_the_cheapest_of_similar_clusters_are_those_of_all_choices(
     bell: Instance, seed: int, vary: bool

@@ -90,8 +90,8 @@ def test_mean_and_variance_are_those_of_scipy(law: Law, reference: Any) -> None:
 
 @functools.cache
 def integral(law: StudentT, low: float, high: float, power: int = 0) -> mpmath.mpf:
-    """Integral of x^power times the density up to a constant, over [low, high], in 40 digits."""
-    with mpmath.workdps(40):
+    """Integral of x^power times the density up to a constant, over [low, high], in 28 digits."""
+    with mpmath.workdps(28):
         degrees, location, scale = map(mpmath.mpf, (law.degrees_of_freedom, law.location, law.scale))
         marks = {location + side * scale * mpmath.mpf(2) ** k for k in range(-2, 12) for side in (-1, 0, 1)}
         edges = [mpmath.mpf(low), *sorted(mark for mark in marks if low < mark < high), mpmath.mpf(high)]
@@ -127,7 +127,7 @@ def test_quadrature_integrates_polynomials_times_the_density(law: StudentT) -> N
         assert abs(float(weights @ (points / size) ** power) - exact) <= 1e-13
 
 
-@pytest.mark.parametrize("frequency", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("frequency", [1.0, 30.0, 300.0, pytest.param(1000.0, marks=pytest.mark.slow)])
 def test_narrower_panels_integrate_oscillations(frequency: float) -> None:
     law = truncated(5, 0.3, 0.09, 0, 0.6)
     points, weights = law.quadrature(panel=16 / frequency)

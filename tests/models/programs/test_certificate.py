@@ -50,7 +50,7 @@ def test_the_verifier_proves_the_bound_again_and_refuses_another(method):
         useful += dual.bound > 0.5 * result.cost
         for factor in (1 - 1e-6, 1 + 1e-6):
             wrong = msgspec.structs.replace(dual, bound=dual.bound * factor)
-            claims = msgspec.structs.replace(result.plan.claims, dual=wrong)
+            claims = msgspec.structs.replace(result.plan.claims, dual=wrong, violation=None, quantile=None)
             ok, (finding,) = dual_findings(instance, msgspec.structs.replace(result.plan, claims=claims))
             assert not ok
             assert not finding.ok

@@ -1,6 +1,7 @@
 """The cut loop proves what writing all plans out says, and ends in a result whatever the solver does."""
 
 import dataclasses
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -71,9 +72,10 @@ def near_tie(steady):
 
 
 @every_formulation
-def test_the_optimum_is_the_cheapest_of_all_plans(problems, optima, formulation):
+@pytest.mark.parametrize("count", [20, pytest.param(36, marks=pytest.mark.slow)])
+def test_the_optimum_is_the_cheapest_of_all_plans(problems, optima, formulation, count):
     seen = set()
-    for problem, optimum in zip(problems, optima, strict=True):
+    for problem, optimum in itertools.islice(zip(problems, optima, strict=True), count):
         found = solve_sampled(problem, formulation)
         seen.add(found.termination)
         if math.isinf(optimum):

@@ -160,9 +160,15 @@ def test_not_to_train_is_no_answer_where_a_row_forbids_it(tiny, formulation):
 
 
 @every_formulation
-def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(formulation):
+@pytest.mark.parametrize("count", [5, pytest.param(8, marks=pytest.mark.slow)])
+def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(formulation, count):
     drawn = random_instances(
-        np.random.default_rng(5), 8, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
+        np.random.default_rng(5),
+        count,
+        models=(2, 2),
+        clusters=(1, 2),
+        datasets=(1, 2),
+        maximum_epochs=(2, 3),
     )
     held = 0
     for seed, instance in enumerate(drawn):
@@ -187,7 +193,7 @@ def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(formulation)
         else:
             assert allowed(found.choices)
             assert found.cost == pytest.approx(best, rel=1e-9)
-    assert held >= 3
+    assert held >= 3 * count / 8
 
 
 def test_a_program_as_built_has_no_own_rows(problem):

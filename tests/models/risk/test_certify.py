@@ -72,7 +72,7 @@ def test_quantile_of_a_normal_loss_is_the_textbook_one():
 
 
 @given(st.floats(2.1, 400), st.integers(1, 60), st.sampled_from([0.5, 0.1, 0.01, 1e-4, 1e-8]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_margin_is_certified_to_ten_digits(shape, epochs, probability):
     margin = certified_margin(
         loss_of((-1.0, InverseGamma(shape=shape, scale=shape - 1), epochs)), Fraction(str(probability))

@@ -145,7 +145,7 @@ def cut_violation(constant: float, bells: int, law: StudentT) -> float:
 
 
 @pytest.mark.parametrize(
-    "reach", [10.0, 1e3, 1e8, *(pytest.param(r, marks=pytest.mark.slow) for r in (100.0, 1e4))]
+    "reach", [10.0, 1e8, *(pytest.param(r, marks=pytest.mark.slow) for r in (100.0, 1e3, 1e4))]
 )
 @pytest.mark.parametrize("freedom", [0.4, 2.0])
 def test_a_switch_cut_far_out_is_certified_at_the_cost_of_one_cut_near(reach, freedom, work):
@@ -247,7 +247,7 @@ def drawn_loss(seed: int) -> tuple[FinalLoss, float]:
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(8), 59, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 120) if seed != 59)],
+    [*range(5), 59, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 120) if seed != 59)],
 )
 def test_any_valid_law_has_an_affordable_certificate_that_agrees_with_the_grid(seed, work):
     loss, value = drawn_loss(seed)

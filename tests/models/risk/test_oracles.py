@@ -3,9 +3,9 @@
 import itertools
 import math
 
-import mpmath
 import numpy as np
 import pytest
+from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -67,9 +67,10 @@ def test_spectral_sum_of_normals_is_normal(count):
         assert spectral_violation(loss, maximum) == pytest.approx(float(stats.norm.sf(z)), abs=2e-13)
 
 
-def test_spectral_sum_with_switches_and_atoms_lies_in_the_directed_grid():
+@pytest.mark.parametrize("scores", [(-2.0, 1.5, 4.5), pytest.param((0.0, 3.0), marks=pytest.mark.slow)])
+def test_spectral_sum_with_switches_and_atoms_lies_in_the_directed_grid(scores):
     mean, deviation = MIXED.mean(), math.sqrt(MIXED.variance())
-    for z in (-2.0, 0.0, 1.5, 3.0, 4.5):
+    for z in scores:
         found = grid_violation(MIXED, mean + z * deviation)
         value = spectral_violation(MIXED, mean + z * deviation, 2048)
         assert found.lower - 1e-14 <= value <= found.upper + 1e-14
@@ -131,17 +132,14 @@ def test_spectral_sum_refuses_what_it_cannot_resolve():
 @pytest.mark.parametrize("rate", [1e-16, 1e-6, 0.3, 50.0])
 def test_log_transform_of_the_inverse_gamma_is_a_bessel_function(shape, rate):
     law = InverseGamma(shape=shape, scale=3.0)
-    with mpmath.workdps(60):
-        u = mpmath.mpf(rate) * 2 * 3
-        bessel = mpmath.besselk(shape, 2 * mpmath.sqrt(u))
-        true = mpmath.log(2 * u ** (mpmath.mpf(shape) / 2) * bessel / mpmath.gamma(shape))
+    with ctx.workprec(240):
+        u = arb(rate) * 2 * 3
+        bessel, *others = (acb(2 * u.sqrt()).bessel_k(acb(arb(shape) - j)).real for j in (0, 1, 2))
+        true = (2 * u ** (arb(shape) / 2) * bessel / arb(shape).gamma()).log()
         # E X^j exp(-s X) has the Bessel function of order shape - j.
-        moments = [
-            6**j * mpmath.besselk(shape - j, 2 * mpmath.sqrt(u)) / bessel / u ** (mpmath.mpf(j) / 2)
-            for j in (1, 2)
-        ]
+        moments = [6**j * other / bessel / u ** (arb(j) / 2) for j, other in enumerate(others, start=1)]
         found = tilted_term(Term(-2.0, law), rate)
-        assert abs(found.log_transform - true) < 2e-15 * max(5, abs(true))
+        assert abs(found.log_transform - true) < 2e-15 * max(5, abs(float(true.mid())))
         assert abs(found.mean / -moments[0] - 1) < 1e-12
         assert abs(found.variance / (moments[1] - moments[0] ** 2) - 1) < 1e-9
 
@@ -260,7 +258,7 @@ losses = st.lists(st.tuples(laws, st.integers(1, 3)), min_size=1, max_size=3).ma
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=12)
 @given(losses, st.sampled_from([0.3, 0.9, 0.99]))
 def test_evar_is_at_least_the_certified_quantile_and_increases_with_the_level(loss, level):
     here, higher = evar_quantile(loss, level), evar_quantile(loss, (1 + level) / 2)
@@ -329,10 +327,9 @@ def test_the_normal_approximation_is_conservative_in_the_upper_tail_and_not_at_t
 def test_cornish_fisher_corrects_most_of_the_normal_error(count, accuracy):
     loss = single(FAST, count)
     for level in (0.9, 0.99, 0.999):
-        ratio = margin(cornish_fisher_quantile(loss, level), loss) / margin(
-            grid_quantile(loss, level).middle, loss
-        )
-        half_width = grid_quantile(loss, level).width / margin(grid_quantile(loss, level).middle, loss)
+        found = grid_quantile(loss, level)
+        ratio = margin(cornish_fisher_quantile(loss, level), loss) / margin(found.middle, loss)
+        half_width = found.width / margin(found.middle, loss)
         assert abs(ratio - 1) < accuracy + half_width
 
 

@@ -45,8 +45,8 @@ def random_losses(seed: int, count: int, terms: tuple[Term, ...]) -> list[FinalL
 @pytest.mark.parametrize("budget", [BUDGET, Fraction(1, 1000), Fraction(2, 5)])
 @pytest.mark.parametrize("terms", [KINDS[:5], KINDS[:6], KINDS[3:6], (BELL, WIDE, OPEN), (ATOMS, CUT)])
 def test_kept_labels_decide_as_the_evaluator_for_one_loss_does(terms, budget, share):
-    """By default half of the losses are asked about where budgets are unusual."""
-    few = (6 if OPEN in terms else 12) // (1 if budget == BUDGET else share)
+    """By default fewer losses are asked about, above all where budgets are unusual."""
+    few = (6 if OPEN in terms else 12) * 2 // (3 if budget == BUDGET else 6) if share > 1 else 12
     maximum_loss, seen = 2.5, set()
     prepared = PreparedVerdicts(maximum_loss, budget)
     for drawn in random_losses(1, few, terms):
@@ -76,13 +76,14 @@ def test_losses_on_both_sides_of_the_budget_are_told_apart_or_left_undecided(dis
 def test_an_untruncated_switch_is_weighed_with_its_tails(share):
     """Its core alone keeps the budget, or breaks it, by less than what is beyond the core."""
     law = StudentT(degrees_of_freedom=1.5, location=0.0, scale=0.05)
-    base = stats.t(1.5, 0.0, 0.05)
+    peak = float(stats.t.pdf(0.0, 1.5, 0.0, 0.05))
 
     def violation(constant: float) -> float:
         """P(constant - G + T > 0), G normal with mean 3 and variance .6."""
 
         def integrand(t: float) -> float:
-            return float(base.pdf(t) * special.ndtr((constant - 3.0 + t) / math.sqrt(0.6)))
+            density = peak * (1 + (t / 0.05) ** 2 / 1.5) ** -1.25
+            return density * 0.5 * math.erfc((3.0 - constant - t) / math.sqrt(1.2))
 
         edges = (-math.inf, -50.0, -2.0, -0.2, 0.0, 0.2, 2.0, 50.0, math.inf)
         return math.fsum(integrate.quad(integrand, *pair)[0] for pair in itertools.pairwise(edges))
@@ -188,7 +189,7 @@ def test_the_violation_by_the_kept_contour_agrees_with_the_evaluator_for_one_los
 @pytest.mark.parametrize(
     ("heavy", "seeds"),
     [
-        (False, 12),
+        (False, 5),
         (True, 1),
         pytest.param(False, 25, marks=pytest.mark.slow),
         pytest.param(True, 10, marks=pytest.mark.slow),
@@ -207,7 +208,7 @@ def test_no_plan_is_accepted_that_its_own_certificate_leaves_open(heavy: bool, s
         parts = [(Term(-1.0, Empirical(values=values)), 1), (Term(1.0, switch), 1), (Term(-1.0, bell), 1)]
         losses = [FinalLoss(constant, tuple(parts)) for constant in (9.0, 8.0, 9.5)]
         limit = certified_quantile(losses[0], budget).upper
-        for above in (0.0, 1e-15, 1e-12, 1e-6):
+        for above in (0.0, 1e-15, 1e-12, 1e-6) if seeds > 1 else (0.0, 1e-12):
             maximum = limit + above * abs(limit)
             prepared = PreparedVerdicts(maximum, budget)
             batch = quick_verdicts(LossClasses.of([*losses, *losses]), maximum, budget)

@@ -28,19 +28,20 @@ from depl.models.solving.solve import solve
 # ---- evidence ----
 
 
-def test_the_fresh_interval_contains_the_certified_probability():
-    """At confidence .99 each; of 25 fixed seeds at most two may fail by chance."""
+@pytest.mark.parametrize("count", [15, pytest.param(25, marks=pytest.mark.slow)])
+def test_the_fresh_interval_contains_the_certified_probability(count):
+    """At confidence .99 each; of 25 fixed seeds at most two may fail by chance, of 15 one."""
     rng = np.random.default_rng(12)
     missed, inside = 0, 0
-    for instance in random_instances(rng, 25, maximum_epochs=(3, 6)):
+    for instance in random_instances(rng, 25, maximum_epochs=(3, 6))[:count]:
         plan = random_plan(rng, instance)
         scenarios = draw_scenarios(instance, 30)
         fresh = scenario_evidence(instance, scenarios, plan, np.random.default_rng(1), 4000).fresh
         found = evaluate(instance, plan, quantile=False).violation
         missed += not (fresh.lower <= found.upper and found.lower <= fresh.upper)
         inside += 0.01 < float(found.lower) < 0.99
-    assert missed <= 2
-    assert inside >= 5
+    assert missed <= (2 if count == 25 else 1)
+    assert inside >= count / 5
 
 
 def test_evidence_counts_what_the_sample_says(bell, steady_plan):
@@ -214,13 +215,14 @@ def test_a_sample_without_a_plan_gives_an_empty_row(tiny):
     assert (row.cost, row.misses, row.allowed, row.violation, row.fresh) == (None,) * 5
 
 
-def test_plans_chosen_on_small_samples_miss_more_often_under_the_law(bell):
+@pytest.mark.parametrize("repeats", [8, pytest.param(15, marks=pytest.mark.slow)])
+def test_plans_chosen_on_small_samples_miss_more_often_under_the_law(bell, repeats):
     """Two epochs miss with 7.9 %, three with 1.0 %; of 10 scenarios none may, and with luck none does."""
     instance = bell.replace(quantile_level=0.95, maximum_loss=8.0)
     assert solve(instance, "enumerate").epochs == 3
-    rows = sample_size_study(instance, "scenario-search", (10, 400), 15)
+    rows = sample_size_study(instance, "scenario-search", (10, 400), repeats)
     broken = {size: sum(row.violation.upper > 0.05 for row in rows if row.size == size) for size in (10, 400)}
-    assert broken[10] >= 3
+    assert broken[10] >= repeats / 5
     assert broken[400] < broken[10]
 
 

@@ -23,6 +23,11 @@ from tests.cases.sampled_plans import cheapest
 COUNTING = ("scenario-search", "milp", "milp-resource")
 
 
+def all_but(name: str) -> list[object]:
+    """The methods that count scenarios; one of them, which another test asks by default, is slow."""
+    return [pytest.param(item, marks=pytest.mark.slow if item == name else ()) for item in COUNTING]
+
+
 @pytest.fixture(scope="module")
 def runs() -> np.ndarray:
     """Gains per epoch and model of ten runs, as somebody measured them; nobody fitted a law."""
@@ -51,7 +56,7 @@ def files(tmp_path_factory, lawless, runs):
 # ---- scenarios of a file ----
 
 
-@pytest.mark.parametrize("method", COUNTING)
+@pytest.mark.parametrize("method", all_but("milp-resource"))
 def test_a_file_of_scenarios_is_what_the_plan_is_cheapest_on(ask, tiny, method, tmp_path):
     """Oracle: every plan on the same scenarios. The instance has laws, so there is a certificate."""
     scenarios = given_scenarios(tiny, draw_scenarios(tiny, 10, seed=7).improvements, np.zeros((10, 3, 2, 2)))
@@ -118,7 +123,7 @@ def test_a_missing_or_foreign_file_is_refused_by_its_name(ask, tmp_path):
 # ---- instances without laws ----
 
 
-@pytest.mark.parametrize("method", COUNTING)
+@pytest.mark.parametrize("method", all_but("milp"))
 def test_without_laws_plans_are_made_for_given_scenarios_and_nothing_else_is_promised(
     ask, files, lawless, method, tmp_path
 ):

@@ -105,7 +105,7 @@ def test_an_untruncated_jump_is_enclosed(bell, steady_plan):
     assert found.reached.lower >= found.final.lower
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [6, pytest.param(25, marks=pytest.mark.slow)])
 def test_on_random_plans_draws_lie_within_and_reached_is_never_below_final(count):
     rng = np.random.default_rng(3)
     alike = 0

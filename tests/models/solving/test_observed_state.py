@@ -67,10 +67,11 @@ def test_the_steps_of_the_rest_are_those_of_the_run_after_the_state():
     assert checked > 100
 
 
-def test_the_certified_violation_of_the_rest_is_that_of_the_conditional_law():
+@pytest.mark.parametrize("count", [20, pytest.param(40, marks=pytest.mark.slow)])
+def test_the_certified_violation_of_the_rest_is_that_of_the_conditional_law(count):
     """The intervals of the shifted instance and of the run's own later steps contain the same number."""
     inside = 0
-    for instance, plan, epoch, loss in drawn(40, seed=1):
+    for instance, plan, epoch, loss in drawn(count, seed=1):
         instance, plan = roomy(instance, plan), msgspec.structs.replace(plan, instance=None)
         state = planned_state(instance, plan, epoch, loss)
         found = evaluate(remaining_instance(instance, state), remaining_plan(plan, state), quantile=False)
@@ -81,7 +82,7 @@ def test_the_certified_violation_of_the_rest_is_that_of_the_conditional_law():
         assert due.lower <= found.violation.upper + 1e-12
         assert found.expected_loss == pytest.approx(conditional.mean(), rel=1e-12)
         inside += 0 < due.middle < 1
-    assert inside >= 10
+    assert inside >= count / 4
 
 
 def test_the_conditional_law_given_the_first_epochs_is_the_one_that_is_sampled():
@@ -158,7 +159,7 @@ def test_a_state_before_the_first_epoch_leaves_the_problem_as_it_is():
 # --- costs ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [25, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [12, pytest.param(80, marks=pytest.mark.slow)])
 def test_sunk_cost_and_cost_to_go_make_the_cost(count):
     transferred = 0
     for instance, plan, epoch, loss in drawn(count, seed=2):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.traced_loss import EndLaw
 from depl.models.problem.instance import Cluster, Instance, Model, Switch
 from depl.models.problem.laws import Forbidden
@@ -91,9 +91,8 @@ def recorded_instance(steady: Instance, law: TracedLaw) -> Instance:
     )
 
 
-def claiming(instance: Instance, plan: Plan) -> Plan:
+def claiming(found: Evaluation, plan: Plan) -> Plan:
     """The plan with what the evaluation says of it."""
-    found = evaluate(instance, plan)
     violation, quantile = (
         Bounds(lower=item.lower, upper=item.upper) for item in (found.violation, found.quantile)
     )
@@ -120,9 +119,10 @@ def test_what_the_evaluation_says_of_recorded_runs_is_confirmed(steady, recorded
     law = changed(recorded, residuals=residuals, deviations=(-0.01, 0.0, 0.01), unseen_loss=2.0)
     instance = recorded_instance(steady, law)
     instance = instance.replace(maximum_loss=evaluate(instance, plan).quantile.upper)
-    report = verify(instance, claiming(instance, plan))
+    evaluation = evaluate(instance, plan)
+    report = verify(instance, claiming(evaluation, plan))
     assert not report.failures
-    assert report.expected_loss == pytest.approx(evaluate(instance, plan).expected_loss, rel=1e-12)
+    assert report.expected_loss == pytest.approx(evaluation.expected_loss, rel=1e-12)
 
 
 def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
@@ -136,7 +136,7 @@ def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
     ]
     rows = [changed(row, retention=0.97 * row.retention) for row in recorded.steps]
     for law in (changed(recorded, runs=tuple(worse)), changed(recorded, steps=tuple(rows))):
-        report = verify(instance, claiming(instance.replace(traced_law=law), plan))
+        report = verify(instance, claiming(evaluate(instance.replace(traced_law=law), plan), plan))
         assert "claim: quantile" in {finding.equation for finding in report.failures}
 
 
@@ -150,9 +150,10 @@ def test_what_the_evaluation_says_of_another_law_is_refuted(steady, recorded):
 )
 def test_an_evaluation_that_takes_logarithms_for_losses_is_refuted(steady, monkeypatch, name, wrong, claim):
     instance = planning(steady, exponential(switched()), maximum_loss=math.exp(0.75), quantile_level=0.6)
-    assert not verify(instance, claiming(instance, planned(UNSEEN))).failures
+    plan = planned(UNSEEN)
+    assert not verify(instance, claiming(evaluate(instance, plan), plan)).failures
     monkeypatch.setattr(EndLaw, name, wrong)
-    failures = verify(instance, claiming(instance, planned(UNSEEN))).failures
+    failures = verify(instance, claiming(evaluate(instance, plan), plan)).failures
     assert [finding.equation for finding in failures] == [claim]
 
 

@@ -381,7 +381,7 @@ def drawn_schedules(law: TracedLaw, count: int) -> list[Schedule]:
 
 
 @pytest.mark.parametrize("more", [{}, {"unseen_loss": 2.0, "deviations": (-0.02, 0.0, 0.01)}])
-@pytest.mark.parametrize("count", [8, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, pytest.param(40, marks=pytest.mark.slow)])
 def test_recorded_runs_give_the_predicted_probabilities(recorded, more, count):
     law = changed(recorded, **more)
     defined = 0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import depl
+from depl.benchmarks.cases.helpers import guidance_figure
 from depl.benchmarks.cases.helpers.guidance_figure import (
     READINGS,
     Guidance,
@@ -81,7 +82,9 @@ def test_every_stage_is_a_line_and_so_is_no_plan() -> None:
     assert {(line["instance"], line["reading"]) for line in lines} == {("digits", "no margin")}
 
 
-def test_files_are_written_and_repeat_their_bytes(tmp_path) -> None:
+def test_files_are_written_and_repeat_their_bytes(tmp_path, monkeypatch) -> None:
+    """At two of the levels."""
+    monkeypatch.setattr(guidance_figure.guidance, "__defaults__", ((0.7, 0.9),))
     law = random_law(np.random.default_rng(3), deviations=(0.25,))
     (tmp_path / "traced.json").write_text(instance_of(law).to_json(), encoding="utf-8")
     for name in ("first", "second"):

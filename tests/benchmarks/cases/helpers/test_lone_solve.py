@@ -44,7 +44,7 @@ def test_the_peak_is_that_of_the_process_itself(alone):
 
 
 def test_what_has_no_plan_has_no_numbers():
-    found = lone_solve(msgspec.structs.replace(TASK, method="scenario-search", time_limit=1e-9))
+    found = measure(msgspec.structs.replace(TASK, method="scenario-search", time_limit=1e-9))
     assert found.termination == "time_limit"
     assert found.plan is None
     assert found.cost is None

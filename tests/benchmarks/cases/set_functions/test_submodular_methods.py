@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from depl.benchmarks.cases.set_functions import submodular_methods
 from depl.benchmarks.cases.set_functions.random_set_functions import hard_grid_cut
 from depl.benchmarks.cases.set_functions.submodular_methods import (
     FAMILIES,
@@ -47,6 +48,13 @@ def test_the_table_brackets_what_was_not_proved_and_leaves_a_dash_for_what_was_n
     assert lines[2].split() == ["cut", "500", "-", "-", "(0.25)", "-", "9", "-", "-"]
 
 
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every attempt is timed once, not up to three times."""
+    monkeypatch.setattr(submodular_methods, "_REPEATS", 1)
+
+
+@pytest.mark.usefixtures("once")
 def test_all_methods_that_cover_a_family_are_measured_on_the_same_function() -> None:
     rows = measured(1, (6,), 5.0)
     assert {row.family for row in rows} == set(FAMILIES)
@@ -57,6 +65,7 @@ def test_all_methods_that_cover_a_family_are_measured_on_the_same_function() -> 
         assert max(row.value for row in own) == pytest.approx(min(row.value for row in own), abs=1e-9)
 
 
+@pytest.mark.usefixtures("once")
 def test_one_command_prints_the_table(capsys) -> None:
     assert main(["--sizes", "5", "--seconds", "2"]) == 0
     printed = capsys.readouterr().out

@@ -80,7 +80,7 @@ def test_margins_of_normal_sums_become_exact_as_cells_shrink() -> None:
 # --- gamma increments: GGC with closed forms and known sums --------------------------------------------
 
 
-@pytest.mark.parametrize("cases", [800, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [400, pytest.param(2500, marks=pytest.mark.slow)])
 def test_margins_of_gamma_sums_are_right_in_very_many_cases(cases: int) -> None:
     """n equal increments; the number of them, the tilt, the target and the cells are random."""
     rng = np.random.default_rng([11, 2])
@@ -106,11 +106,12 @@ def test_margins_of_gamma_sums_are_right_in_very_many_cases(cases: int) -> None:
     assert near > 0.12 * cases
 
 
-def test_margins_of_mixed_gamma_sums_are_right() -> None:
+@pytest.mark.parametrize("cases", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_margins_of_mixed_gamma_sums_are_right(cases: int) -> None:
     """Two different increments, convolved by scipy's quadrature."""
     rng = np.random.default_rng([11, 3])
     checked = 0
-    while checked < 60:
+    while checked < cases:
         counts, shares = rng.uniform(0.5, 12, 2), np.exp(rng.uniform(-2, 1, 2))
         ws = shares / (1 + shares)
         parts = [np.array(gamma_numbers(w)) * n for w, n in zip(ws, counts, strict=True)]
@@ -164,7 +165,7 @@ def numbers(law: InverseGamma | Lognormal, share: float) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("cases", [15, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [8, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [InverseGamma, Lognormal])
 def test_margins_of_inverse_gamma_and_lognormal_sums_are_right(
     kind: type[InverseGamma | Lognormal], cases: int
@@ -234,9 +235,10 @@ def test_intervals_contain_the_numbers_of_random_sums_with_switches() -> None:
 # --- parts ---------------------------------------------------------------------------------------------
 
 
-def test_a_mixture_of_normal_and_gamma_sums_is_right() -> None:
+@pytest.mark.parametrize("cases", [15, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_mixture_of_normal_and_gamma_sums_is_right(cases: int) -> None:
     rng = np.random.default_rng([11, 5])
-    for _ in range(40):
+    for _ in range(cases):
         count, share, deviation = rng.uniform(1, 20), rng.uniform(0.1, 0.8), rng.uniform(0.2, 1.2)
         w = share / (1 + share)
         part = np.array(gamma_numbers(w)) * count
