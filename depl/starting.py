@@ -26,8 +26,8 @@ JSON = (
     '"violation":{"lower":null,"upper":null},"quantile":{"lower":null,"upper":null},'
     '"rests_on":null,"quantile_means":"law",'
     '"scenarios":null,"dual":null,"decisions":[],"tolerances":{},"method":null,"instance":null,"seed":null,'
-    '"versions":{},"wall_seconds":0.0,"cpu_seconds":0.0,"build_seconds":0.0,"stage_seconds":{},"plan":null,'
-    '"path":null}'
+    '"versions":{},"wall_seconds":0.0,"cpu_seconds":0.0,"build_seconds":0.0,"stage_seconds":{},"phases":[],'
+    '"plan":null,"path":null}'
 )
 """What it says with ``--json``: `depl.commands.answer.interrupted`, before that can be imported."""
 

@@ -25,7 +25,7 @@ from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.decisions import told
 from depl.models.solving.explain import explain
 from depl.models.solving.methods import Meaning, find
-from depl.models.solving.result import Result, Termination
+from depl.models.solving.result import Phase, Result, Termination
 from depl.models.solving.solve import solve
 
 STATES = {
@@ -100,6 +100,8 @@ def summary(instance: Instance, result: Result) -> str:
     if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
         state = f"a feasible plan; {state}"
     pairs = [(instance.name, state), ("method", f"{result.method}, {result.wall_seconds:.2f} s")]
+    if result.phases:
+        pairs.append(("phases", "; ".join(map(_phase, result.phases))))
     if result.reason:
         pairs.append(("reason", result.reason))
     if result.plan is not None:
@@ -107,6 +109,12 @@ def summary(instance: Instance, result: Result) -> str:
     elif result.termination is not Termination.INFEASIBLE:
         pairs.append(("lower bound", number(result.lower_bound)))
     return fields(pairs)
+
+
+def _phase(phase: Phase) -> str:
+    """What one of the methods that a method let run came to."""
+    known = {ending.value: words for ending, words in STATES.items()}
+    return f"{phase.method} {phase.seconds:.2f} s: {known.get(phase.ending, phase.ending)}"
 
 
 def exit_code(result: Result) -> ExitCode:

@@ -29,10 +29,10 @@ class Meaning(Enum):
     """A count of sampled scenarios (sample average approximation)."""
 
 
-DEFAULT_METHOD = "depl"
+DEFAULT_METHOD = "auto"
 """Name of the method that solves unless the caller names one and the law of the loss has memory."""
 
-DEFAULT_WITH_MEMORY = "enumerate"
+DEFAULT_WITH_MEMORY = "auto"
 """Name of the method that solves instances with a traced law unless the caller names one."""
 
 DEFAULT_ON_SCENARIOS = "scenario-search"

@@ -82,11 +82,20 @@ def test_a_violation_that_is_known_exactly_is_subtracted_exactly(ask, tmp_path):
     assert line.endswith("at least 0.95, certified; asked 0.95")
 
 
-def test_solving_without_a_method_says_how_far_from_the_cheapest_its_plan_may_be(ask):
+def test_solving_without_a_method_proves_its_plan_and_names_the_phases(ask):
     code, out, err = ask("solve", "tiny")
     assert (code, err) == (0, "")
     fields = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.splitlines())
-    assert fields["method"].startswith("depl, ")
+    assert fields["tiny"] == "proved cheapest"
+    assert fields["method"].startswith("auto, ")
+    assert re.fullmatch(r"exact [\d.]+ s: proved cheapest", fields["phases"])
+
+
+def test_solving_by_the_loop_says_how_far_from_the_cheapest_its_plan_may_be(ask):
+    code, out, err = ask("solve", "tiny", "--method", "depl")
+    assert (code, err) == (0, "")
+    fields = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.splitlines())
+    assert "phases" not in fields
     cost, bound, gap = map(float, re.findall(r"[\d.]+", fields["cost"]))
     assert cost == pytest.approx(28)
     assert 0 <= bound <= cost

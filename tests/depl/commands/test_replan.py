@@ -153,9 +153,9 @@ def test_an_old_rest_that_may_go_on_is_an_answer(ask, spent, termination, code, 
     assert ask("replan", *spent(2), "--method", name, "--keep-promise")[0] == kept
 
 
-def test_depl_plans_the_rest_by_default_and_levels_are_refused_by_methods_without_them(ask, spent):
+def test_auto_plans_the_rest_by_default_and_levels_are_refused_by_methods_without_them(ask, spent):
     answer = json.loads(ask("replan", *spent(1), "--json")[1])
-    assert answer["method"] == "depl"
+    assert answer["method"] == "auto"
     code, _, err = ask("replan", *spent(1), "--eta", "50")
     assert code == 2
     assert "takes no option 'eta'" in err

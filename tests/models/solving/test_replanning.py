@@ -164,9 +164,9 @@ def test_every_method_works_on_the_rest(tiny):
         assert found.result.instance == found.remaining.fingerprint
 
 
-def test_depl_plans_the_rest_where_no_method_is_named(steady, steady_plan):
+def test_auto_plans_the_rest_where_no_method_is_named(steady, steady_plan):
     found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 8.0))
-    assert found.result.method == "depl"
+    assert found.result.method == "auto"
     assert found.result.cost == pytest.approx(12)
 
 

@@ -74,9 +74,10 @@ def test_the_tiny_instance_is_solved_as_by_hand(tiny: Instance, tiny_optimum: Pl
     assert result.instance == tiny.fingerprint
 
 
-def test_depl_solves_where_no_method_is_named(steady: Instance) -> None:
+def test_auto_solves_where_no_method_is_named(steady: Instance) -> None:
     result = solve(steady)
-    assert result.method == DEFAULT_METHOD == "depl"
+    assert result.method == DEFAULT_METHOD == "auto"
+    assert result.solution is Solution.PROVEN_OPTIMAL
     assert result.cost == pytest.approx(24)
 
 
@@ -120,6 +121,7 @@ KEYS = [
     "cpu_seconds",
     "build_seconds",
     "stage_seconds",
+    "phases",
     "plan",
 ]
 
