@@ -7,7 +7,7 @@ target with a target probability at minimum cost, and proves how good its plans 
 >>> instance = depl.load("tiny")
 >>> result = depl.solve(instance)
 >>> round(result.cost, 6), result.method, result.lower_bound <= result.cost
-(28.0, 'depl', True)
+(28.0, 'auto', True)
 >>> depl.solve(instance, "exact").solution.value
 'proven_optimal'
 >>> depl.check(instance, result.plan).ok

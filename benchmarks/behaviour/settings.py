@@ -45,6 +45,7 @@ _CLOCK = "HiGHS looks at its own clock only, and may take more than 20 s"
 _EXPENSIVE = "4 to 20 s each; the middle target stands for them"
 
 LEFT_OUT: tuple[LeftOut, ...] = (
+    LeftOut("auto", "*", "it lets methods take turns that are recorded by their own names"),
     LeftOut("milp*", "random-*", _CLOCK),
     LeftOut("milp*", "paper-alexnet-deadline-[57]", _EXPENSIVE),
     LeftOut("milp*", "paper-alexnet-deadline-1[13]", _EXPENSIVE),

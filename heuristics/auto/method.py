@@ -52,7 +52,13 @@ many seconds: a search may take for ever, and who wants that gives a time limit.
 
 
 def auto(instance: Instance, limits: Limits) -> Outcome:
-    """Exact search, a greedy plan and the loop in turn; the cheapest plan, and the best proved bound."""
+    """Exact search, a greedy plan and the loop in turn; the cheapest plan, and the best proved bound.
+
+    Raises
+    ------
+    NotCoveredError
+        If none of them covers the instance.
+    """
     return _Turns(instance, limits).run()
 
 
@@ -87,6 +93,7 @@ class _Turns:
     ended: Termination | None = None
     reason: str | None = None
     phases: list[Phase] = field(default_factory=list)
+    refusals: list[NotCoveredError] = field(default_factory=list)
 
     def run(self) -> Outcome:
         """All phases, until something is proved or the time is over."""
@@ -140,6 +147,7 @@ class _Turns:
             found = run()
         except NotCoveredError as error:
             ending = f"refused: {error}"
+            self.refusals.append(error)
         if found is not None:
             ending = found.termination.value
             self._keep(found)
@@ -181,7 +189,9 @@ class _Turns:
         return math.isfinite(cost) and counts_as_proved(cost, self.lower, max(gap, PROOF_TOLERANCE))
 
     def _answer(self) -> Outcome:
-        """The best plan, the best bound, and what that proves."""
+        """The best plan, the best bound, and what that proves; nothing where no method covers the instance."""
+        if self.refusals and len(self.refusals) == len(self.phases):
+            raise self.refusals[-1]
         if self.best is None and self.ended is Termination.INFEASIBLE:
             ending, self.lower = Termination.INFEASIBLE, math.inf
         elif self.best is not None and counts_as_proved(self.cost, self.lower):

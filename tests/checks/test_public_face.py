@@ -64,7 +64,7 @@ def test_names_are_loaded_at_their_first_use_and_a_drawing_library_not_even_by_s
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout.splitlines() == ["15 tiny", "[]"], done.stderr
+    assert done.stdout.splitlines() == ["16 tiny", "[]"], done.stderr
     assert done.stderr.strip().endswith("AttributeError: module 'depl' has no attribute 'nobody'")
 
 

@@ -220,3 +220,9 @@ def test_turns_are_shares_of_what_is_left() -> None:
     free = Limits().turn(0.3, 5.0)
     assert free.time_limit is not None
     assert 4.5 < free.time_limit < 6
+
+
+def test_what_none_of_them_covers_is_refused(tiny: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    instead(monkeypatch, exact=refusing, density_greedy=refusing, depl=refusing)
+    with pytest.raises(NotCoveredError, match="too large"):
+        solve(tiny, "auto")

@@ -97,7 +97,7 @@ def test_numbers_that_are_not_those_of_their_seed_are_refused(ask, tiny, tmp_pat
     ("words", "message"),
     [
         (("tiny", "--method", "exact"), "takes no scenarios; leave them out, or choose a method that counts"),
-        (("tiny",), "method 'depl' works under the law itself"),
+        (("tiny",), "method 'auto' works under the law itself"),
         (("paper-alexnet-9", "--method", "milp"), "need the shape (S, 20, 3), not (10, 3, 2)"),
         (
             ("digits-alexnet", "--method", "scenario-search"),
