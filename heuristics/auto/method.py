@@ -189,7 +189,13 @@ class _Turns:
         return math.isfinite(cost) and counts_as_proved(cost, self.lower, max(gap, PROOF_TOLERANCE))
 
     def _answer(self) -> Outcome:
-        """The best plan, the best bound, and what that proves; nothing where no method covers the instance."""
+        """The best plan, the best bound, and what that proves.
+
+        Raises
+        ------
+        NotCoveredError
+            If no phase covers the instance.
+        """
         if self.refusals and len(self.refusals) == len(self.phases):
             raise self.refusals[-1]
         if self.best is None and self.ended is Termination.INFEASIBLE:
