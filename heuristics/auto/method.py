@@ -27,7 +27,7 @@ from depl.models.exact.law_search import exact
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Known, Limits, Outcome, OutOfTimeError
+from depl.models.solving.methods import Cutoff, Limits, Outcome, OutOfTimeError
 from depl.models.solving.paused import Paused
 from depl.models.solving.result import Phase, Termination
 
@@ -72,7 +72,7 @@ class _Turns:
         That with the cheapest plan so far, of those that ended.
     cost : float
         Of that plan [cost].
-    known : Known
+    cutoff : Cutoff
         The cost of the best plan that any phase holds, as all of them are told.
     lower : float
         No feasible plan costs less [cost].
@@ -88,7 +88,7 @@ class _Turns:
     limits: Limits
     best: Outcome | None = None
     cost: float = math.inf
-    known: Known = field(default_factory=Known)
+    cutoff: Cutoff = field(default_factory=Cutoff)
     lower: float = 0.0
     ended: Termination | None = None
     reason: str | None = None
@@ -97,7 +97,7 @@ class _Turns:
 
     def run(self) -> Outcome:
         """All phases, until something is proved or the time is over."""
-        limits = replace(self.limits, known=self.known, progress=self._progress)
+        limits = replace(self.limits, cutoff=self.cutoff, progress=self._progress)
         if self.instance.has_memory:
             self._phase("enumerate", lambda: enumerate_plans(self.instance, limits))
             return self._answer()
@@ -117,7 +117,7 @@ class _Turns:
         self._phase("exact", lambda: search.proceed(limits.turn(*_MOMENT)))
         if self._over():
             return
-        if math.isinf(self.known.cost):
+        if math.isinf(self.cutoff.cost):
             self._phase("density-greedy", self._whole(density_greedy, limits.turn(*_GREEDY)))
         if not search.ended:
             self._phase("exact", lambda: search.proceed(limits.turn(*_FIRST)))
@@ -161,7 +161,7 @@ class _Turns:
         cost = _cost(self.instance, found)
         if cost < self.cost:
             self.best, self.cost = found, cost
-            self.known.cost = min(self.known.cost, cost)
+            self.cutoff.cost = min(self.cutoff.cost, cost)
         if found.termination is Termination.OPTIMAL and found is self.best:
             self.lower = max(self.lower, cost)
 
@@ -185,7 +185,7 @@ class _Turns:
 
     def _proved(self, gap: float = 0.0) -> bool:
         """Whether the bound meets the best plan that any phase holds, up to a gap."""
-        cost = self.known.cost
+        cost = self.cutoff.cost
         return math.isfinite(cost) and counts_as_proved(cost, self.lower, max(gap, PROOF_TOLERANCE))
 
     def _answer(self) -> Outcome:
@@ -215,10 +215,10 @@ class _Turns:
 
     def _progress(self, seconds: float, incumbent: float, bound: float) -> None:
         """Rows of all phases as one: the best plan and the best bound of any."""
-        self.known.cost = min(self.known.cost, incumbent)
-        self.lower = max(self.lower, min(bound, self.known.cost))
+        self.cutoff.cost = min(self.cutoff.cost, incumbent)
+        self.lower = max(self.lower, min(bound, self.cutoff.cost))
         if self.limits.progress is not None:
-            self.limits.progress(seconds, self.known.cost, self.lower)
+            self.limits.progress(seconds, self.cutoff.cost, self.lower)
 
 
 def _cost(instance: Instance, found: Outcome) -> float:

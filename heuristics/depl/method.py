@@ -221,7 +221,7 @@ class _Loop:
     def cost(self) -> float:
         """Of the incumbent, or of the plan that the caller holds; infinite without one [cost]."""
         own = math.inf if self.best is None else self.best.cost
-        return min(own, self.limits.known_cost)
+        return min(own, self.limits.cutoff_cost)
 
     @property
     def reference(self) -> Reference:

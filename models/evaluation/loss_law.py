@@ -32,28 +32,21 @@ from depl.models.traces.table import Schedule
 
 
 class LossLaw(Protocol):
-    """The law of l(0), l(1), ... under a plan.
-
-    Attributes
-    ----------
-    memory : bool
-        Whether increments depend on the past.
-    scale : "loss" or "log"
-        Whether increments are those of the loss or of its logarithm.
-    conditional : bool
-        Whether the law of the rest given a state is the conditional law, so that probabilities given the
-        states of an epoch have the one seen from the start as their mean.
-    """
+    """The law of l(0), l(1), ... under a plan."""
 
     memory: ClassVar[bool]
+    """Whether increments depend on the past."""
 
     @property
     def scale(self) -> Scale:
-        """Of the increments."""
+        """Whether increments are those of the loss or of its logarithm."""
 
     @property
     def conditional(self) -> bool:
-        """Of the rest of a run."""
+        """Whether the law of the rest given a state is the conditional law.
+
+        Then the probabilities given the states of an epoch have the one seen from the start as their mean.
+        """
 
     def end(self, plan: Plan) -> EndLaw:
         """The law of l(K).

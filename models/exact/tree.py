@@ -114,7 +114,7 @@ class TreeSearch(ABC):
     @property
     def threshold(self) -> float:
         """Only plans that cost less are looked for [cost]."""
-        cost = min(self.cost, self.limits.known_cost)
+        cost = min(self.cost, self.limits.cutoff_cost)
         return cost * (1 - max(self.limits.gap, SEARCH_TOLERANCE)) if math.isfinite(cost) else cost
 
     def ended_without_plan(self) -> Termination:

@@ -65,7 +65,7 @@ class Looks:
 
 
 @dataclass
-class Known:
+class Cutoff:
     """What a caller holds while a method runs; it may change when another method finds something better.
 
     Attributes
@@ -97,7 +97,7 @@ class Limits:
         What the method takes besides, by name; see `Registered.options`.
     looks : Looks or None
         Counted looks at the clock, after which the time counts as over whatever the clock says.
-    known : Known or None
+    cutoff : Cutoff or None
         A plan that the caller holds; a method may leave out all that is not cheaper. One that then returns no
         plan, or a more expensive one, says by its lower bound that there is none cheaper.
     """
@@ -110,12 +110,12 @@ class Limits:
     options: Mapping[str, object] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
     looks: Looks | None = None
-    known: "Known | None" = None
+    cutoff: "Cutoff | None" = None
 
     @property
-    def known_cost(self) -> float:
+    def cutoff_cost(self) -> float:
         """Cost of the plan that the caller holds; infinite without one [cost]."""
-        return math.inf if self.known is None else self.known.cost
+        return math.inf if self.cutoff is None else self.cutoff.cost
 
     def expired(self) -> bool:
         """Whether the time limit has been reached; counts as one look at the clock."""

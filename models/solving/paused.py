@@ -22,10 +22,10 @@ class Paused:
 
     Parameters
     ----------
-    method : Method
+    method : callable
         Its only limit of time may be `Limits.expired`: one that hands seconds on to a solver is not paused.
     limits : Limits
-        Gap, seed, progress and what is known; its limits of time are not used.
+        Gap, seed, progress and cutoff; its limits of time are not used.
     """
 
     def __init__(self, method: Method, instance: Instance, limits: Limits) -> None:

@@ -10,7 +10,7 @@ from depl.heuristics.auto import method as module
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Known, Limits, Looks, Outcome
+from depl.models.solving.methods import Cutoff, Limits, Looks, Outcome
 from depl.models.solving.result import Phase, Solution, Termination
 from depl.models.solving.solve import solve
 
@@ -74,7 +74,7 @@ def holding(
 ) -> Answer:
     def answer(instance: Instance, limits: Limits) -> Outcome:
         if asked is not None:
-            asked.append(limits.known_cost)
+            asked.append(limits.cutoff_cost)
         return Outcome(ending, plan, lower, None if plan is not None else "nothing found")
 
     return answer
@@ -85,7 +85,7 @@ def slow(plan: Plan | None, lower: float, seen: list[float]) -> Answer:
 
     def answer(instance: Instance, limits: Limits) -> Outcome:
         while not limits.expired():
-            seen.append(limits.known_cost)
+            seen.append(limits.cutoff_cost)
         return Outcome(Termination.TIME_LIMIT, plan, lower)
 
     return answer
@@ -141,7 +141,7 @@ def test_a_phase_that_proves_there_is_no_cheaper_plan_proves_the_one_that_is_kno
 ) -> None:
     """The real search, told of a cost before it begins: what it proves is up to there, and no more."""
     for known in (20.0, 28.0):
-        found = module.exact(tiny, Limits(known=Known(known)))
+        found = module.exact(tiny, Limits(cutoff=Cutoff(known)))
         assert known * (1 - 1e-8) <= found.lower_bound <= 28
         assert found.termination is not Termination.INFEASIBLE
     instead(monkeypatch, density_greedy=holding(optimum, Termination.EXHAUSTED))
@@ -152,7 +152,7 @@ def test_a_phase_that_proves_there_is_no_cheaper_plan_proves_the_one_that_is_kno
 @pytest.mark.parametrize("known", [28.0, 28.0 * (1 + 1e-6), 30.0, 1e6])
 def test_what_is_known_never_hides_a_cheaper_plan(tiny: Instance, known: float) -> None:
     for method in (module.exact, module.depl):
-        found = method(tiny, Limits(known=Known(known)))
+        found = method(tiny, Limits(cutoff=Cutoff(known)))
         if method is module.exact and known > 28.0:
             assert found.plan is not None
             assert found.lower_bound == pytest.approx(28, rel=1e-8)
