@@ -20,7 +20,6 @@ from depl.models.scenarios.files import load_scenarios
 from depl.models.solving.methods import (
     DEFAULT_METHOD,
     DEFAULT_SCENARIOS,
-    DEFAULT_WITH_MEMORY,
     default_method,
     require_counting,
 )
@@ -53,7 +52,7 @@ def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> No
 def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
     """Declare the method, its limits, and what some methods take besides; with ``files`` also scenarios."""
     given = ", or a file of them" if files else ""
-    standard = f"default: {DEFAULT_METHOD}, or {DEFAULT_WITH_MEMORY} if the law of the loss has memory"
+    standard = f"default: {DEFAULT_METHOD}, exact search and a loop in turn"
     parser.add_argument("--method", metavar="M", help=standard)
     parser.add_argument(
         "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"

@@ -30,10 +30,7 @@ class Meaning(Enum):
 
 
 DEFAULT_METHOD = "auto"
-"""Name of the method that solves unless the caller names one and the law of the loss has memory."""
-
-DEFAULT_WITH_MEMORY = "auto"
-"""Name of the method that solves instances with a traced law unless the caller names one."""
+"""Name of the method that solves unless the caller names one."""
 
 DEFAULT_ON_SCENARIOS = "scenario-search"
 """Name of the method that solves instances without laws, on given scenarios, unless the caller names one."""
@@ -279,9 +276,7 @@ def register(
 
 def default_method(instance: Instance) -> str:
     """Name of the method that solves an instance unless the caller names one."""
-    if not instance.declares_laws:
-        return DEFAULT_ON_SCENARIOS
-    return DEFAULT_WITH_MEMORY if instance.has_memory else DEFAULT_METHOD
+    return DEFAULT_METHOD if instance.declares_laws else DEFAULT_ON_SCENARIOS
 
 
 def find(name: str) -> Registered:
