@@ -11,7 +11,7 @@ any size. So the phases are:
 5. ``exact`` goes on where it was, until the end. What the loop found is its cutoff, and the other way round.
 
 The answer is the cheapest plan of all with the best of the lower bounds. A traced law is searched by
-``enumerate`` alone, which is exact.
+``enumerate`` alone, which proves its plan among all that the traces support.
 """
 
 import math
@@ -30,21 +30,23 @@ from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Cutoff, Limits, Outcome, OutOfTimeError
 from depl.models.solving.paused import Paused
 from depl.models.solving.result import Phase, Termination
+from depl.models.solving.solve import VerificationError
 
 _MOMENT = 0.05, 0.5
 """Share of the limit, and seconds without one, before a greedy plan is looked for. Set by hand: half of the
 instances of the suites `paper` and `random` are proved in half a second, and a greedy plan takes as long."""
 
-_GREEDY = 0.2, 2.0
-"""The same for the greedy plan. Set by hand: it takes 0.02 to 0.2 s on small instances."""
+_GREEDY = 0.1, 2.0
+"""The same for the greedy plan, of what is left. Set by hand: it takes 0.02 to 0.2 s on small instances."""
 
 _FIRST = 0.3, 5.0
-"""The same for `exact` until the loop may run. Set by hand: with the share below it leaves `exact` more than
-0.8 of the limit, so that it proves what it proves alone in 0.8 of it."""
+"""The same for `exact` until the loop may run. Set by hand: all shares of the others together leave `exact`
+0.81 of the limit at least, so that it proves what it proves alone in 0.8 of it."""
 
-_LOOP = 0.2, math.inf
-"""The same for the loop, of what is left: 0.14 of the limit. Set by hand: it ends by itself in seconds on
-instances of usual size; on others `exact` gets nothing done, and the loop comes again."""
+_LOOP = 0.15, math.inf
+"""The same for the loop, 0.09 to 0.1 of the limit. Set by hand: it ends by itself in seconds on instances of
+usual size. Where `exact` gets little done the bound of the loop is what counts, and it has been cut short: a
+user who has such instances calls for ``depl`` by name."""
 
 _LAST = 2.0, 10.0
 """Without a limit `exact` ends once it has taken so many times what the phases before took, and at least so
@@ -58,6 +60,8 @@ def auto(instance: Instance, limits: Limits) -> Outcome:
     ------
     NotCoveredError
         If none of them covers the instance.
+    VerificationError
+        If one of them holds a plan that another one has proved impossible.
     """
     return _Turns(instance, limits).run()
 
@@ -76,10 +80,10 @@ class _Turns:
         The cost of the best plan that any phase holds, as all of them are told.
     lower : float
         No feasible plan costs less [cost].
-    ended : Termination or None
-        What the phase that ended last came to.
+    shown : float
+        The bound that was told last [cost].
     reason : str or None
-        Why there is no plan, as that phase says.
+        Why there is no plan, as the phase says that ended last, or that proved it.
     phases : list of Phase
         One row for each method.
     """
@@ -90,7 +94,7 @@ class _Turns:
     cost: float = math.inf
     cutoff: Cutoff = field(default_factory=Cutoff)
     lower: float = 0.0
-    ended: Termination | None = None
+    shown: float = 0.0
     reason: str | None = None
     phases: list[Phase] = field(default_factory=list)
     refusals: list[NotCoveredError] = field(default_factory=list)
@@ -98,19 +102,20 @@ class _Turns:
     def run(self) -> Outcome:
         """All phases, until something is proved or the time is over."""
         limits = replace(self.limits, cutoff=self.cutoff, progress=self._progress)
-        if self.instance.has_memory:
-            self._phase("enumerate", lambda: enumerate_plans(self.instance, limits))
-            return self._answer()
         search = Paused(exact, self.instance, limits)
+        interrupted = False
         try:
-            self._take_turns(search, limits)
+            if self.instance.has_memory:
+                self._phase("enumerate", lambda: enumerate_plans(self.instance, limits))
+            else:
+                self._take_turns(search, limits)
         except KeyboardInterrupt:
-            self.ended = Termination.INTERRUPTED
-        if not search.ended:
-            ended = self.ended
-            self._phase("exact", search.stop)
-            self.ended = ended if ended is Termination.INTERRUPTED else self.ended
-        return self._answer()
+            interrupted = True
+        finally:  # whatever happened, its thread must not wait for ever
+            stopped = search.stop() if search.waits else None
+        if stopped is not None:
+            self._phase("exact", lambda: stopped)
+        return self._answer(interrupted)
 
     def _take_turns(self, search: Paused, limits: Limits) -> None:
         begun = time.perf_counter()
@@ -156,8 +161,11 @@ class _Turns:
             raise KeyboardInterrupt
 
     def _keep(self, found: Outcome) -> None:
-        self.ended, self.reason = found.termination, found.reason or self.reason
+        if math.isfinite(self.lower):  # what proves that there is no plan says why
+            self.reason = found.reason or self.reason
         self.lower = max(self.lower, found.lower_bound)
+        if found.termination is Termination.INFEASIBLE:
+            self.lower = math.inf
         cost = _cost(self.instance, found)
         if cost < self.cost:
             self.best, self.cost = found, cost
@@ -179,33 +187,38 @@ class _Turns:
 
     def _over(self) -> bool:
         """Whether nothing is left to do."""
-        if self.ended is Termination.INFEASIBLE and self.best is None:
-            return True
-        return self._proved(self.limits.gap) or self.limits.expired()
+        return math.isinf(self.lower) or self._proved(self.limits.gap) or self.limits.expired()
 
     def _proved(self, gap: float = 0.0) -> bool:
         """Whether the bound meets the best plan that any phase holds, up to a gap."""
         cost = self.cutoff.cost
         return math.isfinite(cost) and counts_as_proved(cost, self.lower, max(gap, PROOF_TOLERANCE))
 
-    def _answer(self) -> Outcome:
+    def _answer(self, interrupted: bool) -> Outcome:
         """The best plan, the best bound, and what that proves.
 
         Raises
         ------
         NotCoveredError
             If no phase covers the instance.
+        VerificationError
+            If a bound is above the cost of a plan that is held.
         """
         if self.refusals and len(self.refusals) == len(self.phases):
             raise self.refusals[-1]
-        if self.best is None and self.ended is Termination.INFEASIBLE:
-            ending, self.lower = Termination.INFEASIBLE, math.inf
+        if self.best is not None and self.lower > self.cost + PROOF_TOLERANCE * abs(self.cost):
+            raise VerificationError(
+                f"no plan costs less than {self.lower:.12g}, says one phase; another holds a plan of cost "
+                f"{self.cost:.12g}: {self.phases}"
+            )
+        if math.isinf(self.lower):
+            ending = Termination.INFEASIBLE
         elif self.best is not None and counts_as_proved(self.cost, self.lower):
             ending = Termination.OPTIMAL
         elif self.best is not None and self.limits.gap > 0 and self._proved(self.limits.gap):
             ending = Termination.GAP_REACHED
-        elif self.ended is Termination.INTERRUPTED:
-            ending = self.ended
+        elif interrupted:
+            ending = Termination.INTERRUPTED
         else:
             ending = Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED
         held = self.best or Outcome(ending, None, self.lower, self.reason)
@@ -214,11 +227,15 @@ class _Turns:
         )
 
     def _progress(self, seconds: float, incumbent: float, bound: float) -> None:
-        """Rows of all phases as one: the best plan and the best bound of any."""
+        """Rows of all phases as one: the best plan and the best bound of any.
+
+        Plans that are told of are certified and held by the phase. Its bound is that of its search as it
+        stands; it is shown, and counts as proved once the phase answers.
+        """
         self.cutoff.cost = min(self.cutoff.cost, incumbent)
-        self.lower = max(self.lower, min(bound, self.cutoff.cost))
+        self.shown = max(self.shown, self.lower, min(bound, self.cutoff.cost))
         if self.limits.progress is not None:
-            self.limits.progress(seconds, self.cutoff.cost, self.lower)
+            self.limits.progress(seconds, self.cutoff.cost, min(self.shown, self.cutoff.cost))
 
 
 def _cost(instance: Instance, found: Outcome) -> float:

@@ -135,7 +135,7 @@ class Limits:
         looks = None if self.looks is None else Looks(math.ceil(share * max(self.looks.left, 0)), self.looks)
         if self.time_limit is not None:
             return replace(self.part(share), looks=looks)
-        if looks is not None:
+        if looks is not None or math.isinf(seconds):
             return replace(self, looks=looks)
         return replace(self, time_limit=time.perf_counter() - self.started + seconds)
 

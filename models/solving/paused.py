@@ -43,6 +43,11 @@ class Paused:
         """Whether the method has returned, or raised."""
         return self._ended
 
+    @property
+    def waits(self) -> bool:
+        """Whether the method has begun and not ended."""
+        return self._thread.is_alive() and not self._ended
+
     def proceed(self, allowed: Limits) -> Outcome | None:
         """Let the method go on until the limits expire; what it returned, None if it waits.
 

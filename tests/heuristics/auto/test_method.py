@@ -1,18 +1,22 @@
 """The method ``auto``: one answer of several methods, each in its turn, and proved where one proves it."""
 
 import math
+import threading
 from collections.abc import Callable
 
 import pytest
 
 import depl
 from depl.heuristics.auto import method as module
+from depl.instances.library import Entry, describe
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Cutoff, Limits, Looks, Outcome
 from depl.models.solving.result import Phase, Solution, Termination
-from depl.models.solving.solve import solve
+from depl.models.solving.solve import VerificationError, solve
+from tests.cases.memory_cases import instance_of
+from tests.cases.traced_law_cases import halves
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +50,6 @@ def test_nothing_to_do_costs_nothing(tiny: Instance) -> None:
 
 
 def test_a_traced_law_is_searched_by_enumerate() -> None:
-    from tests.cases.memory_cases import instance_of
-    from tests.cases.traced_law_cases import halves
-
     instance = instance_of(halves(8), maximum_loss=2.0, quantile_level=0.5)
     found = solve(instance, "auto")
     assert found.cost == solve(instance, "enumerate").cost
@@ -220,6 +221,82 @@ def test_turns_are_shares_of_what_is_left() -> None:
     free = Limits().turn(0.3, 5.0)
     assert free.time_limit is not None
     assert 4.5 < free.time_limit < 6
+
+
+def test_who_is_stopped_last_takes_no_proof_back(tiny: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop proves that there is no plan; the search, stopped after it, has proved nothing."""
+
+    def impossible(instance: Instance, limits: Limits) -> Outcome:
+        return Outcome(Termination.INFEASIBLE, None, math.inf, "models: not in time")
+
+    instead(
+        monkeypatch,
+        exact=slow(None, 3.0, []),
+        density_greedy=holding(None, Termination.EXHAUSTED),
+        depl=impossible,
+    )
+    found = solve(tiny, "auto", looks=100)
+    assert (found.termination, found.lower_bound) == (Termination.INFEASIBLE, math.inf)
+    assert found.reason == "models: not in time"
+
+
+def test_a_plan_that_another_phase_proves_impossible_is_a_defect(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    greedy = holding(optimum, Termination.EXHAUSTED)
+    for lower, ending in ((math.inf, Termination.INFEASIBLE), (28.1, Termination.EXHAUSTED)):
+        instead(monkeypatch, exact=refusing, density_greedy=greedy, depl=holding(None, ending, lower))
+        with pytest.raises(VerificationError, match="another holds a plan of cost 28: "):
+            solve(tiny, "auto")
+
+
+def test_bounds_that_are_told_on_the_way_are_no_proof(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search may tell of a bound that it has to give up, as one on chords does where it finds ties."""
+
+    def optimistic(instance: Instance, limits: Limits) -> Outcome:
+        limits.report(math.inf, 27.0)
+        return Outcome(Termination.EXHAUSTED, None, 4.0)
+
+    greedy = holding(optimum, Termination.EXHAUSTED)
+    instead(monkeypatch, exact=optimistic, density_greedy=greedy, depl=holding(None, Termination.EXHAUSTED))
+    rows: list[float] = []
+    found = solve(tiny, "auto", progress=lambda seconds, cost, bound: rows.append(bound))
+    assert rows == [27.0]
+    assert found.lower_bound == 4.0
+
+
+def test_an_error_in_a_phase_leaves_no_thread_waiting(
+    tiny: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(instance: Instance, limits: Limits) -> Outcome:
+        raise ZeroDivisionError
+
+    before = threading.active_count()
+    instead(monkeypatch, exact=slow(None, 0.0, []), density_greedy=broken)
+    with pytest.raises(ZeroDivisionError):
+        solve(tiny, "auto", looks=100)
+    assert threading.active_count() == before
+
+
+def test_an_interrupt_under_a_traced_law_keeps_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = instance_of(halves(8), maximum_loss=2.0, quantile_level=0.5)
+    plan = solve(instance, "enumerate").plan
+    instead(monkeypatch, enumerate_plans=holding(plan, Termination.INTERRUPTED))
+    found = solve(instance, "auto")
+    assert found.termination is Termination.INTERRUPTED
+    assert found.plan is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", describe(), ids=lambda entry: entry.name)
+def test_every_shipped_instance_is_proved_cheapest(entry: Entry) -> None:
+    """What the changelog says, at every target of its family."""
+    for target in entry.targets or (None,):
+        instance = depl.load(entry.name, target)
+        if instance.declares_laws:
+            assert solve(instance, "auto", time_limit=60).solution is Solution.PROVEN_OPTIMAL
 
 
 def test_what_none_of_them_covers_is_refused(tiny: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
