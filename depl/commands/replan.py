@@ -55,7 +55,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--keep-promise",
         action="store_true",
         help="ask for what the old rest would deliver from here instead of omega, so that the promise made "
-        "at the start holds over all runs, however often they are planned again",
+        "at the start holds over all runs, however often they are planned again (under a law fitted to "
+        "traces only where the answer says so)",
     )
     parser.add_argument(
         "--explain",
@@ -135,7 +136,9 @@ def _text(instance: Instance, found: Replanning, keep_promise: bool) -> str:
         reached = f"at least {counter_probability(violation.upper)}"
     else:
         reached = f"is {number(float(1 - violation.exact))}"
-    chance = f"{reached}, certified" if old.outside is None else f"is not known: {old.outside}"
+    law = " under the fitted law, of which the last loss is all that is taken from the run"
+    certified = f"{reached}, certified{law if instance.has_memory else ''}"
+    chance = certified if old.outside is None else f"is not known: {old.outside}"
     met = "met: to stop now costs nothing more" if found.met else "not met yet"
     pairs = [
         ("state", f"after epoch {state.epoch} of at most {target.maximum_epochs}, loss {number(state.loss)}"),

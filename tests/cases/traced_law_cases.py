@@ -3,7 +3,7 @@
 import numpy as np
 
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
+from depl.models.problem.traced_law import FittedJump, FittedStep, RecordedRun, TracedLaw
 from tests.cases.memory_cases import FAR, FULL, every_schedule, instance_of, random_law, run_of
 from tests.oracles.traced_law import Oracle, Schedule
 
@@ -61,18 +61,18 @@ def halves(count: int = 8, **fields: object) -> TracedLaw:
     Retention 0 after the switch: what the first stage lends does not matter then.
     """
     runs = [run_of([(FULL, 1), (FAR, 1)], [4.0, 2.0 + index % 2, 1.0 + index % 2]) for index in range(count)]
-    return TracedLaw(
-        runs=runs,
-        steps=[FittedStep(model="full", cluster="edge", first=True, age=1, intercept=0.5, retention=0.5)],
-        jumps=[
-            FittedJump(
-                previous_model="full",
-                previous_cluster="edge",
-                model="cut",
-                cluster="far",
-                intercept=1.5,
-                retention=0,
-            )
-        ],
-        **fields,
+    return full_then_far(runs, 0.0, **fields)
+
+
+def full_then_far(runs: list[RecordedRun], retention: float, **fields: object) -> TracedLaw:
+    """A law of runs full-far: l(1) = .5 + .5 l(0) + e, then l(2) = 1.5 + retention l(1) + e."""
+    jump = FittedJump(
+        previous_model="full",
+        previous_cluster="edge",
+        model="cut",
+        cluster="far",
+        intercept=1.5,
+        retention=retention,
     )
+    step = FittedStep(model="full", cluster="edge", first=True, age=1, intercept=0.5, retention=0.5)
+    return TracedLaw(runs=runs, steps=[step], jumps=[jump], **fields)

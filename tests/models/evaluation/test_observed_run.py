@@ -13,13 +13,13 @@ from depl.models.foundation.documents import decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import Known, following, positions
 from depl.models.problem.instance import Instance
-from depl.models.problem.traced_law import FittedJump, FittedStep, ObservedRun, Stage, TracedLaw
+from depl.models.problem.traced_law import ObservedRun, Stage, TracedLaw
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.solve import solve
 from depl.models.verifier.traces import traced_loss
 from tests.cases.memory_cases import FAR, FULL, cheapest_cost, every_schedule, run_of
 from tests.cases.observed_run_cases import Case, observed_cases, rest_of
-from tests.cases.traced_law_cases import halves, plan_of
+from tests.cases.traced_law_cases import full_then_far, halves, plan_of
 from tests.models.evaluation.test_traced_sampling import quantiles, stream
 from tests.oracles.observed_run import ObservedOracle
 from tests.oracles.traced_law import Schedule, on_scale
@@ -244,21 +244,7 @@ def forgetful() -> TracedLaw:
         run_of([(FULL, 1), (FAR, 1)], [4.0, 2.0 + index % 2, 1.0 + 0.25 * (2 + index % 2) + index // 2 % 2])
         for index in range(8)
     ]
-    return TracedLaw(
-        runs=runs,
-        steps=[FittedStep(model="full", cluster="edge", first=True, age=1, intercept=0.5, retention=0.5)],
-        jumps=[
-            FittedJump(
-                previous_model="full",
-                previous_cluster="edge",
-                model="cut",
-                cluster="far",
-                intercept=1.5,
-                retention=0.25,
-            )
-        ],
-        residuals="independent",
-    )
+    return full_then_far(runs, 0.25, residuals="independent")
 
 
 def test_a_state_by_hand() -> None:
