@@ -60,7 +60,7 @@ def modules() -> list[str]:
 
 @pytest.fixture
 def fits_are_the_shipped_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shipped runs fitted to their setup are read from the file of the fit; `test_readme` makes it anew."""
+    """Shipped runs fitted to their setup are read from the file of the fit; slow tests make it anew."""
 
     def shipped(traces: Traces, setup: Setup) -> Instance:
         instance = load(setup.name)
