@@ -167,7 +167,7 @@ class Reach:
         return self.lines(kind, (slope,), above=above)[0]
 
     def lines(self, kind: Kind, slopes: Sequence[float], *, above: bool) -> list[float]:
-        """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=, for slopes >= 0; or for F.
+        """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=; or for F. Slopes >= 0.
 
         With q = T - a H - slope B, or -q from below, q'' in ln u is at least -``bent``, so inside an interval
         q exceeds its values at the ends by at most STEP**2 / 8 of that: T'' = 9 T - 7 F + K_5 lies between

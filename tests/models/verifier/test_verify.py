@@ -1,6 +1,7 @@
 """The verifier's report: hand-computed plans, every kind of violation by its amount, every claim altered."""
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import msgspec
@@ -446,8 +447,9 @@ def test_resources_that_are_all_used_although_time_is_left_are_refused(steady, s
 
 
 @pytest.fixture
-def undecidable(steady, monkeypatch) -> tuple[Instance, Plan, Fraction]:
+def undecidable(steady, monkeypatch) -> Iterator[tuple[Instance, Plan, Fraction]]:
     """Too many atoms for exact sums, on a coarse grid, with 1 - omega inside the bracket."""
+    verifier_distribution.remembered.cache_clear()
     monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
     for name in ("_SMALLEST_GRID", "_LARGEST_GRID", "_LAST_GRID"):
         monkeypatch.setattr(verifier_distribution, name, 2**10)
@@ -459,7 +461,8 @@ def undecidable(steady, monkeypatch) -> tuple[Instance, Plan, Fraction]:
     found = verify(instance, plan).violation
     budget = Fraction((found.lower + found.upper) / 2).limit_denominator(10**6)
     assert found.lower < budget < found.upper
-    return instance.replace(quantile_level=float(1 - budget)), plan, budget
+    yield instance.replace(quantile_level=float(1 - budget)), plan, budget
+    verifier_distribution.remembered.cache_clear()
 
 
 def test_an_undecided_probability_passes_if_the_plan_claims_nothing(undecidable):
