@@ -163,13 +163,19 @@ def _parts(seen: Observations, labels: Texts, by: FitBy) -> Sequence[tuple[Combi
         return [(Combination(model), seen.improvements_of(model)) for model in models]
     if by is FitBy.CLUSTER:
         return [(Combination(*pair), seen.improvements_of(*pair)) for pair in seen.combinations()]
+    pairs = {
+        pair: ((seen.model == pair[0]) & (seen.cluster == pair[1])).any(axis=1)
+        for pair in seen.combinations()
+    }
+    improvements = {pair: seen.improvements_of(*pair) for pair in pairs}
     found = []
     for label in Counter(labels.tolist()):
         member = labels == label
-        for pair in seen.combinations():
-            values = seen.improvements_of(*pair)[member]
-            if np.any((seen.model[member] == pair[0]) & (seen.cluster[member] == pair[1])):
-                found.append((Combination(*pair, label), values))
+        found += [
+            (Combination(*pair, label), improvements[pair][member])
+            for pair, trained in pairs.items()
+            if np.any(trained & member)
+        ]
     return found
 
 

@@ -8,7 +8,7 @@ cheaper schedule is known not to be met. Schedules outside the support of the tr
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Protocol
@@ -184,7 +184,8 @@ class _UnderLaw:
         limit, sizes = self._maximum + ATOM_TOLERANCE, [abs(self._maximum), abs(mixed.constant)]
         sizes += [float(np.abs(part).max()) for part in (offsets, *mixed.parts)]
         doubt = _ROUNDING * max(1.0, math.fsum(sizes))
-        return exceedance(mixed, offsets, limit + doubt), exceedance(mixed, offsets, limit - doubt)
+        lower, upper = exceedances(mixed, offsets, (limit + doubt, limit - doubt))
+        return lower, upper
 
     def decided(self, node: int) -> tuple[Share, Share]:
         """By the evaluator of the law."""
@@ -298,16 +299,24 @@ class _UnderScenarios:
 
 def exceedance(mixed: Mixed, offsets: FloatArray, limit: float) -> Fraction:
     """P(constant + parts + offset > limit), all offsets and, but for weights, all atoms equally likely."""
+    (found,) = exceedances(mixed, offsets, (limit,))
+    return found
+
+
+def exceedances(mixed: Mixed, offsets: FloatArray, limits: Sequence[float]) -> list[Fraction]:
+    """`exceedance` at several limits."""
     if mixed.weights is not None:
         (own,), sums = mixed.parts, mixed.constant + offsets
-        heavier = np.array([int(mixed.weights[own + one > limit].sum()) for one in sums])
-        return Fraction(int(heavier.sum()), int(mixed.weights.sum()) * sums.size)
+        size = int(mixed.weights.sum()) * sums.size
+        heavier = (sum(int(mixed.weights[own + one > limit].sum()) for one in sums) for limit in limits)
+        return [Fraction(many, size) for many in heavier]
     *others, last = sorted([offsets, *mixed.parts], key=len)
     sums = np.array([mixed.constant])
     for part in others:
         sums = (sums[:, None] + part[None, :]).ravel()
-    within = np.searchsorted(np.sort(last), limit - sums, side="right").sum()
-    return 1 - Fraction(int(within), sums.size * last.size)
+    ordered, size = np.sort(last), sums.size * last.size
+    within = (int(ordered.searchsorted(limit - sums, side="right").sum()) for limit in limits)
+    return [Fraction(size - many, size) for many in within]
 
 
 def _plan(instance: Instance, schedule: Schedule) -> Plan:

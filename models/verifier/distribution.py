@@ -11,6 +11,7 @@ By kind of law, the sharpest way that applies:
   which every increment is rounded up, for an upper bound, or down, for a lower.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,23 @@ _SMALLEST_GRID, _LARGEST_GRID, _LAST_GRID = 2**18, 2**20, 2**22
 _GRID_WORK = 2**24
 """Cells times increments for which there is time at first: set by hand. It is held between the smallest and
 the largest grid, and more are taken where the bracket contains the budget."""
+
+_KEPT = 256
+"""Probabilities that are remembered: set by hand. A plan that was solved for is often verified again with all
+that it claims; how many are kept changes seconds and some MB, not values."""
+
+
+def known_tail_probability(
+    increments: Sequence[Increment], gap: Fraction, budget: Fraction | None = None
+) -> Bracket:
+    """`tail_probability`, remembered for increments alike once equal ones are counted together."""
+    return remembered(merged(increments), gap, budget)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def remembered(increments: tuple[Increment, ...], gap: Fraction, budget: Fraction | None) -> Bracket:
+    """What `tail_probability` finds, computed at the first question."""
+    return tail_probability(increments, gap, budget)
 
 
 def tail_probability(

@@ -15,7 +15,7 @@ from fractions import Fraction
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan
 from depl.models.verifier.bounds import MOST_PLANS, bound_findings
-from depl.models.verifier.distribution import tail_probability
+from depl.models.verifier.distribution import known_tail_probability
 from depl.models.verifier.findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier.laws import Bracket, decimal, is_discrete
 from depl.models.verifier.reading import (
@@ -180,7 +180,7 @@ def _violation(instance: Instance, loss: LossFacts, threshold: float) -> Bracket
     gap = loss.gap(threshold)
     if gap is None:
         return Bracket(1.0, 1.0)
-    return tail_probability(loss.increments, gap, _budget(instance))
+    return known_tail_probability(loss.increments, gap, _budget(instance))
 
 
 def _budget(instance: Instance) -> Fraction:

@@ -32,6 +32,9 @@ SLOW = {
 }
 """Methods that solve by default the law that offers all, and the one that offers nothing by `make slow`."""
 
+SAMPLED = {"milp", "milp-resource"}
+"""Methods that know a law by its draws alone, as scenario-search does, and solve with it by `make slow`."""
+
 LABELS = {"entropic": "offers no transform", "normal": "", "certified": "", "expected": ""}
 
 
@@ -56,7 +59,9 @@ def _registered(own_laws: None) -> None:
 
 CASES = [
     pytest.param(
-        item.name, kind, marks=pytest.mark.slow if kind == "bare_gamma" and item.name in SLOW else ()
+        item.name,
+        kind,
+        marks=pytest.mark.slow if item.name in (SLOW if kind == "bare_gamma" else SAMPLED) else (),
     )
     for item in depl.methods()
     for kind in ("gamma", "bare_gamma")

@@ -17,7 +17,7 @@ from depl.cli import _parser
 from depl.commands.answer import ExitCode
 from depl.instances.library import load
 from depl.instances.setups import load_setup
-from depl.models.estimation import diagnosis
+from depl.models.estimation import combinations, diagnosis
 from depl.models.estimation.setup import Setup
 from depl.models.problem.instance import Instance
 from depl.models.traces.fingerprints import fingerprints
@@ -60,7 +60,7 @@ def modules() -> list[str]:
 
 @pytest.fixture
 def fits_are_the_shipped_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shipped runs fitted to their setup are read from the file of the fit; `test_readme` makes it anew."""
+    """Shipped runs fitted to their setup are read from the file of the fit; slow tests make it anew."""
 
     def shipped(traces: Traces, setup: Setup) -> Instance:
         instance = load(setup.name)
@@ -73,13 +73,17 @@ def fits_are_the_shipped_ones(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def fewer_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A diagnosis draws 19 samples and not the 99 or more of the page, which a slow test runs as it is."""
-    own = diagnosis.diagnose
+    """A diagnosis or a fit draws 19 samples, not the 99 or more of the page; slow tests run it as it is."""
+    own, fit = diagnosis.diagnose, combinations.fit_traces
 
     def sparing(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
         return own(traces, rng, resamples=19)
 
+    def fitted(traces: Traces, rng: np.random.Generator, *, constant: bool = False) -> combinations.TracesFit:
+        return fit(traces, rng, resamples=19, constant=constant)
+
     monkeypatch.setattr(diagnosis, "diagnose", sparing)
+    monkeypatch.setattr(combinations, "fit_traces", fitted)
 
 
 @pytest.mark.usefixtures("fits_are_the_shipped_ones", "fewer_resamples")

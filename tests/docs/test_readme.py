@@ -23,6 +23,10 @@ from depl.cli import main
 from depl.commands import diagnose, fit
 from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load
+from depl.instances.setups import load_setup
+from depl.models.estimation import diagnosis
+from depl.models.estimation.deviations import CARE
+from depl.models.traces.fingerprints import fingerprints
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -40,6 +44,19 @@ _HEADLINE = (
     "largest",
 )
 _SUITES = ("paper", "random", "reconstruction")
+(TABLE,) = (text.splitlines() for language, text in BLOCKS if language == "text")
+TOLD_OF = ["enumerate", "depl-paper", "expected-cost", "expected-greedy"]
+"""The methods that the README compares on the family with deadlines."""
+DEFAULTS_OF_FIT = {
+    "law": "affine",
+    "residuals": "per_run",
+    "scale": None,
+    "care": CARE,
+    "confidence": None,
+    "metric": "loss",
+    "name": None,
+}
+"""What `depl fit` asks of `fit_instance` by itself: the shipped instances were fitted so."""
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
 
 
@@ -63,11 +80,47 @@ def test_the_python_examples_run(example):
         exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
 
 
-@pytest.mark.parametrize("resamples", [19, pytest.param(diagnose.RESAMPLES, marks=pytest.mark.slow)])
-def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch, resamples):
-    """Unless run by name, diagnoses (one is a part of ``depl fit``) resample less than for a reader."""
-    monkeypatch.setattr(diagnose, "RESAMPLES", resamples)
-    monkeypatch.setattr(fit, "_RESAMPLES", min(resamples, fit._RESAMPLES))
+@pytest.fixture
+def answered_once(monkeypatch):
+    """Not worked out again are a fit that is shipped, and a diagnosis that was asked for before.
+
+    A fit of shipped runs to their shipped setup is read from the file of the fit; slow tests make it anew.
+    """
+    found = {}
+
+    def shipped(traces, setup, **options):
+        instance = load(setup.name)
+        assert setup == load_setup(setup.name)
+        assert fingerprints(traces) == instance.run_fingerprints
+        assert options == DEFAULTS_OF_FIT
+        return instance
+
+    def diagnosed(traces, rng, metric, resamples):
+        key = (fingerprints(traces), repr(rng.bit_generator.state), metric, resamples)
+        if key not in found:
+            found[key] = diagnosis.diagnose(traces, rng, metric, resamples)
+        return found[key]
+
+    monkeypatch.setattr(fit, "fit_instance", shipped)
+    monkeypatch.setattr(fit, "diagnose", diagnosed)
+    monkeypatch.setattr(diagnose, "diagnose", diagnosed)
+
+
+@pytest.mark.usefixtures("answered_once")
+def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch):
+    """With fewer resamples of the diagnosis (one is a part of ``depl fit``) than for a reader."""
+    monkeypatch.setattr(diagnose, "RESAMPLES", 5)
+    monkeypatch.setattr(fit, "_RESAMPLES", 5)
+    follow_the_commands(ask, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_command_line_run_as_a_reader_runs_them(ask, tmp_path, monkeypatch):
+    follow_the_commands(ask, tmp_path, monkeypatch)
+
+
+def follow_the_commands(ask, tmp_path, monkeypatch):
+    """Type them in an empty folder; the one that fits makes the shipped instance again, byte by byte."""
     monkeypatch.chdir(tmp_path)
     words = [
         shlex.split(command)
@@ -79,7 +132,7 @@ def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path,
     for _, *arguments in words:
         code, _, err = ask(*arguments)
         assert code == 0, (arguments, err)
-        if arguments[0] == "fit":  # makes the shipped instance again
+        if arguments[0] == "fit":
             shipped = ROOT / "instances" / "data" / f"{arguments[1]}.json"
             assert (tmp_path / arguments[-1]).read_bytes() == shipped.read_bytes()
             fitted += 1
@@ -115,45 +168,82 @@ def cells(line):
     return [cell.strip() for cell in line.split("|")[:-1]] or line
 
 
-@pytest.fixture(scope="module")
-def compared():
-    """The methods that the README tells of, on the family with deadlines."""
-    return compare("paper-alexnet-deadline", ["enumerate", "depl-paper", "expected-cost", "expected-greedy"])
+def rows_of_table(lines, methods):
+    """Cells of the lines of a table that are no row, or the row of one of the methods."""
+    found = [cells(line) for line in lines if set(line) != {"-", "+"}]
+    return [row for row in found if row[0] != "9" or row[1] in methods]
 
 
-def test_the_table_shows_what_the_demo_computes(compared):
-    (shown,) = (text for language, text in BLOCKS if language == "text")
+@pytest.mark.parametrize(
+    "methods", [[name for name in METHODS if name != "depl"], pytest.param(METHODS, marks=pytest.mark.slow)]
+)
+def test_the_table_shows_what_the_demo_computes(methods):
+    """The loop takes longest: its row is that of its record in quick tests, but for what it proves."""
     instance = load("paper-alexnet-deadline", 9)
-    found = {entry.method: entry for entry in compared if entry.target == "9"}
-    entries = [found.get(method) or entry_of("9", instance, method, None) for method in METHODS]
-    computed = comparison_table(entries).splitlines()
-    lines = shown.splitlines()
-    assert set(lines[1]) == set(computed[1]) == {"-", "+"}
-    assert [cells(line) for line in (lines[0], *lines[2:])] == [
-        cells(line) for line in (computed[0], *computed[2:])
-    ]
+    computed = comparison_table([entry_of("9", instance, method, None) for method in methods]).splitlines()
+    assert set(TABLE[1]) == set(computed[1]) == {"-", "+"}
+    assert rows_of_table(TABLE, METHODS) != rows_of_table(TABLE, [])
+    assert rows_of_table(TABLE, methods) == rows_of_table(computed, methods)
 
 
-def test_what_is_said_of_the_other_methods_is_computed_again(compared):
-    entries = compared
+def test_the_row_of_the_loop_is_what_was_recorded(recorded):
+    (row,) = rows_of_table([line for line in TABLE if line.lstrip().startswith("9 ")], ["depl"])
+    (item,) = (
+        item
+        for item in recorded.suite("paper")
+        if item.task.instance == "paper-alexnet-deadline-9" and item.task.configuration == "depl"
+    )
+    epochs = [item.epochs_by_model.get(model.name, 0) for model in load("paper-alexnet-deadline", 9).models]
+    assert row[2:4] == [f"{item.cost:.2f}", f"{recorded.ratio(item):.3f}"]
+    assert row[5] == " / ".join(map(str, epochs))
+    told = float(row[6].removeprefix(">= "))
+    assert told <= 1 - item.violation[1] < told + 1e-6  # six digits, rounded down
+
+
+def of_other_methods(costs):
+    """Check what the README says of them by costs, None without a plan, of methods and targets."""
+    least = {target: cost for (method, target), cost in costs.items() if method == "enumerate"}
 
     def worst(*methods):
-        chosen = [entry for entry in entries if entry.method in methods and entry.cost is not None]
-        return max(entry.cost / optimum(entries, entry.target) for entry in chosen)
+        return max(
+            cost / least[target]
+            for (method, target), cost in costs.items()
+            if method in methods and cost is not None
+        )
 
+    assert len(least) == 5
+    assert len(costs) == 4 * 5
     text = " ".join(README.split())
     assert f"cost up to {worst('depl-paper'):.1f} times the optimum" in text
     assert (
         f"up to {100 * (worst('expected-cost', 'expected-greedy') - 1):.0f} % more than the optimum" in text
     )
-    without = [entry.target for entry in entries if entry.method == "depl-paper" and entry.plan is None]
-    assert without == ["5", "7", "9"]
+    without = {target for (method, target), cost in costs.items() if method == "depl-paper" and cost is None}
+    assert without == {5, 7, 9}
     assert "the tighter targets get no plan at all" in text
+
+
+@pytest.mark.slow
+def test_what_is_said_of_the_other_methods_is_computed_again():
+    entries = compare("paper-alexnet-deadline", TOLD_OF)
+    assert all(optimum(entries, entry.target) is not None for entry in entries)
+    of_other_methods({(entry.method, float(entry.target)): entry.cost for entry in entries})
 
 
 @pytest.fixture(scope="module")
 def recorded():
     return evidence_of([item for suite in _SUITES for item in read_attempts(suite)], ())
+
+
+def test_what_is_said_of_the_other_methods_is_what_was_recorded(recorded):
+    """A page of the documentation computes the same costs again (`depl_paper`, `questions`)."""
+    rows = [
+        item
+        for item in recorded.suite("paper")
+        if item.labels["family"] == "paper-alexnet-deadline" and item.task.configuration in TOLD_OF
+    ]
+    assert all(item.proved_optimal for item in rows if item.task.configuration == "enumerate")
+    of_other_methods({(item.task.configuration, item.labels["target"]): item.cost for item in rows})
 
 
 def test_the_headline_is_that_of_the_recorded_attempts(recorded):

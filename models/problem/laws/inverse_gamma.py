@@ -26,7 +26,7 @@ from depl.models.problem.laws.law import (
     require_spread,
 )
 from depl.models.problem.laws.log_variable import LogVariable, log_norm
-from depl.models.problem.laws.nodes import COARSEST, FINEST, LEFT, RIGHT, trapezoid, weighed
+from depl.models.problem.laws.nodes import COARSEST, FINEST, LEFT, RIGHT, log_sum, trapezoid, weighed
 
 
 class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
@@ -172,7 +172,7 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         curvature = math.sqrt(1 + 4 * weight / shape)
         width = min(1.0, 1 / math.sqrt(shape * curvature))
         v, logarithms = trapezoid(log_integrand, math.log((1 + curvature) / 2), width, slope=-2.0)
-        return scale / shape * np.exp(-v), logarithms - float(special.logsumexp(masses))
+        return scale / shape * np.exp(-v), logarithms - log_sum(masses)
 
     def spread_out(self, factor: float) -> "InverseGamma":
         """By its moments."""

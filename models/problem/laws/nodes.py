@@ -50,3 +50,11 @@ def trapezoid(
     indices = np.arange(math.floor(ends[0] / step), math.ceil(ends[1] / step) + 1, dtype=float)
     points: FloatArray = peak + step * indices
     return points, log_integrand(points) + math.log(step)
+
+
+def log_sum(logarithms: FloatArray) -> float:
+    """Logarithm of the sum of exponentials of a row of numbers."""
+    top = float(logarithms.max())
+    if not math.isfinite(top):
+        return top
+    return top + math.log(float(np.exp(logarithms - top).sum()))

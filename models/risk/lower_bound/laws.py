@@ -163,23 +163,37 @@ class Reach:
         return Reach(*(values[rows] for values in _rows(self)))
 
     def line(self, kind: Kind, slope: float, *, above: bool) -> float:
-        """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=, for slope >= 0; or for F.
+        """That of one slope of `lines`."""
+        return self.lines(kind, (slope,), above=above)[0]
+
+    def lines(self, kind: Kind, slopes: Sequence[float], *, above: bool) -> list[float]:
+        """The least a >= 0 with T <= a H + slope B, or the greatest a <= 0 with >=; or for F. Slopes >= 0.
 
         With q = T - a H - slope B, or -q from below, q'' in ln u is at least -``bent``, so inside an interval
         q exceeds its values at the ends by at most STEP**2 / 8 of that: T'' = 9 T - 7 F + K_5 lies between
         -7 F and 9 T, and F'' = 16 F - 9 K_5 + K_6 between -20 F and 16 F. What rounding adds to sums is left
         to `unclear`.
         """
-        values = self.third if kind == "third" else self.fourth
-        bent = 1.5 * slope * self.greatest_third if above else np.zeros(len(values))
-        if kind == "fourth":
-            bent = bent + 20 * self.greatest_fourth
-        else:
-            bent = bent + (7 * self.greatest_fourth if above else 9 * self.greatest_third)
+        some = self.divergence > 0
+        divergence, excess, rounding, third, fourth, values = (
+            row[some]
+            for row in (
+                self.divergence,
+                self.excess,
+                self.rounding,
+                self.greatest_third,
+                self.greatest_fourth,
+                self.third if kind == "third" else self.fourth,
+            )
+        )
+        own = 20 * fourth if kind == "fourth" else 7 * fourth if above else 9 * third
+        slope = np.array(slopes)[:, None]
+        bent = 1.5 * slope * third + own if above else own
         sign = 1.0 if above else -1.0
-        over = sign * (values - slope * self.excess) + STEP**2 / 8 * bent - (1 + slope) * self.rounding
-        over = np.divide(over, self.divergence, out=np.zeros(len(over)), where=self.divergence > 0)
-        return sign * float(over.max(initial=0.0)) * (1 + STEP**2)  # |a H''| <= 4 |a| H
+        over = sign * (values - slope * excess) + STEP**2 / 8 * bent - (1 + slope) * rounding
+        greatest = (over / divergence).max(axis=1, initial=0.0)
+        found: list[float] = (sign * greatest * (1 + STEP**2)).tolist()  # |a H''| <= 4 |a| H
+        return found
 
     def greatest_ratio(self) -> float:
         """B / H, at most, but for `unclear`: both rise in u."""

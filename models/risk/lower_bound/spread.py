@@ -159,8 +159,8 @@ def _over(
 
 def _lines(runs: Reach, kind: Kind, slopes: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Intercepts above and below T or F."""
-    above = tuple(_up(runs.line(kind, slope, above=True)) for slope in slopes)
-    return above, tuple(-_up(-runs.line(kind, slope, above=False)) for slope in slopes)
+    above = tuple(map(_up, runs.lines(kind, slopes, above=True)))
+    return above, tuple(-_up(-value) for value in runs.lines(kind, slopes, above=False))
 
 
 def _up(value: float) -> float:

@@ -11,6 +11,7 @@ import pytest
 
 from depl.benchmarks.runner import provenance, registry, results
 from depl.benchmarks.runner.registry import Case, Goal, all_cases, select
+from depl.models.estimation import instance as fitted
 from depl.models.foundation.errors import InvalidInputError
 
 CASES = all_cases()
@@ -57,9 +58,32 @@ CASE = Case(name={name!r}, summary="s", goals=goals, run=lambda rng, smoke: {{"a
 """
 
 
+@pytest.fixture
+def fewer_resamples(monkeypatch):
+    """A fit resamples for p-values alone, which smoke runs do not look at; few take the same way."""
+    monkeypatch.setattr(fitted, "_RESAMPLES", 9)
+
+
+def look_at_printed_statements(values):
+    """The report reads these."""
+    (whole, single) = values["improvement_fits"]
+    assert (whole["by"], single["by"]) == ("all runs of a combination", "curve by curve")
+    assert 0 <= single["honest"] <= 1
+    assert values["switch_fits"] == [] or {"as_printed", "honest", "positive"} <= set(
+        values["switch_fits"][0]
+    )
+
+
+CLOSER = {"printed-statements": look_at_printed_statements}
+"""What else is asked of the values of a smoke run."""
+
+
+@pytest.mark.usefixtures("fewer_resamples")
 @pytest.mark.parametrize("name", CASES)
 def test_every_registered_case_runs_as_smoke(name):
     record = results.measure(CASES[name], smoke=True)
+    CLOSER.get(name, len)(record.values)
+    assert {goal.name for goal in CASES[name].goals} <= set(record.values)
     assert record.case == name
     assert {goal.name for goal in record.goals} == {goal.name for goal in CASES[name].goals}
     assert msgspec.json.decode(msgspec.json.encode(record), type=results.Record) == record

@@ -17,11 +17,19 @@ from depl.benchmarks.sweep.solving import made
 SUITES = all_suites()
 LARGE = 10_000
 """Product of the sizes among the labels, such as |N| |D| |M| K_max."""
+ALIKE = ("scaling-clusters", "scaling-epochs", "scaling-models")
+"""Drawn and attempted like ``scaling-datasets``, which has a measure as well: only another size grows."""
 BROKEN = {"failed", "crashed", "rejected", "error"}
 
 
-@pytest.mark.parametrize("seconds", [0.05, pytest.param(0.3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", SUITES)
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        *((name, 0.05) for name in SUITES if name not in ALIKE),
+        *(pytest.param(name, 0.05, marks=pytest.mark.slow) for name in ALIKE),
+        *(pytest.param(name, 0.3, marks=pytest.mark.slow) for name in SUITES),
+    ],
+)
 def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(name, seconds):
     suite = SUITES[name]
     first = suite.draws()[0]
@@ -49,3 +57,11 @@ def test_names_of_instances_differ_and_an_instance_is_the_same_when_it_is_made_a
     assert len(set(names)) == len(names)
     assert [draw.name for draw in again] == names
     assert draws[-1].build().fingerprint == again[-1].build().fingerprint
+
+
+def test_suites_that_are_alike_differ_in_what_grows_alone():
+    whole = SUITES["scaling-datasets"]
+    for name in ALIKE:
+        assert SUITES[name].configurations == whole.configurations
+        assert SUITES[name].seeds == whole.seeds
+        assert SUITES[name].draws()[0].labels.keys() == whole.draws()[0].labels.keys()

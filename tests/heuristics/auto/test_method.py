@@ -150,7 +150,7 @@ def test_a_phase_that_proves_there_is_no_cheaper_plan_proves_the_one_that_is_kno
     assert solve(tiny, "auto").solution is Solution.PROVEN_OPTIMAL
 
 
-@pytest.mark.parametrize("known", [28.0, 28.0 * (1 + 1e-6), 30.0, 1e6])
+@pytest.mark.parametrize("known", [28.0, 28.0 * (1 + 1e-6), pytest.param(30.0, marks=pytest.mark.slow), 1e6])
 def test_what_is_known_never_hides_a_cheaper_plan(tiny: Instance, known: float) -> None:
     for method in (module.exact, module.depl):
         found = method(tiny, Limits(cutoff=Cutoff(known)))

@@ -32,7 +32,6 @@ def test_the_description_names_the_command(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_command_makes_the_same_file(ask, tmp_path, name):
-    """For digits-alexnet the README's own command is asked the same by default."""
     assert ask("fit", name, "--template", name, "--out", tmp_path / "again.json")[0] == 0
     assert (tmp_path / "again.json").read_bytes() == (DATA / f"{name}.json").read_bytes()
 

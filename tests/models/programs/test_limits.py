@@ -25,12 +25,24 @@ def hard():
     return hard_problem()
 
 
-@pytest.mark.parametrize(
-    ("formulation", "gap"),
-    [(PriceSpace, 0.3), (ResourceSpace, 0.5), pytest.param(ResourceSpace, 0.3, marks=pytest.mark.slow)],
-)
-def test_a_wanted_gap_ends_the_search_with_a_certificate(hard, formulation, gap):
-    found = solve_sampled(hard, formulation, Limits(gap=gap, time_limit=60))
+@pytest.fixture(scope="module")
+def followed(hard):
+    """A search that ends with a gap, and its rows of progress."""
+    rows = []
+    limits = Limits(gap=0.3, time_limit=60, progress=lambda *row: rows.append(row))
+    return solve_sampled(hard, PriceSpace, limits), rows
+
+
+def test_a_wanted_gap_ends_the_search_with_a_certificate(followed):
+    check_gap(followed[0], 0.3)
+
+
+@pytest.mark.parametrize("gap", [0.5, pytest.param(0.3, marks=pytest.mark.slow)])
+def test_a_wanted_gap_ends_the_search_in_the_space_of_resources(hard, gap):
+    check_gap(solve_sampled(hard, ResourceSpace, Limits(gap=gap, time_limit=60)), gap)
+
+
+def check_gap(found, gap):
     assert found.termination is Termination.GAP_REACHED
     assert found.cost - found.lower_bound <= gap * found.cost
     assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
@@ -57,9 +69,19 @@ def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, 
         assert found.lower_bound > 0.3 * HARD_OPTIMUM
 
 
-def test_rows_of_progress_close_in_on_the_optimum(hard):
+def test_rows_of_progress_close_in_on_the_optimum(followed):
+    check_rows(followed[1])
+
+
+@pytest.mark.slow
+def test_rows_of_progress_up_to_a_time_limit_close_in_on_the_optimum(hard):
     rows = []
     solve_sampled(hard, limits=Limits(time_limit=1.5, progress=lambda *row: rows.append(row)))
+    check_rows(rows)
+
+
+def check_rows(rows):
+    assert len(rows) > 2
     seconds, costs, bounds = (np.array(column) for column in zip(*rows, strict=True))
     assert (np.diff(seconds) >= 0).all()
     assert (np.diff(costs) <= 0).all()

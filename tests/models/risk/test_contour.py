@@ -164,7 +164,7 @@ def assert_matches_ball_arithmetic(loss, budget, digits):
     assert contains(contour_violation(loss, maximum), value)
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(**PAIRS)
 def test_two_increments_agree_with_quadrature_of_their_convolution(shapes, weights, share):
     require_quadrature_of_the_convolution(shapes, weights, share)

@@ -1,6 +1,7 @@
 """The verifier's report: hand-computed plans, every kind of violation by its amount, every claim altered."""
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import msgspec
@@ -18,6 +19,8 @@ from depl.models.problem.laws import Empirical, Normal, StudentT
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import RunFingerprint, RunFingerprints
 from depl.models.verifier import distribution as verifier_distribution
+from depl.models.verifier.distribution import known_tail_probability, tail_probability
+from depl.models.verifier.laws import Increment
 from depl.models.verifier.plans import MOST_PLANS
 from depl.models.verifier.verify import Finding, Kind, Report, verify
 
@@ -446,8 +449,9 @@ def test_resources_that_are_all_used_although_time_is_left_are_refused(steady, s
 
 
 @pytest.fixture
-def undecidable(steady, monkeypatch) -> tuple[Instance, Plan, Fraction]:
+def undecidable(steady, monkeypatch) -> Iterator[tuple[Instance, Plan, Fraction]]:
     """Too many atoms for exact sums, on a coarse grid, with 1 - omega inside the bracket."""
+    verifier_distribution.remembered.cache_clear()
     monkeypatch.setattr(verifier_distribution, "_MOST_PRODUCTS", 100)
     for name in ("_SMALLEST_GRID", "_LARGEST_GRID", "_LAST_GRID"):
         monkeypatch.setattr(verifier_distribution, name, 2**10)
@@ -459,7 +463,8 @@ def undecidable(steady, monkeypatch) -> tuple[Instance, Plan, Fraction]:
     found = verify(instance, plan).violation
     budget = Fraction((found.lower + found.upper) / 2).limit_denominator(10**6)
     assert found.lower < budget < found.upper
-    return instance.replace(quantile_level=float(1 - budget)), plan, budget
+    yield instance.replace(quantile_level=float(1 - budget)), plan, budget
+    verifier_distribution.remembered.cache_clear()
 
 
 def test_an_undecided_probability_passes_if_the_plan_claims_nothing(undecidable):
@@ -488,3 +493,21 @@ def test_an_untruncated_switch_is_part_of_the_verdict(tiny, tiny_optimum):
     assert report.ok
     at_least = stats.t.sf((7 - 5.75 - 0.4 + 0.5) / 0.1, 1.5) * 0.99
     assert at_least < report.violation.lower <= report.violation.upper < 0.02
+
+
+def test_what_was_found_before_is_not_computed_again(monkeypatch):
+    """Nor in parts of the same sum; another gap or budget is another question."""
+    gain = Normal(mean=2, variance=1)
+    pair, same = [Increment(Fraction(-1), gain, 2)], [Increment(Fraction(-1), gain)] * 2
+    asked = []
+
+    def counting(*question):
+        asked.append(question)
+        return tail_probability(*question)
+
+    verifier_distribution.remembered.cache_clear()
+    monkeypatch.setattr(verifier_distribution, "tail_probability", counting)
+    for gap, budget in ((-3, None), (-3, Fraction(1, 10)), (-4, None)):
+        found = [known_tail_probability(parts, Fraction(gap), budget) for parts in (pair, same, pair)]
+        assert found == [tail_probability(pair, Fraction(gap), budget)] * 3
+    assert len(asked) == 3

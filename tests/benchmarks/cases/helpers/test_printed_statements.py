@@ -11,7 +11,6 @@ from depl.benchmarks.cases.helpers.printed_statements import (
     knapsacks,
     selections,
 )
-from depl.benchmarks.cases.printed_statements import CASE
 
 
 def test_the_corrected_reduction_decides_every_knapsack_and_the_printed_one_only_some(rng):
@@ -65,14 +64,3 @@ def test_added_transforms_are_safe_and_never_equal(rng):
     assert found["unsafe_bounds"] == found["equal_bounds"] == 0
     # E5: 1.305 in the Gaussian limit, at omega = .99; less for few, skewed epochs.
     assert 1.1 < found["least_margin_ratio"] <= found["largest_margin_ratio"] < 1.35
-
-
-def test_the_case_gives_what_its_goals_and_the_report_ask_for(rng):
-    values = CASE.run(rng, True)
-    assert {goal.name for goal in CASE.goals} <= set(values)
-    (whole, single) = values["improvement_fits"]
-    assert (whole["by"], single["by"]) == ("all runs of a combination", "curve by curve")
-    assert 0 <= single["honest"] <= 1
-    assert values["switch_fits"] == [] or {"as_printed", "honest", "positive"} <= set(
-        values["switch_fits"][0]
-    )
