@@ -304,7 +304,8 @@ def _remainder_sums(
     twice = 2 * (1 + fall) * sine
     r_real, r_imaginary = (fall + x) - twice * sine, y - twice * cosine
     parts = density.real, density.imag
-    sums = _dot(r_real, parts[0]) - _dot(r_imaginary, parts[1]) + 0j
+    sums = np.empty(z.shape, dtype=complex)
+    sums.real = _dot(r_real, parts[0]) - _dot(r_imaginary, parts[1])
     sums.imag = _dot(r_real, parts[1]) + _dot(r_imaginary, parts[0])
     mass = np.abs(density)
     moduli = np.abs(z) * float((mass * np.abs(growth)).sum())
