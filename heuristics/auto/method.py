@@ -24,10 +24,11 @@ from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import exact
+from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Cutoff, Limits, Outcome, OutOfTimeError
+from depl.models.solving.methods import Cutoff, Limits, Outcome
 from depl.models.solving.paused import Paused
 from depl.models.solving.result import Phase, Termination
 from depl.models.solving.solve import VerificationError
@@ -139,7 +140,8 @@ class _Turns:
 
         def run() -> Outcome:
             try:
-                return method(self.instance, limits)
+                with deadline(limits.lateness):
+                    return method(self.instance, limits)
             except OutOfTimeError:
                 return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan")
 

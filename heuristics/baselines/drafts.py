@@ -8,6 +8,7 @@ other, and from the methods they are compared with, by what they propose alone.
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, transfers_of
 from depl.models.exact.enumeration import build_plan
 from depl.models.exact.plan_classes import Configuration
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, load
@@ -276,7 +278,8 @@ def searched(instance: Instance, limits: Limits, search: Callable[[Best], None])
     if best.appraiser.nothing_to_train():
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
     try:
-        search(best)
+        with suppress(OutOfTimeError):
+            search(best)
     except KeyboardInterrupt:
         return best.outcome(interrupted=True)
     return best.outcome()

@@ -36,6 +36,7 @@ from depl.heuristics.paths.layered import PAPER_LEVELS, layered_search
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.enumeration import build_plan, only_assignment
 from depl.models.exact.plan_classes import Configuration
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
@@ -89,7 +90,7 @@ def graph(instance: Instance, limits: Limits) -> Outcome:
         return search.run(kind)
     except KeyboardInterrupt:
         return search.outcome(Termination.INTERRUPTED)
-    except _StoppedError:
+    except (_StoppedError, OutOfTimeError):
         return search.outcome(Termination.TIME_LIMIT)
 
 

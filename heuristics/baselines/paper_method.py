@@ -44,6 +44,7 @@ from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.additive_problem import Weight
 from depl.heuristics.paths.layered import PAPER_LEVELS
 from depl.heuristics.placement.problem import placement_plan, placement_problem
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted, number
 from depl.models.problem.epochs import FinalLoss, load
@@ -107,7 +108,7 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
         plan = loop.run()
     except KeyboardInterrupt:
         return loop.outcome(Termination.INTERRUPTED)
-    except StoppedError:
+    except (StoppedError, OutOfTimeError):
         return loop.outcome(Termination.TIME_LIMIT)
     return loop.outcome(Termination.EXHAUSTED, plan)
 

@@ -35,12 +35,12 @@ from depl.heuristics.data.sites import (
     listed_sites,
     may_be_listed,
 )
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.foundation.wording import number
 from depl.models.problem.epochs import Term, compute
 from depl.models.problem.instance import Instance
 from depl.models.risk.lower_bound.switches import TiltedSwitch
-from depl.models.solving.methods import OutOfTimeError
 
 _FREE = Prices(0.0, 1.0, 0.0)
 """Prices at which only the gain counts."""

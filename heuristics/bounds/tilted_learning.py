@@ -28,6 +28,7 @@ from scipy import special
 
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.epochs import Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray, Law
@@ -35,7 +36,6 @@ from depl.models.risk.lower_bound.bound import plane, tilted_margins
 from depl.models.risk.lower_bound.laws import STEP, Reach, TiltedTable, covers, unclear
 from depl.models.risk.lower_bound.spread import Spread
 from depl.models.risk.lower_bound.switches import TiltedSwitch, covers_switch
-from depl.models.solving.methods import OutOfTimeError
 
 _BELOW = 0.85
 """h in units of score**2 / 2, the divergence of a normal loss at the saddle point of its quantile. Set by

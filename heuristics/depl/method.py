@@ -44,6 +44,7 @@ from depl.heuristics.depl.model_stage import MOST_TRIED, Candidate, Kind, ModelS
 from depl.heuristics.depl.most_certain import most_certain
 from depl.heuristics.depl.record import Record
 from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
 from depl.models.problem.epochs import FinalLoss
@@ -97,6 +98,10 @@ def depl(instance: Instance, limits: Limits) -> Outcome:
         return loop.run()
     except KeyboardInterrupt:
         return loop.outcome(Termination.INTERRUPTED)
+    except OutOfTimeError:
+        if loop.best is None and loop.lower == 0:
+            raise
+        return loop.outcome(Termination.TIME_LIMIT)
 
 
 @dataclass

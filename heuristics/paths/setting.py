@@ -28,6 +28,7 @@ from depl.heuristics.paths.bounds import (
 )
 from depl.heuristics.paths.search import LabelSearch, Pass, Stops
 from depl.heuristics.paths.whole_numbers import WholeProblem, in_whole_numbers
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import DeplError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, PROOF_TOLERANCE, TIME_TOLERANCE
 from depl.models.solving.methods import Limits
@@ -130,7 +131,7 @@ def least_weight(
 def least_weight_so_far(
     problem: AdditiveProblem, limits: Limits | None = None, *, most_labels: int = MOST_LABELS
 ) -> PathOutcome:
-    """As `least_weight`; Ctrl-C ends it with what is known by then (INTERRUPTED)."""
+    """As `least_weight`; Ctrl-C and the end of the time end it with what is known by then."""
     met = trivial_outcome(problem)
     if met is not None:
         return met
@@ -139,6 +140,8 @@ def least_weight_so_far(
         return solver.run()
     except KeyboardInterrupt:
         return solver.outcome(Termination.INTERRUPTED)
+    except OutOfTimeError:
+        return solver.outcome(Termination.TIME_LIMIT)
 
 
 def trivial_outcome(problem: AdditiveProblem) -> PathOutcome | None:

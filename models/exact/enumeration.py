@@ -21,6 +21,7 @@ import numpy as np
 
 from depl.models.exact.plan_classes import Classes, Configuration, plan_classes
 from depl.models.exact.traced_search import search_under_law
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
@@ -63,6 +64,8 @@ def enumerate_plans(instance: Instance, limits: Limits, maximum_classes: int = M
         return search.run()
     except KeyboardInterrupt:
         return search.outcome(Termination.INTERRUPTED)
+    except OutOfTimeError:
+        return search.outcome(Termination.TIME_LIMIT)
 
 
 def build_plan(instance: Instance, data: Mapping[str, frozenset[str]], sequence: list[Configuration]) -> Plan:

@@ -38,6 +38,7 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import usual_time_price
 from depl.models.exact.scenario_search import ScenarioSearch
 from depl.models.exact.tree import FIRST_ROUND, GROWTH, Task, TreeSearch
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
@@ -48,7 +49,7 @@ from depl.models.risk.discrete import decimal
 from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits, Outcome, OutOfTimeError
+from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 
 _SAMPLE = 200

@@ -25,10 +25,11 @@ from depl.models.exact.assignments import (
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.prices import Prices
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Outcome, OutOfTimeError
+from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import DualBound, Termination
 
 FIRST_ROUND = 2_000_000

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.allocation import Allocation
@@ -155,6 +156,8 @@ def solve_sampled(
         return loop.run()
     except KeyboardInterrupt:
         return loop.solution(Termination.INTERRUPTED)
+    except OutOfTimeError:
+        return loop.solution(Termination.TIME_LIMIT)
 
 
 @dataclass
@@ -374,7 +377,7 @@ class _Loop:
             return self.solution(Termination.INFEASIBLE, reason)
         try:
             reason = why_infeasible(self.problem, self._remaining())
-        except KeyboardInterrupt:  # the proof stands; only its explanation is cut short
+        except (KeyboardInterrupt, OutOfTimeError):  # the proof stands; only its explanation is cut short
             reason = "models: no plan meets the target within the epochs and the time limits"
         return self.solution(Termination.INFEASIBLE, reason)
 

@@ -4,6 +4,7 @@ import time
 from typing import TYPE_CHECKING
 
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
@@ -82,5 +83,5 @@ def _certificate(problem: SampledProblem, found: "ProgramSolution", limits: Limi
     multiplier = problem.allocation(found.choices or []).multiplier
     try:
         return root_certificate(problem, multiplier, found.cost, left)
-    except KeyboardInterrupt:  # the plan is held, and waits for nothing
+    except (KeyboardInterrupt, OutOfTimeError):  # the plan is held, and waits for nothing
         return None

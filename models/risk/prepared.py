@@ -138,8 +138,8 @@ class _Prepared:
         """Those of a loss."""
         missing = self._missing(loss)
         if missing or self._table is None:
+            rows = label_table(missing, self.contour)  # may be broken off
             self._rows |= {term: len(self._rows) + index for index, term in enumerate(missing)}
-            rows = label_table(missing, self.contour)
             self._table = rows if self._table is None else _joined(self._table, rows)
         counts = np.zeros((1, len(self._table)))
         for term, count in loss.terms:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expm1, log1p
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Law
@@ -265,6 +266,7 @@ def _line_sums(
         exponent, growth = variable.log_density(y), expm1(y) - variable.excess
         doubt = variable.condition + 4 * np.abs(exponent)
         for first in range(0, len(members), rows):
+            keep_time()
             part = members[first : first + rows]
             add = _remainder_sums if remainder else _sums
             sums[part], moduli[part], roundings[part] = add(z[part], exponent, growth, top[part], doubt)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol, TypeVar
 
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.later import METHODS
 from depl.models.problem.instance import Instance
@@ -120,6 +121,12 @@ class Limits:
             return True
         return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
 
+    def lateness(self) -> float:
+        """Seconds since the time limit was reached, negative before; no look at the clock is counted."""
+        if self.time_limit is None:
+            return -math.inf
+        return time.perf_counter() - self.started - self.time_limit
+
     def part(self, share: float) -> "Limits":
         """The same, but they expire once a share of the time that is left now has gone by."""
         if self.time_limit is None:
@@ -143,10 +150,6 @@ class Limits:
         """Pass one row of progress on."""
         if self.progress is not None:
             self.progress(time.perf_counter() - self.started, incumbent, bound)
-
-
-class OutOfTimeError(Exception):
-    """The time limit was reached before a method held anything; it may leave this to `solve`."""
 
 
 _Item = TypeVar("_Item")

@@ -6,12 +6,15 @@ methods can take turns, each going on where it was, and neither has to know. Onl
 any time: who lets a method proceed waits for it.
 """
 
+import math
 import threading
+import time
 from dataclasses import dataclass, replace
 
+from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Method, Outcome, OutOfTimeError
+from depl.models.solving.methods import Limits, Method, Outcome
 from depl.models.solving.result import Termination
 
 _Answer = Outcome | Plan | None
@@ -30,7 +33,8 @@ class Paused:
 
     def __init__(self, method: Method, instance: Instance, limits: Limits) -> None:
         self._turn = threading.Condition()
-        self._running, self._stopping = False, False
+        self._running = False
+        self._stopped: float | None = None
         self._allowed = limits
         self._answer: _Answer = None
         self._error: BaseException | None = None
@@ -72,12 +76,13 @@ class Paused:
         """Let the method end with what it holds; None if it was never begun."""
         if not self._thread.is_alive() and not self._ended:
             return None
-        self._stopping = True
+        self._stopped = time.perf_counter()
         return self.proceed(self._allowed)
 
     def _run(self, method: Method, instance: Instance, limits: Limits) -> None:
         try:
-            self._answer = method(instance, limits)
+            with deadline(self._lateness):
+                self._answer = method(instance, limits)
         except OutOfTimeError:
             reason = "stopped before there was a plan; allow more time"
             self._answer = Outcome(Termination.TIME_LIMIT, None, 0.0, reason)
@@ -89,16 +94,22 @@ class Paused:
 
     def look(self) -> bool:
         """What the method is told when it looks at the clock: whether it has to end. It waits here."""
-        if self._stopping:
-            return True
-        if not self._allowed.expired():
-            return False
+        if self._stopped is None and self._allowed.expired():
+            self._wait()
+        return self._stopped is not None
+
+    def _lateness(self) -> float:
+        """Seconds since the method was to end. A step that takes long waits in its midst for more time."""
+        if self._stopped is None and self._allowed.lateness() >= LEEWAY:
+            self._wait()
+        return -math.inf if self._stopped is None else time.perf_counter() - self._stopped
+
+    def _wait(self) -> None:
         with self._turn:
             self._running = False
             self._turn.notify_all()
             while not self._running:
                 self._turn.wait()
-        return self._stopping
 
 
 @dataclass(frozen=True)

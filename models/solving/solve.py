@@ -14,6 +14,7 @@ import numpy as np
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
@@ -29,7 +30,6 @@ from depl.models.solving.methods import (
     Looks,
     Meaning,
     Outcome,
-    OutOfTimeError,
     Progress,
     Registered,
     default_method,
@@ -117,7 +117,8 @@ def solve(
 def _run(method: Registered, instance: Instance, limits: Limits) -> object:
     """What a method returns; if it leaves an interrupt or the end of its time to us, it holds nothing."""
     try:
-        return method.run(instance, limits)
+        with deadline(limits.lateness):
+            return method.run(instance, limits)
     except KeyboardInterrupt:
         return Outcome(Termination.INTERRUPTED, None, 0.0, "interrupted before there was a plan")
     except OutOfTimeError:

@@ -6,12 +6,13 @@ import pytest
 
 import depl
 from depl.heuristics.bounds.learning import Learning
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem import pairs
 from depl.models.problem.instance import Instance
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits, OutOfTimeError
+from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
 METHODS = [item.name for item in depl.methods()]

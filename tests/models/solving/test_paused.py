@@ -4,10 +4,11 @@ import threading
 
 import pytest
 
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Looks, Outcome, OutOfTimeError
+from depl.models.solving.methods import Limits, Looks, Outcome
 from depl.models.solving.paused import Paused
 from depl.models.solving.result import Termination
 

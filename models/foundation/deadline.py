@@ -1,0 +1,74 @@
+"""The end of a solve's time, seen from deep inside its work.
+
+Methods look at the clock between their steps and end there with what they hold. A step can be long, though:
+the labels of ten thousand increments take half a minute. So whatever may take long calls `keep_time` every
+few milliseconds, which raises `OutOfTimeError` once the solve that it works for is late by `LEEWAY`. Whoever
+holds a plan or a bound catches it, as it catches an interrupt, and ends with that.
+
+Work outside of a solve, and the certificates and checks of the plan that a solve returns, have no deadline.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+LEEWAY = 0.5
+"""Seconds of lateness before work is broken off, and again before what follows it is. Set by hand: most steps
+end by themselves in that time, and a limit is to be kept to 2 seconds."""
+
+
+class OutOfTimeError(Exception):
+    """The time limit was reached; whoever holds nothing may leave it to the caller."""
+
+
+class Deadline:
+    """When the work of one solve is broken off.
+
+    Parameters
+    ----------
+    lateness : callable
+        Seconds since the time was over; negative while there is time. It may wait.
+    """
+
+    def __init__(self, lateness: Callable[[], float]) -> None:
+        self._lateness = lateness
+        self._allowed = LEEWAY
+
+    def check(self) -> None:
+        """Raise if it is time; then not again for a while, so that what was caught can be put in order.
+
+        Raises
+        ------
+        OutOfTimeError
+            If the solve is late by more than is allowed.
+        """
+        late = self._lateness()
+        if late >= self._allowed:
+            self._allowed = late + LEEWAY
+            raise OutOfTimeError
+
+
+_CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def deadline(lateness: Callable[[], float]) -> Iterator[None]:
+    """Let `keep_time` know when the time of the work inside is over; an outer deadline waits meanwhile."""
+    token = _CURRENT.set(Deadline(lateness))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def keep_time() -> None:
+    """Called by work that may take long, every few milliseconds.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the solve that it is done for is late.
+    """
+    current = _CURRENT.get()
+    if current is not None:
+        current.check()
