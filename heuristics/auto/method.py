@@ -124,7 +124,8 @@ class _Turns:
         if self._over():
             return
         if math.isinf(self.cutoff.cost):
-            self._phase("density-greedy", self._whole(density_greedy, limits.turn(*_GREEDY)))
+            # Its first plan may need a certificate that takes long; nothing else holds one.
+            self._phase("density-greedy", self._whole(density_greedy, limits.turn(*_GREEDY), limits))
         if not search.ended:
             self._phase("exact", lambda: search.proceed(limits.turn(*_FIRST)))
         if self._over():
@@ -135,12 +136,14 @@ class _Turns:
         spent = max(_LAST[1], _LAST[0] * (time.perf_counter() - begun))
         self._phase("exact", lambda: search.proceed(limits.turn(1.0, spent)))
 
-    def _whole(self, method: Callable[[Instance, Limits], Outcome], limits: Limits) -> Callable[[], Outcome]:
-        """A method that begins and ends in its turn."""
+    def _whole(
+        self, method: Callable[[Instance, Limits], Outcome], limits: Limits, final: Limits | None = None
+    ) -> Callable[[], Outcome]:
+        """A method that begins and ends in its turn; one step of it may take as long as ``final`` says."""
 
         def run() -> Outcome:
             try:
-                with deadline(limits.lateness):
+                with deadline((final or limits).lateness):
                     return method(self.instance, limits)
             except OutOfTimeError:
                 return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan")

@@ -31,11 +31,11 @@ class EndLaw:
     scaled: FinalLoss
     scale: Scale = "loss"
 
-    def violation(self, maximum_loss: float) -> Interval:
-        """Interval that contains P(l(K) > maximum_loss)."""
+    def violation(self, maximum_loss: float, quantile_budget: Fraction | None = None) -> Interval:
+        """Interval that contains P(l(K) > maximum_loss); quicker if told which quantile is asked for next."""
         if self.scale == "log" and maximum_loss <= 0:
             return Interval(1.0, 1.0, "exponential", Fraction(1))
-        return certified_violation(self.scaled, self.limit(maximum_loss))
+        return certified_violation(self.scaled, self.limit(maximum_loss), quantile_budget)
 
     def quantile(self, budget: Fraction) -> Interval:
         """Interval that contains the (1 - budget)-quantile of l(K) [loss]."""

@@ -140,7 +140,10 @@ def evaluate(
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    violation = Interval(0.0, 1.0, unknown) if law is None else law.violation(target.maximum_loss)
+    next_budget = target.violation_budget if quantile else None
+    violation = (
+        Interval(0.0, 1.0, unknown) if law is None else law.violation(target.maximum_loss, next_budget)
+    )
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)

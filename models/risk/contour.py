@@ -20,6 +20,7 @@ distance of F_h, cut after J terms and rounded, from F = P(Y <= y) has four part
 4. rounding: the error bounds of the transforms, of the exponentials, and of y itself.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -481,7 +482,8 @@ def _tilt_and_period(
     return float(tilts[best]), max(-wanted / abscissa, low)
 
 
+@functools.lru_cache(maxsize=4)
 def labels_of(loss: FinalLoss, contour: Contour) -> Labels:
-    """The label of one final loss, shape (1, ...)."""
+    """The label of one final loss, shape (1, ...); kept, as violation and quantile may share a contour."""
     terms = [term for term, _ in loss.terms]
     return label_table(terms, contour).combine(np.array([[count for _, count in loss.terms]]))

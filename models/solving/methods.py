@@ -98,6 +98,9 @@ class Limits:
     cutoff : Cutoff or None
         A plan that the caller holds; a method may leave out all that is not cheaper. One that then returns no
         plan, or a more expensive one, says by its lower bound that there is none cheaper.
+    reserve : float
+        Seconds after the time limit in which the plan that is returned is certified. A step that was begun
+        before may take of them before it is broken off, as without a plan there is nothing to certify.
     """
 
     gap: float = 0.0
@@ -109,6 +112,7 @@ class Limits:
     started: float = field(default_factory=time.perf_counter)
     looks: Looks | None = None
     cutoff: "Cutoff | None" = None
+    reserve: float = 0.0
 
     @property
     def cutoff_cost(self) -> float:
@@ -122,17 +126,18 @@ class Limits:
         return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
 
     def lateness(self) -> float:
-        """Seconds since the time limit was reached, negative before; no look at the clock is counted."""
+        """Seconds since time limit and reserve are over, negative before; counts as no look at the clock."""
         if self.time_limit is None:
             return -math.inf
-        return time.perf_counter() - self.started - self.time_limit
+        return time.perf_counter() - self.started - self.time_limit - self.reserve
 
     def part(self, share: float) -> "Limits":
         """The same, but they expire once a share of the time that is left now has gone by."""
         if self.time_limit is None:
             return self
         gone = time.perf_counter() - self.started
-        return replace(self, time_limit=gone + share * max(self.time_limit - gone, 0.0))
+        until = gone + share * max(self.time_limit - gone, 0.0)
+        return replace(self, time_limit=until, reserve=self.reserve if share == 1 else 0.0)
 
     def turn(self, share: float, seconds: float) -> "Limits":
         """Limits that expire with these, or once a share of the time that is left has gone by.

@@ -380,9 +380,12 @@ class _Tilted:
 
     def density(self, values: FloatArray) -> FloatArray:
         """Tilted density of ``factor * X``."""
-        factor = self.item.factor
-        exponents = distribution(self.item.law).logpdf(values / factor) + self.tilt * values - self.logarithm
-        return np.asarray(np.exp(exponents) / abs(factor), dtype=float)
+        return self.tilted(values, distribution(self.item.law).logpdf(values / self.item.factor))
+
+    def tilted(self, values: FloatArray, log_density: FloatArray) -> FloatArray:
+        """Tilted density of ``factor * X`` where the logarithm of X's own is known."""
+        exponents = log_density + self.tilt * values - self.logarithm
+        return np.asarray(np.exp(exponents) / abs(self.item.factor), dtype=float)
 
     def extent(self) -> tuple[float, float]:
         """Where X matters."""
@@ -448,9 +451,17 @@ def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: boo
 def _geometric_samples(tilted: _Tilted, number: int, _waves: _Waves) -> tuple[FloatArray, FloatArray]:
     """Values of ``factor * X`` in geometric progression, with their masses; not for normal laws."""
     low, high = tilted.extent()
-    values = tilted.item.factor * np.geomspace(low, high, number)
+    points, log_density = _geometric_points(tilted.item.law, low, high, number)
+    values = tilted.item.factor * points
     spacing = np.abs(values) * (math.log(high / low) / (number - 1))
-    return values, tilted.density(values) * spacing
+    return values, tilted.tilted(values, log_density) * spacing
+
+
+@functools.lru_cache(maxsize=256)
+def _geometric_points(law: RandomLaw, low: float, high: float, number: int) -> tuple[FloatArray, FloatArray]:
+    """Points in geometric progression with the logarithm of the density; epochs of one model share them."""
+    points = np.geomspace(low, high, number)
+    return points, np.asarray(distribution(law).logpdf(points), dtype=float)
 
 
 def _uniform_samples(tilted: _Tilted, number: int, waves: _Waves) -> tuple[FloatArray, FloatArray]:

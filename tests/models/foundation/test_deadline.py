@@ -1,0 +1,74 @@
+"""Work that takes long is broken off once its solve is late, and not before; who caught it may finish."""
+
+import math
+import threading
+
+import pytest
+
+from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline, keep_time
+
+
+class Hand:
+    """A clock that is set by hand."""
+
+    def __init__(self, late: float) -> None:
+        self.late = late
+
+    def __call__(self) -> float:
+        return self.late
+
+
+def stopped() -> bool:
+    try:
+        keep_time()
+    except OutOfTimeError:
+        return True
+    return False
+
+
+def test_outside_of_a_solve_nothing_is_broken_off() -> None:
+    assert not stopped()
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [(-math.inf, False), (-1.0, False), (LEEWAY / 2, False), (LEEWAY, True), (9.0, True)],
+)
+def test_work_is_broken_off_once_the_leeway_is_used_up(late: float, expected: bool) -> None:
+    with deadline(Hand(late)):
+        assert stopped() is expected
+    assert not stopped()
+
+
+def test_what_caught_it_has_the_leeway_again_to_end() -> None:
+    clock = Hand(3.0)
+    with deadline(clock):
+        assert stopped()
+        assert not stopped()
+        clock.late = 3.0 + LEEWAY / 2
+        assert not stopped()
+        clock.late = 3.0 + LEEWAY
+        assert stopped()
+
+
+def test_the_deadline_of_a_part_holds_inside_of_it_alone() -> None:
+    with deadline(Hand(-5.0)):
+        with deadline(Hand(5.0)):
+            assert stopped()
+        assert not stopped()
+
+
+def test_a_deadline_ends_with_an_error_too() -> None:
+    with pytest.raises(OutOfTimeError), deadline(Hand(5.0)):
+        keep_time()
+    assert not stopped()
+
+
+def test_threads_have_deadlines_of_their_own() -> None:
+    found: list[bool] = []
+    with deadline(Hand(5.0)):
+        thread = threading.Thread(target=lambda: found.append(stopped()))
+        thread.start()
+        thread.join()
+        assert stopped()
+    assert found == [False]
