@@ -7,7 +7,8 @@ any size. So the phases are:
 1. ``exact`` for a moment, in which it ends on small instances.
 2. ``density-greedy``, so that a plan is held whatever the limit, if ``exact`` holds none by then.
 3. ``exact`` goes on for a share of the time.
-4. ``depl`` for a smaller share; for all that is left, if ``exact`` does not cover the instance.
+4. ``depl`` for a smaller share; for all that is left, if ``exact`` does not cover the instance or its bound
+   has stopped to rise far below the best plan.
 5. ``exact`` goes on where it was, until the end. What the loop found is its cutoff, and the other way round.
 
 The answer is the cheapest plan of all with the best of the lower bounds. A traced law is searched by
@@ -18,6 +19,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.depl.method import depl
@@ -42,12 +44,18 @@ _GREEDY = 0.1, 2.0
 
 _FIRST = 0.3, 5.0
 """The same for `exact` until the loop may run. Set by hand: all shares of the others together leave `exact`
-0.81 of the limit at least, so that it proves what it proves alone in 0.8 of it."""
+0.81 of the limit at least, so that it proves what it proves alone in 0.8 of it, unless it stalls."""
 
 _LOOP = 0.15, math.inf
 """The same for the loop, 0.09 to 0.1 of the limit. Set by hand: it ends by itself in seconds on instances of
-usual size. Where `exact` gets little done the bound of the loop is what counts, and it has been cut short: a
-user who has such instances calls for ``depl`` by name."""
+usual size."""
+
+_STALLED, _FAR = 0.005, 0.2
+"""`exact` is given up for the loop if its bound rose by less than the first share of the best known cost in
+the second half of its turns so far, and is below that cost by more than the second share. Set by hand: of the
+suites `scaling-epochs`, `scaling-datasets` and `random`, what `exact` proves in more than 3 s has a bound that
+rises between a fifth and two fifths of that time; where more than 0.4 is open after 15 s (80 epochs and
+more), the bound has not moved since a fifth of it."""
 
 _LAST = 2.0, 10.0
 """Without a limit `exact` ends once it has taken so many times what the phases before took, and at least so
@@ -126,11 +134,15 @@ class _Turns:
         if math.isinf(self.cutoff.cost):
             # Its first plan may need a certificate that takes long; nothing else holds one.
             self._phase("density-greedy", self._whole(density_greedy, limits.turn(*_GREEDY), limits))
-        if not search.ended:
-            self._phase("exact", lambda: search.proceed(limits.turn(*_FIRST)))
+        half, middle = _FIRST[0] / 2, 0.0
+        for share in (half, half / (1 - half)):  # two halves of the share, of what is left each time
+            if not search.ended:
+                middle, turn = self.shown, limits.turn(share, _FIRST[1] / 2)
+                self._phase("exact", partial(search.proceed, turn))
         if self._over():
             return
-        self._phase("depl", self._whole(depl, limits if search.ended else limits.turn(*_LOOP)))
+        alone = search.ended or self._stalled(middle)
+        self._phase("depl", self._whole(depl, limits if alone else limits.turn(*_LOOP)))
         if search.ended or self._over():
             return
         spent = max(_LAST[1], _LAST[0] * (time.perf_counter() - begun))
@@ -189,6 +201,11 @@ class _Turns:
             lower_bound=0.0 if found is None else found.lower_bound,
         )
         self.phases = [*(other for other in self.phases if other is not before), row]
+
+    def _stalled(self, before: float) -> bool:
+        """Whether the bound is far below the best cost, and was so ``before`` the last turn."""
+        cost = self.cutoff.cost
+        return self.shown < (1 - _FAR) * cost and not self.shown - before >= _STALLED * cost
 
     def _over(self) -> bool:
         """Whether nothing is left to do."""
