@@ -52,10 +52,10 @@ usual size."""
 
 _STALLED, _FAR = 0.005, 0.2
 """`exact` is given up for the loop if its bound rose by less than the first share of the best known cost in
-the second half of its turns so far, and is below that cost by more than the second share. Set by hand: of the
-suites `scaling-epochs`, `scaling-datasets` and `random`, what `exact` proves in more than 3 s has a bound that
-rises between a fifth and two fifths of that time; where more than 0.4 is open after 15 s (80 epochs and
-more), the bound has not moved since a fifth of it."""
+the second half of its turns so far, and is below that cost by more than the second share. Set by hand: of
+the suites `scaling-epochs`, `scaling-datasets` and `random`, what `exact` proves in more than 3 s has a
+bound that rises between a fifth and two fifths of that time; where more than 0.4 is open after 15 s (80
+epochs or more), the bound has not moved since a fifth of it."""
 
 _LAST = 2.0, 10.0
 """Without a limit `exact` ends once it has taken so many times what the phases before took, and at least so
