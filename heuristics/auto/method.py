@@ -26,6 +26,7 @@ from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import exact
+from depl.models.foundation.compiling import compiling_seconds
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
@@ -128,7 +129,13 @@ class _Turns:
 
     def _take_turns(self, search: Paused, limits: Limits) -> None:
         begun = time.perf_counter()
-        self._phase("exact", lambda: search.proceed(limits.turn(*_MOMENT)))
+        compiling = True
+        while (
+            compiling and not self._over()
+        ):  # a first solve spends its moment on compiling, and gets another
+            before, turn = compiling_seconds(), limits.turn(*_MOMENT)
+            self._phase("exact", partial(search.proceed, turn))
+            compiling = not search.ended and compiling_seconds() - before > _MOMENT[1] / 2
         if self._over():
             return
         if math.isinf(self.cutoff.cost):

@@ -445,10 +445,12 @@ def _sums(sample: Sample, costs: FloatArray, kinds: Integers) -> tuple[FloatArra
         kind = kinds[k]
         model = sample.models[kind]
         charges[k + 1] = charges[k] + (costs[k + 1, kind] - costs[k, kind])
-        gains[k + 1] = gains[k] + (sample.gains[k + 1, kind] - sample.gains[k, kind])
+        for s in range(size):  # one by one: assigning whole rows takes two seconds more to compile
+            gains[k + 1, s] = gains[k, s] + (sample.gains[k + 1, kind, s] - sample.gains[k, kind, s])
         broken[k + 1] = broken[k]
         if previous >= 0 and previous != model:
-            gains[k + 1] -= sample.switch_losses[k, previous, model]
+            for s in range(size):
+                gains[k + 1, s] -= sample.switch_losses[k, previous, model, s]
             if not sample.may_follow[previous, model]:
                 broken[k + 1] += 1
         previous = model

@@ -117,7 +117,8 @@ def descend_laws(
         if affordable(charges, depth, kind):
             before = paths.first_model if depth == 0 else paths.models[order[depth - 1, state[depth - 1] - 1]]
             change, rise = _change(paths, tops[depth], depth, before, kind)
-            reached[depth + 1] = reached[depth] * change
+            for f in range(len(change)):  # one by one: assigning whole rows takes two seconds more to compile
+                reached[depth + 1, f] = reached[depth, f] * change[f]
             tops[depth + 1] = tops[depth] + rise
             depth += 1
     state[length + 1] = depth

@@ -14,11 +14,13 @@ import pickle
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.dispatcher import Dispatcher
 
@@ -84,6 +86,34 @@ def temporary_folder() -> Path | None:
     if number is not None and (found.st_uid != number or found.st_mode & 0o077):
         return None
     return folder
+
+
+class _Meter(event.Listener):
+    """Adds up what is spent on compiling; kernels that are compiled for others are within theirs."""
+
+    def __init__(self) -> None:
+        self.seconds, self._begun = 0.0, list[float]()
+
+    def on_start(self, event: object) -> None:
+        """A kernel is compiled from now on."""
+        if not self._begun and sys.stderr is not None and sys.stderr.isatty():
+            _say("compiling", "compiling kernels, once for this machine: about half a minute in all")
+        self._begun.append(time.perf_counter())
+
+    def on_end(self, event: object) -> None:
+        """It is compiled."""
+        started = self._begun.pop()
+        if not self._begun:
+            self.seconds += time.perf_counter() - started
+
+
+_METER = _Meter()
+cast(Any, event).register("numba:compile", _METER)  # numba has no types
+
+
+def compiling_seconds() -> float:
+    """Wall seconds that this process has spent on compiling so far [s]."""
+    return _METER.seconds
 
 
 def _say(about: str, message: str) -> None:
