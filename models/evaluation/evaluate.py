@@ -16,7 +16,7 @@ from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
-from depl.models.problem.instance import Instance
+from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan
 from depl.models.risk.interval import Interval
 
@@ -140,10 +140,7 @@ def evaluate(
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    next_budget = target.violation_budget if quantile else None
-    violation = (
-        Interval(0.0, 1.0, unknown) if law is None else law.violation(target.maximum_loss, next_budget)
-    )
+    violation, wanted = _certified(law, target, quantile) if law else (Interval(0.0, 1.0, unknown), None)
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
@@ -169,9 +166,17 @@ def evaluate(
         epochs=len(plan.epochs),
         expected_loss=math.nan if law is None else law.mean(),
         violation=violation,
-        quantile=law.quantile(target.violation_budget) if quantile and law is not None else None,
+        quantile=wanted,
         constraints=tuple(constraints),
     )
+
+
+def _certified(law: EndLaw, target: Target, quantile: bool) -> tuple[Interval, Interval | None]:
+    """The probability of missing the target, and the quantile if it is asked for."""
+    if not quantile:
+        return law.violation(target.maximum_loss), None
+    budget = target.violation_budget
+    return law.violation(target.maximum_loss, budget), law.quantile(budget)
 
 
 def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLaw | None, str]:

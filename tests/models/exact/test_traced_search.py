@@ -337,7 +337,7 @@ def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """The first certificates say nothing, two of a schedule: of all losses seen, and of the target."""
     left = [None] * count
 
-    def certified(loss: FinalLoss, maximum_loss: float) -> Interval:
+    def certified(loss: FinalLoss, maximum_loss: float, *_: object) -> Interval:
         if loss.terms and left:
             left.pop()
             return Interval(0.0, 1.0, "nothing")

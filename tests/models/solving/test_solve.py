@@ -455,7 +455,7 @@ def test_a_plan_that_cannot_be_certified_is_refused_even_if_nobody_can_refute_it
     assert answered(instance, steady_plan).solution is Solution.FEASIBLE
     monkeypatch.setattr(
         "depl.models.evaluation.end_law.certified_violation",
-        lambda loss, maximum: Interval(0.03, 0.2, "vague"),
+        lambda loss, maximum, *_: Interval(0.03, 0.2, "vague"),
     )
     with pytest.raises(VerificationError, match=r"not certified feasible: \(3\) probability of missing"):
         answered(instance, steady_plan)
