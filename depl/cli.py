@@ -56,6 +56,7 @@ _COMMANDS = {
     "certify": _Command(
         "depl.commands.certify", "prove from held-out runs, without any law, that a plan keeps its promise"
     ),
+    "warm-up": _Command("depl.commands.warm_up", "compile the kernels of methods beforehand, and keep them"),
     "bench": _Command(
         "depl.commands.bench",
         "run benchmarks: suites and their sweeps, cases with goals, the behaviour record; report on them",

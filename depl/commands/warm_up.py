@@ -1,0 +1,67 @@
+"""``depl warm-up``: kernels are compiled beforehand and kept, so that no later solve waits for that."""
+
+import argparse
+import time
+
+from depl.commands.answer import Answer, as_json
+from depl.commands.options import add_json
+from depl.commands.table import table
+from depl.instances.library import load
+from depl.models.foundation.compiling import compiling_seconds
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.solving.methods import find
+from depl.models.solving.solve import solve
+
+_METHODS = ("exact", "density-greedy", "depl", "scenario-search")
+"""What the default methods call, under laws and on scenarios."""
+
+_INSTANCES = ("tiny", "paper-alexnet-9")
+"""Laws with atoms and laws with densities: between them they need the kernels of the methods."""
+
+_SECONDS = 20.0
+"""For one solve: warm, each takes less than one."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--method",
+        action="append",
+        metavar="M",
+        help=f"a method to prepare; may be repeated (default: {', '.join(_METHODS)})",
+    )
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Solve small instances by every method, and say what was compiled for it."""
+    methods = tuple(dict.fromkeys(options.method or _METHODS))
+    for name in methods:
+        find(name)
+    rows = [_prepared(name) for name in methods]
+    compiled = sum(row["compiling_seconds"] for row in rows)
+    shown = [
+        [str(row["method"]), f"{row['compiling_seconds']:.1f} s", f"{row['seconds']:.1f} s"] for row in rows
+    ]
+    note = (
+        "everything was compiled already"
+        if compiled == 0
+        else f"{compiled:.1f} s of compiling are done for good"
+    )
+    text = table(("method", "compiling", "in all"), shown, right=("compiling", "in all"))
+    return Answer(f"{text}\n{note}", json=as_json({"methods": rows, "compiling_seconds": compiled}))
+
+
+def _prepared(method: str) -> dict[str, str | float]:
+    started, before = time.perf_counter(), compiling_seconds()
+    for name in _INSTANCES:
+        try:
+            solve(load(name), method, time_limit=_SECONDS)
+        except NotCoveredError:  # nothing that this method would compile
+            continue
+    return {
+        "method": method,
+        "compiling_seconds": compiling_seconds() - before,
+        "seconds": time.perf_counter() - started,
+    }
