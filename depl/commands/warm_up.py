@@ -1,7 +1,9 @@
 """``depl warm-up``: kernels are compiled beforehand and kept, so that no later solve waits for that."""
 
 import argparse
+import contextlib
 import time
+from typing import NamedTuple
 
 from depl.commands.answer import Answer, as_json
 from depl.commands.options import add_json
@@ -22,6 +24,14 @@ _SECONDS = 20.0
 """For one solve: warm, each takes less than one."""
 
 
+class _Prepared(NamedTuple):
+    """What was spent on one method: on compiling, and in all [s]."""
+
+    method: str
+    compiling_seconds: float
+    seconds: float
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
@@ -40,28 +50,23 @@ def run(options: argparse.Namespace) -> Answer:
     for name in methods:
         find(name)
     rows = [_prepared(name) for name in methods]
-    compiled = sum(row["compiling_seconds"] for row in rows)
-    shown = [
-        [str(row["method"]), f"{row['compiling_seconds']:.1f} s", f"{row['seconds']:.1f} s"] for row in rows
-    ]
+    compiled = sum(row.compiling_seconds for row in rows)
+    shown = [[row.method, f"{row.compiling_seconds:.1f} s", f"{row.seconds:.1f} s"] for row in rows]
     note = (
         "everything was compiled already"
         if compiled == 0
         else f"{compiled:.1f} s of compiling are done for good"
     )
     text = table(("method", "compiling", "in all"), shown, right=("compiling", "in all"))
-    return Answer(f"{text}\n{note}", json=as_json({"methods": rows, "compiling_seconds": compiled}))
+    return Answer(
+        f"{text}\n{note}",
+        json=as_json({"methods": [row._asdict() for row in rows], "compiling_seconds": compiled}),
+    )
 
 
-def _prepared(method: str) -> dict[str, str | float]:
+def _prepared(method: str) -> _Prepared:
     started, before = time.perf_counter(), compiling_seconds()
     for name in _INSTANCES:
-        try:
+        with contextlib.suppress(NotCoveredError):  # then the method compiles nothing for such an instance
             solve(load(name), method, time_limit=_SECONDS)
-        except NotCoveredError:  # nothing that this method would compile
-            continue
-    return {
-        "method": method,
-        "compiling_seconds": compiling_seconds() - before,
-        "seconds": time.perf_counter() - started,
-    }
+    return _Prepared(method, compiling_seconds() - before, time.perf_counter() - started)
