@@ -31,6 +31,9 @@ from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 
 _SHIPPED = frozenset(method.name for method in registered())
+_LETS_RUN = {"auto": ("exact", "density-greedy", "depl")}
+"""Methods that a method lets run; on ``tiny`` the first of them proves its plan, and the others stay cold."""
+
 _WARM_UP_SECONDS = 60.0
 _RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
 
@@ -78,8 +81,9 @@ def warm_up(method: str) -> None:
     What only other instances need imported is imported, too: `scipy.stats`, at the first use of a density.
     """
     importlib.import_module("scipy.stats")
-    with contextlib.suppress(DeplError):  # if it fails, then the attempt shall tell
-        solve(load("tiny"), method, time_limit=_WARM_UP_SECONDS)
+    for name in _LETS_RUN.get(method, (method,)):
+        with contextlib.suppress(DeplError):  # if it fails, then the attempt shall tell
+            solve(load("tiny"), name, time_limit=_WARM_UP_SECONDS)
 
 
 def peak_gibibytes() -> float:

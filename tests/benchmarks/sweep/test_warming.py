@@ -1,0 +1,23 @@
+"""Before a clock runs, whatever a method lets run is compiled."""
+
+import pytest
+
+from depl.benchmarks.sweep import solving
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"), [("depl", ["depl"]), ("auto", ["exact", "density-greedy", "depl"])]
+)
+def test_the_methods_that_a_method_lets_run_are_warm(method, expected, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        solving, "solve", lambda instance, name, time_limit: asked.append((instance.name, name))
+    )
+    solving.warm_up(method)
+    assert asked == [("tiny", name) for name in expected]
+
+
+def test_the_phases_of_the_default_are_those_that_are_warmed(tiny):
+    """With time for none of them to end, all of them get a turn."""
+    found = solving.solve(tiny, "auto", looks=30)  # too few for any of them to end
+    assert {phase.method for phase in found.phases} == set(solving._LETS_RUN["auto"])
