@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> Answer:
     note = (
         "everything was compiled already"
         if compiled == 0
-        else f"{compiled:.1f} s of compiling are done for good"
+        else f"kernels compiled in {compiled:.1f} s and kept"
     )
     text = table(("method", "compiling", "in all"), shown, right=("compiling", "in all"))
     return Answer(

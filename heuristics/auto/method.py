@@ -8,7 +8,7 @@ any size. So the phases are:
 2. ``density-greedy``, so that a plan is held whatever the limit, if ``exact`` holds none by then.
 3. ``exact`` goes on for a share of the time.
 4. ``depl`` for a smaller share; for all that is left, if ``exact`` does not cover the instance or its bound
-   has stopped to rise far below the best plan.
+   has stopped rising far below the best plan.
 5. ``exact`` goes on where it was, until the end. What the loop found is its cutoff, and the other way round.
 
 The answer is the cheapest plan of all with the best of the lower bounds. A traced law is searched by
@@ -116,7 +116,7 @@ class _Turns:
         interrupted = False
         try:
             if self.instance.has_memory:
-                self._phase("enumerate", lambda: enumerate_plans(self.instance, limits))
+                self._phase("enumerate", self._whole(enumerate_plans, limits))
             else:
                 self._take_turns(search, limits)
         except KeyboardInterrupt:

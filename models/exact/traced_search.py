@@ -28,6 +28,7 @@ from depl.models.evaluation.traced_loss import (
 from depl.models.evaluation.traced_prediction import Mixed, mixture_of, runs_through
 from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.exact.traced_schedules import Candidates, all_candidates, propagated
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
@@ -134,9 +135,13 @@ def _first_met(
             reason = "stopped before a schedule that meets the target was found; allow more time"
             bound = min(undecided, cost)
             return Outcome(Termination.TIME_LIMIT, None, bound, reason, build_seconds=built)
-        lower, upper = judge.misses(node)
-        if lower <= judge.budget:  # what cheap bounds call met has to stand up to the evaluator, too
-            lower, upper = judge.decided(node)
+        try:
+            lower, upper = judge.misses(node)
+            if lower <= judge.budget:  # what cheap bounds call met has to stand up to the evaluator, too
+                lower, upper = judge.decided(node)
+        except OutOfTimeError:
+            reason, bound = "stopped while a schedule was judged; allow more time", min(undecided, cost)
+            return Outcome(Termination.TIME_LIMIT, None, bound, reason, build_seconds=built)
         if upper < least:
             least, nearest = float(upper), node
         if upper <= judge.budget:

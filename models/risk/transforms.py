@@ -292,19 +292,19 @@ def _remainder_sums(
 ) -> tuple[ComplexArray, FloatArray, FloatArray]:
     """Of exp(exponent - top) times r(w) = exp(-w) - 1 + w, w = z growth; the same top for all arguments.
 
-    With w = x + iy, r is expm1(-x) + x - 2 exp(-x) sin(y/2)**2 + i (y - exp(-x) sin y). To first order in w
-    its rounding is at most 2.5 EPSILON |w|: 1 in expm1, and in the imaginary part halves for 1 + expm1, two
-    products, sine and cosine. 3 are charged. The rest is at most 6 EPSILON |w|**2 (that of w itself is
-    multiplied by |1 - exp(-w)|), less than what ``doubt`` charges of |r|, 16 EPSILON |w|**2 / 2 and more.
+    With w = x + iy, r is expm1(-x) + x - 2 exp(-x) sin(y/2)**2 + i (y - exp(-x) sin y). If expm1 and sine err
+    by 2 units in the last place at most, its rounding to first order in w is at most 3 EPSILON |w|, which is
+    charged: 2 in expm1, and in the imaginary part 2 in the sine, half for 1 + expm1 and half for the product.
+    The rest is below 8 EPSILON |w|**2 (that of w itself is multiplied by |1 - exp(-w)|), which ``doubt``
+    charges of |r|, about |w|**2 / 2, with a factor of 16 and more.
     """
     real, imaginary = z.real[:, None], z.imag[:, None]
     density = np.exp(exponent - top[0])
     x = real * growth.real - imaginary * growth.imag
     y = real * growth.imag + imaginary * growth.real
     fall = np.expm1(-x)
-    sine, cosine = np.sin(0.5 * y), np.cos(0.5 * y)
-    twice = 2 * (1 + fall) * sine
-    r_real, r_imaginary = (fall + x) - twice * sine, y - twice * cosine
+    decay = 1 + fall
+    r_real, r_imaginary = (fall + x) - 2 * decay * np.sin(0.5 * y) ** 2, y - decay * np.sin(y)
     parts = density.real, density.imag
     sums = np.empty(z.shape, dtype=complex)
     sums.real = _dot(r_real, parts[0]) - _dot(r_imaginary, parts[1])

@@ -22,7 +22,7 @@ def test_named_methods_are_prepared_once_each(ask, monkeypatch):
     assert asked == [(name, method) for method in ("exact", "depl") for name in ("tiny", "paper-alexnet-9")]
     cells = [[cell.strip() for cell in line.split("|")[:2]] for line in out.splitlines()[2:4]]
     assert cells == [["exact", "3.0 s"], ["depl", "0.0 s"]]
-    assert out.splitlines()[-1] == "3.0 s of compiling are done for good"
+    assert out.splitlines()[-1] == "kernels compiled in 3.0 s and kept"
 
 
 def test_once_all_is_compiled_nothing_is(ask):

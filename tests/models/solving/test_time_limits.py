@@ -75,12 +75,11 @@ def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth
         return found
 
     monkeypatch.setattr(solve, "_run", measured)
-    result = depl.solve(smooth, method, time_limit=3.0)
+    depl.solve(smooth, method, time_limit=3.0)
     assert clock.blocks
-    breaks = 4 if method == "auto" else 2  # where work is broken off, and in what is done with the rest
+    # Work is broken off, and once more in what follows; auto ends two methods, one after the other.
+    breaks = 4 if method == "auto" else 2
     assert max(taken) <= 3.0 + breaks * (deadlines.LEEWAY + 1.0)  # each time within one block
-    if result.plan is not None:
-        assert result.solution is not depl.Solution.NONE
 
 
 def test_a_step_that_takes_long_waits_in_its_midst(tiny: Instance) -> None:
