@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Number = TypeVar("Number", np.float64, np.complex128)
 
-MANY = 100
+MANY = 200
 """Increments of one law from which their factors are interpolated: set by hand. The series itself takes 33
 as a rule."""
 
