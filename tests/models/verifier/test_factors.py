@@ -36,8 +36,8 @@ def test_no_series_where_a_function_is_not_smooth_or_not_known():
 @pytest.mark.parametrize(
     ("law", "share"),
     [
-        (InverseGamma(mean=1.0, variance=0.01), 0.3),
-        (Normal(mean=1.0, variance=0.5), 0.01),
+        (InverseGamma(mean=1.0, variance=0.1), 0.3),
+        pytest.param(Normal(mean=1.0, variance=0.5), 0.01, marks=pytest.mark.slow),
         pytest.param(InverseGamma(mean=1.0, variance=0.8), 0.01, marks=pytest.mark.slow),
         pytest.param(InverseGamma(mean=1.0, variance=0.8), 0.3, marks=pytest.mark.slow),
         pytest.param(Lognormal(mean=1.0, variance=0.3), 0.01, marks=pytest.mark.slow),
@@ -46,7 +46,7 @@ def test_no_series_where_a_function_is_not_smooth_or_not_known():
     ids=str,
 )
 def test_a_long_sum_has_the_same_tail_as_with_every_factor_by_itself(law, share, monkeypatch):
-    factors = [Fraction(-round(1e6 / (10 + k) ** 0.5), 10**6) for k in range(230)]
+    factors = [Fraction(-round(1e6 / (10 + k) ** 0.5), 10**6) for k in range(210)]
     increments = [Increment(factor, law, 1 + (k == 7)) for k, factor in enumerate(factors)]
     spread = float(sum(f * f for f in factors)) ** 0.5 * law.moments().variance ** 0.5
     gap = float(sum(factors)) + {0.01: 2.2, 0.3: 0.5}[share] * spread
