@@ -380,7 +380,9 @@ def test_ends_are_rounded_outward_and_no_farther_than_the_next_number():
     assert _plus(Fraction(1, 3), -math.inf, -math.inf) == -math.inf
 
 
-@pytest.mark.parametrize(("first", "second"), [((0.1,), (0.3,)), ((0.1, 0.2), (0.3, 0.7)), ((0.1,) * 3, (0.7,) * 5)])
+@pytest.mark.parametrize(
+    ("first", "second"), [((0.1,), (0.3,)), ((0.1, 0.2), (0.3, 0.7)), ((0.1,) * 3, (0.7,) * 5)]
+)
 def test_short_convolutions_err_by_less_than_their_bound(first, second):
     """Against whole fractions: a product of two masses is rounded already."""
     rng = np.random.default_rng(3)
@@ -392,4 +394,3 @@ def test_short_convolutions_err_by_less_than_their_bound(first, second):
             pairs = ((i, place - i) for i in range(len(one)) if 0 <= place - i < len(other))
             off += abs(sum(Fraction(one[i]) * Fraction(other[j]) for i, j in pairs) - Fraction(mass))
         assert off <= Fraction(doubt)
-
