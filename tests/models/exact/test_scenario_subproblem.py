@@ -70,7 +70,7 @@ def enough(search: Subproblem, gains: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("nodes", [3, 10**6])
 @pytest.mark.parametrize("scenarios", [1, 2, 5, 12])
-@pytest.mark.parametrize("fall", [4.0, 7.0, 9.0])
+@pytest.mark.parametrize("fall", [4.0, 7.0, 9.0, 11.0, 13.0, 15.0])
 @pytest.mark.parametrize("initial_model", ["m0", "m1", None])
 def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cutoff_are_leaves(
     scenarios: int, fall: float, initial_model: str | None, nodes: int
