@@ -436,7 +436,7 @@ def test_every_switch_counts_with_a_loss_of_its_own(initial_model):
 
 
 def test_the_cells_without_which_nothing_stays_within_the_budget_are_those_of_the_cheapest_completion():
-    """The cheapest model may not follow m1 or m2, so an epoch after these takes some; no epoch takes none."""
+    """The cheapest model may not follow m1 or m2, so an epoch after these takes some cells."""
     forbidden = tuple(
         Switch(previous=one, following=other, law=Forbidden())
         for one, other in (("m1", "m0"), ("m2", "m0"), ("m2", "m1"))
