@@ -271,7 +271,7 @@ def test_the_nearest_miss_is_the_best_of_all_classes_seen():
 def test_classes_need_increments_that_neither_forget_nor_depend_on_the_time_since_a_switch(
     epochs, monkeypatch
 ):
-    """Of an epoch k there are k - 1 times since a switch beside none."""
+    """Epoch k comes 0 to k - 1 epochs after the last switch."""
     instance = load("tiny").replace(maximum_epochs=epochs)
     data = {instance.clusters[0].name: frozenset([instance.datasets[0].name])}
     kept = plan_classes_module.loss_step
