@@ -1,11 +1,11 @@
 """Whether the default proves what exact search proves, in little more time, with plans as cheap.
 
-On every instance of the suites ``paper``, ``random``, ``heterogeneous`` and ``digits`` the default, ``auto``,
-is asked with a limit of 10 seconds, and in the same process exact search and the loop ``depl`` (enumeration
-where the loss has a memory). What exact search proves in 8 seconds the default should prove in 10, and what it
-proves in 48 seconds the default should prove in 60 (asked on all but ``heterogeneous``). CPU time is compared
-with the faster of the others, where they end with the same proof, else with the same limit. The shipped
-instances and the template of ``depl instances new`` are asked with 30 seconds.
+On every instance of the suites ``paper``, ``random``, ``heterogeneous`` and ``digits`` the default,
+``auto``, is asked with a limit of 10 seconds, and in the same process exact search and the loop ``depl``
+(enumeration where the loss has a memory). What exact search proves in 8 seconds the default should prove in
+10, and what it proves in 48 seconds the default should prove in 60 (asked on all but ``heterogeneous``).
+CPU time is compared with the faster of the others, where they end with the same proof, else with the same
+limit. The shipped instances and the template of ``depl instances new`` are asked with 30 seconds.
 """
 
 import math
