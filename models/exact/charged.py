@@ -2,7 +2,8 @@
 
 Every plan of a subproblem is a path of kinds. It is cut off where a linear charge exceeds its limit: for some
 prices lam of time, sum of psi(lam) <= cutoff - transfers + lam T_max for every plan that costs less than the
-cutoff (weak duality); and the fastest times sum to at most T_max.
+cutoff (weak duality); the same less a price of gain, where a plan must gain so much (`Priced`); and the fastest
+times sum to at most T_max.
 
 What a path can still achieve is tabulated by the *extra* charge that is left, the first charge less the least
 charge of each epoch, in whole cells. Extra charges are rounded down to cells, so the table allows too much
@@ -11,6 +12,7 @@ rather than too little.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +36,38 @@ _FEW = 40
 """Different extra charges up to which cells are made to fit one of them exactly: set by hand. Candidates, and
 the time to compare them, grow with its square; with other cells the bound is weaker or stronger, never wrong.
 """
+
+
+class Priced(NamedTuple):
+    """A charge at a price lam of time and a price mu of gain, of plans whose mean gain is at least ``gain``.
+
+    Sum of [psi(lam) - mu mean gain] <= cutoff - transfers + lam T_max - mu ``gain``. Every epoch is charged what
+    it has beyond its cheapest kind, and what these have together is taken from the limit.
+
+    Attributes
+    ----------
+    values : float array (K, J)
+        At least 0; infinite excludes a kind [cost].
+    least : float
+        Sum over epochs of the least charge [cost].
+    size : float
+        Sum of the magnitudes that ``least`` was rounded in [cost].
+    paid : float
+        mu ``gain`` [cost].
+    """
+
+    values: FloatArray
+    least: float
+    size: float
+    paid: float
+
+    @classmethod
+    def of(cls, costs: FloatArray, gains: FloatArray, price: float, gain: float) -> "Priced":
+        """From psi and mean gains of the kinds, shapes (K, J); gains as great as a switch can make them."""
+        charges = costs - price * gains
+        least = charges.min(axis=1)
+        size = float(np.abs(least).sum() + np.abs(costs[np.isfinite(costs)]).max(initial=0.0) * len(costs))
+        return cls(charges - least[:, None], float(least.sum()), size, price * gain)
 
 
 @dataclass(eq=False)
@@ -66,10 +100,12 @@ class Charged:
     multipliers: Sequence[float]
     cutoff: float
     finished: bool = field(default=False, init=False)
+    _priced: Priced | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Build the charges; finished if they exclude every plan."""
-        rows = [self._cost_row(value) for value in self.multipliers]
+        rows = [] if self._priced is None else [self._priced.values]
+        rows += [self._cost_row(value) for value in self.multipliers]
         self._charges = self._charged(np.stack([*rows, self._time_row()]))
         self._state = np.zeros(self.length + 2, dtype=np.int64)
         self.finished = not self._affordable()
@@ -122,6 +158,11 @@ class Charged:
     def _limit_values(self) -> FloatArray:
         limit = self.prices.maximum_time
         values = []
+        if self._priced is not None:
+            paid = 0.0 if limit is None else self.multipliers[0] * limit
+            room = self.cutoff - self.assignment.transfers + paid - self._priced.paid - self._priced.least
+            size = abs(self.cutoff) + paid + abs(self._priced.paid) + self._priced.size
+            values.append(room + _ROUNDING * size)
         for multiplier in self.multipliers:
             paid = 0.0 if limit is None else multiplier * limit
             values.append(

@@ -12,6 +12,7 @@ import numpy as np
 from depl.models.exact.assignments import Assignment, kind_gains, make_sample
 from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.kernels import best_block, one_switch_scan
+from depl.models.exact.priced_plans import priced_plan
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, TIME_TOLERANCE
@@ -61,6 +62,12 @@ class Neighbourhood:
             return None
         length, split, first, second = (int(value) for value in found)
         return [first] * split + [second] * (length - split)
+
+    def priced(self, multiplier: float) -> Sequence[int] | None:
+        """Kinds of a cheap plan by one price of gain, at a price of time; None if that finds none."""
+        gains = np.diff(self._sample.gains, axis=0)
+        costs = self.assignment.cheapest(self.prices.at(multiplier))
+        return priced_plan(self._sample._replace(gains=gains), costs, self.proceed)
 
     def in_time(self, needed: float) -> bool:
         """Whether a plan with at most one switch keeps T_max and gains ``needed`` in enough scenarios."""

@@ -21,6 +21,7 @@ from depl.models.exact.assignments import Assignment
 from depl.models.exact.charged import MOST_MULTIPLIERS
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.priced_plans import LONG
 from depl.models.exact.prices import GAIN_PRICES, TIME_PRICES
 from depl.models.exact.reasons import infeasibility_reason
 from depl.models.exact.sampled import CountedProblem, SampledProblem
@@ -96,6 +97,8 @@ class ScenarioSearch(TreeSearch):
                 break
             self._require_time()
             near = Neighbourhood(self.problem, self._prices, assignment, self.in_time)
+            if self.problem.epochs >= LONG:
+                self._priced_plan(near)
             multiplier = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
             for _ in range(_STARTS):
                 self._require_time()
@@ -111,6 +114,20 @@ class ScenarioSearch(TreeSearch):
                 if plan.multiplier == multiplier:
                     break
                 multiplier = plan.multiplier
+
+    def _priced_plan(self, near: Neighbourhood) -> None:
+        """By a price of gain, at one price of time after another until its plan keeps T_max."""
+        multiplier = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
+        for _ in range(_STARTS):
+            self._require_time()
+            kinds = near.priced(multiplier)
+            plan = None if kinds is None else near.costed(kinds, multiplier, math.inf)
+            if plan is not None and plan.cost < self.cost:
+                self.best = plan
+                self.limits.report(self.cost, min(self.lower, self.cost))
+            if kinds is None or (plan is not None and plan.multiplier == multiplier):
+                return
+            multiplier = 4 * multiplier if plan is None else plan.multiplier
 
     def _accept(self, near: Neighbourhood, kinds: Sequence[int], plan: Clustered) -> None:
         self.best = plan

@@ -12,14 +12,18 @@ where the table is a dynamic program, it is the cheapest at the price of time.
 
 import math
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 
 from depl.models.exact import kernels
 from depl.models.exact.assignments import make_sample
-from depl.models.exact.charged import Charged
+from depl.models.exact.charged import Charged, Priced
 from depl.models.exact.kernels import CELL_ROUNDING
+from depl.models.exact.priced_plans import LONG
 from depl.models.exact.sampled import CountedProblem
+from depl.models.exact.scenario_mean_bound import required_means
+from depl.models.foundation.golden import golden_sections
 from depl.models.problem.laws import FloatArray
 
 _GAIN_SLACK = 1e-10
@@ -29,6 +33,10 @@ adds two roundings of 2**-53 at most, and 1e-10 is enough for 4e5. Leaves are ju
 _LARGEST_TABLE = 1 << 27
 """Single-precision numbers of the table of reachable gains: 512 MiB at most. Beyond, there are fewer cells of
 budget: weaker bounds and more nodes, never wrong ones."""
+
+_SPREAD, _STEPS = 3.0, 40
+"""A price of gain is sought within exp(3) = 20 times either side of the average cost of what is needed, to
+6 * 0.618**40 = 3e-8 of itself: its room is a small difference. Any price is sound."""
 
 _MOST_CELLS = 512
 """Cells of budget where extra charges are rounded: set by hand. Twice as many lose half as much to rounding,
@@ -63,6 +71,8 @@ class Subproblem(Charged):
         scale = float(np.abs(self._sample.gains).max(axis=1).sum(axis=0).max(initial=0.0))
         self._sample = self._sample._replace(needed=problem.needed - _GAIN_SLACK * max(1.0, scale))
         self._reached = np.zeros((self.length + 1, len(self.hardest)))
+        if self.length >= LONG and self.multipliers:
+            self._priced = self._best_price()
         super().__post_init__()
         if not self.finished:
             self._build_table()
@@ -101,6 +111,30 @@ class Subproblem(Charged):
                 gain = gain - sample.switch_losses[0, first, after]
             best = np.maximum(best, gain)
         return best
+
+    def _best_price(self) -> Priced | None:
+        """The charge at the price of gain that leaves least room; None if nothing is required of the mean gain."""
+        costs, paid = self._cost_row(self.multipliers[0]), 0.0
+        if self.prices.maximum_time is not None:
+            paid = self.multipliers[0] * self.prices.maximum_time
+        mean = self._sample._replace(
+            gains=self._sample.gains.mean(axis=-1, keepdims=True),
+            switch_losses=self._sample.switch_losses.mean(axis=-1, keepdims=True),
+        )
+        required = float(required_means(self._sample, mean, np.isfinite(costs))[self.length])
+        if not 0 < required < np.inf:
+            return None
+
+        def bound(exponent: float) -> float:
+            price = math.exp(exponent)
+            return float(kernels.priced_prefixes(mean, costs, price)[self.length, 0]) + price * required
+
+        usual = math.log(max(self.cutoff - self.assignment.transfers + paid, 1e-300) / required)
+        asked = golden_sections(bound, usual - _SPREAD, usual + _SPREAD, _STEPS, value=float)
+        exponent, _ = max(asked, key=itemgetter(1))
+        # A switch may also raise the gain, by this at most.
+        raised = np.maximum(0.0, -mean.switch_losses.min(axis=(1, 2)))
+        return Priced.of(costs, mean.gains[..., 0] + raised, math.exp(exponent), required)
 
     def _build_table(self) -> None:
         layer = (self.length + 1) * len(self.problem.instance.models) * len(self.hardest)
