@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.later import METHODS
+from depl.models.foundation.names import advice
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
@@ -297,7 +298,7 @@ def find(name: str) -> Registered:
     """
     known = _known()
     if name not in known:
-        raise InvalidInputError(f"no method {name!r}; known are {', '.join(sorted(known)) or 'none'}")
+        raise InvalidInputError(f"no method {name!r}; {advice(name, sorted(known))}")
     return known[name]
 
 

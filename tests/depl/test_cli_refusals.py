@@ -147,6 +147,19 @@ def test_a_forbidden_switch_fails_the_check_and_cannot_be_explained(ask, tmp_pat
     [
         (["solve", "tiny", "--method", "magic"], "no method 'magic'; known are"),
         (["solve", "paper-alexnt"], "did you mean 'paper-alexnet'"),
+        (["solve", "paper-alexne-9"], "did you mean 'paper-alexnet-9'?"),
+        (["solve", "tiny", "--method", "scenario"], "did you mean 'scenario-search'?"),
+        (["warm-up", "--method", "exatc"], "did you mean 'exact'?"),
+        (["bench", "run", "randm"], "did you mean 'random'?"),
+        (["bench", "run", "scaling-clstrs"], "did you mean 'scaling-clusters'?"),
+        (["bench", "run", "paper", "--methods", "anealing"], "did you mean 'annealing'?"),
+        (["bench", "cases", "run", "exact-lwa"], "did you mean 'exact-law'?"),
+        (["bench", "report", "papre"], "did you mean 'paper'?"),
+        (["bench", "recheck", "papre"], "did you mean 'paper'?"),
+        (["diagnose", "digits-alexnt"], "did you mean 'digits-alexnet'?"),
+        (["train", "--family", "digit-mobilenet", "--out", "x.npz"], "did you mean 'digits-mobilenet'?"),
+        (["knapsack", "knapPI_1_100_1000"], "did you mean 'knapPI_1_100_1000_1'"),
+        (["front", "tiny", "--against", "loss", "--cluster", "clod"], "did you mean 'cloud'?"),
         (["solve", "paper-alexnet"], "choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13"),
         (["solve", "paper-alexnet", "--target", "6"], "there is no target 6"),
         (["solve", "paper-alexnet-9", "--target", "7"], "the name says target 9, the option 7"),
@@ -182,17 +195,29 @@ def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "the following arguments are required: COMMAND"),
-        (["dance"], "invalid choice: 'dance'"),
+        (["--version=1"], "ignored explicit argument"),
+        (["dance"], "there is no command 'dance'; known are demo, solve, "),
+        (["slove"], "there is no command 'slove'; did you mean 'solve'? Known are"),
+        (["instances", "lsit"], "there is no action 'lsit'; did you mean 'list'?"),
+        (["bench", "cases", "rn"], "depl bench cases: error: there is no action 'rn'; did you mean 'run'?"),
+        (["--vresion"], "there is no option --vresion; did you mean '--version'?"),
+        (
+            ["front", "tiny", "--against", "los"],
+            "'los' is no choice; did you mean 'loss'?",
+        ),
+        (["train", "--famly", "x", "--out", "y"], "there is no option --famly; did you mean '--family'?"),
+        (["solve", "tiny", "--mehtod=exact"], "there is no option --mehtod; did you mean '--method'?"),
+        (["solve", "tiny", "-q"], "there is no option -q"),
+        (["solve", "tiny", "tiny"], "'tiny' is one argument too many"),
         (["solve"], "the following arguments are required: INSTANCE"),
         (["solve", "tiny", "--gap", "small"], "invalid float value: 'small'"),
         (["solve", "tiny", "--seed", "-1"], "must not be negative"),
         (["solve", "tiny", "--seed", "x"], "must be a whole number, not 'x'"),
         (["solve", "tiny", "--scenarios", "many"], "must be a whole number, or an .npz file, not 'many'"),
         (["solve", "tiny", "--scenarios", "0"], "must be at least 1"),
-        (["solve", "tiny", "--confidence", "9"], "unrecognized arguments"),
+        (["solve", "tiny", "--confidence", "9"], "there is no option --confidence; known are"),
         (["check", "tiny"], "the following arguments are required: PLAN"),
-        (["instances"], "the following arguments are required: ACTION"),
+        (["instances"], "the following arguments are required: ACTION, which is one of list, show, make"),
         (["instances", "make"], "the following arguments are required: --out"),
         (["instances", "make", "--out", "x", "--count", "0"], "must be at least 1"),
     ],
@@ -201,6 +226,8 @@ def test_a_wrong_usage_is_refused_by_the_parser(ask, words, message):
     code, out, err = ask(*words)
     assert (code, out) == (2, "")
     assert message in err
+    assert err.startswith("depl")
+    assert err.splitlines()[-1].startswith("Help and examples: depl")
 
 
 def test_an_unreadable_file_is_refused(ask, tmp_path, monkeypatch):

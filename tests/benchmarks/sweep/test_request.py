@@ -58,8 +58,11 @@ def test_a_method_that_a_suite_does_not_have_gets_its_longest_time_limit():
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [
-        ({"suites": ("none",)}, "no suite is called 'none'; known ones: .*paper"),
-        ({"configurations": ("none",)}, r"--methods: neither a configuration .*exact.* is called 'none'"),
+        ({"suites": ("none",)}, "no suite is called 'none'; known are .*paper"),
+        (
+            {"configurations": ("none",)},
+            r"no configuration .* is called 'none'; known are .*exact",
+        ),
         ({"instances": "none-*"}, "--instances: no instance of paper is called like 'none-"),
         ({"imports": ("none.py",)}, "none.py: cannot be imported: .*No such file"),
         ({"imports": ("depl.none",)}, "depl.none: cannot be imported: ModuleNotFoundError"),
