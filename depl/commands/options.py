@@ -21,8 +21,10 @@ from depl.models.solving.methods import (
     DEFAULT_METHOD,
     DEFAULT_SCENARIOS,
     default_method,
+    find,
     require_counting,
 )
+from depl.models.solving.options import read_options
 from depl.models.traces.files import read_traces
 from depl.models.traces.table import Traces
 
@@ -54,9 +56,7 @@ def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
     given = ", or a file of them" if files else ""
     standard = f"default: {DEFAULT_METHOD}, exact search and a loop in turn"
     parser.add_argument("--method", metavar="M", help=standard)
-    parser.add_argument(
-        "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
-    )
+    add_gap(parser)
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
     parser.add_argument(
@@ -72,11 +72,44 @@ def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
         help="for graph and depl-paper: levels of time and of loss; for graph also auto, which derives them "
         "from --gap",
     )
+    parser.add_argument(
+        "--option",
+        dest="options",
+        metavar="KEY=VALUE",
+        type=_key_and_value,
+        action="append",
+        default=[],
+        help="an option of the method, which 'depl methods NAME' lists; may be given several times",
+    )
 
 
-def further_options(options: argparse.Namespace) -> dict[str, object]:
-    """What `add_solving` declares and only some methods take, where it is given."""
-    return {} if options.eta is None else {"eta": options.eta}
+def add_gap(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--gap``."""
+    text = "relative gap that is good enough, such as 0.05 or 5%%; default: 0"
+    parser.add_argument("--gap", metavar="G", type=relative_gap, default=0.0, help=text)
+
+
+def further_options(options: argparse.Namespace, instance: Instance) -> dict[str, object]:
+    """What `add_solving` declares and only some methods take, where it is given.
+
+    Raises
+    ------
+    InvalidInputError
+        If the method does not take an option, or not with this value, or one is given twice.
+    """
+    method = find(options.method or default_method(instance))
+    texts: dict[str, str] = {}
+    if options.eta is not None:
+        texts["eta"] = str(options.eta)
+    for name, value in options.options:
+        if name in texts:
+            raise InvalidInputError("is given twice; keep one", f"--option {name}")
+        texts[name] = value
+    try:
+        return read_options(method.name, method.options, texts)
+    except InvalidInputError as error:
+        place = f"--option {error.path}" if error.path else ""
+        raise InvalidInputError(error.message, place) from error
 
 
 def read_instance(options: argparse.Namespace) -> Instance:
@@ -246,6 +279,28 @@ def read_scenarios(options: argparse.Namespace, instance: Instance) -> int | Sce
                     f"{given}: seed",
                 )
     return scenarios
+
+
+def relative_gap(text: str) -> float:
+    """A share in [0, 1), or a percentage."""
+    percent = text.rstrip().endswith("%")
+    try:
+        value = float(text.rstrip().removesuffix("%"))
+    except ValueError:
+        message = f"must be a share such as 0.05, or a percentage such as 5%, not {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    share = value / 100 if percent else value
+    if not 0 <= share < 1:
+        meant = "" if percent or not 1 <= value < 100 else f"; did you mean {text}%?"
+        raise argparse.ArgumentTypeError(f"must be at least 0 and less than 1, or 100%, not {text}{meant}")
+    return share
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, not {text!r}")
+    return name, value
 
 
 def positive_seconds(text: str) -> float:

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> Answer:
         seed=options.seed,
         scenarios=options.scenarios,
         progress=progress_rows(),
-        options=further_options(options),
+        options=further_options(options, instance),
     )
     return _answer(options, instance, found)
 

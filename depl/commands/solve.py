@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> Answer:
         seed=options.seed,
         scenarios=read_scenarios(options, instance),
         progress=progress_rows(),
-        options=further_options(options),
+        options=further_options(options, instance),
     )
     explanation = _explanation(instance, result) if options.explain else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))

@@ -3,7 +3,7 @@
 import math
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol, TypeVar
@@ -16,6 +16,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.decisions import Decision
+from depl.models.solving.options import Option, declared
 from depl.models.solving.result import DualBound, Phase, Termination
 
 Progress = Callable[[float, float, float], None]
@@ -29,6 +30,16 @@ class Meaning(Enum):
     """The law of the loss, by certified probabilities."""
     SCENARIOS = "scenarios"
     """A count of sampled scenarios (sample average approximation)."""
+
+
+class Proof(Enum):
+    """What a method can prove about the cost of its plans, given time."""
+
+    OPTIMUM = "the optimum"
+    """That no plan costs less, or that there is none."""
+    BOUND = "a lower bound"
+    """How much the cheapest plan costs at least."""
+    NOTHING = "nothing"
 
 
 DEFAULT_METHOD = "auto"
@@ -234,9 +245,11 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Registered:
-    """A method with its name, a sentence on what it does, and the names of the options it takes.
+    """A method with its name, a sentence on what it does, and the options it takes.
 
-    ``memory`` says whether it plans under laws with memory, too
+    ``proof`` says what it can prove about cost, None if that was not declared, and ``needs`` what must be
+    there besides what every method needs: solvers that it calls, or properties of the instance. ``memory``
+    says whether it plans under laws with memory, too
     (`depl.models.problem.instance.Instance.traced_law`). ``version`` is raised when the name begins to mean
     another thing, so that results recorded under it before are not taken for its own
     (`depl.benchmarks.sweep.earlier`).
@@ -246,9 +259,11 @@ class Registered:
     run: Method
     summary: str
     meaning: Meaning = Meaning.LAW
-    options: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
     memory: bool = False
     version: int = 1
+    proof: Proof | None = None
+    needs: str = ""
 
 
 _REGISTRY: dict[str, Registered] = {}
@@ -265,11 +280,15 @@ def register(
     method: Method,
     summary: str = "",
     meaning: Meaning = Meaning.LAW,
-    options: tuple[str, ...] = (),
+    options: Sequence[str | Option] = (),
     memory: bool = False,
     version: int = 1,
+    proof: Proof | None = None,
+    needs: str = "",
 ) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
+
+    Options may be given by their names alone; the rest is as in `Registered`.
 
     Raises
     ------
@@ -280,7 +299,10 @@ def register(
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
-    _REGISTRY[name] = Registered(name, method, sentence, meaning, options, memory, version)
+    taken = declared(options)
+    _REGISTRY[name] = Registered(
+        name, method, sentence, meaning, taken, memory, version, proof=proof, needs=needs
+    )
 
 
 def default_method(instance: Instance) -> str:

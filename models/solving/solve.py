@@ -38,6 +38,7 @@ from depl.models.solving.methods import (
     require_counting,
     require_limits,
 )
+from depl.models.solving.options import require_declared
 from depl.models.solving.result import Range, Result, Solution, Termination
 from depl.models.verifier.verify import verify
 
@@ -160,12 +161,7 @@ def _options(method: Registered, options: Mapping[str, object] | None) -> Mappin
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in dict(options or {}).items()
     }
-    unknown = [name for name in given if name not in method.options]
-    if unknown:
-        takes = ", ".join(method.options) or "none"
-        raise InvalidInputError(
-            f"method {method.name!r} takes no option {unknown[0]!r}; its options are: {takes}"
-        )
+    require_declared(method.name, method.options, given)
     return given
 
 

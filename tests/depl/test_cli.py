@@ -17,6 +17,7 @@ from depl.instances.spent_promise import spent_promise
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Outcome, register
+from depl.models.solving.options import Option
 from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import solve
 from tests.cases.documents import RICH, put
@@ -334,3 +335,32 @@ def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdout", page)
     assert main(["instances", "show", str(path)]) == 0
     assert page.buffer.getvalue().startswith(b"gr\\xf6\\xdfe")
+
+
+def test_a_gap_may_be_a_percentage(ask):
+    for written in ("0.05", "5%", "5 %"):
+        code, out, _ = ask("solve", "tiny", "--method", "exact", "--gap", written, "--json")
+        assert code == 0
+        assert json.loads(out)["gap"] <= 0.05
+    seen = []
+
+    def notes(instance: Instance, limits: Limits) -> None:
+        seen.append(limits.gap)
+
+    ask("solve", "tiny", "--method", method("notes", notes), "--gap", "12.5%")
+    assert seen == [0.125]
+
+
+def test_options_of_a_method_are_given_by_name_and_typed(ask):
+    seen = {}
+
+    def notes(instance: Instance, limits: Limits) -> None:
+        seen.update(limits.options)
+
+    register("cli-options", notes, options=(Option("width", (int,)), "colour"))
+    ask("solve", "tiny", "--method", "cli-options", "--option", "width=8", "--option", "colour=a=b")
+    assert seen == {"width": 8, "colour": "a=b"}
+    code, out, _ = ask("solve", "paper-alexnet-9", "--method", "graph", "--option", "eta=50", "--json")
+    _, short, _ = ask("solve", "paper-alexnet-9", "--method", "graph", "--eta", "50", "--json")
+    assert code == 0
+    assert json.loads(out)["cost"] == json.loads(short)["cost"]
