@@ -96,7 +96,7 @@ def test_options_that_cannot_be_are_refused(options, message):
 
 
 def test_methods_without_options_refuse_them_all():
-    assert find("graph").options == ("eta", "label", "weight")
+    assert [option.name for option in find("graph").options] == ["eta", "label", "weight"]
     with pytest.raises(InvalidInputError, match=r"takes no option 'eta'"):
         depl.solve(depl.load("tiny"), "enumerate", options={"eta": 3})
 
