@@ -67,6 +67,10 @@ def _answer(options: argparse.Namespace) -> Answer:
     """The command's answer, or what became of it."""
     try:
         disarm()
+        if getattr(options, "imports", ()):
+            from depl.commands.options import import_users_code
+
+            import_users_code(options)
         answer: Answer = options.run(options)
     except KeyboardInterrupt:
         return interrupted()

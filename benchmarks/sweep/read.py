@@ -85,4 +85,4 @@ def _found(path: str | Path) -> Path:
         return recorded
     known = sorted(item.name.removesuffix(compact.SUFFIX) for item in RECORDED.glob("[!.]*.gz"))
     hint = advice(str(path), known)
-    raise InvalidInputError(f"there is no such file, and no recorded suite of that name; {hint}", str(path))
+    raise InvalidInputError(f"no such file, and no recorded suite of that name; {hint}", str(path))

@@ -40,7 +40,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     grace : float
         Seconds that an attempt has besides [s].
     imports : tuple of str
-        Modules and files to import first; see `depl.benchmarks.sweep.imports`.
+        Modules and files to import first; see `depl.models.foundation.users_code`.
     fresh : bool
         Whether every solve gets a process that nothing was solved in before.
     """

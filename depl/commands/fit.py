@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, inside, named_traces, require_outputs
+from depl.commands.options import add_imports, add_json, inside, named_traces, require_outputs
 from depl.commands.table import fields, table
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
@@ -71,6 +71,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out runs that trained a model or used a cluster that the setup does not have",
     )
+    add_imports(parser)
     add_json(parser, "what was fitted")
     parser.set_defaults(run=run)
 

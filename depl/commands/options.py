@@ -13,6 +13,7 @@ from depl.instances.library import load
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import found_there, read_text, reason_of
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.users_code import import_source, resolved
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios, draw_scenarios
@@ -32,13 +33,44 @@ _LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relati
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
-    """Declare INSTANCE and ``--target``."""
+    """Declare INSTANCE, ``--target``, and ``--import``, as an instance may have laws of the user's own."""
     parser.add_argument(
         "instance", metavar="INSTANCE", help="a name of 'depl instances list', or the path of a file"
     )
     parser.add_argument(
         "--target", metavar="L", help="bound on the quantile of the final loss; chooses a family's instance"
     )
+    add_imports(parser)
+
+
+def add_imports(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--import``."""
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="a module or a .py file that registers methods or laws, or defines SUITE; may be given several "
+        "times",
+    )
+
+
+def sources(options: argparse.Namespace) -> tuple[str, ...]:
+    """What ``--import`` names, so that workers elsewhere in the file system find it."""
+    return tuple(dict.fromkeys(map(resolved, options.imports)))
+
+
+def import_users_code(options: argparse.Namespace) -> None:
+    """Import what ``--import`` names, for commands that have it.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.models.foundation.users_code.import_source`.
+    """
+    for source in getattr(options, "imports", ()):
+        import_source(resolved(source))
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
