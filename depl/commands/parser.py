@@ -28,6 +28,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "demo": Command("depl.commands.demo", "compare methods on the paper's AlexNet instances, draw figures"),
     "solve": Command("depl.commands.solve", "find a cheap plan for an instance, and prove how cheap"),
+    "methods": Command("depl.commands.methods", "list the methods: what each proves, needs and takes"),
     "check": Command("depl.commands.check", "verify a plan, independently of all solvers"),
     "explain": Command("depl.commands.explain", "put the numbers of a plan into the equations"),
     "front": Command(
