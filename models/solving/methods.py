@@ -22,6 +22,9 @@ from depl.models.solving.result import DualBound, Phase, Termination
 Progress = Callable[[float, float, float], None]
 """Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
 
+OnPhase = Callable[[str], object]
+"""Called with the name of a method when another method lets it run."""
+
 
 class Meaning(Enum):
     """What a method understands by the quantile in constraint (3)."""
@@ -103,6 +106,8 @@ class Limits:
         The sample that methods of meaning SCENARIOS count on; None for all others.
     progress : callable or None
         Receives rows of progress.
+    on_phase : callable or None
+        Receives the name of each method that the method lets run, when its turn begins.
     options : mapping
         What the method takes besides, by name; see `Registered.options`.
     looks : Looks or None
@@ -125,6 +130,7 @@ class Limits:
     looks: Looks | None = None
     cutoff: "Cutoff | None" = None
     reserve: float = 0.0
+    on_phase: OnPhase | None = None
 
     @property
     def cutoff_cost(self) -> float:
@@ -162,6 +168,11 @@ class Limits:
         if looks is not None or math.isinf(seconds):
             return replace(self, looks=looks)
         return replace(self, time_limit=time.perf_counter() - self.started + seconds)
+
+    def enter(self, method: str) -> None:
+        """Tell that another method runs from now on."""
+        if self.on_phase is not None:
+            self.on_phase(method)
 
     def report(self, incumbent: float, bound: float) -> None:
         """Pass one row of progress on."""

@@ -36,7 +36,7 @@ from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios
-from depl.models.solving.methods import Progress, default_method, find, require_limits
+from depl.models.solving.methods import OnPhase, Progress, default_method, find, require_limits
 from depl.models.solving.observed_state import (
     State,
     check_state,
@@ -160,6 +160,7 @@ def replan(
     seed: int = 0,
     scenarios: int | Scenarios | None = None,
     progress: Progress | None = None,
+    on_phase: OnPhase | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Replanning:
     """Plan the rest of a run again, seen from an observed state.
@@ -202,6 +203,7 @@ def replan(
             seed=seed,
             scenarios=scenarios,
             progress=progress,
+            on_phase=on_phase,
             options=options,
         )
     met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE

@@ -29,6 +29,7 @@ from depl.models.solving.methods import (
     Limits,
     Looks,
     Meaning,
+    OnPhase,
     Outcome,
     Progress,
     Registered,
@@ -66,6 +67,7 @@ def solve(
     seed: int = 0,
     scenarios: int | Scenarios | None = None,
     progress: Progress | None = None,
+    on_phase: OnPhase | None = None,
     options: Mapping[str, object] | None = None,
     looks: int | None = None,
 ) -> Result:
@@ -86,6 +88,8 @@ def solve(
         For methods that count scenarios: how many to draw with ``seed`` (100 unless given), or which.
     progress : callable, optional
         Receives (seconds, incumbent, bound).
+    on_phase : callable, optional
+        Receives the name of each method that the method lets run, when its turn begins.
     options : mapping, optional
         What the method takes besides, by name: the ``options`` of `depl.models.solving.methods.Registered`.
     looks : int, optional
@@ -111,7 +115,7 @@ def solve(
     further = _options(chosen, options)
     counted = None if looks is None else Looks(_whole(looks, "looks"))
     sample = _sample(instance, chosen, scenarios, seed)
-    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted)
+    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted, on_phase=on_phase)
     if time_limit is not None:
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
