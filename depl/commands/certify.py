@@ -40,7 +40,6 @@ _UNNAMED = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "traces",
         metavar="TRACES",

@@ -10,6 +10,7 @@ from collections.abc import Container, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import depl
+from depl.commands.examples import examples
 from depl.commands.printable import printable
 from depl.models.foundation.errors import shortened
 from depl.models.foundation.names import advice
@@ -60,12 +61,36 @@ COMMANDS = {
 _EXIT_CODES = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails, or one
 that is not certified; 4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof;
-70 internal error
-"""
+70 internal error"""
+
+
+class _Layout(argparse.HelpFormatter):
+    """Paragraphs are filled to the width of the terminal; those with indented lines keep theirs."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Fill, as `argparse` asks its formatters to."""
+        blocks = []
+        for block in text.strip().split("\n\n"):
+            kept = "\n  " in block
+            blocks.append(block if kept else super()._fill_text(block, width, indent))
+        return "\n\n".join(blocks)
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that says what was meant, in characters that can be printed; so do those of its commands."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **{"formatter_class": _Layout, **named})
+
+    def format_help(self) -> str:
+        """Return the help, which ends with examples."""
+        description, epilog = self.description, self.epilog
+        self.description = None if description is None else description.replace("``", "'")
+        self.epilog = "\n\n".join(filter(None, (epilog, examples(self.prog.partition(" ")[2]))))
+        try:
+            return super().format_help()
+        finally:
+            self.description, self.epilog = description, epilog
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse; an option that there is not is refused first, as what is missing may be its fault."""
@@ -119,7 +144,6 @@ def parser(asked: Container[str] = tuple(COMMANDS)) -> Parser:
         prog="depl",
         description="Plan dependable distributed training, and prove how good the plans are.",
         epilog=_EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     found.add_argument("--version", action="version", version=f"depl {depl.__version__}")
     commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -83,8 +83,10 @@ def held(cost: float, bound: float) -> str:
     """The best cost, the lower bound and the gap between them, in words."""
     best = "no plan yet" if math.isinf(cost) else f"best plan {number(cost)}"
     proved = "no lower bound yet" if bound <= 0 else f"lower bound {rounded_down(bound, 6)}"
-    gap = f", gap {(cost - bound) / cost:.2%}" if bound > 0 and 0 < cost < math.inf else ""
-    return f"{best}, {proved}{gap}"
+    if bound <= 0 or not 0 < cost < math.inf:
+        return f"{best}, {proved}"
+    gap = f"{(cost - bound) / cost:.2%}" if cost == bound or cost - bound >= 1e-4 * cost else "below 0.01%"
+    return f"{best}, {proved}, gap {gap}"
 
 
 class Bar:

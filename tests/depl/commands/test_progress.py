@@ -95,7 +95,8 @@ def test_what_is_held_in_words():
     assert held(math.inf, -math.inf) == "no plan yet, no lower bound yet"
     assert held(20.0, 0.0) == "best plan 20, no lower bound yet"
     assert held(0.0, 0.0) == "best plan 0, no lower bound yet"
-    assert held(3.0, 2.99999999) == "best plan 3, lower bound 2.99999, gap 0.00%"
+    assert held(3.0, 2.99999999) == "best plan 3, lower bound 2.99999, gap below 0.01%"
+    assert held(3.0, 3.0) == "best plan 3, lower bound 3, gap 0.00%"
 
 
 def test_a_bar_shows_what_was_done_last(monkeypatch):
