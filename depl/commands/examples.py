@@ -96,6 +96,11 @@ depl certify fresh.npz --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 depl warm-up
 depl warm-up --method exact
 """,
+    "completion": """\
+depl completion bash                         # > ~/.local/share/bash-completion/completions/depl
+depl completion zsh
+depl completion fish                         # > ~/.config/fish/completions/depl.fish
+""",
     "bench": """\
 depl bench list
 depl bench run paper --limit 1 --methods exact,depl --out few.sqlite

@@ -53,6 +53,9 @@ COMMANDS = {
         "depl.commands.certify", "prove from held-out runs, without any law, that a plan keeps its promise"
     ),
     "warm-up": Command("depl.commands.warm_up", "compile the kernels of methods beforehand, and keep them"),
+    "completion": Command(
+        "depl.commands.completion", "print a script by which bash, zsh or fish completes words"
+    ),
     "bench": Command(
         "depl.commands.bench",
         "run benchmarks: suites and their sweeps, cases with goals, the behaviour record; report on them",
