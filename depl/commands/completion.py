@@ -1,7 +1,7 @@
 """``depl completion``: print a script by which a shell completes commands, options and names.
 
-The script is made from the parsers and holds all names: make it again after an update. So a key press starts no
-Python; to ask depl itself each time, as argcomplete does, takes a second or more.
+The script is made from the parsers and holds all names: make it again after an update. So a key press starts
+no Python; to ask depl itself each time, as argcomplete does, takes a second or more.
 """
 
 import argparse
