@@ -121,18 +121,7 @@ def _names() -> dict[str, Sequence[str]]:
 def _bash(places: Sequence[Place]) -> str:
     """A function that finds the command among the words, and offers what may follow; else files."""
     paths = " | ".join(f"'{place.path}'" for place in places if place.path)
-    values = "\n".join(
-        f"        '{place.path} {option}') words='{' '.join(words)}' ;;"
-        for place in places
-        for option, words in place.options.items()
-        if words
-    )
-    silent = " | ".join(
-        f"'{place.path} {option}'"
-        for place in places
-        for option, words in place.options.items()
-        if words == ()
-    )
+    values, silent = _values_in_bash(places)
     offered = "\n".join(
         f"        '{place.path} -'*) words='{' '.join(place.options)}' ;;\n"
         f"        '{place.path} '*) words='{' '.join(place.words)}' ;;"
@@ -160,6 +149,18 @@ _depl() {{
 }}
 complete -o bashdefault -o default -F _depl depl
 """
+
+
+def _values_in_bash(places: Sequence[Place]) -> tuple[str, str]:
+    """Branches for the options that take certain words, and a pattern of those that take any."""
+    known, silent = [], []
+    for place in places:
+        for option, words in place.options.items():
+            if words:
+                known.append(f"        '{place.path} {option}') words='{' '.join(words)}' ;;")
+            elif words is not None:
+                silent.append(f"'{place.path} {option}'")
+    return "\n".join(known), " | ".join(silent)
 
 
 def _zsh(places: Sequence[Place]) -> str:

@@ -190,11 +190,10 @@ def replan(
     method = find(default_method(instance) if method is None else method).name
     old = _old_rest(instance, plan, state)
     level = _level(instance, old) if keep_promise else instance.target.quantile_level
-    remaining = None
-    if reason := time_is_up(instance, state):
+    remaining, reason = _remaining(instance, state, level)
+    if remaining is None:
         result = _too_late(method, seed, reason)
     else:
-        remaining = remaining_instance(instance, state).replace(quantile_level=level)
         result = solve(
             remaining,
             method,
@@ -261,6 +260,13 @@ def _retimed(seen: Instance, rest: Plan) -> tuple[Plan | None, float]:
     epochs = zip(rest.epochs, allocation.resources.tolist(), strict=True)
     changed = tuple(msgspec.structs.replace(item, resources=value) for item, value in epochs)
     return msgspec.structs.replace(rest, epochs=changed), allocation.cost
+
+
+def _remaining(instance: Instance, state: State, level: float) -> tuple[Instance | None, str]:
+    """The instance of the rest at that level, or None and why there is none."""
+    if reason := time_is_up(instance, state):
+        return None, reason
+    return remaining_instance(instance, state).replace(quantile_level=level), ""
 
 
 def _level(instance: Instance, old: OldRest) -> float:

@@ -1,4 +1,4 @@
-"""Lines that how-to pages and a few others tell a reader to type run, with the output and code shown there."""
+"""Lines that how-to pages and a few others tell a reader to type run, with output and code shown there."""
 
 import contextlib
 import doctest
