@@ -23,6 +23,7 @@ from depl.models.solving.methods import (
     DEFAULT_SCENARIOS,
     default_method,
     find,
+    registered,
     require_counting,
 )
 from depl.models.solving.options import read_options
@@ -130,6 +131,8 @@ def further_options(options: argparse.Namespace, instance: Instance) -> dict[str
         If the method does not take an option, or not with this value, or one is given twice.
     """
     method = find(options.method or default_method(instance))
+    if not method.options:
+        _refuse_options(method.name, options)
     texts: dict[str, str] = {}
     if options.eta is not None:
         texts["eta"] = str(options.eta)
@@ -142,6 +145,15 @@ def further_options(options: argparse.Namespace, instance: Instance) -> dict[str
     except InvalidInputError as error:
         place = f"--option {error.path}" if error.path else ""
         raise InvalidInputError(error.message, place) from error
+
+
+def _refuse_options(method: str, options: argparse.Namespace) -> None:
+    """Refuse options where the method takes none, and name the methods that take the first one."""
+    given = [*([] if options.eta is None else ["eta"]), *(name for name, _ in options.options)]
+    for name in given:
+        able = [other.name for other in registered() if name in [item.name for item in other.options]]
+        hint = f"; of --method {' or '.join(able)} it is one" if able else "; it takes none"
+        raise InvalidInputError(f"method {method!r} takes no option {name!r}{hint}")
 
 
 def read_instance(options: argparse.Namespace) -> Instance:

@@ -10,10 +10,10 @@ from collections.abc import Container, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import depl
-from depl.commands.examples import examples
+from depl.commands.examples import EXAMPLES, examples
 from depl.commands.printable import printable
 from depl.models.foundation.errors import shortened
-from depl.models.foundation.names import advice
+from depl.models.foundation.names import advice, nearest
 
 
 class Command(NamedTuple):
@@ -119,9 +119,27 @@ class Parser(argparse.ArgumentParser):
             return
         known = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
-            what = str(action.metavar).lower()
-            raise argparse.ArgumentError(None, f"there is no {what} {value!r}; {advice(str(value), known)}")
+            elsewhere = known if nearest(value, known) else [*known, *self._deeper()]
+            hint = advice(value, elsewhere, known)
+            raise argparse.ArgumentError(None, f"there is no {str(action.metavar).lower()} {value!r}; {hint}")
         raise argparse.ArgumentError(action, f"{value!r} is no choice; {advice(str(value), known)}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Read a value, as `argparse` asks its parsers to; what is no number is called so."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            if action.type is not float and action.type is not int:
+                raise
+            wanted = "a number" if action.type is float else "a whole number"
+            raise argparse.ArgumentError(action, f"must be {wanted}, not {arg_string!r}") from error
+
+    def _deeper(self) -> list[str]:
+        """Commands of groups by all their words below this one, and options: none is loaded for that."""
+        own = self.prog.partition(" ")[2]
+        paths = [path.removeprefix(own).strip() for path in EXAMPLES if path.startswith(own)]
+        options = [name for action in self._actions for name in action.option_strings if name[:2] == "--"]
+        return [*(path for path in paths if " " in path), *options]
 
     def _commands(self) -> list[str] | None:
         """The names of the commands below this one, None if there are none."""
@@ -135,10 +153,12 @@ class Parser(argparse.ArgumentParser):
         for word in words:
             if word == "--" or (grouped and not word.startswith("-")):
                 return
-            name = word.partition("=")[0]
-            if word.startswith("--") and not any(option.startswith(name) for option in known):
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            named = word.startswith("--") or (name[:1] == "-" and name[1:].isalpha())
+            if named and not any(option.startswith(name) for option in known):
                 long = [option for option in known if option.startswith("--")]
-                self.error(f"there is no option {name}; {advice(name, long)}")
+                option = word.partition("=")[0]
+                self.error(f"there is no option {option}; {advice(option, long)}")
 
 
 def parser(asked: Container[str] = tuple(COMMANDS)) -> Parser:

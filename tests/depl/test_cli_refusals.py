@@ -166,6 +166,8 @@ def test_a_forbidden_switch_fails_the_check_and_cannot_be_explained(ask, tmp_pat
         (["solve", "paper-alexnet", "--target", "nan"], "must be a finite number"),
         (["solve", "paper-alexnet", "--target", "low"], "must be a finite number"),
         (["solve", "tiny", "--option", "width=8"], "method 'auto' takes no option 'width'; it takes none"),
+        (["solve", "tiny", "--option", "label=normal"], "; of --method depl-paper or graph it is one"),
+        (["solve", "tiny", "--eta", "5"], "takes no option 'eta'; of --method depl-paper or graph it is one"),
         (
             ["solve", "tiny", "--method", "graph", "--option", "lable=normal"],
             "method 'graph' takes no option 'lable'; did you mean 'label'? Known are eta, label, weight",
@@ -210,6 +212,13 @@ def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
     [
         (["--version=1"], "ignored explicit argument"),
         (["dance"], "there is no command 'dance'; known are demo, solve, "),
+        (["show", "tiny"], "there is no command 'show'; did you mean 'instances show'?"),
+        (["bench", "draw"], "there is no action 'draw'; did you mean 'cases draw'?"),
+        (["help"], "there is no command 'help'; did you mean '--help'?"),
+        (["-v"], "there is no option -v; known are --help, --version"),
+        (["solve", "tiny", "-json"], "there is no option -json; did you mean '--json'?"),
+        (["solve", "tiny", "--time-limit", "10s"], "argument --time-limit: must be a number, not '10s'"),
+        (["knapsack", "x", "--instance", "one"], "argument --instance: must be a whole number, not 'one'"),
         (["slove"], "there is no command 'slove'; did you mean 'solve'? Known are"),
         (["instances", "lsit"], "there is no action 'lsit'; did you mean 'list'?"),
         (["bench", "cases", "rn"], "depl bench cases: error: there is no action 'rn'; did you mean 'run'?"),
