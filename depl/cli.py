@@ -39,14 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         try:
-            if not words:
-                return _said(Answer(GUIDE.rstrip("\n")), False)
-            options = parser(asked(words)).parse_args(words)
+            options = parser(asked(words)).parse_args(words) if words else None
         except SystemExit as stop:  # argparse has printed its message, or what --help and --version ask for
             _flush(sys.stdout)
             code = stop.code if isinstance(stop.code, int) else ExitCode.INVALID
         else:
-            code = _said(_answer(options), getattr(options, "json", False))
+            answer = Answer(GUIDE.rstrip("\n")) if options is None else _answer(options)
+            code = _said(answer, getattr(options, "json", False))
     except KeyboardInterrupt:  # between the command and its answer, or while the answer would not go out
         arm(Ending(answered=True))
         code = _said(interrupted(), "--json" in words)
