@@ -24,8 +24,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.heuristics.baselines.drafts import Appraiser, Best, Draft, searched
+from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import Site, Sites
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Cluster, Dataset, Instance
@@ -43,6 +45,9 @@ which only the number of epochs counts. Set by hand: each costs one draft for ev
 _MOST_PREFIXES = 8
 """Prefixes of an order of the datasets that are tried, at sizes in geometric progression where there are
 more. Set by hand: each costs the drafts of all prices."""
+_MOST_AHEAD = 2**16
+"""Items times epochs that are looked at ahead, while the model stays: set by hand, 512 KiB for an array. It
+changes seconds, not what is found."""
 _REDUCED = 10
 """Drafts, the cheapest first, that are reduced in the end. Set by hand: each costs certificates; one that
 begins dearer may end cheaper, so fewer may miss the best."""
@@ -103,23 +108,38 @@ def _by_density(
 
     ``weights`` has the shape (1 or K, M, N); they are positive.
     """
-    learning = appraiser.learning
     models: list[int] = []
     clusters: list[int] = []
-    before = appraiser.start
-    for k in range(appraiser.target.maximum_epochs):
-        values = learning.gains[k][:, None] * sites.factors - learning.switch_losses[before][:, None]
-        values = np.where(learning.allowed[before][:, None], values, -math.inf)
-        weight = weights[min(k, len(weights) - 1)]
-        values = np.where(np.isfinite(weight), values, -math.inf)
-        if not values.max() > 0:
-            break
-        density = values / np.where(np.isfinite(weight), weight, 1.0)
-        m, n = np.unravel_index(int(np.argmax(density)), density.shape)
-        models.append(int(m))
-        clusters.append(int(n))
-        before = int(m)
+    before, ahead, last = appraiser.start, 1, appraiser.target.maximum_epochs
+    while len(models) < last:
+        epochs = slice(len(models), min(len(models) + ahead, last))
+        for item in _densest(appraiser.learning, sites, before, epochs, weights).tolist():
+            if item < 0:
+                return Draft(tuple(models), tuple(clusters), data)
+            model, cluster = divmod(item, len(sites.price))
+            models.append(model)
+            clusters.append(cluster)
+            if model != before:  # what was looked at ahead had no switch
+                before, ahead = model, 1
+                break
+        else:
+            ahead = min(2 * ahead, max(1, _MOST_AHEAD // weights[0].size))
     return Draft(tuple(models), tuple(clusters), data)
+
+
+def _densest(
+    learning: Learning, sites: Sites, before: int, epochs: slice, weights: FloatArray
+) -> NDArray[np.intp]:
+    """The densest item of every epoch if the model before it is ``before``: M index times N plus N index.
+
+    -1 where every item would raise the expected loss.
+    """
+    values = learning.gains[epochs][:, :, None] * sites.factors - learning.switch_losses[before][:, None]
+    weight = weights if len(weights) == 1 else weights[epochs]
+    possible = learning.allowed[before][:, None] & np.isfinite(weight)
+    values = np.where(possible, values, -math.inf).reshape(len(values), -1)
+    density = values / np.where(np.isfinite(weight), weight, 1.0).reshape(len(weight), -1)
+    return np.where(values.max(axis=1) > 0, density.argmax(axis=1), -1)
 
 
 def _data_choices(instance: Instance) -> Iterator[tuple[frozenset[str], ...]]:

@@ -152,7 +152,8 @@ class ChordedProblem(CountedProblem):
         found = np.zeros((2, self.epochs, len(names), len(names)))
         for k, i, j in np.ndindex(*found.shape[1:]):
             change = switch_step(self.instance, k + 1, names[i], names[j])
-            found[:, k, i, j] = (0.0, 0.0) if change is None else _moments(change)
+            if change is not None:
+                found[:, k, i, j] = _moments(change)
         return found[0], found[1]
 
 

@@ -139,8 +139,9 @@ def contour_violation(loss: FinalLoss, maximum_loss: float, shared: float | None
     mean = loss.mean()
     deviation = mean - maximum_loss
     variance = loss.variance()
-    reference = min(0.5, 0.3 * chernoff_probability(like(loss.terms), deviation)) if deviation < 0 else 0.5
-    levels = [reference] if deviation < 0 else [0.5, 0.97]
+    levels = [0.5, 0.97]
+    if deviation < 0:
+        levels = [min(0.5, 0.3 * chernoff_probability(like(loss.terms), deviation))]
     levels = levels if shared is None else [shared, *levels]
     lower, upper = 0.0, 1.0
     if math.isfinite(variance) and deviation > 0:  # Cantelli: far above the mean nothing is left to chance

@@ -17,15 +17,14 @@ joint exceedance comes from `depl.models.verifier.jumps` and is averaged over th
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, optimize
 
-from depl.models.problem.laws import Normal
+from depl.models.verifier.factors import MANY, series_over
 from depl.models.verifier.jumps import Exceedance
 from depl.models.verifier.laws import (
     Bracket,
@@ -38,9 +37,9 @@ from depl.models.verifier.laws import (
     expectation,
     is_discrete,
     is_smooth,
-    point_nodes,
     variance_of,
 )
+from depl.models.verifier.tilted import Tilted, Waves, profile, transform_of
 from depl.models.verifier.tolerances import RELATIVE_ROUNDING
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
@@ -48,13 +47,8 @@ ComplexArray: TypeAlias = NDArray[np.complex128]
 _SPARED_DIGITS = 5.0
 """Logarithm of what a steeper tilt may cost in digits: 2.2 of the 5 decimals between 1e-15 and
 `RELATIVE_ROUNDING`. Set by hand; more shortens the period and loses digits, which shows as width."""
-_SAMPLING = 1e-10
-"""Greatest change of a transform, of mass 1, by leaving out every second sample: set by hand. Errors fall
-geometrically, so those of all samples are about its square; the repetition measures that without proof."""
-_FINEST_LEVEL = 12  # doublings of 64 samples, by hand: sharper peaks go to the grid, whose bracket is wider
 _SHALLOWEST = 0.03
 """Least tilt times spread: below it a period takes 28 / 0.03 = 900 spreads; a proved, wide bound answers."""
-_MANY_PRODUCTS, _MOST_PRODUCTS = 1_000_000, 200_000_000
 _NEGLIGIBLE = 1e-14  # size of a transform that has decayed: of the order of its rounding, 100 times 2**-53
 _MOST_FREQUENCIES = 2**15  # by hand: time goes with it, and what has not decayed by then goes to the grid
 _MOST_CELLS = 2**20  # of a density: 8 MiB for an array of doubles; what needs more goes to the grid
@@ -62,30 +56,6 @@ _FIRST_FREQUENCIES = 64  # by hand: doubled until a transform has decayed; more 
 _STEPS_PER_WAVE = 64
 """Steps for half the shortest wave of a density: set by hand. Boole's rule errs by its sixth power; those
 waves have decayed, and the repetition measures what is left. Twice as many double the cells."""
-_SLOPES_AT_ONCE = 32  # as many as stay in the cache of a core
-
-
-@dataclass(frozen=True)
-class _Profile:
-    """A law as points and logarithmic weights: exact for atoms, a quadrature for a density."""
-
-    points: FloatArray
-    log_weights: FloatArray
-
-    @functools.cached_property
-    def _powers(self) -> FloatArray:
-        return np.column_stack([np.ones_like(self.points), self.points, self.points**2])
-
-    def tilted(self, slopes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """log E exp(slope X), and mean and variance of X under that tilt; shapes of ``slopes``."""
-        found = np.empty((3, len(slopes)))
-        for first in range(0, len(slopes), _SLOPES_AT_ONCE):
-            part = slice(first, first + _SLOPES_AT_ONCE)
-            exponents = self.log_weights + np.outer(slopes[part], self.points)
-            largest = exponents.max(axis=1)
-            total, mean, square = (np.exp(exponents - largest[:, None]) @ self._powers).T
-            found[:, part] = largest + np.log(total), mean / total, square / total - (mean / total) ** 2
-        return found[0], found[1], np.maximum(found[2], 0.0)
 
 
 class TiltableSum:
@@ -114,7 +84,12 @@ class TiltableSum:
         values = np.zeros((3, len(self.increments)))
         for law, indices in self._by_law.items():
             factors = self._factors[indices]
-            logarithm, mean, variance = _profile(law).tilted(tilt * factors)
+
+            def cumulants(factors: FloatArray, law: RandomLaw = law) -> FloatArray:
+                return np.stack(profile(law).tilted(tilt * factors), axis=1)
+
+            series = series_over(cumulants, factors) if _alike(law, factors) else None
+            logarithm, mean, variance = (cumulants(factors) if series is None else series.at(factors)).T
             values[:, indices] = logarithm, factors * mean, factors**2 * variance
         return values
 
@@ -156,22 +131,56 @@ class TiltableSum:
     ) -> tuple[ComplexArray, FloatArray, float] | None:
         """The first ``size`` values, their decay (without atoms, which revive) and the moment."""
         total, decay, log_moment = np.ones(size, dtype=complex), np.ones(size), 0.0
-        waves, levels = _Waves(period, size), dict[RandomLaw, int]()
-        for item, logarithm in zip(self.increments, self.cumulants(tilt)[0], strict=True):
-            tilted = _Tilted(item, tilt, float(logarithm))
-            if is_smooth(item.law):
-                found = _sampled_transform(tilted, waves, levels.get(item.law, 0), refinement)
-                values, levels[item.law] = (None, 0) if found is None else found
-            else:
-                values = _point_transform(tilted, waves, refinement)
-            if values is None:
-                return None
-            mass = float(values[0].real)
-            power = (values / mass) ** item.count
-            total *= power
-            decay *= 1.0 if is_discrete(item.law) else np.abs(power)
-            log_moment += item.count * (tilted.logarithm + math.log(mass))
+        waves, rows = Waves(period, size), max(1, _MOST_CELLS // size)
+        for law, indices in self._by_law.items():
+            transforms = self._transforms(law, np.array(indices), tilt, waves, refinement)
+            for first in range(0, len(indices), rows):
+                part = np.array(indices[first : first + rows])
+                found = transforms(part)
+                if found is None:
+                    return None
+                counts = self._counts[part]
+                log_moment += float(counts @ (self.cumulants(tilt)[0, part] + found[:, -1].real))
+                powers = found[:, :-1] if counts.max() == 1 else found[:, :-1] ** counts[:, None]
+                total *= powers.prod(axis=0)
+                decay *= 1.0 if is_discrete(law) else np.abs(powers).prod(axis=0)
         return total, decay, log_moment
+
+    def _transforms(
+        self, law: RandomLaw, indices: NDArray[np.intp], tilt: float, waves: Waves, refinement: int
+    ) -> Callable[[NDArray[np.intp]], ComplexArray | None]:
+        """What gives those of one copy of some increments of a law, as rows.
+
+        They are divided by the mass, whose logarithm is the last column.
+        """
+        level = 0
+
+        def transforms(factors: FloatArray, logarithms: FloatArray) -> ComplexArray | None:
+            nonlocal level
+            rows = np.empty((len(factors), waves.size + 1), dtype=complex)
+            for row, factor, logarithm in zip(rows, factors, logarithms, strict=True):
+                tilted = Tilted(law, float(factor), tilt, float(logarithm))
+                found = transform_of(tilted, waves, level, refinement)
+                if found is None:
+                    return None
+                values, level = found
+                mass = float(values[0].real)
+                row[:-1], row[-1] = values / mass, math.log(mass)
+            return rows
+
+        def at(factors: FloatArray) -> ComplexArray | None:
+            return transforms(factors, profile(law).tilted(tilt * factors)[0])
+
+        factors = self._factors[indices]
+        series = series_over(at, factors, refinement) if _alike(law, factors) else None
+        if series is not None:
+            return lambda part: series.at(self._factors[part])
+        return lambda part: transforms(self._factors[part], self.cumulants(tilt)[0, part])
+
+
+def _alike(law: RandomLaw, factors: FloatArray) -> bool:
+    """Whether a law has a density and so many factors, all of one sign, that they are interpolated."""
+    return is_smooth(law) and len(factors) >= MANY and bool((np.sign(factors) == np.sign(factors[0])).all())
 
 
 class _Average(NamedTuple):
@@ -370,140 +379,7 @@ def _highest(total: TiltableSum, centre: float, deviation: float, tilt: float) -
     return top
 
 
-@dataclass(frozen=True)
-class _Tilted:
-    """One copy of an increment under a tilt; ``logarithm`` is log E exp(tilt * value)."""
-
-    item: Increment
-    tilt: float
-    logarithm: float
-
-    def density(self, values: FloatArray) -> FloatArray:
-        """Tilted density of ``factor * X``."""
-        return self.tilted(values, distribution(self.item.law).logpdf(values / self.item.factor))
-
-    def tilted(self, values: FloatArray, log_density: FloatArray) -> FloatArray:
-        """Tilted density of ``factor * X`` where the logarithm of X's own is known."""
-        exponents = log_density + self.tilt * values - self.logarithm
-        return np.asarray(np.exp(exponents) / abs(self.item.factor), dtype=float)
-
-    def extent(self) -> tuple[float, float]:
-        """Where X matters."""
-        profile = _profile(self.item.law)
-        exponents = profile.log_weights + self.tilt * self.item.factor * profile.points
-        heavy = np.flatnonzero(exponents > exponents.max() - 46.0)
-        first, last = max(heavy[0] - 1, 0), min(heavy[-1] + 1, len(exponents) - 1)
-        return float(profile.points[first]), float(profile.points[last])
-
-
-@dataclass(frozen=True)
-class _Waves:
-    """The frequencies j / period, j = 0, ..., size - 1, at which transforms are wanted."""
-
-    period: float
-    size: int
-
-
-def _point_transform(tilted: _Tilted, waves: _Waves, refinement: int) -> ComplexArray | None:
-    """Transform of a tilted law that is given by points: atoms, or a density on an interval."""
-    factor = tilted.item.factor
-    longest = 4.0 * waves.period / (waves.size * abs(factor) * (1 + refinement))
-    points, weights = point_nodes(tilted.item.law, longest)
-    if len(points) * waves.size > _MOST_PRODUCTS:
-        return None
-    values = factor * points
-    weights = weights * np.exp(tilted.tilt * values - tilted.logarithm)
-    return _wave_sums(values / waves.period, weights, waves.size)
-
-
-def _sampled_transform(
-    tilted: _Tilted, waves: _Waves, level: int, refinement: int
-) -> tuple[ComplexArray, int] | None:
-    """Transform of one tilted density from its samples, and how finely (a power of two) they lie.
-
-    Samples are uniform, or geometric where that takes fewer (heavy tails next to a sharp peak). They suffice
-    when leaving out every second one changes nothing visible: the error of the full set is then far smaller.
-    """
-    while level <= _FINEST_LEVEL:
-        number = 64 * 2**level
-        few = number * waves.size <= 2 * _MANY_PRODUCTS and not isinstance(tilted.item.law, Normal)
-        for sampler in (_geometric_samples, _uniform_samples) if few else (_uniform_samples,):
-            values, weights = sampler(tilted, number, waves)
-            signed = weights * (1 - 2 * (np.arange(len(values)) % 2))
-            fastest = np.exp(2j * math.pi * waves.size / waves.period * values)
-            if max(abs(signed.sum()), abs(signed @ fastest)) < _SAMPLING:
-                values, weights = sampler(tilted, number * 2**refinement, waves)
-                turns = values / waves.period
-                return _transformed(turns, weights, waves.size, sampler is _uniform_samples), level
-        level += 1
-    return None
-
-
-def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: bool) -> ComplexArray:
-    """Sums of weights * exp(2 pi i j turns), j < size: by the fast transform if they are many."""
-    if not uniform or len(turns) * size < _MANY_PRODUCTS:
-        return _wave_sums(turns, weights, size)
-    cells = round(1.0 / (turns[1] - turns[0]))
-    folded = np.bincount(np.rint(turns * cells).astype(int) % cells, weights, cells)
-    return np.conj(np.fft.rfft(folded)[:size])
-
-
-def _geometric_samples(tilted: _Tilted, number: int, _waves: _Waves) -> tuple[FloatArray, FloatArray]:
-    """Values of ``factor * X`` in geometric progression, with their masses; not for normal laws."""
-    low, high = tilted.extent()
-    points, log_density = _geometric_points(tilted.item.law, low, high, number)
-    values = tilted.item.factor * points
-    spacing = np.abs(values) * (math.log(high / low) / (number - 1))
-    return values, tilted.tilted(values, log_density) * spacing
-
-
-@functools.lru_cache(maxsize=256)
-def _geometric_points(law: RandomLaw, low: float, high: float, number: int) -> tuple[FloatArray, FloatArray]:
-    """Points in geometric progression with the logarithm of the density; epochs of one model share them."""
-    points = np.geomspace(low, high, number)
-    return points, np.asarray(distribution(law).logpdf(points), dtype=float)
-
-
-def _uniform_samples(tilted: _Tilted, number: int, waves: _Waves) -> tuple[FloatArray, FloatArray]:
-    """Values at multiples of period / cells; with too few cells a fast wave would look slow."""
-    low, high = sorted(tilted.item.factor * end for end in tilted.extent())
-    cells = max(4 * waves.size, number * waves.period / (high - low))
-    step = waves.period / 2 ** math.ceil(math.log2(cells))
-    values = step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
-    return values, tilted.density(values) * step
-
-
-def _wave_sums(turns: FloatArray, weights: FloatArray, size: int) -> ComplexArray:
-    """Sums of weights * exp(2 pi i j turns) for j = 0, ..., size - 1 (a power of two).
-
-    j is split into a multiple of ``inner`` and a remainder, which turns the double sum into a matrix product.
-    """
-    inner = 2 ** (size.bit_length() // 2)
-    total = np.zeros((size // inner, inner), dtype=complex)
-    fraction = turns % 1.0
-    for first in range(0, len(turns), 20_000):
-        part = slice(first, first + 20_000)
-        small = np.exp(2j * math.pi * np.outer(fraction[part], np.arange(inner)))
-        large = np.exp(2j * math.pi * np.outer(np.arange(0, size, inner), fraction[part]))
-        total += (large * weights[part]) @ small
-    return total.ravel()
-
-
 @functools.lru_cache(maxsize=1024)
-def _profile(law: RandomLaw) -> _Profile:
-    if not is_smooth(law):
-        points, weights = point_nodes(law, math.inf)
-        return _Profile(points, np.log(weights))
-    base = distribution(law)
-    if isinstance(law, Normal):
-        points = np.linspace(law.mean - 40.0 * base.std(), law.mean + 40.0 * base.std(), 1500)
-        spacing = np.full(1500, points[1] - points[0])
-    else:
-        points = np.geomspace(0.5 * base.ppf(1e-60), base.isf(1e-40), 1500)
-        spacing = points * math.log(points[1] / points[0])
-    return _Profile(points, np.asarray(base.logpdf(points) + np.log(spacing), dtype=float))
-
-
 def _spread(law: RandomLaw) -> float:
     if is_smooth(law):
         base = distribution(law)

@@ -14,7 +14,7 @@ a fault hangs, and counts as noticed.
 
 Every answer is a line of JSON in ``build/mutation/ROOM-SEED.jsonl``, or the file named with ``--out``; called
 again, the command goes on where it was stopped, unless the sources or the tests have changed since. Faults
-that change nothing that can be seen are listed by name, with the reason, in
+that change nothing that can be seen but effort are listed by name, with the reason, in
 ``tests/checks/mutation_equivalent.txt``; they do not count. Exit code 0: all was measured; 2: a wrong usage.
 """
 

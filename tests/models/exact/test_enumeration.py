@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -10,11 +12,15 @@ import pytest
 from depl.instances.generator import random_instances
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact import enumeration
+from depl.models.exact import plan_classes as plan_classes_module
 from depl.models.exact.enumeration import assignment_count, data_assignments, enumerate_plans
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Cluster, Dataset, Switch
 from depl.models.problem.laws import Forbidden, Normal, Zero
+from depl.models.risk.batch import LossClasses
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import solve
@@ -250,3 +256,40 @@ def test_a_switch_that_helps_is_used_and_a_forbidden_one_is_not():
     assert [epoch.model for epoch in used.epochs][:2] == names[:2]
     unswitched = solve(instance.replace(switches=barred), "enumerate").plan
     assert unswitched is None or len({epoch.model for epoch in unswitched.epochs}) == 1
+
+
+def test_the_nearest_miss_is_the_best_of_all_classes_seen():
+    search = SimpleNamespace(best_plan=None, nearest=None)
+    bell = Term(-1.0, Normal(mean=1.0, variance=0.1))
+    for constants in ((9.0, 6.0, 8.0), (7.0, 10.0), (5.0, 11.0), (6.5,)):
+        losses = LossClasses.of([FinalLoss(constant, ((bell, 3),)) for constant in constants])
+        enumeration._Search._remember_nearest(search, losses, 1.0)
+    assert search.nearest[1].constant == 5.0
+
+
+@pytest.mark.parametrize("epochs", [1, 4])
+def test_classes_need_increments_that_neither_forget_nor_depend_on_the_time_since_a_switch(
+    epochs, monkeypatch
+):
+    """Epoch k comes 0 to k - 1 epochs after the last switch."""
+    instance = load("tiny").replace(maximum_epochs=epochs)
+    data = {instance.clusters[0].name: frozenset([instance.datasets[0].name])}
+    kept = plan_classes_module.loss_step
+
+    def forgetting(*arguments):
+        return replace(kept(*arguments), retention=0.5)
+
+    def ageing(instance, epoch, since, *others):
+        assert 0 <= since < epoch
+        step = kept(instance, epoch, since, *others)
+        return replace(step, shift=step.shift + 0.1 * since)
+
+    monkeypatch.setattr(plan_classes_module, "loss_step", forgetting)
+    with pytest.raises(NotCoveredError, match="depend on the past"):
+        plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
+    monkeypatch.setattr(plan_classes_module, "loss_step", ageing)
+    if epochs == 1:
+        assert len(plan_classes(instance, data, cutoff=math.inf, allowed=10**6).levels) == 2
+    else:
+        with pytest.raises(NotCoveredError, match="depend on the past"):
+            plan_classes(instance, data, cutoff=math.inf, allowed=10**6)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -12,7 +13,9 @@ from depl.models.exact import law_search as module
 from depl.models.exact.choices import Choices
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import LawSearch, exact
+from depl.models.exact.tree import Task
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Cluster, Dataset, Instance, Switch, Transfer
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal
 from depl.models.risk.batch import Verdict
@@ -351,3 +354,68 @@ def test_a_finished_search_counts_the_leaves_it_judged():
     search = LawSearch(Choices(TINY), Limits())
     assert search.answer().termination is Termination.OPTIMAL
     assert 0 < search.leaves < 50
+
+
+# Parts.
+
+
+def prepared(instance: Instance) -> LawSearch:
+    """A search before its first plan."""
+    search = LawSearch(Choices(instance), Limits())
+    search.build()
+    search._prepare()
+    return search
+
+
+def scripted(root_bound: float = 0.0, most: int = 100) -> SimpleNamespace:
+    """A subproblem that never finds anything, and the nodes that it was asked to search."""
+    asked: list[int] = []
+
+    def proceed(nodes: int) -> None:
+        asked.append(nodes)
+        if len(asked) > most:
+            raise RuntimeError("asked for more than there was effort")
+
+    return SimpleNamespace(finished=False, root_bound=root_bound, proceed=proceed, asked=asked)
+
+
+@pytest.mark.parametrize("nodes", [1, 100, 2_000, 2_001, 9_000])
+def test_a_subproblem_is_left_after_its_nodes_and_the_clock_is_looked_at_between(nodes):
+    search, found = prepared(make([BELL])), scripted(most=10)
+    assert not search._searched(found, Task(0.0, search._assigned[0], 3, 0.0), nodes)
+    assert all(0 < asked <= min(nodes, module._NODES_PER_CALL) for asked in found.asked)
+    assert nodes <= sum(found.asked) < nodes + module._NODES_PER_CALL
+
+
+@pytest.mark.parametrize("bound", [1e-9, 7.0, 1e9])
+def test_a_task_that_is_left_keeps_no_bound_above_that_of_its_table(bound, monkeypatch):
+    """By the rounding that is granted to proofs it stays below."""
+    search = prepared(make([BELL]))
+    search._grids = module._GRIDS[:1]
+    monkeypatch.setattr(search, "_subproblem", lambda *_: scripted(bound))
+    left = search._explored(Task(0.5 * bound, search._assigned[0], 3, 0.0), 1_000_000)
+    assert bound * (1 - 1e-8) <= left.bound < bound
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_before_the_first_plan_a_share_of_the_fall_stands_for_the_deviation(unit):
+    models = [constant(Normal(mean=1.5 * unit, variance=0.3 * unit**2))]
+    search = prepared(make(models, initial_loss=10.0 * unit, maximum_loss=6.0 * unit))
+    assert 0.01 < search._deviation() / (4.0 * unit) < 1.0
+
+
+@pytest.mark.parametrize("deviation", [0.01, 0.3, 4.0])
+def test_the_grid_holds_the_start_the_target_and_a_deviation_above_the_start(deviation):
+    search = prepared(make([BELL]))
+    search._spread = deviation
+    grid = search._grid(3, 512)
+    assert grid.size == 512
+    assert grid.highest * grid.step >= deviation
+    assert grid.lowest * grid.step <= -4.0
+
+
+def test_the_excess_of_a_quantile_is_about_that_of_the_closed_form():
+    """Of a normal loss, 2 % more, from draws."""
+    search = prepared(make([BELL]))
+    loss = FinalLoss(9.0, ((Term(-1.0, Normal(mean=2.0, variance=1.0)), 1),))
+    assert search._excess(loss) == pytest.approx(1.02 * (7.0 + stats.norm.isf(0.1) - 6.0), rel=0.05)

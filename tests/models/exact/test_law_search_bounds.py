@@ -15,7 +15,8 @@ from depl.models.exact.law_bounds import Moments, mean_bounds
 from depl.models.exact.law_grid import Grid, GridLaw, GridSteps, make_grid
 from depl.models.exact.prices import Prices
 from depl.models.problem.epochs import loss_step
-from depl.models.problem.laws import Deterministic, Empirical, Normal, Zero
+from depl.models.problem.instance import Instance, Switch
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, Zero
 from depl.models.risk.certify import certified_violation
 from tests.cases.law_search_cases import (
     AWKWARD,
@@ -404,3 +405,55 @@ def test_an_infinite_variance_asks_for_nothing():
         problem, Moments.of(problem), Prices.of(problem), next(assignments(problem)), 1.0, 9.0
     )
     assert np.all(bounds[1:] == -math.inf)
+
+
+def switches_apart(**changes: object) -> Instance:
+    """Three models that are left at different losses: none, a little, much, random ones, or gains."""
+    laws = {
+        ("m0", "m1"): Deterministic(value=3.0),
+        ("m0", "m2"): Normal(mean=2.0, variance=0.5),
+        ("m1", "m2"): Deterministic(value=-1.5),
+        ("m2", "m0"): Deterministic(value=0.25),
+        ("m2", "m1"): Normal(mean=-0.5, variance=0.2),
+    }
+    switches = tuple(Switch(previous=one, following=other, law=law) for (one, other), law in laws.items())
+    models = [constant(Normal(mean=mean, variance=0.3)) for mean in (1.2, 1.4, 1.6)]
+    return make(models, switch=Deterministic(value=1.0), switches=switches, **changes)
+
+
+@pytest.mark.parametrize("initial_model", [None, "m0", "m1"])
+def test_every_switch_counts_with_a_loss_of_its_own(initial_model):
+    """What one model loses on the way to another is not what a third loses, whichever comes first."""
+    problem = Choices(switches_apart(initial_model=initial_model))
+    search = subproblem(problem, 3, grid_for(problem.instance, 256, 2.0, 3), cells=24)
+    tight = 0
+    for prefix in itertools.product(range(3), repeat=2):
+        for budget in (0.0, 100.0):
+            bound, least = prefix_bound(search, prefix, budget), best_completion(search, prefix, budget)
+            assert bound <= least + doubt(search)
+            tight += bound > 0.5 * least
+    assert tight > 3
+
+
+def test_the_cells_without_which_nothing_stays_within_the_budget_are_those_of_the_cheapest_completion():
+    """The cheapest model may not follow m1 or m2, so an epoch after these takes some cells."""
+    forbidden = tuple(
+        Switch(previous=one, following=other, law=Forbidden())
+        for one, other in (("m1", "m0"), ("m2", "m0"), ("m2", "m1"))
+    )
+    models = [constant(Normal(mean=mean, variance=0.3)) for mean in (1.2, 1.4, 1.6)]
+    problem = Choices(make(models, switches=forbidden))
+    search = subproblem(problem, 4, grid_for(problem.instance, 128, 2.0, 4), cells=200)
+    steps, models_of = search._steps, search.assignment.models.tolist()
+    least = search._paths.least
+    for k, model in itertools.product(range(1, 5), range(3)):
+        spent = [
+            sum(int(steps[k + place, kind]) for place, kind in enumerate(kinds))
+            for kinds in itertools.product(range(3), repeat=4 - k)
+            if all(
+                problem.may_follow[pair]
+                for pair in itertools.pairwise([model, *(models_of[kind] for kind in kinds)])
+            )
+        ]
+        assert least[k, model] == min(spent)
+    assert least[1:4, 1:].all()

@@ -16,10 +16,11 @@ from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import Choices
 from depl.models.exact.normal_search import ChordedProblem, all_normal
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
-from depl.models.problem.laws import Deterministic, Normal, Zero
+from depl.models.problem.laws import Deterministic, Normal, StudentT, Zero
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
 from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import solve
+from tests.cases.law_search_cases import constant, make
 
 
 def normal_instance(rng: np.random.Generator, level: float, switching: bool) -> Instance:
@@ -181,3 +182,26 @@ def test_a_time_limit_ends_the_search_with_a_bound() -> None:
     result = solve(instance, "exact", time_limit=1e-3)
     assert result.termination is Termination.TIME_LIMIT
     assert result.cost is None or result.lower_bound <= result.cost
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_chords_reach_as_far_as_the_deviation_of_any_plan(seed):
+    """Beyond the last end a chord lies below the root, and no plan may be judged by that."""
+    rng = np.random.default_rng(seed)
+    laws = [Normal(mean=float(rng.uniform(0.1, 0.5)), variance=float(rng.uniform(1, 3))) for _ in range(2)]
+    switch = Normal(mean=0.1, variance=2.0 if seed % 2 else 0.01)
+    instance = make([constant(law) for law in laws], switch=switch)
+    largest = ChordedProblem(instance)._ends[-1]
+    for models in itertools.product(range(2), repeat=4):
+        switches = sum(one != other for one, other in itertools.pairwise(models))
+        variance = math.fsum(laws[model].variance for model in models) + switches * switch.variance
+        assert math.sqrt(variance) <= largest
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_a_switch_of_another_law_is_not_normal_even_before_the_last_epoch(epochs):
+    jump = StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.2)
+    bells = [constant(Normal(mean=1.0, variance=0.1))] * 2
+    instance = make(bells, switch=jump, initial_model="m0", maximum_epochs=epochs)
+    assert not all_normal(Choices(instance))
+    assert all_normal(Choices(make(bells, initial_model="m0", maximum_epochs=epochs)))

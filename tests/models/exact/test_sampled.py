@@ -7,9 +7,17 @@ import pytest
 
 from depl.instances.generator import random_instances, random_plan
 from depl.models.evaluation.evaluate import epoch_loads, evaluate
-from depl.models.exact.choices import Configuration
+from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.problem.instance import Dataset, Model
+from depl.models.problem.laws import Deterministic
+from depl.models.problem.learning import (
+    ConstantImprovement,
+    SubsetEpochs,
+    TableDataLaw,
+    TabledImprovement,
+)
 from depl.models.scenarios.draws import count_misses, draw_scenarios, given_scenarios, scenario_losses
 
 
@@ -126,3 +134,24 @@ def test_not_training_gains_nothing(bell):
     assert easy.misses([]) == 0
     assert problem.allocation([]).cost == 0
     assert math.isclose(problem.needed, 4.0 - ATOM_TOLERANCE, rel_tol=1e-15)
+
+
+def test_sets_of_data_are_alike_only_if_all_models_learn_the_same_up_to_the_last_epoch(bell):
+    """Nothing is learnt before the last epoch, so that the sets of data differ there alone."""
+    rule = TabledImprovement(
+        epochs=tuple(ConstantImprovement(noise=Deterministic(value=value)) for value in (0.0, 0.0, 1.0))
+    )
+    needed = {("one",): 3.0, ("two",): 3.0, ("one", "two"): 2.0}
+    table = TableDataLaw(
+        subsets=tuple(SubsetEpochs(datasets=names, epochs=epochs) for names, epochs in needed.items())
+    )
+    instance = bell.replace(
+        models=(Model(name="net", size=1, demand=2, improvement=rule),),
+        datasets=(Dataset(name="one", volume=1), Dataset(name="two", volume=1)),
+        transfers=(),
+        data_law=table,
+        maximum_epochs=3,
+    )
+    problem = Choices(instance)
+    assert problem.subsets == (frozenset({"one"}), frozenset({"two"}), frozenset({"one", "two"}))
+    assert problem.first_alike == (0, 0, 2)

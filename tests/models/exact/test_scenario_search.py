@@ -1,5 +1,6 @@
 """The exact search under scenarios finds what writing out every plan finds, and says why it stopped."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,13 +10,14 @@ import depl
 from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_search import ScenarioSearch, scenario_search
+from depl.models.exact.tree import FIRST_ROUND
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Deterministic
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
-from tests.oracles.search import cheapest, sampled, tiny_problems, with_negative_switches
+from tests.oracles.search import cheapest, consistent, sampled, tiny_problems, with_negative_switches
 
 TINY = depl.load("tiny")
 
@@ -222,3 +224,58 @@ def test_equal_solves_give_equal_plans():
     one, two = (depl.solve(TINY, "scenario-search", scenarios=30, seed=3) for _ in range(2))
     assert one.plan == two.plan
     assert one.lower_bound == two.lower_bound
+
+
+def infeasible(seed: int) -> SampledProblem:
+    """A target that is just out of reach of three epochs."""
+    problem = sampled(TINY.replace(maximum_epochs=3, maximum_time=None, round_deadline=50.0), 8, seed)
+    far = problem.instance.replace(maximum_loss=TINY.target.initial_loss - 30.0)
+    return SampledProblem(far, problem.scenarios)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_plan_gains_more_than_an_infeasible_search_says(seed):
+    """Of all sequences, in the scenarios that may not miss; and the plans with one switch are among them."""
+    problem = infeasible(seed)
+    search = ScenarioSearch(problem, Limits())
+    assert search.answer().termination is Termination.INFEASIBLE
+    most = max(
+        float(np.partition(problem.gain(choices), problem.allowed)[problem.allowed])
+        for length in range(1, problem.epochs + 1)
+        for choices in itertools.product(problem.configurations, repeat=length)
+        if consistent(problem, choices)
+    )
+    assert most * (1 - 1e-12) <= search._best_gain < problem.needed
+
+
+def test_before_it_looks_at_subproblems_the_search_has_the_root_bound(monkeypatch):
+    """Whoever is stopped then has proved that, but for the rounding that is granted."""
+    seen = []
+    explore = ScenarioSearch.explore
+
+    def first_look(search, tasks, effort):
+        seen.append((search.lower, search.dual))
+        return explore(search, tasks, effort)
+
+    monkeypatch.setattr(ScenarioSearch, "explore", first_look)
+    problem = sampled(TINY, 20)
+    search = ScenarioSearch(problem, Limits())
+    search.answer()
+    lower, dual = seen[0]
+    assert 0 < dual.bound * (1 - 1e-8) <= lower <= dual.bound
+
+
+def test_the_effort_for_a_first_plan_grows_until_it_is_decided_whether_there_is_one(monkeypatch):
+    """By a subproblem that takes a thousand times the effort of the first round."""
+    search, efforts = ScenarioSearch(sampled(TINY, 5), Limits()), []
+
+    def explored(task, effort):
+        efforts.append(effort)
+        if len(efforts) > 2000:
+            raise RuntimeError("the effort does not grow")
+        return None if effort >= 1000 * FIRST_ROUND else task
+
+    search.build()
+    monkeypatch.setattr(search, "_explored", explored)
+    assert not search._feasible()
+    assert efforts == sorted(efforts)

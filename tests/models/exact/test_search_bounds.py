@@ -22,7 +22,7 @@ from depl.models.exact.kernels import priced_prefixes, reachable_gains
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, root_bound
-from depl.models.exact.scenario_mean_bound import required_means
+from depl.models.exact.scenario_mean_bound import mean_bounds, required_means
 from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import price
@@ -187,6 +187,8 @@ def test_bounds_by_length_hold_for_every_plan():
     assert plans
     for assignment in assignments(problem):
         bounds = length_bounds(problem, prices, assignment, 5.0, (1.0, 4.0))
+        single = [length_bounds(problem, prices, assignment, 5.0, (price,)) for price in (1.0, 4.0)]
+        np.testing.assert_array_equal(bounds, np.maximum(*single))
         inside = offered(problem, assignment)
         for cost, choices in plans:
             if {(g.cluster, g.datasets) for g in choices} == inside:
@@ -211,6 +213,36 @@ def test_every_feasible_plan_has_the_mean_gain_that_is_required(seed):
     for choices in plans:
         used = frozenset((g.cluster, g.datasets) for g in choices)
         assert problem.gain(choices).mean() >= required[used][len(choices)]
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_bounds_by_length_do_not_depend_on_the_unit_of_the_loss(unit):
+    """Prices of gain are costs per loss, so they fall as losses grow."""
+
+    class Scaled(SampledProblem):
+        """All losses in another unit."""
+
+        needed = property(lambda _: plain.needed * unit)
+        gains = property(lambda _: plain.gains * unit)
+        switch_losses = property(lambda _: plain.switch_losses * unit)
+
+    plain = sampled(TINY, 20)
+    problem = Scaled(plain.instance, plain.scenarios)
+    for one, other in zip(assignments(plain), assignments(problem), strict=True):
+        expected = length_bounds(plain, Prices.of(plain), one, 5.0, (1.0, 4.0))
+        found = length_bounds(problem, Prices.of(problem), other, 5.0, (1.0 / unit, 4.0 / unit))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_bounds_from_the_mean_are_the_greatest_of_those_at_every_price():
+    problem = sampled(TINY, 20)
+    assignment = list(assignments(problem))[-1]
+    sample = make_sample(problem, assignment, np.arange(20))
+    costs = assignment.cheapest(Prices.of(problem).at(5.0))
+    prices = (0.5, 2.0, 8.0)
+    single = np.array([mean_bounds(sample, costs, (price,)) for price in prices])
+    np.testing.assert_array_equal(mean_bounds(sample, costs, prices), single.max(axis=0))
+    assert single[:, -1].max() > 0
 
 
 def test_scenarios_that_agree_require_their_mean_to_reach_the_target():

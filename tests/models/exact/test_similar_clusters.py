@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -156,3 +158,47 @@ def test_exact_proves_its_plan_cheapest_on_ten_similar_clusters(
     monkeypatch.setattr(Limits, "expired", lambda _: next(looks) > 10 * CHOICES)
     result = depl.solve(similar(bell, 0), "exact", time_limit=10)
     assert result.termination is Termination.OPTIMAL
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.3, 1.0, math.inf])
+def test_every_choice_within_the_slack_is_listed_once_up_to_exchanges_among_equal_epochs(
+    slack: float,
+) -> None:
+    """Epochs with one option and with several; the first and the third are equal, and so are the last two."""
+    rng = np.random.default_rng(2)
+    values, loads = rng.uniform(0, 1, (5, 4)), np.zeros((4, 5, 4))
+    values[[2, 4]] = values[[0, 3]]
+    loads[0], loads[1] = np.arange(4), -np.arange(4)  # each asks for less of something than all others
+    loads[2] = np.array([1, 2, 1, 3, 3])[:, None]
+    options = [(0, 1, 2), (3,), (0, 1, 2), (1, 2), (1, 2)]
+    prices = SimpleNamespace(at=lambda _: values, loads=loads)
+
+    def standard(chosen: Sequence[int]) -> tuple[int, ...]:
+        first, second, third, *last = chosen
+        return (*sorted((first, third)), second, *sorted(last))
+
+    listed = [standard(row) for row in clusters._near(prices, 1.0, options, lambda: slack)]  # type: ignore[arg-type]
+    least = sum(min(values[k, list(row)]) for k, row in enumerate(options))
+    wanted = {
+        standard(row)
+        for row in itertools.product(*options)
+        if sum(values[k, g] for k, g in enumerate(row)) - least <= slack
+    }
+    assert len(listed) == len(set(listed))
+    assert set(listed) == wanted
+
+
+def test_of_the_choices_at_several_prices_of_time_the_cheapest_is_held(bell: Instance) -> None:
+    better = 0
+    for seed in range(6):
+        problem, prices, assignment = parts(similar(bell, seed, sites=5, epochs=4))
+        options = [assignment.options[0]] * 4
+        best, lower, _ = clusters._alternate(problem, prices, assignment, options, 1.0)
+        assert best is not None
+        assert lower <= best.cost * (1 + 1e-12)
+        for values in (prices.fastest, prices.at(1.0)):
+            plan = clusters.costed(problem, clusters.smallest(values, options))
+            if plan is not None:
+                assert best.cost <= plan.cost
+                better += best.cost < plan.cost * (1 - 1e-6)
+    assert better

@@ -8,9 +8,9 @@ import pytest
 
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.exact import traced_schedules as candidates_module
-from depl.models.exact.traced_schedules import Candidates, all_candidates, mean_losses
+from depl.models.exact.traced_schedules import Candidates, Node, all_candidates, mean_losses
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.affine_law import following
+from depl.models.problem.affine_law import Position, following
 from depl.models.problem.epochs import Load, load
 from depl.models.problem.instance import Cluster, Instance
 from tests.cases.memory_cases import (
@@ -232,3 +232,25 @@ def test_the_three_kinds_occur(instances: list[Instance]) -> None:
         for schedule in schedules(listed(instance))
         if len(schedule) > 2
     )  # a model is left and returned to
+
+
+def test_a_past_of_several_stages_is_not_counted_among_the_epochs_to_come() -> None:
+    """A stage begins after the epochs of those before it; the first to come may go on with the last."""
+    one, other = ("m", "c"), ("n", "c")
+    runs = [(one, one, one), (one, other), (one, other, other, other, one, one)]
+    for past, ahead in itertools.product(runs, ((one,), (other, other), (one, other, one))):
+        places: list[Position] = []
+        for trained in (*past, *ahead):
+            places.append(following(places[-1] if places else None, trained))
+        ends = [
+            place for place, after in itertools.pairwise(places[: len(past)]) if after.start != place.start
+        ]
+        nodes, stage = [], -1
+        for index, place in enumerate(places[len(past) :]):
+            if index and place.start != places[len(past) + index - 1].start:
+                stage = index - 1
+            nodes.append(Node(place, index - 1, stage, 0.0, 0.0))
+        found = Candidates(tuple(nodes), (*ends, places[len(past) - 1]))
+        for node in range(len(ahead)):
+            assert found.epochs(node) == node + 1
+            assert found.schedule(node) == ahead[: node + 1]

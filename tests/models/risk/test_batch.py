@@ -129,3 +129,14 @@ def test_the_best_of_random_batches_is_what_single_verdicts_say():
         assert len(set(found) - {Verdict.UNDECIDED}) == 1
         seen |= set(found)
     assert seen >= {Verdict.MET, Verdict.VIOLATED}
+
+
+def test_losses_with_an_increment_that_has_no_transform_are_left_to_others():
+    """A lognormal that raises the loss has no exponential moment; without it the batch decides."""
+    rise = Term(1.0, LAWS["lognormal"])
+    for times in (1, 2):
+        losses = [FinalLoss(constant, ((BELL, 7), (rise, n))) for constant in (1.0, 9.0) for n in (0, times)]
+        found = quick_verdicts(LossClasses.of(losses * 5), 0.0, BUDGET).reshape(5, 2, 2)
+        assert np.all(found[:, 0, 0] == Verdict.MET)
+        assert np.all(found[:, 1, 0] == Verdict.VIOLATED)
+        assert np.all(found[:, :, 1] == Verdict.UNDECIDED)

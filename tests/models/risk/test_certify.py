@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -207,3 +208,17 @@ def test_a_target_outside_the_support_is_met_or_missed_for_sure(maximum_loss, vi
     else:
         assert interval.exact == interval.lower == interval.upper == violation
         assert interval.evaluator == "support"
+
+
+@pytest.mark.parametrize("constant", [0.1, 1e3 + 0.1, 1e9 + 0.1, -3e12])
+def test_a_quantile_far_from_zero_covers_the_rounding_of_its_mean(constant):
+    """Of a normal loss in forty digits, with means that no double holds."""
+    for count, budget in ((1, Fraction(1, 3)), (7, Fraction(1, 20)), (10, Fraction(1, 1000))):
+        law = Normal(mean=0.1, variance=1e-6)
+        found = certified_quantile(loss_of((-0.3, law, count), constant=constant), budget)
+        with mpmath.workdps(40):
+            mean = mpmath.mpf(constant) - mpmath.mpf(0.3) * mpmath.mpf(0.1) * count
+            score = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * mpmath.mpf(budget.numerator) / budget.denominator)
+            exact = mean + score * mpmath.sqrt(mpmath.mpf(1e-6) * count) * mpmath.mpf(0.3)
+            assert mpmath.mpf(found.lower) <= exact <= mpmath.mpf(found.upper)
+        assert found.upper - found.lower <= 1e-14 * abs(constant) + 1e-12

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import optimize, special, stats
 
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk import contour, finite_sums, transforms
+from depl.models.risk import conditioning, contour, finite_sums, transforms
 from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.conditioning import conditioned_violation
@@ -257,3 +258,27 @@ def test_any_valid_law_has_an_affordable_certificate_that_agrees_with_the_grid(s
     assert grid.lower <= found.upper
     assert found.width <= max(2 * grid.width, 1e-3)
     assert work["all"] <= AFFORDABLE
+
+
+def test_the_bracket_of_many_switches_holds_the_sum_of_whole_fractions():
+    """(1 - o)**n p + n (1 - o)**(n - 1) e, all numbers given; two tails at once weigh o**2."""
+    rng = np.random.default_rng(8)
+    for count in (1, 30, 1000):
+        outside, core, tail = 1e-20, float(rng.uniform(0.1, 0.9)), 1e-6
+        knots = SimpleNamespace(expectation=lambda *_, tail=tail: (tail, tail), exceeded=lambda *_: 0.0)
+        switch = SimpleNamespace(law=None, core=None, count=count, outside=(outside,) * 2, others=knots)
+        whole = lambda _, core=core: (np.array([core]), np.array([core]))  # noqa: E731
+        found = conditioning._bracket(SimpleNamespace(tails=[switch], whole=whole, likely=0.0), 0.0)
+        kept = 1 - Fraction(outside)
+        exact = kept**count * Fraction(core) + count * kept ** (count - 1) * Fraction(tail)
+        assert Fraction(found.lower) <= exact <= Fraction(found.upper)
+
+
+@pytest.mark.parametrize("budget", [Fraction(1, 50), Fraction(1, 2), Fraction(9, 10)])
+def test_quantiles_on_both_sides_of_the_mean_are_those_of_the_integral(budget):
+    """At a budget above P(loss > mean) the lower end lies below the mean, too."""
+    switch = jump(3.0)
+    found = certified_quantile(FinalLoss(0.0, ((BELL, 30), (switch, 1))), budget)
+    assert found.evaluator == "conditioning"
+    assert violation(-found.upper, 30, switch) <= float(budget) <= violation(-found.lower, 30, switch)
+    assert found.width < 1e-2

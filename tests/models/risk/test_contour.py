@@ -470,3 +470,15 @@ def test_monte_carlo_counts_as_many_violations_as_certified(loss):
     assert abs(score) < 3
     samples = sample_final_loss(loss, np.random.default_rng(12), 1000)
     assert abs(samples.mean() - loss.mean()) < 4 * math.sqrt(loss.variance() / 1000)
+
+
+def test_a_contour_with_too_few_nodes_still_has_chernoffs_bound():
+    """exp(c**2 V / 2 + c y) at its abscissa c, the closed form of a normal law."""
+    loss, variance = gain((1.0, Normal(mean=1.0, variance=0.25), 3)), 0.75
+    for abscissa in (0.5, 3.0, 10.0):
+        contour = Contour(abscissa, 1e-6, 12, 2 * abscissa)
+        deviations = -abscissa * variance * np.array([0.7, 1.0, 2.0])
+        upper = bounds(loss, contour, deviations)[1]
+        chernoff = np.exp(abscissa**2 * variance / 2 + abscissa * deviations)
+        assert np.all(stats.norm.cdf(deviations / math.sqrt(variance)) <= upper)
+        assert np.all(upper <= np.minimum(chernoff, 1.0) * (1 + 1e-9))

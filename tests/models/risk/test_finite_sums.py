@@ -116,3 +116,21 @@ def test_the_transform_of_a_law_on_a_line_contains_the_true_one(
     assert called
     for j in (0, len(z) // 2, len(z) - 1):
         assert ball_arithmetic.error_of(law, complex(z[j]), complex(values[0, j])) <= errors[0, j]
+
+
+@pytest.mark.parametrize("place", [-800.0, -750.0])
+def test_masses_that_underflowed_are_counted_where_the_tilt_makes_them_great(place: float) -> None:
+    """A mass of 1e-305, stored as 0, has more of E exp(-z X) at z = 1 than all the rest."""
+
+    class Underflowed:
+        """Points and masses as a law with a far tail has them."""
+
+        def sum_for(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.array([place, -1.0, 1.0]), np.array([0.0, 0.5, 0.5])
+
+    z = np.array([1.0 + 0.0j, 1.0 + 0.5j])
+    values, errors = finite_sum(Underflowed(), z)
+    for argument, value, error in zip(z, values, errors, strict=True):
+        rest = ((-acb(argument)).exp() + acb(argument).exp()) / 2
+        true = (arb("1e-305") * (-acb(argument) * place).exp() + rest).log()
+        assert float(abs((true - acb(value)).real).lower()) <= error

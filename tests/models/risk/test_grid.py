@@ -14,8 +14,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.discrete import exact_quantile, exact_violation
-from depl.models.risk.grid import grid_quantile, grid_violation
-from depl.models.risk.rounded import RoundedLaw, Rounding, rounded
+from depl.models.risk.grid import _STEPS_PER_OCTAVE, _plus, _short, grid_quantile, grid_violation
+from depl.models.risk.rounded import RoundedLaw, Rounding, convolved, rounded
 
 POINTS = 2**10
 
@@ -366,3 +366,40 @@ def test_quantiles_of_an_empirical_law_are_its_values():
 def test_levels_may_be_given_as_exact_fractions():
     loss = single(LAWS["normal"])
     assert grid_quantile(loss, Fraction(99, 100), POINTS) == grid_quantile(loss, 0.99, POINTS)
+
+
+def test_ends_are_rounded_outward_and_no_farther_than_the_next_number():
+    rng = np.random.default_rng(12)
+    for _ in range(200):
+        constant = Fraction(int(rng.integers(-(10**9), 10**9)), int(rng.integers(1, 10**6)))
+        value = float(rng.normal() * 10.0 ** rng.integers(-12, 6))
+        exact = constant + Fraction(value)
+        below, above = (_plus(constant, value, direction) for direction in (-math.inf, math.inf))
+        assert Fraction(below) <= exact <= Fraction(above)
+        assert above <= math.nextafter(below, math.inf)
+    assert _plus(Fraction(1, 3), -math.inf, -math.inf) == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [((0.1,), (0.3,)), ((0.1, 0.2), (0.3, 0.7)), ((0.1,) * 3, (0.7,) * 5)]
+)
+def test_short_convolutions_err_by_less_than_their_bound(first, second):
+    """Against whole fractions: a product of two masses is rounded already."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        one, other = rng.uniform(0.5, 1.5, len(first)) * first, rng.uniform(0.5, 1.5, len(second)) * second
+        found, doubt = convolved(one, other)
+        off = Fraction(0)
+        for place, mass in enumerate(found.tolist()):
+            pairs = ((i, place - i) for i in range(len(one)) if 0 <= place - i < len(other))
+            off += abs(sum(Fraction(one[i]) * Fraction(other[j]) for i, j in pairs) - Fraction(mass))
+        assert off <= Fraction(doubt)
+
+
+def test_steps_are_rounded_up_by_little_and_to_a_power_of_two_where_there_are_only_atoms():
+    terms = [(Term(-1.0, LAWS["normal"]), 1)]
+    atoms = [(Term(-1.0, Empirical(values=(0.0, 1.0))), 1)]
+    for step in 2.0 ** np.random.default_rng(7).uniform(-30, 5, 200):
+        assert step <= _short(step, terms) <= step * (1 + 1 / _STEPS_PER_OCTAVE)
+        assert step <= _short(step, atoms) < 2 * step
+        assert math.frexp(_short(step, atoms))[0] == 0.5

@@ -1,6 +1,7 @@
 """Tails of Student-t switches and of their cores, against multiple precision."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -93,3 +94,18 @@ def test_other_terms_have_no_core():
     bell = Term(-1.0, Normal(mean=1.0, variance=0.2))
     assert core_term(bell, 1e-3) is bell
     assert outside(bell, bell) == (0.0, 0.0)
+
+
+def test_bounds_of_no_tail_at_all_contain_the_power_of_whole_fractions():
+    rng = np.random.default_rng(5)
+    outsides = [tuple(sorted(10 ** rng.uniform(-12, -2, 2))) for _ in range(3)]
+    for row in (*rng.integers(0, 60, (20, 3)), np.zeros(3, dtype=int), np.array([100, 0, 0])):
+        kept = Kept.of(outsides, row[None, :].astype(float))
+        low, high = (
+            math.prod((1 - Fraction(pair[side])) ** int(n) for pair, n in zip(outsides, row, strict=True))
+            for side in (1, 0)
+        )
+        least, most, lost = (Fraction(float(part[0])) for part in (kept.least, kept.most, kept.lost))
+        assert least <= low <= high <= most <= 1
+        assert 1 - low <= lost
+        assert most - least <= high - low + Fraction(1, 10**10)

@@ -144,6 +144,14 @@ def test_log_transform_of_the_inverse_gamma_is_a_bessel_function(shape, rate):
         assert abs(found.variance / (moments[1] - moments[0] ** 2) - 1) < 1e-9
 
 
+def test_without_a_tilt_mean_and_variance_are_the_laws_own():
+    """Scale / (shape - 1), and the square of that over shape - 2; with next to no tilt they are the same."""
+    term = Term(-2.0, InverseGamma(shape=5.0, scale=3.0))
+    exact = (0.0, -2 * 3 / 4, 4 * (9 / 16) / 3)
+    assert tilted_term(term, 0.0) == pytest.approx(exact)
+    assert tilted_term(term, 1e-9) == pytest.approx(exact, abs=1e-8)
+
+
 LIGHT = [FAST, InverseGamma(shape=2.3, scale=1.0), Lognormal(mean=1.0, variance=0.5), BELL, SWITCH, COIN]
 
 

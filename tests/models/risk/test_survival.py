@@ -13,7 +13,9 @@ from scipy import stats
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import LossStep, Term, compose
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk import survival as survival_module
 from depl.models.risk.certify import certified_violation
+from depl.models.risk.contour import violation
 from depl.models.risk.survival import survival
 
 GAMMA = InverseGamma(mean=1, variance=0.3)
@@ -188,3 +190,25 @@ def test_a_loss_that_starts_on_its_target_is_there():
 def test_a_step_that_forgets_is_refused():
     with pytest.raises(NotCoveredError, match="early stopping"):
         survival(1.0, [LossStep(0.5, 0.0, ())], 0.5)
+
+
+@pytest.mark.parametrize("maximum_loss", [0.0, 1e9 - 0.3])
+def test_losses_far_from_zero_cover_the_rounding_of_their_sums(maximum_loss, monkeypatch):
+    """Shifts are added to the loss, and the target is taken off: either may round the sum in its own size."""
+    sizes = []
+
+    def seen(contour, labels, threshold, size):
+        sizes.append((threshold, size))
+        return violation(contour, labels, threshold, size)
+
+    monkeypatch.setattr(survival_module, "violation", seen)
+    law = Normal(mean=1e9 - maximum_loss, variance=1e-6)
+    steps = [epoch((-1.0, law)), *([epoch(shift=-0.1)] * 12)]
+    initial = 1e9 + 1.2
+    found = survival(initial, steps, maximum_loss).at(13)
+    above = Fraction(initial) - 12 * Fraction(0.1) - Fraction(law.mean) - Fraction(maximum_loss)
+    assert found.lower <= stats.norm.cdf(float(above) / 1e-3) <= found.upper
+    for threshold, size in sizes:
+        constants = threshold + maximum_loss
+        assert np.all(size >= np.abs(constants) + np.abs(threshold))
+    assert sizes

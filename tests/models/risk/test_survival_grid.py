@@ -150,3 +150,37 @@ def test_a_thousand_epochs_take_seconds(variance, epochs, monkeypatch):
     # the expected number of epochs, of about 800 in a thousand
     assert lower.sum() > 0.7 * epochs
     assert upper.sum() - lower.sum() < 0.02 * lower.sum()
+
+
+def test_what_is_trimmed_below_counts_as_an_error_in_either_bound(monkeypatch):
+    """Each epoch leaves out a mass of 2**-44 that stays far above the target: S is 1 for sure."""
+    monkeypatch.setattr(module, "_MISJUDGED", 1e-300)  # nothing is rounded, so nothing is misjudged
+    rare = 2.0**-44
+    step = epoch((-1.0, Empirical(values=(1.0, 2.0), weights=(1 - rare, rare))))
+    lower, upper = grid_survival(1000.0, [step] * 50, 0.0, 1024)
+    assert np.all(lower[1:] < 1)
+    assert np.all(upper >= 1)
+
+
+@pytest.mark.parametrize("coefficient", [1.0, -1.0])
+def test_the_probability_of_a_rise_is_no_less_than_the_sum_of_its_atoms(coefficient):
+    weights = tuple(0.1 + 0.01 * k for k in range(40))
+    law = Empirical(values=tuple(coefficient * k for k in range(40)), weights=weights)
+    total = sum(Fraction(weight) for weight in weights)
+    for rise in (0.5, 17.5, 37.5):
+        exact = sum(Fraction(weight) for k, weight in enumerate(weights) if k > rise) / total
+        found = Fraction(module._beyond(Term(coefficient, law), rise))
+        assert exact <= found <= exact * (1 + Fraction(1, 10**8))
+
+
+def test_the_tolerance_of_atoms_lasts_as_long_as_nothing_else_happened():
+    """2e-9 above the target; a fall of 1.5e-9 meets it up to 1e-9, unless a bell of 1e-10 comes with it."""
+    fall = -1.5e-9
+    coin = Empirical(values=(0.0, 1e-11))
+    for step in (epoch(shift=fall), epoch((1.0, coin), shift=fall)):
+        lower, upper = grid_survival(2e-9, [step], 0.0, 4096)
+        assert lower[1] <= 0 <= upper[1] < 1e-6
+    bell = Normal(mean=0.0, variance=1e-20)
+    exact = np.mean([stats.norm.sf(-0.5e-9, value, 1e-10) for value in coin.values])
+    lower, upper = grid_survival(2e-9, [epoch((1.0, coin), (1.0, bell), shift=fall)], 0.0, 4096)
+    assert lower[1] <= exact <= upper[1]

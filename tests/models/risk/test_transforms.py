@@ -13,6 +13,7 @@ from depl.benchmarks.oracles import ball_arithmetic as ball
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.problem.laws.debye import DEBYE_FROM
+from depl.models.risk import transforms
 from depl.models.risk.transforms import EPSILON, centred_log_transform, has_transform
 
 SHAPES = [
@@ -345,3 +346,19 @@ def test_what_is_remembered_is_not_what_was_handed_out(law):
     many, doubt = centred_log_transform(law, points)
     assert (np.abs(many[:20] - again[0]) <= doubt[:20] + again[1]).all()
     assert centred_log_transform(law, points[:20].reshape(4, 5))[0].shape == (4, 5)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.03, 0.3])
+def test_an_error_of_a_sum_is_one_of_its_logarithm_on_the_side_where_that_is_greater(share, monkeypatch):
+    """With |e| <= share |s|, log(s + e) is off by up to -log(1 - share), more than by share."""
+    line_sums = transforms._line_sums
+
+    def rounded(*arguments):
+        sums, moduli, roundings = line_sums(*arguments)
+        return sums, moduli, roundings + share * np.abs(sums) / EPSILON
+
+    monkeypatch.setattr(transforms, "_line_sums", rounded)
+    z = np.array([40.0 + 3j, 200.0 + 90j])  # large: the whole integrand, not its remainder
+    _, error = transforms._trapezoid(Lognormal(mean=1, variance=0.5).log_variable(), z)
+    assert np.all(error >= -math.log1p(-share))
+    assert np.all(error <= -math.log1p(-share) * (1 + 2 * share))

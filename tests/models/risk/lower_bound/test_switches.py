@@ -136,3 +136,44 @@ def test_normal_and_empirical_switches_have_closed_forms() -> None:
 def test_only_laws_of_switches_are_tilted() -> None:
     with pytest.raises(NotCoveredError, match="offers no tilt"):
         TiltedSwitch.of(Term(1.0, InverseGamma(mean=1.0, variance=1.0)), 1.0)
+
+
+def test_f_at_some_points_is_no_less_than_its_sum_in_forty_digits() -> None:
+    rng = np.random.default_rng([13, 2])
+    for share in (-3.0, -0.2, 0.7):
+        points, weights = rng.normal(size=30), rng.uniform(0.1, 1.0, 30)
+        weights /= weights.sum()
+        found = TiltedSwitch._by_points(1.0, share, points, weights)
+        with mpmath.workdps(40):
+            tilted = [
+                mpmath.mpf(p) * mpmath.exp(-share * mpmath.mpf(x))
+                for x, p in zip(points, weights, strict=True)
+            ]
+            mean = mpmath.fdot(tilted, points) / mpmath.fsum(tilted)
+            second, fourth = (
+                share**n
+                * mpmath.fsum(p * (x - mean) ** n for x, p in zip(points, tilted, strict=True))
+                / mpmath.fsum(tilted)
+                for n in (2, 4)
+            )
+            exact = fourth + 6 * second**2
+            assert exact <= found.fourth <= exact * (1 + mpmath.mpf(1e-8))
+
+
+@pytest.mark.parametrize("exponent", [-20, 20])
+def test_the_unit_of_the_loss_does_not_matter(exponent: int) -> None:
+    """A power of two rounds nothing; no characteristic function is looked up at fewer points for it."""
+    unit = 2.0**exponent
+    for law, rate in itertools.product(BOUNDED, (0.7, 4.0)):
+        found = TiltedSwitch.of(Term(1.0, law), rate)
+        scaled = StudentT(
+            degrees_of_freedom=law.degrees_of_freedom,
+            location=law.location * unit,
+            scale=law.scale * unit,
+            lower=law.lower * unit,
+            upper=law.upper * unit,
+        )
+        same = TiltedSwitch.of(Term(1.0, scaled), rate / unit)
+        assert same.loss == pytest.approx(found.loss * unit, rel=1e-9)
+        for name in ("divergence", "variance", "third", "fourth", "widest"):
+            assert getattr(same, name) == pytest.approx(getattr(found, name), rel=1e-9, abs=1e-12), name

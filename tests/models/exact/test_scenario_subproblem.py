@@ -1,0 +1,114 @@
+"""A subproblem under scenarios against every plan of it written out, with costs that are whole numbers."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from depl.models.exact.assignments import assignments
+from depl.models.exact.prices import Prices
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_subproblem import Subproblem
+from depl.models.problem.instance import Switch
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden
+from tests.cases.law_search_cases import constant, make
+from tests.oracles.search import sampled
+
+LENGTH = 4
+
+
+def problem_of(
+    scenarios: int, fall: float, unit: float = 1.0, level: float = 0.5, **changes: object
+) -> SampledProblem:
+    """Epochs that cost 6, 9 and 12, as there is time 1 for work 2, 3 and 4 at price 3; m0 never before m1."""
+    models = [
+        constant(Empirical(values=tuple(unit * value for value in values)))
+        for values in ((0.0, 1.0, 2.0), (2.0, 3.0, 4.0), (0.0, 3.0, 5.0))
+    ]
+    switches = (Switch(previous="m0", following="m1", law=Forbidden()),)
+    limits = {
+        "maximum_loss": (10.0 - fall) * unit,
+        "quantile_level": level,
+        "maximum_time": None,
+        "round_deadline": 1.5,
+    }
+    instance = make(
+        models,
+        switch=Deterministic(value=0.5 * unit),
+        switches=switches,
+        initial_loss=10.0 * unit,
+        **(limits | {"initial_model": "m0"} | changes),
+    )
+    return sampled(instance, scenarios, 3)
+
+
+def search_of(problem: SampledProblem, cutoff: float, multipliers: tuple[float, ...] = (0.0,)) -> Subproblem:
+    """The one with all data, scenarios in their order."""
+    (assignment,) = assignments(problem)
+    order = np.arange(len(problem.scenarios))
+    return Subproblem(problem, Prices.of(problem), assignment, LENGTH, multipliers, cutoff, order)
+
+
+def written(search: Subproblem) -> dict[tuple[int, ...], tuple[float, np.ndarray]]:
+    """Cost at no price of time, and gains, of every sequence of kinds that is allowed."""
+    problem, found = search.problem, {}
+    costs = search.assignment.cheapest(search.prices.at(0.0))
+    for kinds in itertools.product(range(len(search.assignment.models)), repeat=LENGTH):
+        choices = [problem.configurations[search.assignment.options[kind][0]] for kind in kinds]
+        models = [problem.initial_model, *(chosen.model for chosen in choices)]
+        if all(a is None or problem.may_follow[a, b] for a, b in itertools.pairwise(models)):
+            cost = math.fsum(costs[k, kind] for k, kind in enumerate(kinds))
+            found[kinds] = search.assignment.transfers + cost, problem.gain(choices)
+    return found
+
+
+def enough(search: Subproblem, gains: np.ndarray) -> bool:
+    """Whether a plan may be one that meets the target."""
+    return int((gains < search.problem.needed).sum()) <= search.problem.allowed
+
+
+@pytest.mark.parametrize("nodes", [3, 10**6])
+@pytest.mark.parametrize("scenarios", [1, 2, 5, 12])
+@pytest.mark.parametrize("fall", [4.0, 7.0, 9.0, 11.0, 13.0, 15.0])
+@pytest.mark.parametrize("initial_model", ["m0", "m1", None])
+def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cutoff_are_leaves(
+    scenarios: int, fall: float, initial_model: str | None, nodes: int
+) -> None:
+    """With one scenario the bound is the optimum, up to the rounding that is granted, and found first."""
+    problem = problem_of(scenarios, fall, initial_model=initial_model)
+    search = search_of(problem, 60.0)
+    everything = written(search)
+    wanted = {kinds for kinds, (cost, gains) in everything.items() if cost < 60.0 and enough(search, gains)}
+    optimum = min((everything[kinds][0] for kinds in wanted), default=math.inf)
+    assert search.root_bound <= optimum
+    if scenarios == 1:
+        assert search.root_bound >= min(optimum, 60.0) - 1e-5
+    elif not search.finished:
+        assert search._whole
+        assert search._charges.limits[-1] == 0.5  # of the round deadline: nothing but costs is aimed at
+    leaves = []
+    while not search.finished:
+        leaf = search.proceed(nodes)
+        if leaf is not None:
+            leaves.append(tuple(leaf))
+    assert wanted <= set(leaves)
+    if scenarios == 1 and wanted:
+        assert everything[leaves[0]][0] == optimum
+
+
+@pytest.mark.parametrize("initial_model", ["m0", "m1", "m2", None])
+def test_what_every_scenario_gains_at_most_is_what_its_best_plan_gains(initial_model: str | None) -> None:
+    search = search_of(problem_of(5, 4.0, initial_model=initial_model), math.inf, ())
+    best = np.max([gains for _, gains in written(search).values()], axis=0)
+    np.testing.assert_allclose(search.root_gains(), best, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_gain_that_is_needed_allows_for_the_rounding_of_sums(unit: float) -> None:
+    """Each epoch adds a gain and takes off a switch, so two roundings of the greatest sum."""
+    problem = problem_of(4, 7.0, unit)
+    search = search_of(problem, 60.0)
+    largest = np.abs(problem.gains).max(axis=(1, 2)).sum(axis=0).max()
+    assert search._sample.needed <= problem.needed - 2 * LENGTH * 2.0**-53 * largest
+    assert search._sample.needed >= problem.needed - 1e-9 * max(1.0, largest)

@@ -1,0 +1,171 @@
+"""Interpolated transforms of many multiples of a law: against ball arithmetic, bounds on the ellipse."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from flint import acb, ctx
+
+from depl.benchmarks.oracles import ball_arithmetic as ball
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk import scaled_transforms
+from depl.models.risk.contour import Contour, label_table
+from depl.models.risk.scaled_transforms import scaled_log_transforms
+from depl.models.risk.transforms import centred_log_transform
+
+LAWS = [
+    InverseGamma(mean=1.0, variance=0.834),
+    InverseGamma(mean=3.0, variance=0.2),
+    InverseGamma(mean=1.0, variance=0.005),  # by Debye's expansion
+    InverseGamma(shape=1.7, scale=1.0),  # without a variance
+    Lognormal(mean=2.0, variance=0.4),
+    Lognormal(mean=1.0, variance=0.001),
+    Lognormal(log_mean=0.3, log_variance=1.5),
+]
+
+
+def factors_and_nodes(law, count, length, nodes=5, steepest=20.0):
+    """Factors of one range, and nodes whose transforms are worth interpolating, the last nearly imaginary."""
+    factors = 0.07 * np.exp(np.linspace(0, -length, count))
+    mean, variance = law.moments()
+    deviation = math.sqrt(min(variance, 4 * mean**2) * np.sum(factors**2))
+    return factors, (1 + 1j * np.linspace(0, steepest, nodes)) * 0.3 / deviation
+
+
+def direct(monkeypatch):
+    """Let whatever is computed without interpolation fail."""
+
+    def refused(*arguments):
+        raise AssertionError("not interpolated")
+
+    monkeypatch.setattr(scaled_transforms, "_interpolated", refused)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("length", [0.0, 1.1, pytest.param(4.0, marks=pytest.mark.slow)])
+def test_errors_are_within_their_bounds_which_are_small(law, length):
+    factors, nodes = factors_and_nodes(law, 2000, length)
+    values, bounds = scaled_log_transforms(law, factors, nodes)
+    assert bounds.max() < 1e-13
+    for row in (0, 1, 777, 1999):
+        for column, node in enumerate(nodes):
+            with ctx.workprec(200):  # factors times nodes, exactly
+                z = acb(factors[row]) * acb(node.real, node.imag)
+            error = ball.error_of(law, z, complex(values[row, column]))
+            assert error <= bounds[row, column]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_thousands_of_factors_need_a_few_dozen_points(law, monkeypatch):
+    asked = []
+
+    def counting(law, argument):
+        asked.append(np.size(argument))
+        return centred_log_transform(law, argument)
+
+    factors, nodes = factors_and_nodes(law, 3000, 1.1)
+    monkeypatch.setattr(scaled_transforms, "centred_log_transform", counting)
+    scaled_log_transforms(law, factors, nodes)
+    assert sum(asked) <= 170 * len(nodes)
+
+
+def continued(law, z):
+    """E exp(-z X) on the cut plane, beyond the imaginary axis, in mpmath."""
+    if isinstance(law, InverseGamma):
+        a, b = law.shape_scale()
+        return (
+            2 * (b * z) ** (mpmath.mpf(a) / 2) * mpmath.besselk(a, 2 * mpmath.sqrt(b * z)) / mpmath.gamma(a)
+        )
+    mu, sigma = law.log_parameters()
+    turn = mpmath.arg(z)  # along this line exp(y) z is real and above 0
+
+    def integrand(t):
+        y = sigma * t - 1j * turn
+        return mpmath.exp(-(y**2) / (2 * sigma**2) - z * mpmath.exp(mu + y)) / mpmath.sqrt(2 * mpmath.pi)
+
+    return mpmath.quad(integrand, [-14, -7, 0, 7, 14])
+
+
+@pytest.mark.parametrize(
+    ("law", "places"),
+    [
+        (LAWS[0], [40, 46]),
+        pytest.param(LAWS[0], [15, 30], marks=pytest.mark.slow),
+        pytest.param(LAWS[1], [15, 30, 40, 46], marks=pytest.mark.slow),
+        pytest.param(LAWS[4], [15, 30, 40, 46], marks=pytest.mark.slow),
+        pytest.param(LAWS[6], [15, 30, 40, 46], marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_the_remainder_stays_below_its_bound_on_the_whole_ellipse(law, places):
+    factors, nodes = factors_and_nodes(law, 500, 1.5, nodes=3)
+    variable, radius = law.log_variable(), 0.75
+    sizes = np.arcsinh(scaled_transforms._HALF_WIDTHS / radius)
+    middle = math.sqrt(factors.min() * factors.max())
+    farthest = middle * np.exp(radius * np.cosh(sizes))
+    bounds = scaled_transforms._log_bound(variable, nodes, farthest)
+    mean, finite = law.moments().mean, 0
+    for place in places:
+        for column, node in enumerate(nodes):
+            if not np.isfinite(bounds[place, column]):
+                continue
+            finite += 1
+            for turn in np.linspace(0, 2 * math.pi, 12, endpoint=False):
+                u = radius * mpmath.cosh(mpmath.mpc(sizes[place], turn))
+                z = middle * mpmath.exp(u) * mpmath.mpc(node)
+                remainder = abs(continued(law, z) * mpmath.exp(z * mean) - 1)
+                assert mpmath.log(remainder) <= bounds[place, column]
+    assert finite >= 3
+
+
+def test_the_slope_is_bounded_along_all_factors():
+    for law in LAWS:
+        factors, nodes = factors_and_nodes(law, 2, 1.0, nodes=7)
+        steepest = scaled_transforms._steepest(law, float(factors.max()), nodes)
+        for factor in (factors.max(), 0.9 * factors.max()):
+            ahead, behind = (
+                np.expm1(centred_log_transform(law, factor * math.exp(shift) * nodes)[0])
+                for shift in (1e-4, -1e-4)
+            )
+            assert np.all(np.abs(ahead - behind) / 2e-4 <= steepest * (1 + 1e-6) + 1e-9)
+
+
+def test_what_is_computed_without_interpolation(monkeypatch):
+    law = LAWS[0]
+    factors, nodes = factors_and_nodes(law, 400, 1.0)
+    direct(monkeypatch)
+    for other, chosen in (
+        (law, factors[:20]),  # few factors
+        (Normal(mean=1.0, variance=0.5), factors),  # a closed form
+        (Normal(mean=1.0, variance=0.5), -factors),
+    ):
+        values, bounds = scaled_log_transforms(other, chosen, nodes)
+        expected, errors = centred_log_transform(other, chosen[:, None] * nodes)
+        assert np.array_equal(values, expected)
+        assert np.array_equal(bounds, errors)
+    with pytest.raises(AssertionError, match="not interpolated"):
+        scaled_log_transforms(law, factors, nodes)
+
+
+def test_no_transform_no_interpolation():
+    law = StudentT(location=0.0, scale=1.0, degrees_of_freedom=3.0)
+    with pytest.raises(InvalidInputError, match="condition"):
+        scaled_log_transforms(law, np.linspace(1, 2, 100), np.array([1 + 1j]))
+
+
+def test_nodes_far_up_are_computed_one_by_one_and_all_of_a_contour_agree():
+    """A contour reaches where single transforms are small; labels there are those of the direct formula."""
+    law, contour = LAWS[0], Contour(0.5, 0.2, 60, 1.5)
+    factors = np.linspace(0.5, 1.5, 150)
+    grid, near = scaled_transforms._grid_for(law, factors, contour.nodes)
+    assert grid is not None
+    assert 0 < near.sum() < len(near)
+    table = label_table([Term(-factor, law) for factor in factors], contour)
+    expected, errors = centred_log_transform(law, factors[:, None] * contour.nodes)
+    assert np.all(np.abs(table.transform - expected) <= table.rounding + errors)
+    tilted, doubt = centred_log_transform(law, (factors * contour.tilt).astype(complex))
+    assert np.all(table.tilted >= tilted.real - doubt)
+    assert np.all(table.tilted <= tilted.real + 1e-13)
