@@ -46,8 +46,8 @@ from depl.models.verifier.verify import verify
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
 
 _CERTIFYING = 0.0003
-"""Seconds to certify and verify one epoch of the plan that is returned: about 0.0001 measured for 1000 to 5000
-epochs of different laws, inverse gamma and lognormal, three times that for laws that take longer."""
+"""Seconds to certify and verify one epoch of the plan that is returned: about 0.0001 measured for 1000 to
+5000 epochs of different laws, inverse gamma and lognormal, three times that for laws that take longer."""
 
 _NOT_COUNTED, _LARGEST_RESERVE = 1.0, 0.5
 """Seconds of that which no limit is shortened for, as a limit is kept to 2 seconds; and the share of the

@@ -165,7 +165,7 @@ def test_a_forbidden_switch_fails_the_check_and_cannot_be_explained(ask, tmp_pat
         (["solve", "paper-alexnet-9", "--target", "7"], "the name says target 9, the option 7"),
         (["solve", "paper-alexnet", "--target", "nan"], "must be a finite number"),
         (["solve", "paper-alexnet", "--target", "low"], "must be a finite number"),
-        (["solve", "tiny", "--option", "width=8"], "method 'auto' takes no option 'width'; it takes none"),
+        (["solve", "tiny", "--option", "breadth=8"], "'auto' takes no option 'breadth'; it takes none"),
         (["solve", "tiny", "--option", "label=normal"], "; of --method depl-paper or graph it is one"),
         (["solve", "tiny", "--eta", "5"], "takes no option 'eta'; of --method depl-paper or graph it is one"),
         (
