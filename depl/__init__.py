@@ -26,6 +26,7 @@ from depl.models.foundation.later import METHODS
 
 if TYPE_CHECKING:
     from depl.instances.library import load
+    from depl.method_table import methods
     from depl.models.evaluation.evaluate import Evaluation, evaluate
     from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
     from depl.models.problem.instance import Instance
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from depl.models.problem.plan import Plan
     from depl.models.solving.explain import explain
     from depl.models.solving.methods import Limits, Outcome, register
-    from depl.models.solving.methods import registered as methods
     from depl.models.solving.observed_state import State
     from depl.models.solving.replanning import Replanning, replan
     from depl.models.solving.result import Result, Solution, Termination
@@ -64,7 +64,7 @@ _HOMES = {
     "evaluate": "models.evaluation.evaluate",
     "explain": "models.solving.explain",
     "load": "instances.library",
-    "methods": "models.solving.methods:registered",
+    "methods": "method_table",
     "register": "models.solving.methods",
     "register_law": "models.problem.laws",
     "replan": "models.solving.replanning",

@@ -19,24 +19,27 @@ from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import exact
 from depl.models.exact.scenario_search import scenario_search
 from depl.models.programs.methods import milp, milp_resource
-from depl.models.solving.methods import Meaning, register
+from depl.models.solving.methods import Meaning, Proof, register
 
 
 def register_all() -> None:
     """Register each of them under its name; again is no harm."""
-    register("enumerate", enumerate_plans, memory=True)
-    register("expected-greedy", expected_greedy)
-    register("expected-cost", expected_cost)
-    register("graph", graph, options=OPTIONS)
-    register("auto", auto, memory=True)
-    register("depl", depl)
-    register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2)
-    register("density-greedy", density_greedy)
-    register("annealing", annealing, options=ANNEALING_OPTIONS)
-    register("fastest-cluster", fastest_cluster)
-    register("random", random_drafts, options=RANDOM_OPTIONS)
-    register("one-pass", one_pass, options=ONE_PASS_OPTIONS)
-    register("exact", exact)
-    register("milp", milp, meaning=Meaning.SCENARIOS)
-    register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
-    register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS, memory=True)
+    optimum, bound, nothing = Proof.OPTIMUM, Proof.BOUND, Proof.NOTHING
+    sampled, programs = Meaning.SCENARIOS, "Pyomo and HiGHS"
+    given = "one cluster and one dataset"
+    register("enumerate", enumerate_plans, memory=True, proof=optimum)
+    register("expected-greedy", expected_greedy, proof=nothing, needs=given)
+    register("expected-cost", expected_cost, proof=nothing, needs=given)
+    register("graph", graph, options=OPTIONS, proof=nothing, needs=given)
+    register("auto", auto, memory=True, proof=optimum)
+    register("depl", depl, proof=bound)
+    register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2, proof=nothing, needs="cvxpy")
+    register("density-greedy", density_greedy, proof=nothing)
+    register("annealing", annealing, options=ANNEALING_OPTIONS, proof=nothing)
+    register("fastest-cluster", fastest_cluster, proof=nothing)
+    register("random", random_drafts, options=RANDOM_OPTIONS, proof=nothing)
+    register("one-pass", one_pass, options=ONE_PASS_OPTIONS, proof=nothing)
+    register("exact", exact, proof=optimum)
+    register("milp", milp, meaning=sampled, proof=optimum, needs=programs)
+    register("milp-resource", milp_resource, meaning=sampled, proof=optimum, needs=programs)
+    register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from depl.instances.reductions.knapsack import Knapsack
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Values and weights."""
@@ -63,7 +64,7 @@ def hard_knapsack(
         If a parameter is out of range.
     """
     if family not in FAMILIES:
-        raise InvalidInputError(f"no family {family!r}; known are {', '.join(FAMILIES)}", "family")
+        raise InvalidInputError(f"no family {family!r}; {advice(family, FAMILIES)}", "family")
     if items < 1 or largest < 10 or not 1 <= part <= parts:
         raise InvalidInputError(
             f"needs at least one item, R >= 10 and 1 <= h <= H, not n = {items}, R = {largest}, h = {part}, "

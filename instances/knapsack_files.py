@@ -22,6 +22,7 @@ from pathlib import Path
 from depl.instances.reductions.knapsack import Knapsack
 from depl.models.foundation.documents import read_text, write_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?")
 _LONGEST_NUMBER = 40
@@ -92,7 +93,7 @@ def shipped_knapsack(name: str) -> NamedKnapsack:
     """
     known = shipped_knapsacks()
     if name not in known:
-        raise InvalidInputError(f"no file and no shipped knapsack {name!r}; shipped are {', '.join(known)}")
+        raise InvalidInputError(f"no file and no shipped knapsack {name!r}; {advice(name, known)}")
     with resources.as_file(_FOLDER / name) as path:
         return read_knapsacks(path)[0]
 

@@ -8,7 +8,6 @@ file. Which values are the paper's and which are assumed stands in the ``provena
 A file may contain whole-line comments that begin with ``//``, as `depl.instances.template` does.
 """
 
-import difflib
 import math
 import os
 import re
@@ -21,6 +20,7 @@ from msgspec import Meta
 
 from depl.models.foundation.documents import Checked, decode_document, peek, read_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 from depl.models.problem.instance import Instance, Provenance
 from depl.models.problem.laws import Positive
 
@@ -101,6 +101,15 @@ def names() -> tuple[str, ...]:
     """Names of the shipped families and instances, sorted."""
     files = [path.name for path in _FOLDER.iterdir()]
     return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
+
+
+def full_names() -> tuple[str, ...]:
+    """Every name that `load` takes: those of `names`, and each family's with each of its targets."""
+    found: list[str] = []
+    for entry in describe():
+        targets = entry.targets if len(entry.targets) > 1 else ()
+        found += [entry.name, *(f"{entry.name}-{target}" for target in targets)]
+    return tuple(found)
 
 
 def describe() -> tuple[Entry, ...]:
@@ -212,9 +221,7 @@ def _agreed(label: str, target: float | str | None) -> str:
 
 
 def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, names(), n=3)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {', '.join(names())}"
-    return f"no shipped instance and no file is called {name!r}; {hint}"
+    return f"no shipped instance and no file is called {name!r}; {advice(name, full_names(), names())}"
 
 
 def _listing(targets: dict[str, Any]) -> str:

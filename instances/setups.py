@@ -4,7 +4,6 @@ A setup (`depl.models.estimation.setup`) is what ``depl fit`` needs besides trac
 whole-line comments that begin with ``//``.
 """
 
-import difflib
 import os
 from importlib import resources
 from pathlib import Path
@@ -13,6 +12,7 @@ from depl.instances.library import strip_comments
 from depl.models.estimation.setup import Setup
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 _FOLDER = resources.files("depl.instances") / "data" / "setups"
 
@@ -36,9 +36,7 @@ def load_setup(name_or_path: str | Path) -> Setup:
         if text in setup_names():
             return parse_setup((_FOLDER / f"{text}.json").read_text(encoding="utf-8"))
         if not text.endswith(".json") and not os.path.exists(text):
-            close = difflib.get_close_matches(text, setup_names(), n=3)
-            known = " or ".join(map(repr, close)) if close else ", ".join(setup_names())
-            hint = f"did you mean {known}?" if close else f"known are {known}"
+            hint = advice(text, setup_names())
             raise InvalidInputError(f"no shipped setup and no file is called {text!r}; {hint}")
     return parse_setup(read_text(name_or_path))
 

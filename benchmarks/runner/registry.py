@@ -17,6 +17,7 @@ import numpy as np
 import depl.benchmarks.cases
 from depl.benchmarks.runner.discovery import defined_in
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,12 +139,9 @@ def select(names: list[str], cases: Mapping[str, Case]) -> list[Case]:
     InvalidInputError
         If a name is unknown; the message lists the known ones.
     """
-    unknown = [name for name in names if name not in cases]
-    if unknown:
-        known = ", ".join(cases) or "none yet"
-        raise InvalidInputError(
-            f"no benchmark is called {', '.join(map(repr, unknown))}; known ones: {known}"
-        )
+    for name in names:
+        if name not in cases:
+            raise InvalidInputError(f"no benchmark is called {name!r}; {advice(name, cases)}")
     return [cases[name] for name in dict.fromkeys(names or cases)]
 
 

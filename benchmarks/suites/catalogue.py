@@ -6,6 +6,7 @@ import depl.benchmarks.suites.standard
 from depl.benchmarks.runner.discovery import defined_in
 from depl.benchmarks.suites.suite import Suite
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 
 def all_suites(package: ModuleType = depl.benchmarks.suites.standard) -> dict[str, Suite]:
@@ -34,5 +35,5 @@ def find_suite(name: str) -> Suite:
     """
     suites = all_suites()
     if name not in suites:
-        raise InvalidInputError(f"no suite is called {name!r}; known ones: {', '.join(suites)}")
+        raise InvalidInputError(f"no suite is called {name!r}; {advice(name, suites)}")
     return suites[name]

@@ -1,55 +1,13 @@
-"""Modules and files of a user that register methods or define suites: they enter like ours."""
+"""Suites of modules and files of a user (`depl.models.foundation.users_code`): they enter like ours."""
 
 import dataclasses
 import functools
-import hashlib
-import importlib
-import importlib.util
-import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType
 
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.suites.suite import Draw, Suite
-from depl.models.foundation.errors import DeplError, InvalidInputError
-
-_ENDS = 'it ends the program; leave that to a part that runs only as a script (if __name__ == "__main__")'
-
-
-def resolved(source: str) -> str:
-    """``source`` as it can be imported from another working folder: a file by its absolute path.
-
-    Raises
-    ------
-    InvalidInputError
-        If it ends in ``.py`` and there is no such file.
-    """
-    path = Path(source)
-    if not _is_file_name(source):
-        return source
-    if not os.path.isfile(path):
-        raise InvalidInputError("there is no such file to import", source)
-    return str(path.resolve())
-
-
-def import_source(source: str) -> ModuleType:
-    """Import a module by its name, or a file by its path; a second time, the same module.
-
-    Raises
-    ------
-    InvalidInputError
-        If it cannot be imported; the message holds why.
-    """
-    try:
-        return _file(Path(source)) if _is_file_name(source) else importlib.import_module(source)
-    except DeplError as error:
-        raise InvalidInputError(f"cannot be imported: {error}", source) from error
-    except SystemExit as error:
-        raise InvalidInputError(f"cannot be imported: {_ENDS} (SystemExit: {error})", source) from error
-    except Exception as error:  # a user's code may fail with anything
-        raise InvalidInputError(f"cannot be imported: {type(error).__name__}: {error}", source) from error
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.users_code import import_source
 
 
 def suites_with(sources: Sequence[str] = ()) -> dict[str, Suite]:
@@ -101,24 +59,3 @@ def _usable_draws(suite: Suite, source: str) -> Sequence[Draw]:
     if twice:
         raise InvalidInputError(f"the name {twice[0]!r} is given twice; names tell results apart", place)
     return draws
-
-
-def _is_file_name(source: str) -> bool:
-    return source.endswith(".py")
-
-
-def _file(path: Path) -> ModuleType:
-    name = f"depl_imported_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InvalidInputError("is not a Python file", str(path))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module

@@ -10,6 +10,7 @@ from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.earlier import read_as_meant
 from depl.models.foundation.documents import read_bytes
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 RECORDED = RESULTS / "attempts"
 """Folder of the committed attempts of the standard suites, in compact form."""
@@ -82,5 +83,6 @@ def _found(path: str | Path) -> Path:
     recorded = RECORDED / f"{path}{compact.SUFFIX}"
     if Path(path).name == str(path) and os.path.exists(recorded):
         return recorded
-    known = ", ".join(sorted(item.name.removesuffix(compact.SUFFIX) for item in RECORDED.glob("[!.]*.gz")))
-    raise InvalidInputError(f"no such file, and recorded are only: {known or 'none'}", str(path))
+    known = sorted(item.name.removesuffix(compact.SUFFIX) for item in RECORDED.glob("[!.]*.gz"))
+    hint = advice(str(path), known)
+    raise InvalidInputError(f"no such file, and no recorded suite of that name; {hint}", str(path))

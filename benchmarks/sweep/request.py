@@ -13,6 +13,7 @@ from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.earlier import VERSION
 from depl.benchmarks.sweep.imports import suites_with
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 from depl.models.solving.methods import find, registered
 from depl.models.solving.result import Solution
 
@@ -39,7 +40,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     grace : float
         Seconds that an attempt has besides [s].
     imports : tuple of str
-        Modules and files to import first; see `depl.benchmarks.sweep.imports`.
+        Modules and files to import first; see `depl.models.foundation.users_code`.
     fresh : bool
         Whether every solve gets a process that nothing was solved in before.
     """
@@ -213,15 +214,16 @@ def _settings(configuration: Configuration) -> dict[str, Any]:
 
 def _suite(suites: Mapping[str, Suite], name: str) -> Suite:
     if name not in suites:
-        raise InvalidInputError(f"no suite is called {name!r}; known ones: {', '.join(suites)}")
+        raise InvalidInputError(f"no suite is called {name!r}; {advice(name, suites)}")
     return suites[name]
 
 
 def _require_registered(name: str, labels: Iterable[str]) -> None:
-    methods = {method.name for method in registered()}
+    methods = [method.name for method in registered()]
     if name not in methods:
+        known = dict.fromkeys((*sorted(labels), *methods))
         raise InvalidInputError(
-            f"neither a configuration of these suites ({', '.join(sorted(labels))}) nor a registered method "
-            f"({', '.join(sorted(methods))}) is called {name!r}",
+            f"no configuration of these suites and no registered method is called {name!r}; "
+            f"{advice(name, known)}",
             "--methods",
         )

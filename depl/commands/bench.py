@@ -17,7 +17,14 @@ from depl.benchmarks.sweep.store import Store
 from depl.benchmarks.sweep.transport import Tls
 from depl.commands import bench_behaviour, bench_cases, bench_files, bench_report
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, positive_count, positive_seconds, require_outputs
+from depl.commands.options import (
+    add_imports,
+    add_json,
+    positive_count,
+    positive_seconds,
+    require_outputs,
+    sources,
+)
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
@@ -40,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def add_list(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``list``."""
-    bench_files.add_imports(parser)
+    add_imports(parser)
     add_json(parser, "the suites")
     parser.set_defaults(run=run_list)
 
@@ -80,7 +87,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="solve everything in a process of its own, whose peak memory is its own",
     )
-    bench_files.add_imports(parser)
+    add_imports(parser)
     _add_workers(parser)
     add_json(parser, "what was done")
     parser.set_defaults(run=run_run)
@@ -96,7 +103,7 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
 
 def run_list(options: argparse.Namespace) -> Answer:
     """Every suite with how many instances, configurations and tasks it has."""
-    suites = list(suites_with(bench_files.sources(options)).values())
+    suites = list(suites_with(sources(options)).values())
     content = [
         {
             "suite": suite.name,
@@ -133,7 +140,7 @@ def run_run(options: argparse.Namespace) -> Answer:
         limit=options.limit,
         seconds=options.seconds,
         grace=options.grace,
-        imports=bench_files.sources(options),
+        imports=sources(options),
         fresh=options.fresh,
     )
     jobs, workers = jobs_of(request), _workers(options)

@@ -8,7 +8,7 @@ import numpy as np
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import attempt_alone
 from depl.benchmarks.sweep.compact import compact_file, write_compact
-from depl.benchmarks.sweep.imports import resolved, suites_with
+from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.merging import merged
 from depl.benchmarks.sweep.process import LoneProcess
 from depl.benchmarks.sweep.read import files_of, latest, read_attempts
@@ -16,7 +16,14 @@ from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, s
 from depl.benchmarks.sweep.request import Request, job_of
 from depl.benchmarks.sweep.store import stored_requests, write_store
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, make_folder, positive_seconds, require_outputs
+from depl.commands.options import (
+    add_imports,
+    add_json,
+    make_folder,
+    positive_seconds,
+    require_outputs,
+    sources,
+)
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
@@ -24,23 +31,6 @@ from depl.models.foundation.wording import counted, number
 
 _SEED = 0
 _SECONDS = 60.0
-
-
-def add_imports(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--import``."""
-    parser.add_argument(
-        "--import",
-        dest="imports",
-        metavar="MODULE",
-        action="append",
-        default=[],
-        help="a module or a .py file that registers methods or defines SUITE; may be given several times",
-    )
-
-
-def sources(options: argparse.Namespace) -> tuple[str, ...]:
-    """What ``--import`` names, so that workers elsewhere in the file system find it."""
-    return tuple(dict.fromkeys(map(resolved, options.imports)))
 
 
 def add_merge(parser: argparse.ArgumentParser) -> None:

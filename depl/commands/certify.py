@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, named_traces, read_plan
+from depl.commands.options import add_imports, add_json, named_traces, read_plan
 from depl.commands.table import fields
 from depl.instances.library import load
 from depl.models.estimation.binomial import design
@@ -40,7 +40,6 @@ _UNNAMED = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "traces",
         metavar="TRACES",
@@ -75,6 +74,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
     )
+    add_imports(parser)
     add_json(parser, "the certificate")
     parser.set_defaults(run=run)
 

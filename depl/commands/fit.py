@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, inside, named_traces, require_outputs
+from depl.commands.options import add_imports, add_json, inside, named_traces, require_outputs
 from depl.commands.table import fields, table
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
@@ -27,14 +27,6 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.table import TARGETS, Traces
 
-EPILOG = """\
-examples:
-  depl fit digits-alexnet --template digits-alexnet --out mine.json   shipped traces, shipped setup
-  depl instances new --setup --out setup.json                         a commented setup to start from
-  depl fit runs.csv --template setup.json --out mine.json             your own
-  depl solve mine.json --out plan.json                                what comes next
-"""
-
 _LAWS = ("affine", "independent")
 _SCALES = ("loss", "log")
 _RESIDUALS = ("per_run", "independent")
@@ -44,8 +36,6 @@ _REFUSED = "the independent law must not be used: "
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "traces",
         metavar="TRACES",
@@ -71,6 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out runs that trained a model or used a cluster that the setup does not have",
     )
+    add_imports(parser)
     add_json(parser, "what was fitted")
     parser.set_defaults(run=run)
 

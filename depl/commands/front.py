@@ -14,6 +14,7 @@ from typing import Any
 
 from depl.commands.answer import Answer, ExitCode, as_json
 from depl.commands.options import (
+    add_gap,
     add_instance,
     add_json,
     figure_files,
@@ -94,7 +95,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what is added up and minimised, a reading of the cost; default: root, the sum of "
         "sqrt(kappa c), or without T_max least-resources",
     )
-    parser.add_argument("--gap", metavar="G", type=float, default=0.0, help="relative gap; default: 0")
+    add_gap(parser)
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds for all; default: none")
     parser.add_argument("--out", metavar="FILE", help="write it, as JSON if the name ends in .json, else CSV")
     parser.add_argument("--figure", metavar="NAME", help="draw it: NAME.png and NAME.svg")

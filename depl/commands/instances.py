@@ -8,6 +8,7 @@ import numpy as np
 from depl.commands.answer import Answer, as_json
 from depl.commands.instance_summary import instance_summary
 from depl.commands.options import (
+    add_imports,
     add_instance,
     add_json,
     make_folder,
@@ -60,6 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         make.add_argument(f"--{name}", metavar="N", type=positive_count, help=text)
     make.set_defaults(run=run_make)
     schema = actions.add_parser("schema", help="print the JSON Schema of instance files")
+    add_imports(schema)
     schema.set_defaults(run=run_schema)
     new = actions.add_parser("new", help="print a commented instance to start from")
     for parser in (schema, new):

@@ -13,6 +13,7 @@ from depl.instances.library import load
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import found_there, read_text, reason_of
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.users_code import import_source, resolved
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios, draw_scenarios
@@ -21,8 +22,11 @@ from depl.models.solving.methods import (
     DEFAULT_METHOD,
     DEFAULT_SCENARIOS,
     default_method,
+    find,
+    registered,
     require_counting,
 )
+from depl.models.solving.options import read_options
 from depl.models.traces.files import read_traces
 from depl.models.traces.table import Traces
 
@@ -30,13 +34,44 @@ _LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relati
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
-    """Declare INSTANCE and ``--target``."""
+    """Declare INSTANCE, ``--target``, and ``--import``, as an instance may have laws of the user's own."""
     parser.add_argument(
         "instance", metavar="INSTANCE", help="a name of 'depl instances list', or the path of a file"
     )
     parser.add_argument(
         "--target", metavar="L", help="bound on the quantile of the final loss; chooses a family's instance"
     )
+    add_imports(parser)
+
+
+def add_imports(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--import``."""
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="a module or a .py file that registers methods or laws, or defines SUITE; may be given several "
+        "times",
+    )
+
+
+def sources(options: argparse.Namespace) -> tuple[str, ...]:
+    """What ``--import`` names, so that workers elsewhere in the file system find it."""
+    return tuple(dict.fromkeys(map(resolved, options.imports)))
+
+
+def import_users_code(options: argparse.Namespace) -> None:
+    """Import what ``--import`` names, for commands that have it.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.models.foundation.users_code.import_source`.
+    """
+    for source in getattr(options, "imports", ()):
+        import_source(resolved(source))
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -54,9 +89,7 @@ def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
     given = ", or a file of them" if files else ""
     standard = f"default: {DEFAULT_METHOD}, exact search and a loop in turn"
     parser.add_argument("--method", metavar="M", help=standard)
-    parser.add_argument(
-        "--gap", metavar="G", type=float, default=0.0, help="relative gap that is good enough; default: 0"
-    )
+    add_gap(parser)
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
     parser.add_argument(
@@ -72,11 +105,55 @@ def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
         help="for graph and depl-paper: levels of time and of loss; for graph also auto, which derives them "
         "from --gap",
     )
+    parser.add_argument(
+        "--option",
+        dest="options",
+        metavar="KEY=VALUE",
+        type=_key_and_value,
+        action="append",
+        default=[],
+        help="an option of the method, which 'depl methods NAME' lists; may be given several times",
+    )
 
 
-def further_options(options: argparse.Namespace) -> dict[str, object]:
-    """What `add_solving` declares and only some methods take, where it is given."""
-    return {} if options.eta is None else {"eta": options.eta}
+def add_gap(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--gap``."""
+    text = "relative gap that is good enough, such as 0.05 or 5%%; default: 0"
+    parser.add_argument("--gap", metavar="G", type=relative_gap, default=0.0, help=text)
+
+
+def further_options(options: argparse.Namespace, instance: Instance) -> dict[str, object]:
+    """What `add_solving` declares and only some methods take, where it is given.
+
+    Raises
+    ------
+    InvalidInputError
+        If the method does not take an option, or not with this value, or one is given twice.
+    """
+    method = find(options.method or default_method(instance))
+    if not method.options:
+        _refuse_options(method.name, options)
+    texts: dict[str, str] = {}
+    if options.eta is not None:
+        texts["eta"] = str(options.eta)
+    for name, value in options.options:
+        if name in texts:
+            raise InvalidInputError("is given twice; keep one", f"--option {name}")
+        texts[name] = value
+    try:
+        return read_options(method.name, method.options, texts)
+    except InvalidInputError as error:
+        place = f"--option {error.path}" if error.path else ""
+        raise InvalidInputError(error.message, place) from error
+
+
+def _refuse_options(method: str, options: argparse.Namespace) -> None:
+    """Refuse options where the method takes none, and name the methods that take the first one."""
+    given = [*([] if options.eta is None else ["eta"]), *(name for name, _ in options.options)]
+    for name in given:
+        able = [other.name for other in registered() if name in [item.name for item in other.options]]
+        hint = f"; of --method {' or '.join(able)} it is one" if able else "; it takes none"
+        raise InvalidInputError(f"method {method!r} takes no option {name!r}{hint}")
 
 
 def read_instance(options: argparse.Namespace) -> Instance:
@@ -246,6 +323,28 @@ def read_scenarios(options: argparse.Namespace, instance: Instance) -> int | Sce
                     f"{given}: seed",
                 )
     return scenarios
+
+
+def relative_gap(text: str) -> float:
+    """A share in [0, 1), or a percentage."""
+    percent = text.rstrip().endswith("%")
+    try:
+        value = float(text.rstrip().removesuffix("%"))
+    except ValueError:
+        message = f"must be a share such as 0.05, or a percentage such as 5%, not {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    share = value / 100 if percent else value
+    if not 0 <= share < 1:
+        meant = "" if percent or not 1 <= value < 100 else f"; did you mean {text}%?"
+        raise argparse.ArgumentTypeError(f"must be at least 0 and less than 1, or 100%, not {text}{meant}")
+    return share
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, not {text!r}")
+    return name, value
 
 
 def positive_seconds(text: str) -> float:

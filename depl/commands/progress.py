@@ -1,32 +1,92 @@
-"""What a solver reports on its way: rows on standard error, and only if that is a terminal."""
+"""What happens meanwhile: lines and bars on standard error, and only if that is a terminal."""
 
+import math
 import time
 from datetime import timedelta
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from depl.commands.printable import printable
-from depl.models.foundation.wording import number
-from depl.models.solving.methods import Progress
+from depl.models.foundation.wording import number, rounded_down
+from depl.models.solving.methods import OnPhase, Progress
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
-def progress_rows() -> Progress | None:
-    """Print (seconds, incumbent, bound, gap) whenever one of them moves; None away from a terminal."""
-    from rich.console import Console
+class Watched:
+    """What a solve does and has proved so far: a line on standard error, and only if that is a terminal.
 
-    console = Console(stderr=True, highlight=False, markup=False)
-    if not console.is_terminal:
-        return None
-    console.print(f"{'seconds':>9} {'incumbent':>12} {'bound':>12} {'gap':>8}")
-    shown: list[tuple[float, float]] = []
+    The line shows at any moment which method runs, for how long, and the best cost, the lower bound and the
+    gap; where another method begins, a row with the same stays. The line is gone when the solve is over, as
+    the answer tells all this.
 
-    def show(seconds: float, incumbent: float, bound: float) -> None:
-        if shown and shown[-1] == (incumbent, bound):
-            return
-        shown.append((incumbent, bound))
-        gap = f"{(incumbent - bound) / incumbent:8.2%}" if 0 < incumbent < float("inf") else f"{'-':>8}"
-        console.print(f"{seconds:9.2f} {number(incumbent):>12} {number(bound):>12} {gap}")
+    Parameters
+    ----------
+    method : str
+        The method that is asked for; it may let others run.
+    """
 
-    return show
+    def __init__(self, method: str) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(stderr=True, highlight=False, markup=False)
+        self.shown = console.is_terminal
+        self._phase, self._cost, self._bound = method, math.inf, 0.0
+        self._console, self._started = console, time.perf_counter()
+        moves = self.shown and not console.is_dumb_terminal
+        # What a method prints is not for the terminal alone, so standard output stays as it is.
+        self._live: Live | None = None
+        if moves:
+            self._live = Live(
+                console=console, transient=True, redirect_stdout=False, get_renderable=self._line
+            )
+
+    def __enter__(self) -> Self:
+        """Show it."""
+        self._started = time.perf_counter()
+        if self._live is not None:
+            self._live.start(refresh=True)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove it."""
+        if self._live is not None:
+            self._live.stop()
+
+    @property
+    def progress(self) -> Progress | None:
+        """For `depl.models.solving.solve.solve`; None away from a terminal."""
+        return self._moved if self.shown else None
+
+    @property
+    def on_phase(self) -> OnPhase | None:
+        """The same."""
+        return self._began if self.shown else None
+
+    def _moved(self, _seconds: float, cost: float, bound: float) -> None:
+        self._cost, self._bound = cost, bound
+
+    def _began(self, method: str) -> None:
+        self._phase = method
+        self._console.print(self._line())
+
+    def _line(self) -> "Text":
+        from rich.text import Text
+
+        seconds = time.perf_counter() - self._started
+        told = f"{seconds:7.1f} s  {self._phase}: {held(self._cost, self._bound)}"
+        return Text(printable(told), no_wrap=True, overflow="ellipsis")
+
+
+def held(cost: float, bound: float) -> str:
+    """The best cost, the lower bound and the gap between them, in words."""
+    best = "no plan yet" if math.isinf(cost) else f"best plan {number(cost)}"
+    proved = "no lower bound yet" if bound <= 0 else f"lower bound {rounded_down(bound, 6)}"
+    if bound <= 0 or not 0 < cost < math.inf:
+        return f"{best}, {proved}"
+    gap = f"{(cost - bound) / cost:.2%}" if cost == bound or cost - bound >= 1e-4 * cost else "below 0.01%"
+    return f"{best}, {proved}, gap {gap}"
 
 
 class Bar:

@@ -16,7 +16,7 @@ from depl.commands.options import (
     read_plan,
     require_outputs,
 )
-from depl.commands.progress import progress_rows
+from depl.commands.progress import Watched
 from depl.commands.solve import exit_code, summary
 from depl.commands.table import fields
 from depl.models.foundation.documents import document, read_text, write_text
@@ -26,6 +26,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.decisions import told
 from depl.models.solving.explain import explain
+from depl.models.solving.methods import default_method
 from depl.models.solving.observed_state import State, check_state
 from depl.models.solving.replanning import Choice, Replanning, replan
 from depl.models.solving.result import Termination
@@ -79,19 +80,22 @@ def run(options: argparse.Namespace) -> Answer:
         plan.check_names(instance)
     with inside(options.state):
         check_state(instance, state, plan)
-    found = replan(
-        instance,
-        plan,
-        state,
-        options.method,
-        keep_promise=options.keep_promise,
-        gap=options.gap,
-        time_limit=options.time_limit,
-        seed=options.seed,
-        scenarios=options.scenarios,
-        progress=progress_rows(),
-        options=further_options(options),
-    )
+    further = further_options(options, instance)
+    with Watched(options.method or default_method(instance)) as watched:
+        found = replan(
+            instance,
+            plan,
+            state,
+            options.method,
+            keep_promise=options.keep_promise,
+            gap=options.gap,
+            time_limit=options.time_limit,
+            seed=options.seed,
+            scenarios=options.scenarios,
+            progress=watched.progress,
+            on_phase=watched.on_phase,
+            options=further,
+        )
     return _answer(options, instance, found)
 
 

@@ -14,7 +14,7 @@ from depl.commands.options import (
     read_scenarios,
     require_outputs,
 )
-from depl.commands.progress import progress_rows
+from depl.commands.progress import Watched
 from depl.commands.table import fields
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
@@ -24,7 +24,7 @@ from depl.models.problem.plan import Plan
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.decisions import told
 from depl.models.solving.explain import explain
-from depl.models.solving.methods import Meaning, find
+from depl.models.solving.methods import Meaning, default_method, find
 from depl.models.solving.result import Phase, Result, Termination
 from depl.models.solving.solve import solve
 
@@ -62,16 +62,19 @@ def run(options: argparse.Namespace) -> Answer:
     given = options.scenarios if isinstance(options.scenarios, str) else None
     require_outputs([options.out], [options.instance, given])
     instance = read_instance(options)
-    result = solve(
-        instance,
-        options.method,
-        gap=options.gap,
-        time_limit=options.time_limit,
-        seed=options.seed,
-        scenarios=read_scenarios(options, instance),
-        progress=progress_rows(),
-        options=further_options(options),
-    )
+    scenarios, further = read_scenarios(options, instance), further_options(options, instance)
+    with Watched(options.method or default_method(instance)) as watched:
+        result = solve(
+            instance,
+            options.method,
+            gap=options.gap,
+            time_limit=options.time_limit,
+            seed=options.seed,
+            scenarios=scenarios,
+            progress=watched.progress,
+            on_phase=watched.on_phase,
+            options=further,
+        )
     explanation = _explanation(instance, result) if options.explain else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))
     code, aside = exit_code(result), [explanation] if options.json and explanation else []

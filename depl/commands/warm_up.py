@@ -6,7 +6,7 @@ import time
 from typing import NamedTuple
 
 from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json
+from depl.commands.options import add_imports, add_json
 from depl.commands.table import table
 from depl.instances.library import load
 from depl.models.foundation.compiling import compiling_seconds
@@ -40,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help=f"a method to prepare; may be repeated (default: {', '.join(_METHODS)})",
     )
+    add_imports(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 

@@ -2,6 +2,7 @@
 
 from depl.lessons.exercises import EXERCISES
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 
 def check(name: str, answer: object) -> None:
@@ -23,7 +24,7 @@ def check(name: str, answer: object) -> None:
         If there is no such exercise.
     """
     if name not in EXERCISES:
-        raise InvalidInputError(f"there is no exercise {name!r}; there are {', '.join(EXERCISES)}", "name")
+        raise InvalidInputError(f"there is no exercise {name!r}; {advice(name, EXERCISES)}", "name")
     if answer is None:
         print(f"Exercise {name} is open: replace None by your answer.")  # noqa: T201
         return

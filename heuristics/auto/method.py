@@ -172,6 +172,7 @@ class _Turns:
     def _phase(self, name: str, run: Callable[[], Outcome | None]) -> None:
         """Let one method run, and keep what it came to; None: it waits for its next turn."""
         started, found, ending = time.perf_counter(), None, "paused"
+        self.limits.enter(name)
         try:
             found = run()
         except NotCoveredError as error:
@@ -196,6 +197,8 @@ class _Turns:
             self.cutoff.cost = min(self.cutoff.cost, cost)
         if found.termination is Termination.OPTIMAL and found is self.best:
             self.lower = max(self.lower, cost)
+        if math.isfinite(self.lower):
+            self.limits.report(self.cutoff.cost, min(max(self.shown, self.lower), self.cutoff.cost))
 
     def _record(self, name: str, ending: str, seconds: float, found: Outcome | None) -> None:
         """The row of a phase; the turns of one method are one row."""

@@ -29,8 +29,9 @@ from depl.heuristics.baselines.drafts import Best, Draft, Resources, searched, s
 from depl.heuristics.baselines.peers import random_data, random_draft, whole_number
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.options import Option
 
-OPTIONS = ("evaluations",)
+OPTIONS = (Option("evaluations", (int,), "drafts that all chains look at together"),)
 DEFAULT_EVALUATIONS = 20_000
 """Drafts that all chains look at together. Set by hand: chains cool down over their share, so that more take
 longer and end better on average."""

@@ -45,9 +45,8 @@ from depl.models.problem.plan import Plan
 from depl.models.risk.batch import LossClasses, first_met
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
-
-OPTIONS = ("eta", "label", "weight")
 
 _MOST_SEARCHES = 9
 """Labels that are searched with. Set by hand: each builds its graph anew; the loop ends once no better path
@@ -66,6 +65,13 @@ class LabelKind(Enum):
     NORMAL = "normal"
     ENTROPIC = "entropic"
     CERTIFIED = "certified"
+
+
+OPTIONS = (
+    Option("eta", (int, "auto"), "levels of time and of loss; auto derives them from the gap"),
+    Option("label", tuple(kind.value for kind in LabelKind), "what stands for the quantile"),
+    Option("weight", tuple(kind.value for kind in Weight), "what an epoch weighs"),
+)
 
 
 def graph(instance: Instance, limits: Limits) -> Outcome:

@@ -42,11 +42,13 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.batch import first_met
 from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
 
-OPTIONS = ("order",)
 ORDERS = tuple("-".join(order) for order in itertools.permutations(("data", "models", "resources")))
 """All six; the first is the paper's."""
+
+OPTIONS = (Option("order", ORDERS, "which decisions come first"),)
 
 _LISTED_DATASETS = 8
 """Datasets of which all sets are tried, 255; of more, the densest ones by volume per work, one set for each

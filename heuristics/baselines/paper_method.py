@@ -53,10 +53,19 @@ from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.solving.decisions import Decision, Stage
 from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
 from depl.models.solving.stage_clock import StageClock
 
-OPTIONS = ("eta", "epsilon", "weight", "label", "backtracks", "data", "placement")
+OPTIONS = (
+    Option("eta", (int,), "levels of time and of loss"),
+    Option("epsilon", (float,), "relative accuracy of the fractional placement"),
+    Option("weight", tuple(kind.value for kind in Weight), "what an epoch weighs"),
+    Option("label", tuple(kind.value for kind in PaperLabel), "what stands for the quantile"),
+    Option("backtracks", (int,), "times that the loop may go back"),
+    Option("data", tuple(kind.value for kind in DataSelection), "how data are selected"),
+    Option("placement", tuple(kind.value for kind in Placement), "what is split over clusters and rounded"),
+)
 DEFAULT_EPSILON = 0.01
 """Relative accuracy of the fractional placement. Set by hand, as the paper gives no number: its cost is at
 most one per cent above the least, and a smaller one takes more steps."""

@@ -14,8 +14,9 @@ from depl.heuristics.baselines.drafts import Appraiser, Best, Draft, searched, s
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.options import Option
 
-RANDOM_OPTIONS = ("draws",)
+RANDOM_OPTIONS = (Option("draws", (int,), "drafts that are drawn"),)
 DEFAULT_DRAWS = 1000
 """Random plans. Set by hand: time is in proportion, and the best of twice as many is better on average."""
 _MOST_PHASES = 4

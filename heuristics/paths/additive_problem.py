@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.names import advice
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.epoch_costs import minimum_resources, root
 from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step
@@ -266,8 +267,10 @@ def _weight(demand: Load, least: float, weight: Weight, deadline: float | None) 
 
 def _require_known(instance: Instance, datasets: frozenset[str], cluster: str) -> None:
     known = {item.name for item in instance.datasets}
-    if not datasets or not datasets <= known:
-        raise InvalidInputError(f"must be some of {sorted(known)}, not {sorted(datasets)}", "datasets")
+    if not datasets:
+        raise InvalidInputError(f"must be some of {sorted(known)}, and none is given", "datasets")
+    for name in sorted(datasets - known):
+        raise InvalidInputError(f"there is no dataset {name!r}; {advice(name, sorted(known))}", "datasets")
     places = [item.name for item in instance.clusters]
     if cluster not in places:
-        raise InvalidInputError(f"must be one of {places}, not {cluster!r}", "cluster")
+        raise InvalidInputError(f"there is no cluster {cluster!r}; {advice(cluster, places)}", "cluster")

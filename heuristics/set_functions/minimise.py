@@ -21,6 +21,7 @@ from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
 from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
 from depl.heuristics.set_functions.verdicts import Verdict
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.names import advice
 
 
 def minimise(function: SetFunction, method: str = "auto") -> Minimum:
@@ -41,7 +42,7 @@ def minimise(function: SetFunction, method: str = "auto") -> Minimum:
         If a method asked for by name does not cover the function.
     """
     if method not in METHODS:
-        raise InvalidInputError(f"there is no method {method!r}; known are {', '.join(METHODS)}", "method")
+        raise InvalidInputError(f"there is no method {method!r}; {advice(method, METHODS)}", "method")
     return METHODS[method](function)
 
 

@@ -29,6 +29,7 @@ from depl.instances.training.layers import (
 from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.runs import Epoch, Task
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 EPOCHS = 60
 FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
@@ -192,5 +193,7 @@ def family(name: str) -> Family:
         If there is none.
     """
     if name not in FAMILIES:
-        raise InvalidInputError(f"there is no family {name!r}; there are {', '.join(FAMILIES)}", ".family")
+        raise InvalidInputError(
+            f"there is no family {name!r}; {advice(name, (*FAMILIES, *CIFAR))}", ".family"
+        )
     return FAMILIES[name]

@@ -7,6 +7,7 @@ and versions it was made; the runs are named by their seeds.
 from importlib import resources
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 from depl.models.traces.files import read_traces
 from depl.models.traces.table import Traces
 
@@ -28,7 +29,7 @@ def recorded_traces(family: str) -> Traces:
     """
     known = recorded_families()
     if family not in known:
-        raise InvalidInputError(f"there are no traces of {family!r}; there are {', '.join(known)}", ".family")
+        raise InvalidInputError(f"there are no traces of {family!r}; {advice(family, known)}", ".family")
     with resources.as_file(_FOLDER / f"{family}.npz") as path:
         return read_traces(path)
 

@@ -25,6 +25,7 @@ from msgspec import Meta
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.json_keys import require_single_keys
+from depl.models.foundation.names import advice
 
 Name = Annotated[
     str,
@@ -317,7 +318,7 @@ def require_known(name: str, known: Collection[str], path: str) -> None:
         At ``path``, with all known names.
     """
     if name not in known:
-        raise InvalidInputError(f"{name!r} is not defined; known are {', '.join(map(repr, known))}", path)
+        raise InvalidInputError(f"{name!r} is not defined; {advice(name, known)}", path)
 
 
 def require_unique(keys: Iterable[object], path: str) -> None:

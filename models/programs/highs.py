@@ -20,7 +20,6 @@ units. Presolve is off: with it HiGHS 1.15.1 proved an "optimum" that was a thir
 return code that is easily lost: names are checked first.
 """
 
-import difflib
 import importlib.util
 import math
 import time
@@ -40,6 +39,7 @@ from pyomo.repn import generate_standard_repn
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice, nearest
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.export import is_relaxation
 
@@ -313,7 +313,9 @@ def solve_program(
         _check_scip_options(given)
         engine = PyomoScip()
     else:
-        raise InvalidInputError(f"no solver {solve_with!r}; known are highs and scip", "solve_with")
+        raise InvalidInputError(
+            f"no solver {solve_with!r}; {advice(solve_with, ('highs', 'scip'))}", "solve_with"
+        )
     try:
         results = engine.solve(
             model,
@@ -398,7 +400,7 @@ def _set_options(engine: Any, options: Mapping[str, Option]) -> None:
     for name, value in options.items():
         if engine.getOptionType(name)[0] != highspy.HighsStatus.kOk:
             known = [other for other in dir(engine.getOptions()) if not other.startswith("_")]
-            raise InvalidInputError(f"HiGHS has no such option{_nearest(name, known)}", f"options.{name}")
+            raise InvalidInputError(f"HiGHS has no such option{_meant(name, known)}", f"options.{name}")
         if engine.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise InvalidInputError(f"HiGHS refuses the value {value!r}", f"options.{name}")
 
@@ -412,13 +414,13 @@ def _check_scip_options(options: Mapping[str, Option]) -> None:
     known = engine.getParams()
     for name, value in options.items():
         if name not in known:
-            raise InvalidInputError(f"SCIP has no such option{_nearest(name, known)}", f"options.{name}")
+            raise InvalidInputError(f"SCIP has no such option{_meant(name, known)}", f"options.{name}")
         try:
             engine.setParam(name, value)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise InvalidInputError(f"SCIP refuses the value {value!r}", f"options.{name}") from error
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, list(known))
     return f"; did you mean {near[0]!r}?" if near else ""

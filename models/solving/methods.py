@@ -3,7 +3,7 @@
 import math
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol, TypeVar
@@ -11,14 +11,19 @@ from typing import Protocol, TypeVar
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.later import METHODS
+from depl.models.foundation.names import advice
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.decisions import Decision
+from depl.models.solving.options import Option, declared
 from depl.models.solving.result import DualBound, Phase, Termination
 
 Progress = Callable[[float, float, float], None]
 """Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
+
+OnPhase = Callable[[str], object]
+"""Called with the name of a method when another method lets it run."""
 
 
 class Meaning(Enum):
@@ -28,6 +33,16 @@ class Meaning(Enum):
     """The law of the loss, by certified probabilities."""
     SCENARIOS = "scenarios"
     """A count of sampled scenarios (sample average approximation)."""
+
+
+class Proof(Enum):
+    """What a method can prove about the cost of its plans, given time."""
+
+    OPTIMUM = "the optimum"
+    """That no plan costs less, or that there is none."""
+    BOUND = "a lower bound"
+    """How much the cheapest plan costs at least."""
+    NOTHING = "nothing"
 
 
 DEFAULT_METHOD = "auto"
@@ -91,6 +106,8 @@ class Limits:
         The sample that methods of meaning SCENARIOS count on; None for all others.
     progress : callable or None
         Receives rows of progress.
+    on_phase : callable or None
+        Receives the name of each method that the method lets run, when its turn begins.
     options : mapping
         What the method takes besides, by name; see `Registered.options`.
     looks : Looks or None
@@ -113,6 +130,7 @@ class Limits:
     looks: Looks | None = None
     cutoff: "Cutoff | None" = None
     reserve: float = 0.0
+    on_phase: OnPhase | None = None
 
     @property
     def cutoff_cost(self) -> float:
@@ -150,6 +168,11 @@ class Limits:
         if looks is not None or math.isinf(seconds):
             return replace(self, looks=looks)
         return replace(self, time_limit=time.perf_counter() - self.started + seconds)
+
+    def enter(self, method: str) -> None:
+        """Tell that another method runs from now on."""
+        if self.on_phase is not None:
+            self.on_phase(method)
 
     def report(self, incumbent: float, bound: float) -> None:
         """Pass one row of progress on."""
@@ -233,9 +256,11 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Registered:
-    """A method with its name, a sentence on what it does, and the names of the options it takes.
+    """A method with its name, a sentence on what it does, and the options it takes.
 
-    ``memory`` says whether it plans under laws with memory, too
+    ``proof`` says what it can prove about cost, None if that was not declared, and ``needs`` what must be
+    there besides what every method needs: solvers that it calls, or properties of the instance. ``memory``
+    says whether it plans under laws with memory, too
     (`depl.models.problem.instance.Instance.traced_law`). ``version`` is raised when the name begins to mean
     another thing, so that results recorded under it before are not taken for its own
     (`depl.benchmarks.sweep.earlier`).
@@ -245,9 +270,11 @@ class Registered:
     run: Method
     summary: str
     meaning: Meaning = Meaning.LAW
-    options: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
     memory: bool = False
     version: int = 1
+    proof: Proof | None = None
+    needs: str = ""
 
 
 _REGISTRY: dict[str, Registered] = {}
@@ -264,11 +291,15 @@ def register(
     method: Method,
     summary: str = "",
     meaning: Meaning = Meaning.LAW,
-    options: tuple[str, ...] = (),
+    options: Sequence[str | Option] = (),
     memory: bool = False,
     version: int = 1,
+    proof: Proof | None = None,
+    needs: str = "",
 ) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
+
+    Options may be given by their names alone; the rest is as in `Registered`.
 
     Raises
     ------
@@ -279,7 +310,10 @@ def register(
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
-    _REGISTRY[name] = Registered(name, method, sentence, meaning, options, memory, version)
+    taken = declared(options)
+    _REGISTRY[name] = Registered(
+        name, method, sentence, meaning, taken, memory, version, proof=proof, needs=needs
+    )
 
 
 def default_method(instance: Instance) -> str:
@@ -297,7 +331,7 @@ def find(name: str) -> Registered:
     """
     known = _known()
     if name not in known:
-        raise InvalidInputError(f"no method {name!r}; known are {', '.join(sorted(known)) or 'none'}")
+        raise InvalidInputError(f"no method {name!r}; {advice(name, sorted(known))}")
     return known[name]
 
 

@@ -36,7 +36,7 @@ from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios
-from depl.models.solving.methods import Progress, default_method, find, require_limits
+from depl.models.solving.methods import OnPhase, Progress, default_method, find, require_limits
 from depl.models.solving.observed_state import (
     State,
     check_state,
@@ -160,6 +160,7 @@ def replan(
     seed: int = 0,
     scenarios: int | Scenarios | None = None,
     progress: Progress | None = None,
+    on_phase: OnPhase | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Replanning:
     """Plan the rest of a run again, seen from an observed state.
@@ -189,11 +190,10 @@ def replan(
     method = find(default_method(instance) if method is None else method).name
     old = _old_rest(instance, plan, state)
     level = _level(instance, old) if keep_promise else instance.target.quantile_level
-    remaining = None
-    if reason := time_is_up(instance, state):
+    remaining, reason = _remaining(instance, state, level)
+    if remaining is None:
         result = _too_late(method, seed, reason)
     else:
-        remaining = remaining_instance(instance, state).replace(quantile_level=level)
         result = solve(
             remaining,
             method,
@@ -202,6 +202,7 @@ def replan(
             seed=seed,
             scenarios=scenarios,
             progress=progress,
+            on_phase=on_phase,
             options=options,
         )
     met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
@@ -259,6 +260,13 @@ def _retimed(seen: Instance, rest: Plan) -> tuple[Plan | None, float]:
     epochs = zip(rest.epochs, allocation.resources.tolist(), strict=True)
     changed = tuple(msgspec.structs.replace(item, resources=value) for item, value in epochs)
     return msgspec.structs.replace(rest, epochs=changed), allocation.cost
+
+
+def _remaining(instance: Instance, state: State, level: float) -> tuple[Instance | None, str]:
+    """The instance of the rest at that level, or None and why there is none."""
+    if reason := time_is_up(instance, state):
+        return None, reason
+    return remaining_instance(instance, state).replace(quantile_level=level), ""
 
 
 def _level(instance: Instance, old: OldRest) -> float:

@@ -29,6 +29,7 @@ from depl.models.solving.methods import (
     Limits,
     Looks,
     Meaning,
+    OnPhase,
     Outcome,
     Progress,
     Registered,
@@ -38,14 +39,15 @@ from depl.models.solving.methods import (
     require_counting,
     require_limits,
 )
+from depl.models.solving.options import require_declared
 from depl.models.solving.result import Range, Result, Solution, Termination
 from depl.models.verifier.verify import verify
 
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
 
 _CERTIFYING = 0.0003
-"""Seconds to certify and verify one epoch of the plan that is returned: about 0.0001 measured for 1000 to 5000
-epochs of different laws, inverse gamma and lognormal, three times that for laws that take longer."""
+"""Seconds to certify and verify one epoch of the plan that is returned: about 0.0001 measured for 1000 to
+5000 epochs of different laws, inverse gamma and lognormal, three times that for laws that take longer."""
 
 _NOT_COUNTED, _LARGEST_RESERVE = 1.0, 0.5
 """Seconds of that which no limit is shortened for, as a limit is kept to 2 seconds; and the share of the
@@ -65,6 +67,7 @@ def solve(
     seed: int = 0,
     scenarios: int | Scenarios | None = None,
     progress: Progress | None = None,
+    on_phase: OnPhase | None = None,
     options: Mapping[str, object] | None = None,
     looks: int | None = None,
 ) -> Result:
@@ -85,6 +88,8 @@ def solve(
         For methods that count scenarios: how many to draw with ``seed`` (100 unless given), or which.
     progress : callable, optional
         Receives (seconds, incumbent, bound).
+    on_phase : callable, optional
+        Receives the name of each method that the method lets run, when its turn begins.
     options : mapping, optional
         What the method takes besides, by name: the ``options`` of `depl.models.solving.methods.Registered`.
     looks : int, optional
@@ -110,7 +115,7 @@ def solve(
     further = _options(chosen, options)
     counted = None if looks is None else Looks(_whole(looks, "looks"))
     sample = _sample(instance, chosen, scenarios, seed)
-    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted)
+    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted, on_phase=on_phase)
     if time_limit is not None:
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
@@ -160,12 +165,7 @@ def _options(method: Registered, options: Mapping[str, object] | None) -> Mappin
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in dict(options or {}).items()
     }
-    unknown = [name for name in given if name not in method.options]
-    if unknown:
-        takes = ", ".join(method.options) or "none"
-        raise InvalidInputError(
-            f"method {method.name!r} takes no option {unknown[0]!r}; its options are: {takes}"
-        )
+    require_declared(method.name, method.options, given)
     return given
 
 

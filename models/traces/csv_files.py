@@ -27,6 +27,7 @@ import numpy as np
 from depl.models.foundation.csv_cells import meant, shown
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 from depl.models.traces.table import COLUMNS, METRICS, Numbers, Texts, Traces, first_offence
 
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
@@ -79,7 +80,7 @@ def read_csv(path: str | Path) -> Traces:
         raise sheet.error(message, sheet.header_row)
     for name in sheet.header:
         if name not in (*COLUMNS, *METRICS):
-            message = f"unknown column; known are {', '.join((*COLUMNS, *METRICS))}"
+            message = f"unknown column; {advice(name, (*COLUMNS, *METRICS))}"
             raise sheet.error(message, column=name)
     columns = dict(zip(sheet.header, zip(*(row.cells for row in sheet.rows), strict=True), strict=True))
     numbers = [row.number for row in sheet.rows]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from depl.models.foundation.archives import read_npz_arrays
 from depl.models.foundation.documents import LARGEST_FILE, decode
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 from depl.models.traces.table import COLUMNS, METRICS, Numbers, Traces
 
 FORMAT = "depl-traces"
@@ -112,7 +113,7 @@ def _require_known(path: str | Path, content: Mapping[str, NDArray[Any]]) -> Non
     known |= {f"{name}{end}" for name in ("loss", *METRICS) for end in ("", "_decimals")}
     for name in content:
         if name not in known:
-            raise InvalidInputError(f"unknown array; known are {', '.join(sorted(known))}", f"{path}, {name}")
+            raise InvalidInputError(f"unknown array; {advice(name, sorted(known))}", f"{path}, {name}")
 
 
 def _names(content: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:

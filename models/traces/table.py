@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 
 Numbers = NDArray[np.float64]
 Texts = NDArray[np.str_]
@@ -290,7 +291,7 @@ def _epoch_offence(run: Texts, epoch: NDArray[np.int64]) -> Offence | None:
 
 def _metric_offence(name: str, column: Numbers) -> Offence | None:
     if name not in METRICS:
-        return Offence(name, 0, f"unknown metric; known are {', '.join(METRICS)}")
+        return Offence(name, 0, f"unknown metric; {advice(name, METRICS)}")
     value = np.where(np.isnan(column), 0.0, column) if name.startswith("start_") else column
     wrong = ~(np.abs(value) <= LARGEST) if name == "start_loss" else ~((value >= 0) & (value <= 1))
     if (found := _first(wrong)) is None:

@@ -187,13 +187,13 @@ NAMES = [
     Bad("models[2].name", "full", "'full' is defined twice; keep one", "models[2]"),
     Bad("transfers", 2 * RICH["transfers"], "('archive', 'edge') is defined twice; keep one", "transfers[1]"),
     Bad("switches", 2 * RICH["switches"], "('full', 'pruned') is defined twice; keep one", "switches[2]"),
-    Bad("transfers[0].dataset", "tape", "'tape' is not defined; known are 'archive', 'sensors'"),
-    Bad("transfers[0].cluster", "moon", "'moon' is not defined; known are 'cloud', 'edge'"),
-    Bad("switches[1].from", "tiny", "'tiny' is not defined; known are 'full', 'pruned', 'tabled'"),
-    Bad("switches[1].to", "tiny", "'tiny' is not defined; known are 'full', 'pruned', 'tabled'"),
+    Bad("transfers[0].dataset", "tape", "'tape' is not defined; known are archive, sensors"),
+    Bad("transfers[0].cluster", "moon", "'moon' is not defined; known are cloud, edge"),
+    Bad("switches[1].from", "tiny", "'tiny' is not defined; known are full, pruned, tabled"),
+    Bad("switches[1].to", "tiny", "'tiny' is not defined; known are full, pruned, tabled"),
     Bad("switches[1].to", "pruned", "a model does not switch to itself; remove the row", "switches[1]"),
-    Bad("target.initial_model", "tiny", "'tiny' is not defined; known are 'full', 'pruned', 'tabled'"),
-    Bad("models[1].compute[1].dataset", "tape", "'tape' is not defined; known are 'archive', 'sensors'"),
+    Bad("target.initial_model", "tiny", "'tiny' is not defined; known are full, pruned, tabled"),
+    Bad("models[1].compute[1].dataset", "tape", "'tape' is not defined; known are archive, sensors"),
 ]
 
 IMPOSSIBLE_LAWS = [

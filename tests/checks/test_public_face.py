@@ -55,8 +55,8 @@ def test_names_are_loaded_at_their_first_use_and_a_drawing_library_not_even_by_s
         "assert not {'numpy', 'scipy', 'numba'} & sys.modules.keys()\n"
         "print(len(depl.methods()), depl.load('tiny').name)\n"
         "assert 'numba' in sys.modules\n"
-        "import depl.cli\n"
-        "depl.cli._parser()\n"  # which loads every command
+        "from depl.commands.parser import parser\n"
+        "parser()\n"  # which loads every command
         "depl.solve(depl.load('tiny'))\n"
         "print([name for name in ('matplotlib', 'rich', 'pandas', 'pyomo') if name in sys.modules])\n"
         "depl.nobody\n"

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,11 +12,15 @@ from pathlib import Path
 import pytest
 
 from depl.cli import main
+from depl.instances.library import load
 from depl.instances.spent_promise import spent_promise
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Outcome, register
-from depl.models.solving.result import Termination
+from depl.models.solving.options import Option
+from depl.models.solving.result import Solution, Termination
+from depl.models.solving.solve import solve
 from tests.cases.documents import RICH, put
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,12 +52,39 @@ def test_help_and_version_are_answers(ask, words):
     assert out
 
 
+def test_without_a_command_a_guide_says_what_depl_does_and_its_numbers_hold(ask):
+    code, out, err = ask()
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) < 20
+    (name,) = set(re.findall(r"paper-\S+-\d+", out))
+    loss, omega = map(float, re.search(r"a loss of (\S+) with probability (\d\.\d+)", out).groups())
+    instance = load(name)
+    assert (instance.target.maximum_loss, instance.target.quantile_level) == (loss, omega)
+    proved, by_mean = solve(instance, "exact"), solve(instance, "expected-greedy")
+    assert proved.solution is Solution.PROVEN_OPTIMAL
+    assert re.findall(r"\d+\.\d\d\b", out)[:1] == [f"{proved.cost:.2f}"]
+    assert f"costs {by_mean.cost:.2f}" in " ".join(out.split())
+
+
+def test_the_commands_of_the_guide_run_one_after_the_other(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, guide, _ = ask()
+    lines = re.findall(r"(?m)^  depl (.+)$", guide)
+    assert len(lines) == 3
+    for line in lines:
+        assert ask(*shlex.split(line, comments=True))[0] == 0, line
+    assert {path.name for path in tmp_path.iterdir()} == {"plan.json", "mine.json"}
+    assert (ROOT / "docs" / "cli.rst").exists()
+    assert (ROOT / "docs" / "howto").is_dir()
+
+
 def test_only_the_command_that_is_asked_for_is_loaded():
     program = (
         "import sys\n"
-        "from depl.cli import _COMMANDS, main\n"
-        "names = [command.module for command in _COMMANDS.values()]\n"
-        "for words in ['--version'], ['--help'], ['nothing'], ['check', '--help']:\n"
+        "from depl.cli import main\n"
+        "from depl.commands.parser import COMMANDS\n"
+        "names = [command.module for command in COMMANDS.values()]\n"
+        "for words in [], ['--version'], ['--help'], ['nothing'], ['check', '--help']:\n"
         "    main(words)\n"
         "    print('loaded', [name for name in (*names, 'numpy', 'numba') if name in sys.modules])\n"
     )
@@ -60,7 +92,7 @@ def test_only_the_command_that_is_asked_for_is_loaded():
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = [line for line in done.stdout.splitlines() if line.startswith("loaded ")]
-    assert loaded == [*["loaded []"] * 3, "loaded ['depl.commands.check', 'numpy']"]
+    assert loaded == [*["loaded []"] * 4, "loaded ['depl.commands.check', 'numpy']"]
 
 
 def test_solving_says_what_is_proved(ask):
@@ -304,3 +336,32 @@ def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdout", page)
     assert main(["instances", "show", str(path)]) == 0
     assert page.buffer.getvalue().startswith(b"gr\\xf6\\xdfe")
+
+
+def test_a_gap_may_be_a_percentage(ask):
+    for written in ("0.05", "5%", "5 %"):
+        code, out, _ = ask("solve", "tiny", "--method", "exact", "--gap", written, "--json")
+        assert code == 0
+        assert json.loads(out)["gap"] <= 0.05 + PROOF_TOLERANCE
+    seen = []
+
+    def notes(instance: Instance, limits: Limits) -> None:
+        seen.append(limits.gap)
+
+    ask("solve", "tiny", "--method", method("notes", notes), "--gap", "12.5%")
+    assert seen == [0.125]
+
+
+def test_options_of_a_method_are_given_by_name_and_typed(ask):
+    seen = {}
+
+    def notes(instance: Instance, limits: Limits) -> None:
+        seen.update(limits.options)
+
+    register("cli-options", notes, options=(Option("width", (int,)), "colour"))
+    ask("solve", "tiny", "--method", "cli-options", "--option", "width=8", "--option", "colour=a=b")
+    assert seen == {"width": 8, "colour": "a=b"}
+    code, out, _ = ask("solve", "paper-alexnet-9", "--method", "graph", "--option", "eta=50", "--json")
+    _, short, _ = ask("solve", "paper-alexnet-9", "--method", "graph", "--eta", "50", "--json")
+    assert code == 0
+    assert json.loads(out)["cost"] == json.loads(short)["cost"]

@@ -81,7 +81,7 @@ def press(*_: object) -> None:
 
 
 def test_a_press_while_the_parser_is_built_ends_without_a_traceback(ask, monkeypatch):
-    monkeypatch.setattr(cli, "_parser", press)
+    monkeypatch.setattr(cli, "parser", press)
     assert ask("solve", "tiny") == (5, "", "depl: interrupted before there was an answer\n")
     code, out, _ = ask("solve", "tiny", "--json")
     assert (code, json.loads(out)["termination"]) == (5, "interrupted")

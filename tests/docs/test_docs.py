@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.cli import _parser
 from depl.commands.answer import ExitCode
+from depl.commands.parser import parser as command_line
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.models.estimation import combinations, diagnosis
@@ -162,7 +162,7 @@ def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_e
     commands = dict(re.findall(rf"(?m)^   \* - ``depl ({groups}[\w-]+)(.*)``$", page))
     usages = {
         name: {option for action in leaf._actions for option in action.option_strings if option[:2] == "--"}
-        for name, leaf in leaves(_parser())
+        for name, leaf in leaves(command_line())
     }
     documented = {name: set(re.findall(r"--[a-z-]+", text)) for name, text in commands.items()}
     assert documented == {name: options - {"--help"} for name, options in usages.items()}

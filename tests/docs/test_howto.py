@@ -1,4 +1,4 @@
-"""Every line that the how-to pages tell a reader to type runs, with the output and exit code shown there."""
+"""Lines that how-to pages and a few others tell a reader to type run, with output and code shown there."""
 
 import contextlib
 import doctest
@@ -20,7 +20,8 @@ from depl.models.traces.table import Traces
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(
-    path.relative_to(DOCS).as_posix() for path in [*DOCS.glob("howto/*.rst"), DOCS / "questions.rst"]
+    path.relative_to(DOCS).as_posix()
+    for path in [*DOCS.glob("howto/*.rst"), DOCS / "questions.rst", DOCS / "cli.rst"]
 )
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"(?m)^\.\. code-block:: (\w+)\n((?:   :\w+: .+\n)*)\n((?:   .*\n|\n)+)")

@@ -20,6 +20,7 @@ import numpy as np
 from depl.benchmarks.cases.paths.random_paths import random_path_problem, wandering
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
 from depl.models.problem.laws import FloatArray
 
 _Parts = tuple[
@@ -47,7 +48,7 @@ def family_problem(
         If there is no such family.
     """
     if family not in FAMILIES:
-        raise InvalidInputError(f"no family {family!r}; known are {', '.join(FAMILIES)}")
+        raise InvalidInputError(f"no family {family!r}; {advice(family, FAMILIES)}")
     draw = _DRAWS.get(family)
     problem = (
         random_path_problem(rng, epochs, models)

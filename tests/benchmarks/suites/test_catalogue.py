@@ -54,7 +54,7 @@ def test_a_file_in_a_package_is_a_suite_of_that_name(tmp_path, monkeypatch):
 
 
 def test_an_unknown_suite_is_refused_with_those_there_are():
-    with pytest.raises(InvalidInputError, match=r"no suite is called 'papper'; known ones: .*paper"):
+    with pytest.raises(InvalidInputError, match=r"no suite is called 'papper'; did you mean 'paper'"):
         find_suite("papper")
 
 

@@ -208,7 +208,7 @@ def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask):
     ("words", "complaint"),
     [
         (("run", "none", "--out", "x.sqlite"), "no suite is called 'none'"),
-        (("run", "paper", "--methods", "none", "--out", "x.sqlite"), "--methods: neither"),
+        (("run", "paper", "--methods", "none", "--out", "x.sqlite"), "--methods: no configuration"),
         (("run", "paper", "--import", "none.py", "--out", "x.sqlite"), "none.py: there is no such file"),
         (("run", "paper", "--seconds", "0"), "--seconds: must be positive"),
         (("run", "paper", "--seconds", "soon"), "--seconds: must be a number"),
@@ -217,7 +217,7 @@ def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask):
         (("resume", "none.sqlite"), "none.sqlite: there is no such file"),
         (("merge", "out.sqlite", "none.sqlite"), "none.sqlite: no such file"),
         (("export", "none.sqlite", "--out", "."), "none.sqlite: no such file"),
-        (("recheck", "none"), "none: no such file, and recorded are only"),
+        (("recheck", "none"), "none: no such file, and no recorded suite of that name; known are"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(tmp_path, monkeypatch, ask, words, complaint):

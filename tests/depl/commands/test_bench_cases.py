@@ -72,7 +72,7 @@ def test_an_interrupted_run_keeps_the_records_that_are_there(tmp_path, ask):
 def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path, ask):
     code, _, aside = ask("bench", "cases", "run", "tiny", "tinny", "--out", tmp_path)
     assert code == 2
-    assert "no benchmark is called 'tinny'; known ones: tiny" in aside
+    assert "no benchmark is called 'tinny'; did you mean 'tiny'? Known are tiny" in aside
     assert not list(tmp_path.iterdir())
 
 

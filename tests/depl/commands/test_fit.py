@@ -204,7 +204,7 @@ def test_runs_beyond_the_setup_are_refused_or_left_out_on_demand(ask, here) -> N
         (("--template", "setup.json", "--out", "."), "is a folder"),
         ((*WORDS, "--target", "nan"), "--target: must be a finite number"),
         ((*WORDS, "--metric", "error_rate"), ".metric: the traces hold no error_rate"),
-        ((*WORDS, "--law", "linear"), "invalid choice: 'linear'"),
+        ((*WORDS, "--law", "linear"), "'linear' is no choice"),
         (("--out", "a.json"), "the following arguments are required: --template"),
     ],
 )

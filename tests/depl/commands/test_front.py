@@ -105,8 +105,8 @@ def test_exit_codes_tell_infeasible_and_stopped(ask):
 
 def test_what_cannot_be_used_is_refused(ask):
     for words, complaint in (
-        (("--cluster", "nowhere"), "must be one of"),
-        (("--datasets", "archive,none"), "must be some of"),
+        (("--cluster", "nowhere"), "there is no cluster 'nowhere'"),
+        (("--datasets", "archive,none"), "there is no dataset 'none'"),
         (("--between", 5, 4), "must not exceed"),
         (("--out", "/nowhere/else.csv"), "there is no folder"),
     ):

@@ -1,10 +1,15 @@
-"""Rows and bars appear on a terminal, on standard error, and nowhere else."""
+"""Lines and bars appear on a terminal, on standard error, and nowhere else."""
 
 import io
 import math
+import re
 import sys
+import time
 
-from depl.commands.progress import Bar, pace, progress_rows
+import pytest
+
+from depl.cli import main
+from depl.commands.progress import Bar, Watched, held, pace
 
 
 class Terminal(io.StringIO):
@@ -25,26 +30,73 @@ def watched(monkeypatch):
 
 
 def test_away_from_a_terminal_nothing_is_shown(capsys):
-    assert progress_rows() is None
+    with Watched("exact") as seen:
+        assert (seen.progress, seen.on_phase) == (None, None)
     with Bar("solving", 2) as bar:
         bar.step("one")
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_row_appears_whenever_incumbent_or_bound_move(monkeypatch):
+def plain(text):
+    """What a terminal showed, line by line, without what moves the cursor."""
+    return [line.strip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", text))]
+
+
+def test_the_line_says_from_the_start_which_method_runs_and_what_is_held(monkeypatch):
     terminal = watched(monkeypatch)
-    show = progress_rows()
-    assert show is not None
-    for row in ((0.5, math.inf, 0.0), (1.0, 20.0, 5.0), (1.5, 20.0, 5.0), (2.0, 20.0, 20.0), (2.5, 0.0, 0.0)):
-        show(*row)
-    header, *rows = [line.split() for line in terminal.getvalue().splitlines()]
-    assert header == ["seconds", "incumbent", "bound", "gap"]
-    assert rows == [
-        ["0.50", "infinite", "0", "-"],
-        ["1.00", "20", "5", "75.00%"],
-        ["2.00", "20", "20", "0.00%"],
-        ["2.50", "0", "0", "-"],
-    ]
+    with Watched("exact") as seen:
+        first = plain(terminal.getvalue())
+        seen.progress(1.0, 20.0, 15.0)
+        time.sleep(0.6)  # the line is drawn four times a second
+        later = plain(terminal.getvalue())
+    assert re.fullmatch(r"0\.0 s  exact: no plan yet, no lower bound yet", first[0])
+    assert any(
+        re.fullmatch(r"0\.\d s  exact: best plan 20, lower bound 15, gap 25\.00%", row) for row in later
+    )
+
+
+def test_a_row_stays_where_another_method_begins(monkeypatch):
+    terminal = watched(monkeypatch)
+    with Watched("auto") as seen:
+        seen.on_phase("exact")
+        seen.progress(0.1, math.inf, 3.0)
+        seen.on_phase("depl")
+    rows = [row for row in plain(terminal.getvalue()) if row]
+    assert any(row.endswith("exact: no plan yet, no lower bound yet") for row in rows)
+    assert any(row.endswith("depl: no plan yet, lower bound 3") for row in rows)
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_the_rows_alone(monkeypatch):
+    terminal = watched(monkeypatch)
+    monkeypatch.setenv("TERM", "dumb")
+    with Watched("auto") as seen:
+        seen.on_phase("exact")
+        seen.progress(0.1, 5.0, 5.0)
+    assert plain(terminal.getvalue()) == ["0.0 s  exact: no plan yet, no lower bound yet", ""]
+
+
+def test_the_default_method_names_its_phases_on_the_way(monkeypatch, capsys):
+    terminal = watched(monkeypatch)
+    assert main(["solve", "tiny"]) == 0
+    rows = [row for row in plain(terminal.getvalue()) if row]
+    assert re.fullmatch(r"0\.\d s  auto: no plan yet, no lower bound yet", rows[0])
+    assert any(re.match(r"0\.\d s  exact: ", row) for row in rows)
+    assert "proved cheapest" in capsys.readouterr().out
+
+
+def test_an_error_on_the_way_leaves_a_terminal_as_it_was(monkeypatch):
+    terminal = watched(monkeypatch)
+    with pytest.raises(ZeroDivisionError), Watched("exact"):
+        raise ZeroDivisionError
+    assert terminal.getvalue().rindex("\x1b[?25h") > terminal.getvalue().rindex("\x1b[?25l")
+
+
+def test_what_is_held_in_words():
+    assert held(math.inf, -math.inf) == "no plan yet, no lower bound yet"
+    assert held(20.0, 0.0) == "best plan 20, no lower bound yet"
+    assert held(0.0, 0.0) == "best plan 0, no lower bound yet"
+    assert held(3.0, 2.99999999) == "best plan 3, lower bound 2.99999, gap below 0.01%"
+    assert held(3.0, 3.0) == "best plan 3, lower bound 3, gap 0.00%"
 
 
 def test_a_bar_shows_what_was_done_last(monkeypatch):

@@ -263,7 +263,7 @@ def test_bounds_that_are_told_on_the_way_are_no_proof(
     instead(monkeypatch, exact=optimistic, density_greedy=greedy, depl=holding(None, Termination.EXHAUSTED))
     rows: list[float] = []
     found = solve(tiny, "auto", progress=lambda seconds, cost, bound: rows.append(bound))
-    assert rows == [27.0]
+    assert set(rows) == {27.0}
     assert found.lower_bound == 4.0
 
 
@@ -303,3 +303,30 @@ def test_what_none_of_them_covers_is_refused(tiny: Instance, monkeypatch: pytest
     instead(monkeypatch, exact=refusing, density_greedy=refusing, depl=refusing)
     with pytest.raises(NotCoveredError, match="too large"):
         solve(tiny, "auto")
+
+
+def test_each_turn_of_a_method_is_told_when_it_begins(tiny: Instance) -> None:
+    told: list[str] = []
+    found = solve(tiny, "auto", on_phase=told.append)
+    assert told[0] == "exact"
+    assert list(dict.fromkeys(told)) == [phase.method for phase in found.phases]
+    alone: list[str] = []
+    solve(tiny, "exact", on_phase=alone.append)
+    assert alone == []
+
+
+def test_a_plan_that_a_phase_returns_is_told_of_at_once(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = holding(None, Termination.EXHAUSTED)
+    greedy = holding(optimum, Termination.EXHAUSTED)
+    instead(monkeypatch, exact=nothing, density_greedy=greedy, depl=nothing)
+    rows: list[float] = []
+    held: dict[str, float] = {}
+    solve(
+        tiny,
+        "auto",
+        progress=lambda _, cost, bound: rows.append(cost),
+        on_phase=lambda name: held.setdefault(name, min(rows, default=math.inf)),
+    )
+    assert held == {"exact": math.inf, "density-greedy": math.inf, "depl": pytest.approx(28)}

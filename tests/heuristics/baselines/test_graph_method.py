@@ -96,8 +96,8 @@ def test_options_that_cannot_be_are_refused(options, message):
 
 
 def test_methods_without_options_refuse_them_all():
-    assert find("graph").options == ("eta", "label", "weight")
-    with pytest.raises(InvalidInputError, match=r"takes no option 'eta'; its options are: none"):
+    assert [option.name for option in find("graph").options] == ["eta", "label", "weight"]
+    with pytest.raises(InvalidInputError, match=r"takes no option 'eta'"):
         depl.solve(depl.load("tiny"), "enumerate", options={"eta": 3})
 
 
@@ -196,7 +196,7 @@ def test_the_readings_of_the_weight_are_those_of_their_names():
     ("datasets", "cluster"), [((), "cloud"), (("rain",), "cloud"), (("archive",), "moon")]
 )
 def test_data_and_clusters_that_are_not_there_are_refused(datasets, cluster):
-    with pytest.raises(InvalidInputError, match="must be"):
+    with pytest.raises(InvalidInputError, match=r"must be|there is no"):
         additive_problem(depl.load("tiny"), frozenset(datasets), cluster)
 
 

@@ -91,5 +91,5 @@ def test_cifar_families_take_their_data_from_the_user():
 
 
 def test_an_unknown_family_is_refused():
-    with pytest.raises(InvalidInputError, match="there is no family 'none'; there are digits-alexnet"):
+    with pytest.raises(InvalidInputError, match="there is no family 'none'; known are digits-alexnet"):
         family("none")

@@ -149,7 +149,7 @@ def test_a_misspelt_option_is_told_its_neighbour_and_a_bad_value_is_refused():
 
 
 def test_an_unknown_or_missing_solver_is_refused(monkeypatch):
-    with pytest.raises(InvalidInputError, match="known are highs and scip"):
+    with pytest.raises(InvalidInputError, match="known are highs, scip"):
         solve_program(knapsack(), solve_with="cplex")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InvalidInputError, match="install pyscipopt"):

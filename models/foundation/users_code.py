@@ -1,0 +1,103 @@
+"""Modules and files of a user that register methods or laws, or define suites: they enter like ours.
+
+Every command that takes the name of a method, a law or a suite imports what its ``--import`` names before it
+begins; sweeps name the same to their workers (`depl.benchmarks.sweep.imports`).
+"""
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from depl.models.foundation.errors import DeplError, InvalidInputError
+
+_ENDS = 'it ends the program; leave that to a part that runs only as a script (if __name__ == "__main__")'
+
+
+def resolved(source: str) -> str:
+    """``source`` as it can be imported from another working folder: a file by its absolute path.
+
+    Raises
+    ------
+    InvalidInputError
+        If it ends in ``.py`` and there is no such file.
+    """
+    path = Path(source)
+    if not _is_file_name(source):
+        return source
+    if not os.path.isfile(path):
+        raise InvalidInputError("there is no such file to import", source)
+    return str(path.resolve())
+
+
+def import_source(source: str) -> ModuleType:
+    """Import a module by its name, or a file by its path; a second time, the same module.
+
+    What it prints meanwhile goes to standard error, as standard output is for answers.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be imported; the message holds why, and the line of a file.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return _file(Path(source)) if _is_file_name(source) else importlib.import_module(source)
+    except DeplError as error:
+        reason = str(error)
+        raise InvalidInputError(f"cannot be imported: {reason}{_line(source, error)}", source) from error
+    except SystemExit as error:
+        raise InvalidInputError(f"cannot be imported: {_ENDS} (SystemExit: {error})", source) from error
+    except Exception as error:  # a user's code may fail with anything
+        reason = f"{type(error).__name__}: {error}{_line(source, error)}{_not_found(source, error)}"
+        raise InvalidInputError(f"cannot be imported: {reason}", source) from error
+
+
+def _line(source: str, error: Exception) -> str:
+    """The last line of the file that led to an error; a syntax error names its own."""
+    if isinstance(error, SyntaxError) or not _is_file_name(source):
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if _same(frame.filename, source)]
+    return f" (line {lines[-1]})" if lines else ""
+
+
+def _same(name: str, other: str) -> bool:
+    return os.path.abspath(name) == os.path.abspath(other)
+
+
+def _not_found(source: str, error: Exception) -> str:
+    """What to do where there is no module of the name that was given."""
+    if not isinstance(error, ModuleNotFoundError) or error.name is None or _is_file_name(source):
+        return ""
+    if source != error.name and not source.startswith(f"{error.name}."):
+        return ""
+    file = f"{source.replace('.', '/')}.py"
+    known = os.path.isfile(file)
+    return f"; did you mean the file {file!r}?" if known else "; name a module, or a file by its path (x.py)"
+
+
+def _is_file_name(source: str) -> bool:
+    return source.endswith(".py")
+
+
+def _file(path: Path) -> ModuleType:
+    name = f"depl_imported_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidInputError("is not a Python file", str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,115 @@
+"""Options that a method takes besides its limits: their names, the values they allow, and reading them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice, nearest
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_UNDECLARED = (int, float, bool, str)
+_TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that a method declares where it is registered.
+
+    Attributes
+    ----------
+    name : str
+    values : tuple of (type or str)
+        What it may be: words, and the types int, float, bool and str. Nothing if that is not declared; then
+        text that looks like a number or a truth value is read as one.
+    summary : str
+        What it does, without a full stop.
+
+    Examples
+    --------
+    >>> eta = Option("eta", (int, "auto"))
+    >>> eta.read("200"), eta.read("auto"), eta.allowed
+    (200, 'auto', 'auto or a whole number')
+    """
+
+    name: str
+    values: tuple[type | str, ...] = ()
+    summary: str = ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words among the values."""
+        return tuple(value for value in self.values if isinstance(value, str))
+
+    @property
+    def kinds(self) -> tuple[type, ...]:
+        """The types among the values."""
+        return tuple(value for value in self.values if not isinstance(value, str))
+
+    @property
+    def allowed(self) -> str:
+        """The values in words; empty if they are not declared."""
+        named = [*self.words, *(_KINDS[kind] for kind in self.kinds)]
+        return " or ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
+
+    def read(self, text: str) -> object:
+        """The value that a text stands for.
+
+        Raises
+        ------
+        InvalidInputError
+            If it stands for none that is allowed.
+        """
+        if text in self.words:
+            return text
+        for kind in self.kinds if self.values else _UNDECLARED:
+            value = _read(text, kind)
+            if value is not None:
+                return value
+        meant = nearest(text, self.words)
+        hint = f"; did you mean {meant[0]!r}?" if meant else ""
+        raise InvalidInputError(f"must be {self.allowed}, not {text!r}{hint}", self.name)
+
+
+def declared(options: Iterable[str | Option]) -> tuple[Option, ...]:
+    """The options of a method, of which some may be given by their names alone."""
+    return tuple(Option(item) if isinstance(item, str) else item for item in options)
+
+
+def require_declared(method: str, options: Iterable[Option], given: Iterable[str]) -> None:
+    """Refuse options that a method does not take.
+
+    Raises
+    ------
+    InvalidInputError
+        With what was meant, and those that it takes.
+    """
+    names = [item.name for item in options]
+    for name in given:
+        if name not in names:
+            hint = advice(name, names) if names else "it takes none"
+            raise InvalidInputError(f"method {method!r} takes no option {name!r}; {hint}")
+
+
+def read_options(method: str, options: Iterable[Option], texts: Mapping[str, str]) -> dict[str, object]:
+    """The values of options that were written as text.
+
+    Raises
+    ------
+    InvalidInputError
+        If the method does not take one of them, or not with this value.
+    """
+    known = {item.name: item for item in options}
+    require_declared(method, known.values(), texts)
+    return {name: known[name].read(text) for name, text in texts.items()}
+
+
+def _read(text: str, kind: type) -> object:
+    """The text as a value of a type, None if it is none."""
+    if kind is str:
+        return text
+    if kind is bool:
+        return _TRUTH.get(text.casefold())
+    try:
+        return kind(text)
+    except ValueError:
+        return None

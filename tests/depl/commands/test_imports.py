@@ -1,0 +1,118 @@
+"""``--import``: methods and laws of the user's own, for every command that takes a method or an instance."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cases.documents import put
+
+ROOT = Path(__file__).resolve().parents[3]
+METHOD = '''
+"""The last model on the first cluster."""
+import depl
+
+def steady(instance, limits):
+    """One model, one cluster, full resources."""
+    cluster = instance.clusters[0]
+    names = [dataset.name for dataset in instance.datasets]
+    epoch = {"model": instance.models[-1].name, "cluster": cluster.name, "resources": cluster.capacity}
+    for count in range(1, instance.target.maximum_epochs + 1):
+        plan = depl.Plan(data=({"cluster": cluster.name, "datasets": names},), epochs=(epoch,) * count)
+        if depl.evaluate(instance, plan).feasible:
+            return plan
+    return None
+
+print("registering")
+depl.register("imported-steady", steady)
+'''
+LAW = '''
+from typing import Any
+import scipy.stats
+
+class ImportedLogistic(depl.Law, frozen=True, kw_only=True, tag="imported_logistic"):
+    """A logistic law."""
+    place: float
+    scale: float
+
+    def distribution(self) -> Any:
+        """As in SciPy."""
+        return scipy.stats.logistic(self.place, self.scale)
+
+depl.register_law(ImportedLogistic)
+'''
+
+
+@pytest.fixture
+def mine(tmp_path, own_methods, own_laws):
+    """A file with a method and a law, registered for one test."""
+    path = tmp_path / "mine.py"
+    path.write_text(METHOD + LAW, encoding="utf-8")
+    return path
+
+
+def test_a_method_of_a_file_solves_and_is_compared(ask, mine):
+    words = ("solve", "paper-alexnet-13", "--method", "imported-steady")
+    assert ask(*words)[0] == 2
+    code, out, err = ask(*words, "--import", mine, "--json")
+    assert (code, json.loads(out)["method"], err) == (0, "imported-steady", "registering\n")
+
+
+def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, mine, tmp_path, steady):
+    law = {"type": "imported_logistic", "place": 2.0, "scale": 0.1}
+    document = put(json.loads(steady.to_json()), "models[0].improvement.noise", law)
+    path, plan = tmp_path / "instance.json", tmp_path / "plan.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    code, _, err = ask("instances", "show", path)
+    assert (code, "imported_logistic" in err) == (2, True)
+    imported = ("--import", mine)
+    assert ask("solve", path, *imported, "--method", "exact", "--out", plan)[0] == 0
+    for words in (
+        ("instances", "show", path),
+        ("check", path, plan),
+        ("explain", path, plan),
+        ("front", path, "--against", "loss", "--points", 2),
+    ):
+        code, _, err = ask(*words, *imported)
+        assert (code, err) == (0, ""), words
+    code, schema, _ = ask("instances", "schema", *imported)
+    assert (code, "imported_logistic" in schema) == (0, True)
+
+
+def test_a_process_of_its_own_imports_before_anything_is_solved(tmp_path):
+    """Nothing is registered beforehand, and a broken file is no defect of depl."""
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text(METHOD, encoding="utf-8")
+    bad.write_text("x = 1 / 0", encoding="utf-8")
+    program = (
+        "import sys\nfrom depl.cli import main\n"
+        "start = ['solve', 'paper-alexnet-13', '--method', 'imported-steady', '--import']\n"
+        "print(main([*start, sys.argv[1]]), main([*start, sys.argv[2]]), main([*start, 'good']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, good, bad], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "0 2 2"
+    assert "Traceback" not in done.stderr
+    assert f"depl: {bad}: cannot be imported: ZeroDivisionError: division by zero (line 1)" in done.stderr
+    assert "depl: good: cannot be imported: ModuleNotFoundError" in done.stderr
+
+
+def test_every_command_that_takes_a_method_an_instance_or_a_suite_has_the_option():
+    from depl.commands.parser import parser
+    from tests.docs.test_docs import leaves
+
+    without = {"completion", "demo", "knapsack", "train", "diagnose"}
+    without |= {"instances list", "instances make", "instances new"}
+    apart = {
+        "bench resume",
+        "bench merge",
+        "bench export",
+        "bench report",
+    }
+    for name, leaf in leaves(parser()):
+        has = any("--import" in action.option_strings for action in leaf._actions)
+        own = name.startswith(("bench cases", "bench behaviour"))
+        assert has is not (name in without | apart or own), name

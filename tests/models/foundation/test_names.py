@@ -1,0 +1,104 @@
+"""One rule for names that are not known: what is near, in which order, and when all are listed."""
+
+import doctest
+import itertools
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depl.benchmarks.suites.catalogue import all_suites
+from depl.instances.library import full_names
+from depl.models.foundation import names
+from depl.models.foundation.names import advice, nearest
+from depl.models.solving.methods import registered
+
+
+def test_the_examples_hold():
+    result = doctest.testmod(names)
+    assert (result.failed, result.attempted > 5) == (0, True)
+
+
+def damaged(name: str, rng: np.random.Generator) -> str:
+    """The name with one letter left out, doubled, changed or swapped with the next one."""
+    letters = [index for index, letter in enumerate(name) if letter.isalpha()]
+    at = letters[rng.integers(len(letters))]
+    other = string.ascii_lowercase[rng.integers(26)]
+    kinds = (name[:at] + name[at + 1 :], name[:at] + name[at] + name[at:], name[:at] + other + name[at + 1 :])
+    following = name[at + 1 : at + 2]
+    if following.isalpha():
+        kinds += (name[:at] + following + name[at] + name[at + 2 :],)
+    return kinds[rng.integers(len(kinds))]
+
+
+def test_a_slip_of_the_pen_in_any_name_that_is_shipped_suggests_it():
+    rng = np.random.default_rng(21)
+    for known in (full_names(), [method.name for method in registered()], list(all_suites())):
+        for name in known:
+            for _ in range(5):
+                written = damaged(name, rng)
+                assert written in known or name in nearest(written, known), (written, name)
+
+
+def test_digits_weigh_more_than_letters():
+    assert nearest("paper-alexne-9", full_names()) == ("paper-alexnet-9",)
+    assert nearest("run-1x", ["run-12", "run-1"]) == ("run-1",)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("PAPER ALEXNET 9", "paper-alexnet-9"),
+        ("9-alexnet-paper", "paper-alexnet-9"),
+        ("deadline-13", "paper-alexnet-deadline-13"),
+        ("exact-search", "exact"),
+    ],
+)
+def test_case_signs_order_and_parts_are_seen_through(name, near):
+    assert nearest(name, [*full_names(), "exact"])[0] == near
+
+
+@pytest.mark.parametrize("name", ["", "-", "x", "ab", "zzzzzz", "42"])
+def test_what_is_far_from_all_suggests_nothing(name):
+    assert nearest(name, full_names()) == ()
+
+
+def test_a_long_list_is_shown_only_where_nothing_is_near():
+    many = [f"name-{letter}" for letter in string.ascii_lowercase]
+    assert advice("nam-b", many) == "did you mean 'name-b'?"
+    assert advice("zzz", many, ["short"]) == "known are short"
+    assert advice("zzz", []) == "known are none"
+    assert advice("zzz", ["two words", "one"]) == "known are 'two words', 'one'"
+
+
+words = st.text("ab1", max_size=5)
+
+
+@given(words, words)
+def test_the_distance_is_that_of_the_shortest_way_by_single_changes(one, other):
+    """A search over all ways is its oracle: each step changes one place, and no place twice by a swap."""
+
+    def ways(left: str, right: str) -> int:
+        if not left or not right:
+            return sum(2 if letter == "1" else 1 for letter in left + right)
+        weight = {letter: 2 if letter == "1" else 1 for letter in "ab1"}
+        same = 0 if left[0] == right[0] else max(weight[left[0]], weight[right[0]])
+        found = [
+            weight[left[0]] + ways(left[1:], right),
+            weight[right[0]] + ways(left, right[1:]),
+            same + ways(left[1:], right[1:]),
+        ]
+        if left[:2] == right[:2][::-1] and len(left) > 1 and len(right) > 1:
+            found.append(1 + ways(left[2:], right[2:]))
+        return min(found)
+
+    assert names._distance(one, other) == ways(one, other)
+
+
+def test_suggestions_are_known_names_without_repetition():
+    pool = ["".join(letters) for letters in itertools.product("abc", repeat=3)] * 2
+    found = nearest("abcd", pool)
+    assert set(found) <= set(pool)
+    assert len(found) == len(set(found)) <= 3
