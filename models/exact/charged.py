@@ -2,8 +2,8 @@
 
 Every plan of a subproblem is a path of kinds. It is cut off where a linear charge exceeds its limit: for some
 prices lam of time, sum of psi(lam) <= cutoff - transfers + lam T_max for every plan that costs less than the
-cutoff (weak duality); the same less a price of gain, where a plan must gain so much (`Priced`); and the fastest
-times sum to at most T_max.
+cutoff (weak duality); the same less a price of gain, where a plan must gain so much (`Priced`); and the
+fastest times sum to at most T_max.
 
 What a path can still achieve is tabulated by the *extra* charge that is left, the first charge less the least
 charge of each epoch, in whole cells. Extra charges are rounded down to cells, so the table allows too much
@@ -41,8 +41,8 @@ the time to compare them, grow with its square; with other cells the bound is we
 class Priced(NamedTuple):
     """A charge at a price lam of time and a price mu of gain, of plans whose mean gain is at least ``gain``.
 
-    Sum of [psi(lam) - mu mean gain] <= cutoff - transfers + lam T_max - mu ``gain``. Every epoch is charged what
-    it has beyond its cheapest kind, and what these have together is taken from the limit.
+    Sum of [psi(lam) - mu mean gain] <= cutoff - transfers + lam T_max - mu ``gain``. Every epoch is charged
+    what it has beyond its cheapest kind, and what these have together is taken from the limit.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Priced(NamedTuple):
     least : float
         Sum over epochs of the least charge [cost].
     size : float
-        Sum of the magnitudes that ``least`` was rounded in [cost].
+        Sum of the magnitudes that charges were rounded in [cost].
     paid : float
         mu ``gain`` [cost].
     """
@@ -66,8 +66,8 @@ class Priced(NamedTuple):
         """From psi and mean gains of the kinds, shapes (K, J); gains as great as a switch can make them."""
         charges = costs - price * gains
         least = charges.min(axis=1)
-        size = float(np.abs(least).sum() + np.abs(costs[np.isfinite(costs)]).max(initial=0.0) * len(costs))
-        return cls(charges - least[:, None], float(least.sum()), size, price * gain)
+        sizes = np.where(np.isfinite(costs), np.abs(costs) + price * np.abs(gains), 0.0).max(axis=1)
+        return cls(charges - least[:, None], float(least.sum()), float(sizes.sum()), price * gain)
 
 
 @dataclass(eq=False)

@@ -1,9 +1,10 @@
 """A good plan of any length from one price of gain: the relaxation's own plan, made to meet the target.
 
-At a price mu of gain every epoch decides by cost less mu times mean gain, and the cheapest sequence is a dynamic
-program over (epoch, model). Its gain rises with mu; the least price at which it gains enough in enough scenarios
-is found by bisection. With as many epochs as a knapsack has items the plan is off by about one of them. Single
-epochs are then exchanged for cheaper ones while enough is gained. Nothing is proved here.
+At a price mu of gain every epoch decides by cost less mu times mean gain, and the cheapest sequence is a
+dynamic program over (epoch, model). Its gain rises with mu; the least price at which it gains enough in
+enough scenarios is found by bisection. With as many epochs as a knapsack has items the plan is off by about
+one of them. Single epochs are then exchanged for cheaper ones while enough is gained. Nothing is proved
+here.
 """
 
 import math
@@ -16,8 +17,8 @@ from depl.models.exact.kernels import Booleans, Integers, Sample, compiled
 from depl.models.problem.laws import FloatArray
 
 LONG = 100
-"""Epochs from which a priced plan is sought: set by hand. Below, plans with one switch and exchanges of blocks
-find as good ones, and the kernel need not be compiled."""
+"""Epochs from which a priced plan is sought: set by hand. Below, plans with one switch and exchanges of
+blocks find as good ones, and the kernel need not be compiled."""
 
 _EXPANSIONS, _BISECTIONS = 40, 45
 """Doublings of a price until its plan gains enough, and halvings of the bracket, to the last bits of it."""

@@ -113,7 +113,7 @@ class Subproblem(Charged):
         return best
 
     def _best_price(self) -> Priced | None:
-        """The charge at the price of gain that leaves least room; None if nothing is required of the mean gain."""
+        """The charge at the price of gain that leaves least room; None if no mean gain is required."""
         costs, paid = self._cost_row(self.multipliers[0]), 0.0
         if self.prices.maximum_time is not None:
             paid = self.multipliers[0] * self.prices.maximum_time
@@ -122,7 +122,7 @@ class Subproblem(Charged):
             switch_losses=self._sample.switch_losses.mean(axis=-1, keepdims=True),
         )
         required = float(required_means(self._sample, mean, np.isfinite(costs))[self.length])
-        if not 0 < required < np.inf:
+        if not 0 < required < np.inf or not np.isfinite(costs).any(axis=1).all():
             return None
 
         def bound(exponent: float) -> float:

@@ -1,0 +1,170 @@
+"""Prices of gain in the search under scenarios: plans that they find, and charges that exclude no plan."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import depl
+from depl.instances.reductions import knapsack_by_cost
+from depl.instances.reductions.dynamic_programs import best_by_capacity
+from depl.instances.reductions.knapsack import Knapsack
+from depl.models.exact import scenario_search, scenario_subproblem
+from depl.models.exact.assignments import assignments
+from depl.models.exact.charged import Priced
+from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.kernels import Sample
+from depl.models.exact.priced_plans import gained, priced_plan
+from depl.models.exact.prices import Prices
+from depl.models.exact.scenario_subproblem import Subproblem
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+from tests.models.exact.test_scenario_search import searched
+from tests.oracles.search import cheapest, tiny_problems, with_negative_switches
+
+
+@pytest.fixture
+def always_priced(monkeypatch):
+    monkeypatch.setattr(scenario_search, "LONG", 1)
+    monkeypatch.setattr(scenario_subproblem, "LONG", 1)
+
+
+@pytest.mark.parametrize("change", [lambda item: item, with_negative_switches], ids=["drawn", "negative"])
+@pytest.mark.parametrize(
+    "seed", [31, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(32, 42))]
+)
+def test_with_prices_of_gain_the_search_finds_what_all_plans_written_out_show(seed, change, always_priced):
+    endings = set()
+    for problem in map(change, tiny_problems(seed, 25)):
+        known = cheapest(problem)
+        found, outcome = searched(problem)
+        assert found == pytest.approx(known, rel=1e-9)
+        endings.add(outcome.termination)
+        assert outcome.termination is (Termination.INFEASIBLE if math.isinf(known) else Termination.OPTIMAL)
+    assert endings == {Termination.OPTIMAL, Termination.INFEASIBLE}
+
+
+def test_no_plan_below_the_cutoff_is_charged_too_much(always_priced):
+    """Every plan that meets the target keeps every limit of a subproblem with its own cost as the cutoff."""
+    charged = 0
+    for problem in tiny_problems(33, 12):
+        prices = Prices.of(problem)
+        for assignment in assignments(problem):
+            kinds = range(len(assignment.models))
+            for sequence in itertools.product(kinds, repeat=2):
+                models = [problem.initial_model, *assignment.models[list(sequence)]]
+                if not all(a is None or problem.may_follow[a, b] for a, b in itertools.pairwise(models)):
+                    continue
+                plan = cheapest_clusters(problem, prices, assignment, sequence, 0.0, math.inf, lambda: True)
+                if plan is None or problem.misses(plan.choices) > problem.allowed:
+                    continue
+                if problem.transfers(plan.choices) != assignment.transfers:  # a plan of another assignment
+                    continue
+                cutoff = plan.cost * (1 + 1e-9)
+                part = Subproblem(
+                    problem, prices, assignment, 2, (plan.multiplier,), cutoff, np.arange(problem.size)
+                )
+                charges = part._charges
+                spent = sum(charges.values[:, k, kind] for k, kind in enumerate(sequence))
+                assert np.all(spent <= charges.limits + 1e-9 * cutoff)
+                assert not part.finished
+                charged += part._priced is not None
+    assert charged > 20
+
+
+def test_a_price_of_gain_charges_what_a_kind_costs_beyond_what_it_gains():
+    costs = np.array([[3.0, 1.0], [2.0, math.inf]])
+    gains = np.array([[4.0, 1.0], [1.0, 9.0]])
+    priced = Priced.of(costs, gains, price=0.5, gain=4.5)
+    assert priced.values.tolist() == [[0.5, 0.0], [0.0, math.inf]]
+    assert (priced.least, priced.paid) == (0.5 + 1.5, 2.25)
+    # the plan (0, 0) gains 5 >= 4.5 and costs 5: 5 - 0.5 * 5 = 2.5 beyond prices, 0.5 beyond the least
+    assert priced.values[0, 0] + priced.values[1, 0] == pytest.approx(5 - 0.5 * 5 - priced.least)
+
+
+def small_sample(gains, losses, needed, allowed=0, first=-1, follow=None):
+    gains, losses = np.asarray(gains, dtype=float), np.asarray(losses, dtype=float)
+    models = gains.shape[1]
+    return Sample(
+        gains, losses, np.ones((models, models), bool) if follow is None else follow,
+        np.arange(models), first, needed, allowed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_priced_plan_gains_enough_and_costs_little_more_than_the_cheapest(seed):
+    rng = np.random.default_rng(seed)
+    epochs, models, size, allowed = 5, 3, 4, 1
+    follow = rng.random((models, models)) < 0.8
+    np.fill_diagonal(follow, True)
+    sample = small_sample(
+        rng.uniform(0.2, 1, (epochs, models, size)), rng.uniform(-0.1, 0.2, (epochs, models, models, size)),
+        2.0, allowed, int(rng.integers(-1, models)), follow,
+    )  # fmt: skip
+    costs = rng.uniform(1, 3, (epochs, models))
+    best = math.inf
+    for length in range(1, epochs + 1):
+        for kinds in itertools.product(range(models), repeat=length):
+            total, before, possible = np.zeros(size), sample.first_model, True
+            for k, kind in enumerate(kinds):
+                total += sample.gains[k, kind]
+                if before not in (-1, kind):
+                    possible &= bool(follow[before, kind])
+                    total -= sample.switch_losses[k, before, kind]
+                before = kind
+            expected = total if possible else np.full(size, -math.inf)
+            assert gained(sample, np.array(kinds)) == pytest.approx(expected)
+            if possible and (total < sample.needed).sum() <= allowed:
+                best = min(best, sum(costs[k, kind] for k, kind in enumerate(kinds)))
+    found = priced_plan(sample, costs)
+    assert found is not None
+    reached = gained(sample, np.array(found))
+    assert (reached < sample.needed).sum() <= allowed
+    cost = sum(costs[k, kind] for k, kind in enumerate(found))
+    assert best - 1e-9 <= cost <= 1.6 * best
+
+
+def test_no_priced_plan_where_nothing_gains_enough():
+    sample = small_sample(np.full((3, 2, 1), 1.0), np.zeros((3, 2, 2, 1)), needed=3.5)
+    assert priced_plan(sample, np.ones((3, 2))) is None
+    enough = sample._replace(needed=3.0)
+    assert len(priced_plan(enough, np.ones((3, 2)))) == 3
+
+
+def knapsack(rng, count, correlated):
+    weights = [int(weight) for weight in rng.integers(1, 1001, count)]
+    values = [max(1, weight + int(rng.integers(-100, 101))) for weight in weights]
+    if not correlated:
+        values = [int(value) for value in rng.integers(1, 1001, count)]
+    return Knapsack(tuple(values), tuple(weights), sum(weights) // 2)
+
+
+@pytest.mark.parametrize(
+    ("count", "correlated"),
+    [
+        (120, False),
+        (120, True),
+        pytest.param(1000, False, marks=pytest.mark.slow),
+        pytest.param(1000, True, marks=pytest.mark.slow),
+    ],
+)
+def test_long_knapsacks_are_proved_as_their_dynamic_program_says(count, correlated):
+    items = knapsack(np.random.default_rng(count), count, correlated)
+    instance = knapsack_by_cost.reduce(items)
+    first = []
+    limits = Limits(progress=lambda seconds, cost, bound: first.append(cost))
+    outcome = scenario_search.scenario_search(instance, limits)
+    assert outcome.termination is Termination.OPTIMAL
+    best = best_by_capacity(items).value
+    cost = depl.evaluate(instance, outcome.plan).cost
+    assert knapsack_by_cost.value_of_cost(items, cost) == best
+    assert knapsack_by_cost.value_of_cost(items, first[0]) >= 0.99 * float(best)  # the first plan of all
+
+
+def test_a_stopped_search_for_prices_returns_what_it_holds():
+    sample = small_sample(np.full((4, 2, 1), 1.0), np.zeros((4, 2, 2, 1)), needed=2.0)
+    asked = iter([True, True, False])
+    found = priced_plan(sample, np.ones((4, 2)), lambda: next(asked, False))
+    assert found is not None
+    assert 2 <= len(found) <= 4
