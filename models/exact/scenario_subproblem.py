@@ -71,9 +71,10 @@ class Subproblem(Charged):
         scale = float(np.abs(self._sample.gains).max(axis=1).sum(axis=0).max(initial=0.0))
         self._sample = self._sample._replace(needed=problem.needed - _GAIN_SLACK * max(1.0, scale))
         self._reached = np.zeros((self.length + 1, len(self.hardest)))
-        if self.length >= LONG and self.multipliers:
-            self._priced = self._best_price()
         super().__post_init__()
+        if self.length >= LONG and self.multipliers and not self.finished and not self._is_whole():
+            self._priced = self._best_price()
+            super().__post_init__()
         if not self.finished:
             self._build_table()
 
@@ -136,9 +137,18 @@ class Subproblem(Charged):
         raised = np.maximum(0.0, -mean.switch_losses.min(axis=(1, 2)))
         return Priced.of(costs, mean.gains[..., 0] + raised, math.exp(exponent), required)
 
-    def _build_table(self) -> None:
+    def _is_whole(self) -> bool:
+        """Whether the extra charges of the price of time can be counted in cells without rounding."""
+        self._make_cells(1, self._most_cells)
+        return self._whole
+
+    @property
+    def _most_cells(self) -> int:
         layer = (self.length + 1) * len(self.problem.instance.models) * len(self.hardest)
-        most = max(1, _LARGEST_TABLE // layer)
+        return max(1, _LARGEST_TABLE // layer)
+
+    def _build_table(self) -> None:
+        most = self._most_cells
         self._make_cells(min(_MOST_CELLS, most), most)
         self._table = kernels.reachable_gains(self._sample, self._steps, self._cells)
         if self.multipliers:

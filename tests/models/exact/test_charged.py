@@ -26,6 +26,7 @@ def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(
         multipliers=prices_of_time,
         cutoff=cutoff,
         assignment=SimpleNamespace(transfers=transfers),
+        _priced=None,
     )
     *costs, time = Charged._limit_values(subproblem).tolist()
     for multiplier, found in zip(prices_of_time, costs, strict=True):
