@@ -121,6 +121,8 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
         "reason": outcome.reason or None,
         "cost": outcome.cost,
         "lower_bound": outcome.lower_bound,
+        "solve_seconds": outcome.seconds,
+        "solve_cpu_seconds": outcome.cpu_seconds,
     }
     if outcome.result is None:
         return
