@@ -142,7 +142,7 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         ("training time", f"{number(result.training_time)}{limit}"),
     ]
     if result.scenarios is not None:
-        pairs += _scenario_pairs(result.scenarios)
+        pairs += _scenario_pairs(result.scenarios, instance.declares_laws)
     if result.violation is not None:
         reached = counter_probability(result.violation.highest)
         event = f"P(l(K) <= {number(target.maximum_loss)})"
@@ -161,14 +161,13 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
     return pairs
 
 
-def _scenario_pairs(evidence: ScenarioEvidence) -> list[tuple[str, str]]:
+def _scenario_pairs(evidence: ScenarioEvidence, declared: bool) -> list[tuple[str, str]]:
     origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
     fresh = evidence.fresh
     counted = f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}"
     if fresh is None:
-        nothing = (
-            "nothing is promised: no law is declared, and what holds on these scenarios may not hold later"
-        )
+        why = "there was no time to look at the law" if declared else "no law is declared"
+        nothing = f"nothing is promised: {why}, and what holds on these scenarios may not hold later"
         return [("scenarios", counted), ("probability", nothing)]
     missed = interval(100 * fresh.lower, 100 * fresh.upper)
     return [

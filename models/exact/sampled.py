@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
 from depl.models.exact.choices import Choices, Configuration
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import FloatArray
 from depl.models.scenarios.draws import Scenarios, allowed_misses
@@ -118,6 +119,7 @@ class SampledProblem(CountedProblem):
         shape = (self.epochs, len(self.subsets), len(self.instance.models), len(self.scenarios))
         table = np.zeros(shape)
         for k, d, m in np.ndindex(*shape[:3]):
+            keep_time()
             name = self.instance.models[m].name
             table[k, d, m] = epoch_gains(self.instance, self.scenarios, k + 1, name, self.subsets[d])
         return table
@@ -128,5 +130,6 @@ class SampledProblem(CountedProblem):
         models = len(self.instance.models)
         table = np.zeros((self.epochs, models, models, len(self.scenarios)))
         for k, i, j in np.ndindex(*table.shape[:3]):
+            keep_time()
             table[k, i, j] = switch_losses(self.instance, self.scenarios, k + 1, i, j)
         return table

@@ -12,7 +12,7 @@ from numbers import Integral
 import msgspec
 import numpy as np
 
-from depl.models.evaluation.evaluate import Evaluation, evaluate
+from depl.models.evaluation.evaluate import LEFT_OUT, Evaluation
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
@@ -39,6 +39,7 @@ from depl.models.solving.methods import (
     require_limits,
 )
 from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.solving.spare import Spare
 from depl.models.verifier.verify import verify
 
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
@@ -111,14 +112,14 @@ def solve(
     counted = None if looks is None else Looks(_whole(looks, "looks"))
     sample = _sample(instance, chosen, scenarios, seed)
     limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted)
-    if time_limit is not None:
+    if time_limit is not None and sample is None:  # a plan for scenarios can do without a certificate
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
     returned = _run(chosen, instance, limits)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
-        result = _result(instance, method, seed, sample, outcome, seconds)
+        result = _result(instance, method, seed, sample, outcome, seconds, Spare(limits))
     reached = result.gap is not None and result.gap <= gap + PROOF_TOLERANCE
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
@@ -224,6 +225,7 @@ def _result(
     sample: Scenarios | None,
     outcome: Outcome,
     seconds: tuple[float, float],
+    spare: Spare,
 ) -> Result:
     """What is known whether or not there is a plan, and the plan's own numbers if there is one."""
     result = Result(
@@ -248,25 +250,26 @@ def _result(
     )
     if outcome.plan is None:
         return result
-    return _holding(result, instance, sample, outcome, outcome.plan)
+    return _holding(result, instance, sample, outcome, outcome.plan, spare)
 
 
 def _holding(
-    result: Result, instance: Instance, sample: Scenarios | None, outcome: Outcome, plan: Plan
+    result: Result, instance: Instance, sample: Scenarios | None, outcome: Outcome, plan: Plan, spare: Spare
 ) -> Result:
     """``result`` with the plan and its numbers, once the verifier has accepted them."""
     method, proven = result.method, outcome.termination is Termination.OPTIMAL
     try:
-        evaluation = evaluate(instance, plan)
+        evaluation = spare.evaluated(instance, plan, sample)
     except InvalidInputError as error:  # the method's fault, not the user's
         raise VerificationError(f"the plan of method {method!r} cannot be evaluated: {error}") from error
     evidence = None
     if sample is not None:  # a stream of its own: the fresh sample must not repeat the scenarios
-        evidence = scenario_evidence(instance, sample, plan, np.random.default_rng([result.seed, 1]))
+        rng = None if spare.brief else np.random.default_rng([result.seed, 1])
+        evidence = scenario_evidence(instance, sample, plan, rng)
     plan = _claiming(instance, outcome, plan, evaluation, evidence, method)
-    _require_verified(instance, plan, evaluation, sample, method)
+    _require_verified(instance, plan, evaluation, sample, method, spare.brief)
     quantile, violation = evaluation.quantile, None
-    if instance.declares_laws:
+    if _tells_probability(instance, evaluation):
         violation = Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact)
     return replace(
         result,
@@ -284,6 +287,10 @@ def _holding(
     )
 
 
+def _tells_probability(instance: Instance, evaluation: Evaluation) -> bool:
+    return instance.declares_laws and evaluation.violation.evaluator != LEFT_OUT
+
+
 def _claiming(
     instance: Instance,
     outcome: Outcome,
@@ -297,7 +304,7 @@ def _claiming(
     claims = Claims(
         cost=_known(evaluation.cost),
         training_time=_known(evaluation.training_time),
-        violation=_bounds(evaluation.violation) if instance.declares_laws else None,
+        violation=_bounds(evaluation.violation) if _tells_probability(instance, evaluation) else None,
         quantile=None if quantile is None else _bounds(quantile),
         cheapest_resources=True if outcome.termination is Termination.OPTIMAL else None,
         lower_bound=_known(outcome.lower_bound),
@@ -329,10 +336,15 @@ def _known(bound: float) -> float | None:
 
 
 def _require_verified(
-    instance: Instance, plan: Plan, evaluation: Evaluation, sample: Scenarios | None, method: str
+    instance: Instance,
+    plan: Plan,
+    evaluation: Evaluation,
+    sample: Scenarios | None,
+    method: str,
+    brief: bool,
 ) -> None:
     draws = None if sample is None else (sample.improvements, sample.switch_losses)
-    report = verify(instance, plan, draws, most_plans=0)  # to list all plans is for `depl check`
+    report = verify(instance, plan, draws, most_plans=0, brief=brief)  # to list all plans is for `depl check`
     if not report.ok:
         failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)
         raise VerificationError(f"the plan of method {method!r} fails the independent verifier: {failed}")
