@@ -58,10 +58,14 @@ _MANY_PRODUCTS, _MOST_PRODUCTS = 1_000_000, 200_000_000
 _NEGLIGIBLE = 1e-14  # size of a transform that has decayed: of the order of its rounding, 100 times 2**-53
 _MOST_FREQUENCIES = 2**15  # by hand: time goes with it, and what has not decayed by then goes to the grid
 _MOST_CELLS = 2**20  # of a density: 8 MiB for an array of doubles; what needs more goes to the grid
+_MOST_FOLDED = 2**24  # cells of a period: 128 MiB for an array of doubles; narrower laws are summed directly
 _FIRST_FREQUENCIES = 64  # by hand: doubled until a transform has decayed; more take longer for wide laws
 _STEPS_PER_WAVE = 64
 """Steps for half the shortest wave of a density: set by hand. Boole's rule errs by its sixth power; those
 waves have decayed, and the repetition measures what is left. Twice as many double the cells."""
+_GENTLEST, _TRIED_TILTS = 600.0, 64
+"""Logarithm of the gentlest tilt, which a double still holds, and how many are tried where no tilt has a
+given relation to its deviation: set by hand, as any is sound and the repetition measures what it gives."""
 _SLOPES_AT_ONCE = 32  # as many as stay in the cache of a core
 
 
@@ -328,14 +332,25 @@ def _steepest_tilt(total: TiltableSum, gap: float) -> float:
 
 
 def _relative_tilt(total: TiltableSum, relative: float) -> float:
-    """The tilt that equals ``relative`` over the standard deviation of the sum under that tilt."""
+    """The tilt that equals ``relative`` over the standard deviation of the sum under that tilt.
+
+    Any tilt serves, more or less well. So where the deviation vanishes as the tilt grows, and there may be no
+    such tilt, it is the one that comes nearest among some.
+    """
 
     def excess(logarithm: float) -> float:
         tilt = math.exp(logarithm)
-        return math.log(tilt * total.tilted_moments(tilt)[1] / relative)
+        return math.log(max(tilt * total.tilted_moments(tilt)[1] / relative, 1e-300))
 
     centre = -math.log(total.spread)
-    return math.exp(float(optimize.brentq(excess, centre - 30.0, centre + 5.0, xtol=1e-3)))
+    low, high = centre - 30.0, centre + 5.0
+    while excess(low) > 0.0 and low > -_GENTLEST:  # a far tail outweighs all that is usual
+        low -= 30.0
+    if excess(high) < 0.0:
+        high = max(np.linspace(low, high, _TRIED_TILTS).tolist(), key=excess)
+    if excess(low) > 0.0 or excess(high) < 0.0:
+        return math.exp(high if excess(high) < 0.0 else low)
+    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-3)))
 
 
 def _period_free_of_rises(
@@ -434,16 +449,22 @@ def _sampled_transform(
             if max(abs(signed.sum()), abs(signed @ fastest)) < _SAMPLING:
                 values, weights = sampler(tilted, number * 2**refinement, waves)
                 turns = values / waves.period
-                return _transformed(turns, weights, waves.size, sampler is _uniform_samples), level
+                found = _transformed(turns, weights, waves.size, sampler is _uniform_samples)
+                return None if found is None else (found, level)
         level += 1
     return None
 
 
-def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: bool) -> ComplexArray:
-    """Sums of weights * exp(2 pi i j turns), j < size: by the fast transform if they are many."""
+def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: bool) -> ComplexArray | None:
+    """Sums of weights * exp(2 pi i j turns), j < size: by the fast transform if they are many.
+
+    None if there are too many for either: samples of a law so narrow that a period has too many cells.
+    """
     if not uniform or len(turns) * size < _MANY_PRODUCTS:
         return _wave_sums(turns, weights, size)
     cells = round(1.0 / (turns[1] - turns[0]))
+    if cells > _MOST_FOLDED:
+        return _wave_sums(turns, weights, size) if len(turns) * size <= _MOST_PRODUCTS else None
     folded = np.bincount(np.rint(turns * cells).astype(int) % cells, weights, cells)
     return np.conj(np.fft.rfft(folded)[:size])
 
@@ -493,7 +514,8 @@ def _wave_sums(turns: FloatArray, weights: FloatArray, size: int) -> ComplexArra
 def _profile(law: RandomLaw) -> _Profile:
     if not is_smooth(law):
         points, weights = point_nodes(law, math.inf)
-        return _Profile(points, np.log(weights))
+        possible = weights > 0  # far points of a narrow law have underflown
+        return _Profile(points[possible], np.log(weights[possible]))
     base = distribution(law)
     if isinstance(law, Normal):
         points = np.linspace(law.mean - 40.0 * base.std(), law.mean + 40.0 * base.std(), 1500)
