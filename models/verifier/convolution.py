@@ -33,6 +33,7 @@ from depl.models.verifier.laws import (
     Increment,
     RandomLaw,
     absolute_deviation,
+    density_doubt,
     distribution,
     ends,
     expectation,
@@ -202,7 +203,7 @@ def tail_of_tiltable(increments: Sequence[Increment], gap: float) -> Bracket | N
     if coarse is None or fine is None:
         return None
     value, allowance = fine
-    error = 2.0 * abs(value - coarse[0]) + allowance + RELATIVE_ROUNDING * value
+    error = 2.0 * abs(value - coarse[0]) + allowance + _doubt(increments) * value
     return Bracket(min(1.0, max(0.0, value - error)), min(1.0, value + error))
 
 
@@ -232,8 +233,13 @@ def tail_with_polynomial(
     coarse = _whole_line(total, jumps, jump_scale, gap, 1.1 * tilt, 0)
     if coarse is None:
         return None
-    error = 2.0 * max(abs(fine.lower - coarse.lower), RELATIVE_ROUNDING * fine.upper)
+    error = 2.0 * max(abs(fine.lower - coarse.lower), _doubt(increments) * fine.upper)
     return Bracket(min(1.0, max(0.0, fine.lower - error)), min(1.0, fine.upper + error))
+
+
+def _doubt(increments: Sequence[Increment]) -> float:
+    """Relative error that is granted to sums over densities."""
+    return RELATIVE_ROUNDING + math.fsum(item.count * density_doubt(item.law) for item in increments)
 
 
 def _half_line(total: TiltableSum, gap: float, tilt: float, refinement: int) -> tuple[float, float] | None:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
+from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk.certify import certified_violation
 from depl.models.verifier import convolution
 from depl.models.verifier import distribution as verifier_distribution
 from depl.models.verifier.convolution import TiltableSum
@@ -395,6 +397,18 @@ def test_where_no_tilt_suits_a_sum_with_an_untruncated_switch_there_is_a_bracket
     found = tail(increments, gap)
     assert found.lower < 0.3 + 0.006
     assert found.upper > 0.3 - 0.006
+
+
+def test_an_inverse_gamma_law_of_large_shape_is_granted_what_its_density_cancels():
+    """Certified by a contour (rational bounds of rounding): scipy's density alone is off by 2e-10."""
+    steady = InverseGamma(shape=95591.30344274527, scale=95591.30344274527)
+    terms = [(-1.0, Normal(mean=1.0, variance=0.24948191479055543), 4), (-1.0, steady, 2)]
+    loss = FinalLoss(7.25, tuple((Term(factor, law), count) for factor, law, count in terms))
+    certified = certified_violation(loss, 0.0)
+    found = tail([increment(*term) for term in terms], -7.25)
+    assert found.lower <= certified.upper
+    assert found.upper >= certified.lower
+    assert found.upper - found.lower < 1e-8
 
 
 def test_far_above_the_probability_is_bounded_by_a_negligible_number():
