@@ -18,6 +18,7 @@ from depl.commands.progress import progress_rows
 from depl.commands.table import fields
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.memory import MEMORY
 from depl.models.foundation.wording import counter_probability, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -52,6 +53,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="GIB",
+        type=float,
+        default=MEMORY,
+        help=f"GiB that a table may take; what needs more is refused; default: {MEMORY:g}",
+    )
     parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
     add_json(parser, "the result")
     parser.set_defaults(run=run)
@@ -71,6 +79,7 @@ def run(options: argparse.Namespace) -> Answer:
         scenarios=read_scenarios(options, instance),
         progress=progress_rows(),
         options=further_options(options),
+        memory=options.memory,
     )
     explanation = _explanation(instance, result) if options.explain else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))

@@ -16,6 +16,7 @@ from depl.models.evaluation.evaluate import LEFT_OUT, Evaluation
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
@@ -68,6 +69,7 @@ def solve(
     progress: Progress | None = None,
     options: Mapping[str, object] | None = None,
     looks: int | None = None,
+    memory: float = MEMORY,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
 
@@ -92,6 +94,9 @@ def solve(
         How often the method may look at the clock before its time counts as over: a limit under which it
         ends alike on every machine, for comparing versions. Solvers that keep the time themselves (HiGHS)
         are not stopped by it.
+    memory : float
+        GiB that a table of the solve may take; what needs more is refused before it is begun
+        (`depl.models.foundation.memory`).
 
     Raises
     ------
@@ -99,14 +104,28 @@ def solve(
         For an unknown method, an impossible option, or an instance that the method does not cover.
     NotCoveredError
         If the law of the loss has memory and the method plans with independent increments; or if no law is
-        declared, and the method plans under the law or would have to draw scenarios.
+        declared, and the method plans under the law or would have to draw scenarios; or if it needs more
+        memory than it may take, or than there is.
     VerificationError
         If the method's plan fails the independent verifier, or its outcome contradicts itself.
     """
     method = default_method(instance) if method is None else method
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
+    with memory_ceiling(require_gibibytes(memory)):
+        return _solved(instance, find(method), (gap, time_limit, seed), scenarios, progress, options, looks)
+
+
+def _solved(
+    instance: Instance,
+    chosen: Registered,
+    limited: tuple[float, float | None, int],
+    scenarios: int | Scenarios | None,
+    progress: Progress | None,
+    options: Mapping[str, object] | None,
+    looks: int | None,
+) -> Result:
+    method, (gap, time_limit, seed) = chosen.name, limited
     wall, cpu = time.perf_counter(), time.process_time()
-    chosen = find(method)
     _require_covered(instance, chosen)
     further = _options(chosen, options)
     counted = None if looks is None else Looks(_whole(looks, "looks"))
@@ -141,6 +160,11 @@ def _run(method: Registered, instance: Instance, limits: Limits) -> object:
         return Outcome(Termination.INTERRUPTED, None, 0.0, "interrupted before there was a plan")
     except OutOfTimeError:
         return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan; allow more time")
+    except MemoryError as error:
+        raise NotCoveredError(
+            f"method {method.name!r} needs more memory than there is ({error or 'no more was given'}); leave "
+            "out models, datasets or epochs, or use another method"
+        ) from error
 
 
 def _require_covered(instance: Instance, method: Registered) -> None:
