@@ -3,6 +3,7 @@
 `depl` lets that wait until a method is asked for: all of them together take a second to import.
 """
 
+from depl.heuristics.auto.in_hand import with_plan_in_hand
 from depl.heuristics.auto.method import auto
 from depl.heuristics.baselines.annealing import OPTIONS as ANNEALING_OPTIONS
 from depl.heuristics.baselines.annealing import annealing
@@ -21,6 +22,9 @@ from depl.models.exact.scenario_search import scenario_search
 from depl.models.programs.methods import milp, milp_resource
 from depl.models.solving.methods import Meaning, register
 
+_IN_HAND = {method: with_plan_in_hand(method) for method in (depl, exact)}
+"""Made once, as registering another object under a name is refused."""
+
 
 def register_all() -> None:
     """Register each of them under its name; again is no harm."""
@@ -29,14 +33,14 @@ def register_all() -> None:
     register("expected-cost", expected_cost)
     register("graph", graph, options=OPTIONS)
     register("auto", auto, memory=True)
-    register("depl", depl)
+    register("depl", _IN_HAND[depl])
     register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2)
     register("density-greedy", density_greedy)
     register("annealing", annealing, options=ANNEALING_OPTIONS)
     register("fastest-cluster", fastest_cluster)
     register("random", random_drafts, options=RANDOM_OPTIONS)
     register("one-pass", one_pass, options=ONE_PASS_OPTIONS)
-    register("exact", exact)
+    register("exact", _IN_HAND[exact])
     register("milp", milp, meaning=Meaning.SCENARIOS)
     register("milp-resource", milp_resource, meaning=Meaning.SCENARIOS)
     register("scenario-search", scenario_search, meaning=Meaning.SCENARIOS, memory=True)
