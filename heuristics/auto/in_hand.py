@@ -32,7 +32,7 @@ def with_plan_in_hand(method: Method) -> Method:
     A caller that holds a plan (`depl.models.solving.methods.Limits.cutoff`) needs none.
     """
 
-    @functools.wraps(method)  # type: ignore[arg-type]
+    @functools.wraps(method)
     def run(instance: Instance, limits: Limits) -> Outcome:
         greedy, row = None, None
         if limits.time_limit is not None and limits.cutoff is None:

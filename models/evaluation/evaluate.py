@@ -167,13 +167,7 @@ def evaluate(
     constraints = [
         *_resource_constraints(instance, plan, loads, times),
         *_horizon_constraints(instance, plan, training_time, reading),
-        Constraint(
-            "probability of missing the target",
-            "(3)",
-            float(violation.upper),
-            float(target.violation_budget),
-            violation.at_most(target.violation_budget),
-        ),
+        _probability_constraint(target, violation),
     ]
     return Evaluation(
         cost=transfers + resources,
@@ -196,6 +190,12 @@ def _certified(law: EndLaw, target: Target, quantile: Wanted) -> tuple[Interval,
     budget = target.violation_budget
     violation = law.violation(target.maximum_loss, budget)
     return violation, law.quantile(budget) if quantile is True else quantile(law)
+
+
+def _probability_constraint(target: Target, violation: Interval) -> Constraint:
+    budget = target.violation_budget
+    name = "probability of missing the target"
+    return Constraint(name, "(3)", float(violation.upper), float(budget), violation.at_most(budget))
 
 
 def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLaw | None, str]:
