@@ -162,8 +162,8 @@ def _run(method: Registered, instance: Instance, limits: Limits) -> object:
         return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan; allow more time")
     except MemoryError as error:
         raise NotCoveredError(
-            f"method {method.name!r} needs more memory than there is ({str(error) or 'no more was given'}); leave "
-            "out models, datasets or epochs, or use another method"
+            f"method {method.name!r} needs more memory than there is ({str(error) or 'no more was given'}); "
+            "leave out models, datasets or epochs, or use another method"
         ) from error
 
 
