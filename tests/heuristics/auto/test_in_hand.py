@@ -1,5 +1,6 @@
 """Under a time limit a greedy plan is in hand, and returned only by who has none."""
 
+import msgspec
 import pytest
 
 import depl
@@ -71,3 +72,12 @@ def test_a_bound_above_the_greedy_plan_is_a_defect_and_is_told(tiny):
 def test_the_loop_and_exact_search_have_one_in_hand(method):
     assert find(method).run.__wrapped__.__name__ == method
     assert find(method).summary
+
+
+def test_where_nothing_costs_anything_there_is_a_greedy_plan_all_the_same(tiny):
+    free = tiny.replace(
+        clusters=tuple(msgspec.structs.replace(place, unit_cost=0.0) for place in tiny.clusters), transfers=()
+    )
+    found = depl.solve(free, "density-greedy")
+    assert found.plan is not None
+    assert found.cost == 0
