@@ -130,7 +130,8 @@ def _solved(
     further = _options(chosen, options)
     counted = None if looks is None else Looks(_whole(looks, "looks"))
     sample = _sample(instance, chosen, scenarios, seed)
-    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted)
+    # drawing the scenarios is a part of the solve
+    limits = Limits(gap, time_limit, seed, sample, progress, further, started=wall, looks=counted)
     if time_limit is not None and sample is None:  # a plan for scenarios can do without a certificate
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
