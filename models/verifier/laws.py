@@ -162,6 +162,7 @@ def ends(increment: Increment) -> tuple[float, float]:
     return low, high
 
 
+@functools.lru_cache(maxsize=1024)  # epochs share a law
 def expectation(law: RandomLaw) -> float:
     """E X."""
     if isinstance(law, Empirical):
