@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from xml.etree.ElementTree import Element
 
+from depl.benchmarks.analysis import limits
 from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.ratio_table import ratio_table
 from depl.benchmarks.analysis.table import Table
@@ -81,6 +82,7 @@ def _sections(
     yield _section("ratios", "Cost over the optimum", _ratios(evidence))
     yield _section("printed-steps", "What each printed step loses", _printed_steps(evidence))
     yield _section("growth", "How time grows", _growth(evidence))
+    yield _section("limits", "Limits of time", _limits(evidence))
     yield _section("goals", "Goals of the cases", _goals(evidence))
     yield _section("provenance", "Where the numbers come from", _provenance(evidence))
 
@@ -195,6 +197,22 @@ def _growth(evidence: Evidence) -> Iterator[Element]:
             "worst case.",
         )
         yield table(growth_table(found), "Exponents of time", "growth-table", fold=False)
+
+
+def _limits(evidence: Evidence) -> Iterator[Element]:
+    found = limits.judged(evidence.attempts)
+    if found:
+        yield element("p", limits.verdict(found))
+        yield element(
+            "p",
+            "A whole solve, with the certificate and the verification of its plan, may take its limit, "
+            f"{limits.SHARE:.0%} of it and {limits.SECONDS:g} s. It is late if it took more by the clock and "
+            "by CPU time; the shares are those of what it may take.",
+        )
+        yield table(limits.limits_table(found), "Attempts that kept their limit", "limits-table")
+        broken = limits.broken_table(found)
+        if broken.rows:
+            yield table(broken, "Attempts that broke it", "limits-broken-table", fold=False)
 
 
 def _goals(evidence: Evidence) -> Iterator[Element]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from depl.benchmarks.analysis.growth import growth_table, growths
+from depl.benchmarks.analysis.limits import broken_table, judged, limits_table
 from depl.benchmarks.analysis.ratio_table import ratio_table, reference_table
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.report.claims.theory import SIZES
@@ -13,7 +14,7 @@ from depl.benchmarks.report.verdicts import Verdict
 
 
 def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
-    """Headline, verdicts, ratios of all suites, what is proved of every instance, and growth of time.
+    """Headline, verdicts, ratios of all suites, what is proved of every instance, growth of time, and limits.
 
     Returns
     -------
@@ -24,6 +25,7 @@ def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[st
         (verdict.number, verdict.claim.key, verdict.claim.claim, verdict.words, verdict.reason)
         for verdict in verdicts
     )
+    limits = judged(evidence.attempts)
     found = {
         "headline": headline_table(evidence),
         "claims": Table(("number", "key", "claim", "verdict", "reason"), claims),
@@ -31,5 +33,7 @@ def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[st
         "references": reference_table(evidence.attempts),
         "printed-steps": printed_steps_table(evidence.attempts),
         "growth": growth_table(growths(evidence.attempts, SIZES)),
+        "limits": limits_table(limits),
+        "limits-broken": broken_table(limits),
     }
     return {name: table for name, table in found.items() if table.rows}

@@ -6,6 +6,7 @@ process from outside, know further endings (`depl.benchmarks.sweep.attempt.Attem
 """
 
 import math
+import os
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -60,6 +61,8 @@ class SolveOutcome:
         Wall time of the method alone; of the whole where that is not known [s].
     result : Result or None
         The whole result, where there is one.
+    cpu_seconds : float
+        CPU time with the verification, and with that of processes that it started [s].
     """
 
     method: str
@@ -70,6 +73,7 @@ class SolveOutcome:
     reason: str = ""
     planning_seconds: float = math.nan
     result: Result | None = field(default=None, repr=False)
+    cpu_seconds: float = math.nan
 
     def __post_init__(self) -> None:
         if math.isnan(self.planning_seconds):
@@ -118,22 +122,30 @@ def tried(instance: Instance, method: str, **settings: Any) -> SolveOutcome:
     DeplError
         For any other error of the toolkit.
     """
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), cpu_seconds()
     try:
         result = uninterrupted(solve(instance, method, **settings))
     except (NotCoveredError, VerificationError) as error:
         ending = REFUSED if isinstance(error, NotCoveredError) else REJECTED
-        return SolveOutcome(method, ending, time.perf_counter() - started, reason=str(error))
+        seconds = time.perf_counter() - started
+        return SolveOutcome(method, ending, seconds, reason=str(error), cpu_seconds=cpu_seconds() - cpu)
     return SolveOutcome(
         method=method,
         ending=result.termination.value,
         seconds=time.perf_counter() - started,
+        cpu_seconds=cpu_seconds() - cpu,
         cost=finite(result.cost),
         lower_bound=finite(result.lower_bound),
         reason=result.reason or "",
         planning_seconds=result.wall_seconds,
         result=result,
     )
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process, and of those that it started and that have ended [s]."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def finite(value: float | None) -> float | None:

@@ -76,8 +76,12 @@ class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Of the method; None where it did not end by itself.
     stage_seconds : dict of str to float
         By stage, for methods that go through stages (`depl.models.solving.result.Result`) [s].
+    solve_seconds, solve_cpu_seconds : float or None
+        Of the whole solve, with the certificate and the verification of its plan; CPU seconds with those of
+        processes that it started. None in older attempts, and where it was killed.
     total_seconds : float
-        Wall time of the whole attempt, with the making of the instance and the verification.
+        Wall time of the whole attempt, with the making of the instance, the verification and the measures of
+        the suite.
     peak_gibibytes : float or None
         Greatest resident memory of the process of the solve.
     started : str
@@ -109,6 +113,8 @@ class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True)
     peak_gibibytes: float | None
     started: str
     stage_seconds: dict[str, float] = msgspec.field(default_factory=dict)
+    solve_seconds: float | None = None
+    solve_cpu_seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.started:

@@ -19,6 +19,8 @@ from depl.models.foundation.errors import InvalidInputError
 
 SUFFIX = ".jsonl.gz"
 MAGIC = b"\x1f\x8b"
+_LATER = ("solve_seconds", "solve_cpu_seconds")
+"""Fields that older attempts have not; where they are unknown, they are not written."""
 LARGEST = 2**28
 """Most bytes that a file holds uncompressed: 256 MiB are about a hundred thousand attempts, and what
 these take in memory is a multiple of it. More than that is for the SQLite file."""
@@ -52,6 +54,7 @@ def encode_attempts(suite: str, attempts: Iterable[Attempt]) -> bytes:
     lines = [msgspec.json.encode(_with_format(header))]
     for row in rows:
         known = msgspec.to_builtins(row)
+        known = {name: known[name] for name in known if name not in _LATER or known[name] is not None}
         place = origins.index(msgspec.json.encode(provenance_of(row)))
         lines.append(
             msgspec.json.encode(_Row(place, {name: known[name] for name in known if name not in FIELDS}))

@@ -34,6 +34,9 @@ _SHIPPED = frozenset(method.name for method in registered())
 _LETS_RUN = {"auto": ("exact", "density-greedy", "depl")}
 """Methods that a method lets run; on ``tiny`` the first of them proves its plan, and the others stay cold."""
 
+_WARM = ("tiny", "paper-alexnet-9")
+"""Shipped instances of laws with atoms and of laws with densities, which need different kernels."""
+
 _WARM_UP_SECONDS = 60.0
 _RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
 
@@ -76,14 +79,15 @@ def made(job: Job, tell: Tell) -> Attempt:
 
 @functools.cache
 def warm_up(method: str) -> None:
-    """Solve the shipped instance ``tiny``, so that what is compiled is compiled before a clock runs.
+    """Solve small shipped instances, so that what is compiled is compiled before a clock runs.
 
     What only other instances need imported is imported, too: `scipy.stats`, at the first use of a density.
     """
     importlib.import_module("scipy.stats")
     for name in _LETS_RUN.get(method, (method,)):
-        with contextlib.suppress(DeplError):  # if it fails, then the attempt shall tell
-            solve(load("tiny"), name, time_limit=_WARM_UP_SECONDS)
+        for instance in _WARM:
+            with contextlib.suppress(DeplError):  # if it fails, then the attempt shall tell
+                solve(load(instance), name, time_limit=_WARM_UP_SECONDS)
 
 
 def peak_gibibytes() -> float:
@@ -121,6 +125,8 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
         "reason": outcome.reason or None,
         "cost": outcome.cost,
         "lower_bound": outcome.lower_bound,
+        "solve_seconds": outcome.seconds,
+        "solve_cpu_seconds": outcome.cpu_seconds,
     }
     if outcome.result is None:
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depl.benchmarks.analysis import limits
 from depl.benchmarks.analysis.table import Cell
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import Evidence, evidence_of
@@ -96,7 +97,14 @@ def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
     told = ", ".join(f"{count} {label}" for label, count in counts.items())
     content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
     claims = table(("", "claim of the paper", "verdict"), rows, right=("",))
-    return "\n\n".join(filter(None, (_headline(evidence), claims, f"{told}\n{path}: {content}")))
+    parts = (_headline(evidence), claims, _limits(evidence), f"{told}\n{path}: {content}")
+    return "\n\n".join(filter(None, parts))
+
+
+def _limits(evidence: Evidence) -> str:
+    """Whether limits of time were kept; nothing where no attempt tells."""
+    found = limits.judged(evidence.attempts)
+    return limits.verdict(found) if found else ""
 
 
 def _headline(evidence: Evidence) -> str:

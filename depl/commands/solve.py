@@ -18,6 +18,7 @@ from depl.commands.progress import Watched
 from depl.commands.table import fields
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.memory import MEMORY
 from depl.models.foundation.wording import counter_probability, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -52,6 +53,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="GIB",
+        type=float,
+        default=MEMORY,
+        help=f"GiB that a table may take; what needs more is refused; default: {MEMORY:g}",
+    )
     parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
     add_json(parser, "the result")
     parser.set_defaults(run=run)
@@ -74,6 +82,7 @@ def run(options: argparse.Namespace) -> Answer:
             progress=watched.progress,
             on_phase=watched.on_phase,
             options=further,
+            memory=options.memory,
         )
     explanation = _explanation(instance, result) if options.explain else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))
@@ -145,7 +154,7 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         ("training time", f"{number(result.training_time)}{limit}"),
     ]
     if result.scenarios is not None:
-        pairs += _scenario_pairs(result.scenarios)
+        pairs += _scenario_pairs(result.scenarios, instance.declares_laws)
     if result.violation is not None:
         reached = counter_probability(result.violation.highest)
         event = f"P(l(K) <= {number(target.maximum_loss)})"
@@ -164,14 +173,13 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
     return pairs
 
 
-def _scenario_pairs(evidence: ScenarioEvidence) -> list[tuple[str, str]]:
+def _scenario_pairs(evidence: ScenarioEvidence, declared: bool) -> list[tuple[str, str]]:
     origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
     fresh = evidence.fresh
     counted = f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}"
     if fresh is None:
-        nothing = (
-            "nothing is promised: no law is declared, and what holds on these scenarios may not hold later"
-        )
+        why = "there was no time to look at the law" if declared else "no law is declared"
+        nothing = f"nothing is promised: {why}, and what holds on these scenarios may not hold later"
         return [("scenarios", counted), ("probability", nothing)]
     missed = interval(100 * fresh.lower, 100 * fresh.upper)
     return [

@@ -97,7 +97,9 @@ def _drafts(appraiser: Appraiser) -> Iterator[Draft]:
         for price in (*((0.0,) if free else ()), *(_TIME_PRICES if timed else ())):
             psi = sites.at(unit * price).psi + sites.transfers / appraiser.target.maximum_epochs
             for epoch_price in _EPOCH_PRICES:
-                weights = np.maximum(psi + epoch_price * most_expensive, _FREE * most_expensive)
+                # where nothing costs anything, all items are equally light
+                lightest = _FREE * (most_expensive or 1.0)
+                weights = np.maximum(psi + epoch_price * most_expensive, lightest)
                 yield _by_density(appraiser, sites, data, weights)
 
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from depl.heuristics.paths.additive_problem import AdditiveProblem, BoolArray
 from depl.heuristics.paths.completions import least_completions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.memory import require_memory
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.rounded import Rounding
 
@@ -41,6 +42,9 @@ PAPER_LEVELS = 200
 
 LARGEST_CELLS = 600_000_000
 """Most vertices of a graph; each takes two bytes, and some nanoseconds per model."""
+
+_VERTEX = 2
+"""Bytes of a vertex."""
 
 IntArray = NDArray[np.int64]
 
@@ -184,6 +188,7 @@ def layered_search(
             f"the expanded graph has {cells:.3g} vertices at eta = {levels}, more than {LARGEST_CELLS:.3g}; "
             f"take eta below about {_affordable(levels, cells, steps.last_time > 0)}"
         )
+    require_memory(float(_VERTEX * cells), "the expanded graph", "take fewer levels (eta)")
     search = _Search(problem, steps, windows, lowest)
     return search.run(proceed, cells)
 

@@ -8,6 +8,7 @@ one-time transfer in every epoch).
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from depl.models.evaluation.end_law import EndLaw
@@ -22,6 +23,13 @@ from depl.models.risk.interval import Interval
 
 CAPACITY_TOLERANCE = 1e-12
 """Relative amount by which x may exceed r(n)."""
+
+
+Wanted = bool | Callable[[EndLaw], Interval | None]
+"""Whether the quantile is wanted, or who decides; see `evaluate`."""
+
+LEFT_OUT = "left out"
+"""Evaluator of a probability that was not asked for."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +121,12 @@ class Evaluation:
 
 
 def evaluate(
-    instance: Instance, plan: Plan, reading: Reading = INTENT, quantile: bool = True, lenient: bool = False
+    instance: Instance,
+    plan: Plan,
+    reading: Reading = INTENT,
+    quantile: Wanted = True,
+    lenient: bool = False,
+    probability: bool = True,
 ) -> Evaluation:
     """Evaluate every equation of the problem at ``plan``.
 
@@ -121,11 +134,14 @@ def evaluate(
     ----------
     reading : Reading
         Intent or letter of (2) and (6).
-    quantile : bool
-        Whether to certify the quantile of the final loss, too (it takes longer than the probability).
+    quantile : bool or callable
+        Whether to certify the quantile of the final loss, too (it takes longer than the probability); or what
+        does that, or returns None, given the law once the probability is certified.
     lenient : bool
         Whether a plan outside the support of a traced law is evaluated as one without a declared law, with
         the reason as evaluator of its violation.
+    probability : bool
+        Whether to certify what holds under the law at all; without it, nothing is known of it but the mean.
 
     Raises
     ------
@@ -140,7 +156,9 @@ def evaluate(
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    violation, wanted = _certified(law, target, quantile) if law else (Interval(0.0, 1.0, unknown), None)
+    violation, wanted = Interval(0.0, 1.0, unknown or LEFT_OUT), None
+    if law is not None and probability:
+        violation, wanted = _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
@@ -149,13 +167,7 @@ def evaluate(
     constraints = [
         *_resource_constraints(instance, plan, loads, times),
         *_horizon_constraints(instance, plan, training_time, reading),
-        Constraint(
-            "probability of missing the target",
-            "(3)",
-            float(violation.upper),
-            float(target.violation_budget),
-            violation.at_most(target.violation_budget),
-        ),
+        _probability_constraint(target, violation),
     ]
     return Evaluation(
         cost=transfers + resources,
@@ -171,12 +183,19 @@ def evaluate(
     )
 
 
-def _certified(law: EndLaw, target: Target, quantile: bool) -> tuple[Interval, Interval | None]:
+def _certified(law: EndLaw, target: Target, quantile: Wanted) -> tuple[Interval, Interval | None]:
     """The probability of missing the target, and the quantile if it is asked for."""
-    if not quantile:
+    if quantile is False:
         return law.violation(target.maximum_loss), None
     budget = target.violation_budget
-    return law.violation(target.maximum_loss, budget), law.quantile(budget)
+    violation = law.violation(target.maximum_loss, budget)
+    return violation, law.quantile(budget) if quantile is True else quantile(law)
+
+
+def _probability_constraint(target: Target, violation: Interval) -> Constraint:
+    budget = target.violation_budget
+    name = "probability of missing the target"
+    return Constraint(name, "(3)", float(violation.upper), float(budget), violation.at_most(budget))
 
 
 def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLaw | None, str]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.memory import require_memory
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.epochs import Load, LossStep, load, loss_step
 from depl.models.problem.instance import Instance
@@ -21,6 +22,10 @@ from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 MOST_DATASETS = 16
 """Greatest |D| of which all sets are listed."""
+
+_CHOICE, _LOAD = 120, 300
+"""Bytes of a configuration, and of what it asks for in one epoch with its row in arrays of costs: measured
+with CPython 3.11."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,12 @@ class Choices:
     def configurations(self) -> tuple[Configuration, ...]:
         """All of them, whether or not they can keep the time limits."""
         instance = self.instance
+        models, clusters = len(instance.models), len(instance.clusters)
+        require_memory(
+            float(_CHOICE * models * clusters * len(self.subsets)),
+            f"the list of {len(self.subsets)} sets of data on {clusters} clusters with {models} models",
+            "leave out datasets, clusters or models, or use depl",
+        )
         return tuple(
             Configuration(cluster, datasets, model)
             for cluster in range(len(instance.clusters))
@@ -87,6 +98,11 @@ class Choices:
     def loads(self) -> tuple[tuple[Load, ...], ...]:
         """What each configuration asks of its cluster, [k - 1][g]."""
         instance = self.instance
+        require_memory(
+            float(_LOAD * self.epochs * len(self.configurations)),
+            f"what {len(self.configurations)} choices ask for in each of {self.epochs} epochs",
+            "leave out datasets, clusters, models or epochs, or use depl",
+        )
         return tuple(
             tuple(
                 load(

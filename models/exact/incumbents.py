@@ -11,10 +11,11 @@ import numpy as np
 
 from depl.models.exact.assignments import Assignment, kind_gains, make_sample
 from depl.models.exact.clusters import Clustered, cheapest_clusters
-from depl.models.exact.kernels import best_block, one_switch_scan
+from depl.models.exact.kernels import Integers, Sample, best_block, one_switch_scan
 from depl.models.exact.priced_plans import priced_plan
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
+from depl.models.foundation.deadline import OutOfTimeError, keep_time
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
@@ -24,6 +25,10 @@ worse first plan; nothing is proved here."""
 
 _CHOICES = 200
 """Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
+
+_PIECE = 500_000_000
+"""Gains of single scenarios that are summed at most between two looks at the time: set by hand, half a second
+if all are, of which most are not as their plans cost too much. Fewer cost calls, more make limits coarser."""
 
 
 @dataclass
@@ -54,14 +59,18 @@ class Neighbourhood:
         self.largest_gain = float(np.abs(gains).sum(axis=0).max(initial=0.0))
 
     def one_switch(self, multiplier: float, cutoff: float) -> Sequence[int] | None:
-        """Kinds of the cheapest plan with at most one switch at a price of time, if below ``cutoff``."""
-        found = np.zeros(4, dtype=np.int64)
+        """Kinds of the cheapest plan with at most one switch at a price of time, if below ``cutoff``.
+
+        If time is over, of those that were looked at; one of K_max epochs is, in any case.
+        """
         costs, charge = self._costs(multiplier)
-        best = one_switch_scan(self._sample, costs, charge, cutoff, found)
-        if not best < cutoff:
-            return None
-        length, split, first, second = (int(value) for value in found)
-        return [first] * split + [second] * (length - split)
+        scan = _OneSwitch(self._sample, costs, charge, cutoff)
+        try:
+            scan.run()
+        except OutOfTimeError:
+            if scan.best == cutoff:
+                scan.run_lengths(self.problem.epochs, self.problem.epochs + 1)
+        return scan.kinds if scan.best < cutoff else None
 
     def priced(self, multiplier: float) -> Sequence[int] | None:
         """Kinds of a cheap plan by one price of gain, at a price of time; None if that finds none."""
@@ -78,9 +87,9 @@ class Neighbourhood:
         times = np.zeros((len(fastest) + 1, fastest.shape[1]))
         np.cumsum(np.where(np.isinf(fastest), 2 * limit, fastest), axis=0, out=times[1:])
         cutoff = limit * (1 + TIME_TOLERANCE)
-        found = np.zeros(4, dtype=np.int64)
-        best = one_switch_scan(self._sample._replace(needed=needed), times, 0.0, cutoff, found)
-        return bool(best < cutoff)
+        scan = _OneSwitch(self._sample._replace(needed=needed), times, 0.0, cutoff)
+        scan.run()
+        return scan.best < cutoff
 
     def fastest(self, needed: float) -> tuple[float, Sequence[int]] | None:
         """Time and kinds of the fastest plan with at most one switch that gains enough in enough scenarios.
@@ -91,10 +100,9 @@ class Neighbourhood:
         excluded = 1e6 * (1.0 + float(times[np.isfinite(times)].sum()))
         totals = np.zeros((len(times) + 1, times.shape[1]))
         np.cumsum(np.where(np.isinf(times), excluded, times), axis=0, out=totals[1:])
-        found = np.zeros(4, dtype=np.int64)
-        one_switch_scan(self._sample._replace(needed=needed), totals, 0.0, excluded / 2, found)
-        length, split, first, second = (int(value) for value in found)
-        kinds = [first] * split + [second] * (length - split)
+        scan = _OneSwitch(self._sample._replace(needed=needed), totals, 0.0, excluded / 2)
+        scan.run()
+        kinds = scan.kinds
         # Sums are cumulated past excluded epochs, so the time is added up anew.
         time = float(sum(times[k, kind] for k, kind in enumerate(kinds)))
         return (time, kinds) if kinds else None
@@ -105,7 +113,10 @@ class Neighbourhood:
         costs, charge = self._costs(multiplier)
         longest = self.problem.epochs
         padded = np.array([*kinds, *[kinds[-1]] * (longest - len(kinds))], dtype=np.int64)
-        best = best_block(self._sample, costs, charge, padded, len(kinds), cutoff, found)
+        best, size = cutoff, self.problem.size * costs.shape[1] * 5 * longest
+        for start, stop in _pieces(0, longest, max(_PIECE // max(size, 1), 1)):
+            keep_time()
+            best = best_block(self._sample, costs, charge, padded, len(kinds), best, found, start, stop)
         if not best < cutoff:
             return None
         length, first, last, kind = (int(value) for value in found)
@@ -117,7 +128,11 @@ class Neighbourhood:
         for _ in range(_ROUNDS):
             if not self.proceed():
                 break
-            following = self.exchanged(kinds, plan.multiplier, plan.cost - PROOF_TOLERANCE * abs(plan.cost))
+            try:
+                cutoff = plan.cost - PROOF_TOLERANCE * abs(plan.cost)
+                following = self.exchanged(kinds, plan.multiplier, cutoff)
+            except OutOfTimeError:  # what is held needs no exchange
+                break
             better = None if following is None else self.costed(following, plan.multiplier, plan.cost)
             if following is None or better is None:
                 break
@@ -142,3 +157,42 @@ class Neighbourhood:
         np.cumsum(np.where(np.isinf(psi), ceiling, psi), axis=0, out=totals[1:])
         charge = self.assignment.transfers - (multiplier * limit if limit is not None else 0.0)
         return totals, charge
+
+
+@dataclass
+class _OneSwitch:
+    """All plans with at most one switch, in pieces that look at the time (`one_switch_scan`)."""
+
+    sample: Sample
+    costs: FloatArray
+    charge: float
+    best: float
+    found: Integers = field(default_factory=lambda: np.zeros(4, dtype=np.int64), init=False)
+
+    def run(self) -> None:
+        """All lengths, from the shortest on.
+
+        Raises
+        ------
+        OutOfTimeError
+            If time is over; what was found by then is kept.
+        """
+        longest, kinds = self.costs.shape
+        size = self.sample.gains.shape[-1] * kinds**2 * longest
+        for start, stop in _pieces(1, longest, max(_PIECE // max(size, 1), 1)):
+            keep_time()
+            self.run_lengths(start, stop)
+
+    def run_lengths(self, start: int, stop: int) -> None:
+        """Lengths from ``start`` to ``stop`` - 1."""
+        self.best = one_switch_scan(self.sample, self.costs, self.charge, self.best, self.found, start, stop)
+
+    @property
+    def kinds(self) -> list[int]:
+        """Those of the plan that was found; none if none was."""
+        length, split, first, second = (int(value) for value in self.found)
+        return [first] * split + [second] * (length - split)
+
+
+def _pieces(start: int, stop: int, size: int) -> list[tuple[int, int]]:
+    return [(begin, min(begin + size, stop)) for begin in range(start, stop, size)]

@@ -232,9 +232,11 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
 
 @compiled
 def one_switch_scan(
-    sample: Sample, costs: FloatArray, charge: float, cutoff: float, found: Integers
+    sample: Sample, costs: FloatArray, charge: float, cutoff: float, found: Integers, start: int, stop: int
 ) -> float:
     """Cheapest plan with at most one switch of kind that all scenarios but ``allowed`` accept.
+
+    Only lengths from ``start`` to ``stop`` - 1 are tried, from 1 to K at most.
 
     Parameters
     ----------
@@ -254,15 +256,15 @@ def one_switch_scan(
     float
         Its cost, or ``cutoff``.
     """
-    longest, kinds = costs.shape
+    kinds = costs.shape[1]
     best = cutoff
-    for length in range(1, longest):
+    for length in range(start, stop):
         for first in range(kinds):
-            start = sample.models[first]
-            if sample.first_model >= 0 and not sample.may_follow[sample.first_model, start]:
+            begun = sample.models[first]
+            if sample.first_model >= 0 and not sample.may_follow[sample.first_model, begun]:
                 continue
             for second in range(kinds):
-                if not sample.may_follow[start, sample.models[second]]:
+                if not sample.may_follow[begun, sample.models[second]]:
                     continue
                 last = length if first == second else length - 1
                 for split in range(last, last - 1 if first == second else 0, -1):
@@ -282,8 +284,12 @@ def best_block(
     length: int,
     cutoff: float,
     found: Integers,
+    start: int,
+    stop: int,
 ) -> float:
     """Cheapest plan that differs from a given one in its length and in one block of epochs of a single kind.
+
+    Only blocks that begin after ``start`` to ``stop`` - 1 epochs are tried.
 
     Parameters
     ----------
@@ -305,7 +311,7 @@ def best_block(
     gains, charges, broken = _sums(sample, costs, kinds)
     best = cutoff
     for total in range(max(1, length - 2), min(longest - 1, length + 2) + 1):
-        for first in range(total):
+        for first in range(start, min(stop, total)):
             for kind in range(count):
                 for last in range(first + 1, total + 1):
                     cost = charges[first] + (costs[last, kind] - costs[first, kind])

@@ -8,13 +8,16 @@ Prefixes that miss a time limit even with full resources, or cost more than a cu
 all their continuations: neither improves when epochs are added.
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.memory import require_memory
 from depl.models.problem.allocation import allocate_counts
 from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step
 from depl.models.problem.instance import Instance
@@ -23,6 +26,10 @@ from depl.models.problem.pairs import require_tabulated
 
 Counts = NDArray[np.int32]
 Indices = NDArray[np.intp]
+
+
+_ENTRY = 24
+"""Bytes of a count of a class while one epoch is added: in its block, joined, and in keys to be compared."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +144,7 @@ class _Moves:
         for epoch in range(1, instance.target.maximum_epochs + 1):
             for previous in range(-1, len(self.models)):
                 for choice in range(len(self.configurations)):
+                    keep_time()
                     self._tabulate(epoch, previous, choice, data)
         rng = np.random.default_rng(
             20240214
@@ -161,12 +169,16 @@ class _Moves:
 
     def extend(self, level: Level, epoch: int, cutoff: float, allowed: int) -> Level:
         """The classes with one epoch more."""
-        blocks = [
-            self._block(level, epoch, int(previous), choice)
-            for previous in np.unique(level.last)
-            for choice in range(len(self.configurations))
-            if (epoch, int(previous), choice) in self.table
-        ]
+        require_memory(
+            float(_ENTRY * len(level.last) * len(self.configurations) * len(self.weights)),
+            f"the list of all plans of {epoch} epochs",
+            "lower maximum_epochs, fix data or clusters, or use another method",
+        )
+        blocks = []
+        for previous, choice in itertools.product(np.unique(level.last), range(len(self.configurations))):
+            keep_time()
+            if (epoch, int(previous), choice) in self.table:
+                blocks.append(self._block(level, epoch, int(previous), choice))
         if not blocks:
             return _selected(level, np.zeros(0, dtype=np.intp))
         joined = Level(

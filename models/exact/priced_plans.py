@@ -69,7 +69,7 @@ def priced_plan(
             high, found = middle, kinds
         else:
             low = middle
-    return _cheapened(sample, costs, found, proceed).tolist()
+    return [int(kind) for kind in _cheapened(sample, costs, found, proceed)]
 
 
 def gained(sample: Sample, kinds: NDArray[np.int64]) -> FloatArray:

@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 
 from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
 from depl.models.exact.choices import Choices, Configuration
+from depl.models.foundation.deadline import keep_time
+from depl.models.foundation.memory import require_memory
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import FloatArray
 from depl.models.scenarios.draws import Scenarios, allowed_misses
+
+_COPIES = 3
+"""How often gains of an assignment and losses of switches are held: in order, sorted, and summed."""
 
 
 class CountedProblem(Choices):
@@ -115,9 +120,11 @@ class SampledProblem(CountedProblem):
     @functools.cached_property
     def gains(self) -> FloatArray:
         """Fall of the loss, without switch, in every scenario; shape (K_max, subsets, M, S) [loss]."""
+        self._require_memory()
         shape = (self.epochs, len(self.subsets), len(self.instance.models), len(self.scenarios))
         table = np.zeros(shape)
         for k, d, m in np.ndindex(*shape[:3]):
+            keep_time()
             name = self.instance.models[m].name
             table[k, d, m] = epoch_gains(self.instance, self.scenarios, k + 1, name, self.subsets[d])
         return table
@@ -125,8 +132,22 @@ class SampledProblem(CountedProblem):
     @functools.cached_property
     def switch_losses(self) -> FloatArray:
         """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
+        self._require_memory()
         models = len(self.instance.models)
         table = np.zeros((self.epochs, models, models, len(self.scenarios)))
         for k, i, j in np.ndindex(*table.shape[:3]):
+            keep_time()
             table[k, i, j] = switch_losses(self.instance, self.scenarios, k + 1, i, j)
         return table
+
+    def _require_memory(self) -> None:
+        """Refuse tables that are too large: of all sets of data, of one assignment, and of switches."""
+        models, size = len(self.instance.models), len(self.scenarios)
+        kinds = models * min(len(self.instance.clusters), len(self.subsets))
+        row = len(self.subsets) * models + _COPIES * (kinds + models**2)
+        require_memory(
+            8.0 * self.epochs * size * row,
+            f"tables of {size} scenarios, {self.epochs} epochs, {models} models and "
+            f"{len(self.subsets)} sets of data",
+            "take fewer scenarios, datasets, models or epochs",
+        )

@@ -192,11 +192,17 @@ class TreeSearch(ABC):
             lower = min(self.lower, self.best.cost)
             return Outcome(termination, plan, lower, None, self.dual, self.build_seconds)
         if termination is Termination.INFEASIBLE:
-            return Outcome(termination, None, math.inf, self._why_infeasible(), None, self.build_seconds)
+            return Outcome(termination, None, math.inf, self._reason(), None, self.build_seconds)
         reason = "stopped before a plan was found or proved impossible; allow more time"
         if termination is Termination.EXHAUSTED:
             reason = "no plan is cheaper than the one that is known"
         return Outcome(termination, None, self.lower, reason, self.dual, self.build_seconds)
+
+    def _reason(self) -> str:
+        try:
+            return self._why_infeasible()
+        except OutOfTimeError:  # the proof stands; only its explanation is cut short
+            return "models: no plan meets the target within the epochs and the time limits"
 
     def _incumbent(self) -> Clustered:
         if self.best is None:

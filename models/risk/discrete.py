@@ -8,11 +8,13 @@ answer here, and the directed grid has to serve.
 """
 
 import bisect
+import functools
 import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.documents import decimal as decimal
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
@@ -102,6 +104,7 @@ class _Sums:
         return sum(weight * self._cumulative[place] for weight, place in places)
 
 
+@functools.lru_cache(maxsize=4)  # the violation and the quantile of one loss are asked one after the other
 def _distribution(loss: FinalLoss) -> _Sums | None:
     """The sums that the final loss can be, or None if there are too many."""
     if not is_discrete(loss):
@@ -155,6 +158,7 @@ def _add(first: Atoms, second: Atoms) -> Atoms:
     """Atoms of the sum of two independent discrete variables."""
     total: Atoms = {}
     for value, weight in first.items():
+        keep_time()
         for step, part in second.items():
             total[value + step] = total.get(value + step, 0) + weight * part
     return total

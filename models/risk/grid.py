@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
@@ -280,6 +281,7 @@ def _evaluated(node: _Sum, windows: _Windows, step: float, margin: int, known: d
     """The partial sum rounded up and down; ``known`` saves equal branches from being computed twice."""
     if id(node) in known:
         return known[id(node)]
+    keep_time()
     low, high = windows.of(node)
     # Rounding moves a sum by up to one step per term, so the window grows by that much.
     first, last = math.floor(low / step) - margin, math.ceil(high / step) + margin

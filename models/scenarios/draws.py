@@ -23,10 +23,14 @@ from numpy.typing import ArrayLike
 
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.memory import require_memory
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW, FloatArray
 from depl.models.problem.plan import Plan
+
+_ON_THE_WAY = 32
+"""Bytes per number while they are drawn: the stream, what is taken of it, and the quantiles."""
 
 MOST_NUMBERS = 2**28
 """Numbers that are drawn at most: 2 GiB, and three times as much on the way."""
@@ -125,6 +129,11 @@ def _require_drawable(size: int, epochs: int, models: int) -> None:
             f"and each pair of them in every epoch, of at most {MOST_NUMBERS:.3g} that are drawn; take fewer "
             "scenarios, leave out models, or use a method that plans under the law"
         )
+    require_memory(
+        _ON_THE_WAY * numbers,
+        f"drawing {size} scenarios of {epochs} epochs and {models} models",
+        "take fewer scenarios, leave out models, or use a method that plans under the law",
+    )
 
 
 def given_scenarios(

@@ -32,7 +32,8 @@ class ScenarioEvidence:
     digest : str
         SHA-256 of the scenarios.
     fresh : MonteCarloEstimate or None
-        Count on a second sample, drawn from the laws, with its Clopper-Pearson interval; None without laws.
+        Count on a second sample, drawn from the laws, with its Clopper-Pearson interval; None without laws,
+        or where there was no time for it.
     """
 
     size: int
@@ -48,12 +49,12 @@ def scenario_evidence(
     instance: Instance,
     scenarios: Scenarios,
     plan: Plan,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
     fresh_size: int = FRESH_SIZE,
 ) -> ScenarioEvidence:
-    """Count the misses of a plan on its scenarios, and on ``fresh_size`` new draws by ``rng``."""
+    """Count the misses of a plan on its scenarios, and on ``fresh_size`` new draws by ``rng``, if given."""
     law, target, fresh = law_of_end(instance, plan), instance.target.maximum_loss, None
-    if instance.declares_laws:
+    if instance.declares_laws and rng is not None:
         fresh = monte_carlo_violation(law.scaled, law.limit(target), fresh_size, rng)
     return ScenarioEvidence(
         size=len(scenarios),

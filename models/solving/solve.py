@@ -12,10 +12,11 @@ from numbers import Integral
 import msgspec
 import numpy as np
 
-from depl.models.evaluation.evaluate import Evaluation, evaluate
+from depl.models.evaluation.evaluate import LEFT_OUT, Evaluation
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
@@ -41,6 +42,7 @@ from depl.models.solving.methods import (
 )
 from depl.models.solving.options import require_declared
 from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.solving.spare import Spare
 from depl.models.verifier.verify import verify
 
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
@@ -70,6 +72,7 @@ def solve(
     on_phase: OnPhase | None = None,
     options: Mapping[str, object] | None = None,
     looks: int | None = None,
+    memory: float = MEMORY,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
 
@@ -96,6 +99,9 @@ def solve(
         How often the method may look at the clock before its time counts as over: a limit under which it
         ends alike on every machine, for comparing versions. Solvers that keep the time themselves (HiGHS)
         are not stopped by it.
+    memory : float
+        GiB that a table of the solve may take; what needs more is refused before it is begun
+        (`depl.models.foundation.memory`).
 
     Raises
     ------
@@ -103,27 +109,45 @@ def solve(
         For an unknown method, an impossible option, or an instance that the method does not cover.
     NotCoveredError
         If the law of the loss has memory and the method plans with independent increments; or if no law is
-        declared, and the method plans under the law or would have to draw scenarios.
+        declared, and the method plans under the law or would have to draw scenarios; or if it needs more
+        memory than it may take, or than there is.
     VerificationError
         If the method's plan fails the independent verifier, or its outcome contradicts itself.
     """
     method = default_method(instance) if method is None else method
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
+    with memory_ceiling(require_gibibytes(memory)):
+        limited, watching = (gap, time_limit, seed), (progress, on_phase)
+        return _solved(instance, find(method), limited, scenarios, watching, options, looks)
+
+
+def _solved(
+    instance: Instance,
+    chosen: Registered,
+    limited: tuple[float, float | None, int],
+    scenarios: int | Scenarios | None,
+    watching: tuple[Progress | None, OnPhase | None],
+    options: Mapping[str, object] | None,
+    looks: int | None,
+) -> Result:
+    method, (gap, time_limit, seed), (progress, on_phase) = chosen.name, limited, watching
     wall, cpu = time.perf_counter(), time.process_time()
-    chosen = find(method)
     _require_covered(instance, chosen)
     further = _options(chosen, options)
     counted = None if looks is None else Looks(_whole(looks, "looks"))
     sample = _sample(instance, chosen, scenarios, seed)
-    limits = Limits(gap, time_limit, seed, sample, progress, further, looks=counted, on_phase=on_phase)
-    if time_limit is not None:
+    # drawing the scenarios is a part of the solve
+    limits = Limits(
+        gap, time_limit, seed, sample, progress, further, started=wall, looks=counted, on_phase=on_phase
+    )
+    if time_limit is not None and sample is None:  # a plan for scenarios can do without a certificate
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
     returned = _run(chosen, instance, limits)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
-        result = _result(instance, method, seed, sample, outcome, seconds)
+        result = _result(instance, method, seed, sample, outcome, seconds, Spare(limits))
     reached = result.gap is not None and result.gap <= gap + PROOF_TOLERANCE
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
@@ -145,6 +169,11 @@ def _run(method: Registered, instance: Instance, limits: Limits) -> object:
         return Outcome(Termination.INTERRUPTED, None, 0.0, "interrupted before there was a plan")
     except OutOfTimeError:
         return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan; allow more time")
+    except MemoryError as error:
+        raise NotCoveredError(
+            f"method {method.name!r} needs more memory than there is ({str(error) or 'no more was given'}); "
+            "leave out models, datasets or epochs, or use another method"
+        ) from error
 
 
 def _require_covered(instance: Instance, method: Registered) -> None:
@@ -224,6 +253,7 @@ def _result(
     sample: Scenarios | None,
     outcome: Outcome,
     seconds: tuple[float, float],
+    spare: Spare,
 ) -> Result:
     """What is known whether or not there is a plan, and the plan's own numbers if there is one."""
     result = Result(
@@ -248,25 +278,26 @@ def _result(
     )
     if outcome.plan is None:
         return result
-    return _holding(result, instance, sample, outcome, outcome.plan)
+    return _holding(result, instance, sample, outcome, outcome.plan, spare)
 
 
 def _holding(
-    result: Result, instance: Instance, sample: Scenarios | None, outcome: Outcome, plan: Plan
+    result: Result, instance: Instance, sample: Scenarios | None, outcome: Outcome, plan: Plan, spare: Spare
 ) -> Result:
     """``result`` with the plan and its numbers, once the verifier has accepted them."""
     method, proven = result.method, outcome.termination is Termination.OPTIMAL
     try:
-        evaluation = evaluate(instance, plan)
+        evaluation = spare.evaluated(instance, plan, sample)
     except InvalidInputError as error:  # the method's fault, not the user's
         raise VerificationError(f"the plan of method {method!r} cannot be evaluated: {error}") from error
     evidence = None
     if sample is not None:  # a stream of its own: the fresh sample must not repeat the scenarios
-        evidence = scenario_evidence(instance, sample, plan, np.random.default_rng([result.seed, 1]))
+        rng = None if spare.brief else np.random.default_rng([result.seed, 1])
+        evidence = scenario_evidence(instance, sample, plan, rng)
     plan = _claiming(instance, outcome, plan, evaluation, evidence, method)
-    _require_verified(instance, plan, evaluation, sample, method)
+    _require_verified(instance, plan, evaluation, sample, method, spare.brief)
     quantile, violation = evaluation.quantile, None
-    if instance.declares_laws:
+    if _tells_probability(instance, evaluation):
         violation = Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact)
     return replace(
         result,
@@ -284,6 +315,10 @@ def _holding(
     )
 
 
+def _tells_probability(instance: Instance, evaluation: Evaluation) -> bool:
+    return instance.declares_laws and evaluation.violation.evaluator != LEFT_OUT
+
+
 def _claiming(
     instance: Instance,
     outcome: Outcome,
@@ -297,7 +332,7 @@ def _claiming(
     claims = Claims(
         cost=_known(evaluation.cost),
         training_time=_known(evaluation.training_time),
-        violation=_bounds(evaluation.violation) if instance.declares_laws else None,
+        violation=_bounds(evaluation.violation) if _tells_probability(instance, evaluation) else None,
         quantile=None if quantile is None else _bounds(quantile),
         cheapest_resources=True if outcome.termination is Termination.OPTIMAL else None,
         lower_bound=_known(outcome.lower_bound),
@@ -329,10 +364,15 @@ def _known(bound: float) -> float | None:
 
 
 def _require_verified(
-    instance: Instance, plan: Plan, evaluation: Evaluation, sample: Scenarios | None, method: str
+    instance: Instance,
+    plan: Plan,
+    evaluation: Evaluation,
+    sample: Scenarios | None,
+    method: str,
+    brief: bool,
 ) -> None:
     draws = None if sample is None else (sample.improvements, sample.switch_losses)
-    report = verify(instance, plan, draws, most_plans=0)  # to list all plans is for `depl check`
+    report = verify(instance, plan, draws, most_plans=0, brief=brief)  # to list all plans is for `depl check`
     if not report.ok:
         failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)
         raise VerificationError(f"the plan of method {method!r} fails the independent verifier: {failed}")

@@ -32,6 +32,7 @@ from depl.models.verifier.laws import (
     Increment,
     RandomLaw,
     absolute_deviation,
+    density_doubt,
     distribution,
     ends,
     expectation,
@@ -56,6 +57,9 @@ _FIRST_FREQUENCIES = 64  # by hand: doubled until a transform has decayed; more 
 _STEPS_PER_WAVE = 64
 """Steps for half the shortest wave of a density: set by hand. Boole's rule errs by its sixth power; those
 waves have decayed, and the repetition measures what is left. Twice as many double the cells."""
+_GENTLEST, _TRIED_TILTS = 600.0, 64
+"""Logarithm of the gentlest tilt, which a double still holds, and how many are tried where no tilt has a
+given relation to its deviation: set by hand, as any is sound and the repetition measures what it gives."""
 
 
 class TiltableSum:
@@ -207,7 +211,7 @@ def tail_of_tiltable(increments: Sequence[Increment], gap: float) -> Bracket | N
     if coarse is None or fine is None:
         return None
     value, allowance = fine
-    error = 2.0 * abs(value - coarse[0]) + allowance + RELATIVE_ROUNDING * value
+    error = 2.0 * abs(value - coarse[0]) + allowance + _doubt(increments) * value
     return Bracket(min(1.0, max(0.0, value - error)), min(1.0, value + error))
 
 
@@ -237,8 +241,13 @@ def tail_with_polynomial(
     coarse = _whole_line(total, jumps, jump_scale, gap, 1.1 * tilt, 0)
     if coarse is None:
         return None
-    error = 2.0 * max(abs(fine.lower - coarse.lower), RELATIVE_ROUNDING * fine.upper)
+    error = 2.0 * max(abs(fine.lower - coarse.lower), _doubt(increments) * fine.upper)
     return Bracket(min(1.0, max(0.0, fine.lower - error)), min(1.0, fine.upper + error))
+
+
+def _doubt(increments: Sequence[Increment]) -> float:
+    """Relative error that is granted to sums over densities."""
+    return RELATIVE_ROUNDING + math.fsum(item.count * density_doubt(item.law) for item in increments)
 
 
 def _half_line(total: TiltableSum, gap: float, tilt: float, refinement: int) -> tuple[float, float] | None:
@@ -337,14 +346,25 @@ def _steepest_tilt(total: TiltableSum, gap: float) -> float:
 
 
 def _relative_tilt(total: TiltableSum, relative: float) -> float:
-    """The tilt that equals ``relative`` over the standard deviation of the sum under that tilt."""
+    """The tilt that equals ``relative`` over the standard deviation of the sum under that tilt.
+
+    Any tilt serves, more or less well. So where the deviation vanishes as the tilt grows, and there may be no
+    such tilt, it is the one that comes nearest among some.
+    """
 
     def excess(logarithm: float) -> float:
         tilt = math.exp(logarithm)
-        return math.log(tilt * total.tilted_moments(tilt)[1] / relative)
+        return math.log(max(tilt * total.tilted_moments(tilt)[1] / relative, 1e-300))
 
     centre = -math.log(total.spread)
-    return math.exp(float(optimize.brentq(excess, centre - 30.0, centre + 5.0, xtol=1e-3)))
+    low, high = centre - 30.0, centre + 5.0
+    while excess(low) > 0.0 and low > -_GENTLEST:  # a far tail outweighs all that is usual
+        low -= 30.0
+    if excess(high) < 0.0:
+        high = max(np.linspace(low, high, _TRIED_TILTS).tolist(), key=excess)
+    if excess(low) > 0.0 or excess(high) < 0.0:
+        return math.exp(high if excess(high) < 0.0 else low)
+    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-3)))
 
 
 def _period_free_of_rises(

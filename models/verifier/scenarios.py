@@ -61,9 +61,12 @@ class Count:
 
 
 def claimed_sample(
-    instance: Instance, claim: ScenarioClaim, draws: Draws | None
+    instance: Instance, claim: ScenarioClaim, draws: Draws | None, brief: bool = False
 ) -> tuple[DrawnSample | None, list[Finding]]:
-    """The scenarios of a claim, None if they cannot be had; and what there is to say of them."""
+    """The scenarios of a claim, None if they cannot be had; and what there is to say of them.
+
+    ``brief``: scenarios that are given are not drawn again from their seed.
+    """
     if instance.traced_law is not None and (wrong := traced_fault(instance.traced_law, instance, claim)):
         return None, [undecided(_NAME, wrong)]
     origin = origin_digest(instance, claim)
@@ -84,7 +87,7 @@ def claimed_sample(
     sample = given_sample(draws, claim.decimals)
     findings = [passed(_NAME, f"{claim.size} given"), passed(f"{_NAME}.digest", found[:12])]
     if claim.seed is not None:
-        findings.append(_seed_finding(instance, claim, sample))
+        findings.append(_seed_finding(instance, claim, sample, brief))
     return sample, findings
 
 
@@ -179,9 +182,12 @@ def _shape_fault(instance: Instance, claim: ScenarioClaim, draws: Draws) -> str:
     return ""
 
 
-def _seed_finding(instance: Instance, claim: ScenarioClaim, sample: DrawnSample) -> Finding:
-    again = drawn_sample(instance, claim)
+def _seed_finding(instance: Instance, claim: ScenarioClaim, sample: DrawnSample, brief: bool) -> Finding:
     name = f"{_NAME}.seed"
+    if brief:
+        message = f"{claim.seed}: taken as given; 'depl check' draws them again"
+        return Finding(name, True, message, None, Kind.REPEATED)
+    again = drawn_sample(instance, claim)
     if again is None:
         message = f"{claim.seed}: more than {LARGEST_STREAM} numbers are not drawn again"
         return Finding(name, True, message, None, Kind.REPEATED)

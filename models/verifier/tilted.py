@@ -22,6 +22,7 @@ _SAMPLING = 1e-10
 geometrically, so those of all samples are about its square; the repetition measures that without proof."""
 _FINEST_LEVEL = 12  # doublings of 64 samples, by hand: sharper peaks go to the grid, whose bracket is wider
 _MANY_PRODUCTS, _MOST_PRODUCTS = 1_000_000, 200_000_000
+_MOST_FOLDED = 2**24  # cells of a period: 128 MiB for an array of doubles; narrower laws are summed directly
 _SLOPES_AT_ONCE = 32  # as many as stay in the cache of a core
 
 
@@ -53,7 +54,8 @@ def profile(law: RandomLaw) -> Profile:
     """Of a law, kept."""
     if not is_smooth(law):
         points, weights = point_nodes(law, math.inf)
-        return Profile(points, np.log(weights))
+        possible = weights > 0  # far points of a narrow law have underflown
+        return Profile(points[possible], np.log(weights[possible]))
     base = distribution(law)
     if isinstance(law, Normal):
         points = np.linspace(law.mean - 40.0 * base.std(), law.mean + 40.0 * base.std(), 1500)
@@ -139,16 +141,22 @@ def _sampled_transform(
             if max(abs(signed.sum()), abs(signed @ fastest)) < _SAMPLING:
                 values, weights = sampler(tilted, number * 2**refinement, waves)
                 turns = values / waves.period
-                return _transformed(turns, weights, waves.size, sampler is _uniform_samples), level
+                found = _transformed(turns, weights, waves.size, sampler is _uniform_samples)
+                return None if found is None else (found, level)
         level += 1
     return None
 
 
-def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: bool) -> ComplexArray:
-    """Sums of weights * exp(2 pi i j turns), j < size: by the fast transform if they are many."""
+def _transformed(turns: FloatArray, weights: FloatArray, size: int, uniform: bool) -> ComplexArray | None:
+    """Sums of weights * exp(2 pi i j turns), j < size: by the fast transform if they are many.
+
+    None if there are too many for either: samples of a law so narrow that a period has too many cells.
+    """
     if not uniform or len(turns) * size < _MANY_PRODUCTS:
         return _wave_sums(turns, weights, size)
     cells = round(1.0 / (turns[1] - turns[0]))
+    if cells > _MOST_FOLDED:
+        return _wave_sums(turns, weights, size) if len(turns) * size <= _MOST_PRODUCTS else None
     folded = np.bincount(np.rint(turns * cells).astype(int) % cells, weights, cells)
     return np.conj(np.fft.rfft(folded)[:size])
 

@@ -91,7 +91,12 @@ class Report:
 
 
 def verify(
-    instance: Instance, plan: Plan, draws: Draws | None = None, most_plans: int = MOST_PLANS
+    instance: Instance,
+    plan: Plan,
+    draws: Draws | None = None,
+    most_plans: int = MOST_PLANS,
+    *,
+    brief: bool = False,
 ) -> Report:
     """Check a plan against every equation of the problem, and every claim it makes.
 
@@ -106,6 +111,9 @@ def verify(
     most_plans : int
         Up to how many pairs of a sequence and an assignment of data the plans of the instance are listed, to
         prove or refute a claimed lower bound (a second or two); 0 for never.
+    brief : bool
+        Leave out what a plan that claims scenarios can be judged without: its probability under the law, and
+        drawing scenarios again that are given.
 
     Returns
     -------
@@ -120,10 +128,11 @@ def verify(
     transfer_cost = transfers(instance, plan)
     cost, duration = resource_cost + transfer_cost, math.fsum(epoch.time for epoch in epochs)
     violation = _UNKNOWN
-    if loss.declared and not loss.undefined:
+    counted_only = brief and plan.claims is not None and plan.claims.scenarios is not None
+    if loss.declared and not loss.undefined and not counted_only:
         violation = _violation(instance, loss, loss.on_scale(instance.target.maximum_loss))
     message = f"cost {cost:.12g} = transfers {transfer_cost:.12g} (once, E2) + resources {resource_cost:.12g}"
-    sample, sample_findings = _sample(instance, plan, draws)
+    sample, sample_findings = _sample(instance, plan, draws, counted_only)
     bounds = list(bound_findings(instance, plan.claims or Claims(), sample, cost, most_plans))
     findings = [
         Finding("(2)", True, message, None, Kind.NOTE),
@@ -188,11 +197,13 @@ def _budget(instance: Instance) -> Fraction:
     return Fraction(1) - decimal(instance.target.quantile_level)
 
 
-def _sample(instance: Instance, plan: Plan, draws: Draws | None) -> tuple[DrawnSample | None, list[Finding]]:
+def _sample(
+    instance: Instance, plan: Plan, draws: Draws | None, brief: bool
+) -> tuple[DrawnSample | None, list[Finding]]:
     """The scenarios that the plan claims, None if there are none or they are not known; and what to say."""
     claim = None if plan.claims is None else plan.claims.scenarios
     if claim is not None:
-        return claimed_sample(instance, claim, draws)
+        return claimed_sample(instance, claim, draws, brief)
     if draws is None:
         return None, []
     message = "the plan claims none; those given are not used"

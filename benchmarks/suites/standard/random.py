@@ -25,7 +25,8 @@ def _family() -> Sequence[Instance]:
     return competitive_family(np.random.default_rng(_SEED), COUNT)
 
 
-def _instance(number: int) -> Instance:
+def instance_of(number: int) -> Instance:
+    """The instance of that number."""
     return _family()[number]
 
 
@@ -33,7 +34,7 @@ SUITE = Suite(
     name="random",
     summary=f"The first {COUNT} instances of the random family, by exact, DepL and its peers.",
     draws=lambda: tuple(
-        Draw(f"random-{number:04d}", {"family": "random"}, partial(_instance, number))
+        Draw(f"random-{number:04d}", {"family": "random"}, partial(instance_of, number))
         for number in range(COUNT)
     ),
     configurations=with_certified_stages(Configuration(method, time_limit=10.0) for method in _METHODS),

@@ -140,3 +140,17 @@ def test_the_headline_is_printed_where_its_suites_were_run(ask, folder):
     assert f"{(1 + 1 + 9 / 8) / 3:.3f}" in line
     _, out, _ = ask(*command, str(folder / "made-up.jsonl.gz"))
     assert "Mean cost" not in out
+
+
+def test_whether_limits_were_kept_is_printed_where_attempts_tell(ask, tmp_path):
+    kept = attempt_of("one", "depl", suite="limits", solve_seconds=61.0, solve_cpu_seconds=60.0, cost=1.0)
+    late = attempt_of("two", "depl", suite="limits", solve_seconds=99.0, solve_cpu_seconds=98.0, cost=1.0)
+    (file,) = write_compact([kept, late], tmp_path)
+    page = tmp_path / "page.html"
+    _, out, _ = ask(
+        "bench", "report", "--no-figures", "--out", str(page), "--folder", str(tmp_path), str(file)
+    )
+    assert "Limits are kept by 1 of 2 attempts; broken by 1 late." in out
+    assert "Attempts that broke it" in page.read_text(encoding="utf-8")
+    _, row = (tmp_path / "limits-broken.csv").read_text(encoding="utf-8").splitlines()
+    assert row.startswith("limits,two,depl,60.0,99.0,98.0,late")

@@ -8,9 +8,14 @@ import pytest
 
 import depl
 from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
+from depl.models.exact import incumbents
+from depl.models.exact.assignments import assignments
+from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_search import ScenarioSearch, scenario_search
 from depl.models.exact.tree import FIRST_ROUND
+from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Deterministic
@@ -279,3 +284,40 @@ def test_the_effort_for_a_first_plan_grows_until_it_is_decided_whether_there_is_
     monkeypatch.setattr(search, "_explored", explored)
     assert not search._feasible()
     assert efforts == sorted(efforts)
+
+
+def neighbourhood(problem: SampledProblem) -> Neighbourhood:
+    assignment = next(iter(assignments(problem)))
+    return Neighbourhood(problem, Prices.of(problem), assignment)
+
+
+def test_plans_with_one_switch_and_exchanges_are_the_same_in_pieces_of_any_size(monkeypatch):
+    for problem in tiny_problems(7, 12):
+        whole = neighbourhood(problem)
+        kinds = whole.one_switch(1.0, math.inf)
+        exchanged = None if kinds is None else whole.exchanged(kinds, 1.0, math.inf)
+        for size in (1, 100, 10_000):
+            monkeypatch.setattr(incumbents, "_PIECE", size)
+            parts = neighbourhood(problem)
+            assert parts.one_switch(1.0, math.inf) == kinds
+            if kinds is not None:
+                found = parts.exchanged(kinds, 1.0, math.inf)
+                assert (found is None) == (exchanged is None)
+        monkeypatch.undo()
+
+
+def test_where_time_is_over_the_longest_plans_are_looked_at_all_the_same():
+    near = neighbourhood(SampledProblem(certain(5, 50.0), draw_scenarios(certain(5, 50.0), 10, 0)))
+    with deadline(lambda: 1.0):
+        kinds = near.one_switch(1.0, math.inf)
+    assert kinds == [0] * 5
+
+
+def test_a_proof_that_time_cuts_short_loses_its_reason_alone(monkeypatch):
+    def late(search: ScenarioSearch) -> str:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(ScenarioSearch, "_why_infeasible", late)
+    outcome = scenario_search(certain(2, 50.0), Limits())
+    assert outcome.termination is Termination.INFEASIBLE
+    assert outcome.reason == "models: no plan meets the target within the epochs and the time limits"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, Normal
 from depl.models.risk.discrete import decimal, exact_quantile, exact_violation, is_discrete
@@ -258,3 +259,10 @@ def test_the_order_of_the_terms_does_not_matter(parts, random):
     assert exact_violation(FinalLoss(0.0, tuple(terms)), 0.1) == exact_violation(
         FinalLoss(0.0, tuple(shuffled)), 0.1
     )
+
+
+def test_sums_of_many_atoms_are_broken_off_when_time_is_over():
+    rng = np.random.default_rng(1)
+    many = FinalLoss(0.0, ((Term(1.0, Empirical(values=tuple(rng.normal(size=100).tolist()))), 3),))
+    with deadline(lambda: 1.0), pytest.raises(OutOfTimeError):
+        exact_violation(many, 0.0)

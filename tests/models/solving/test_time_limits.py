@@ -64,7 +64,10 @@ METHODS = ("annealing", "auto", "density-greedy", "depl", "depl-paper", "exact",
 
 @pytest.mark.parametrize("method", METHODS)
 def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth, monkeypatch):
-    monkeypatch.setattr(solve, "Limits", lambda *given, **named: Limits(*given, **named, started=clock.now))
+    def begun(*given: object, **named: object) -> Limits:
+        return Limits(*given, **{**named, "started": clock.now})  # type: ignore[arg-type]
+
+    monkeypatch.setattr(solve, "Limits", begun)
     taken: list[float] = []
     run = solve._run
 

@@ -24,7 +24,7 @@ from depl.models.problem.instance import (
     Transfer,
 )
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk import certify, contour, transforms
+from depl.models.risk import certify, contour, scaled_transforms, transforms
 from depl.models.risk.interval import Interval
 from depl.models.solving.solve import VerificationError, solve
 
@@ -155,7 +155,7 @@ ALTERATIONS = {
     ],
     "transform of the inverse gamma off": [
         (
-            contour,
+            scaled_transforms,
             "centred_log_transform",
             lambda law, z: tuple(part * 1.001 for part in transforms.centred_log_transform(law, z)),
         ),

@@ -1,0 +1,56 @@
+"""Instances that are large in one way each, where limits are hard to keep.
+
+One size at a time is far beyond the suites that measure growth (`depl.benchmarks.suites.sizes`): clusters,
+epochs, models; and clusters that hardly differ, at which exact search has to tell apart a great many plans of
+almost the same cost.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import msgspec
+import numpy as np
+
+from depl.benchmarks.suites.sizes import sized_instance
+from depl.models.problem.instance import Instance
+
+_SEED = 240214346
+_LIKENESS = 0.02
+"""How far capacity, bandwidth and price of similar clusters lie from those of one cluster, as a share."""
+_ALLOWANCE = 2.0
+"""T_max over that of the instance they are taken from, whose other cluster may be the faster one."""
+
+
+def similar_clusters(clusters: int, epochs: int) -> Instance:
+    """Clusters that differ by a few percent, all with the same dataset; three models."""
+    rng = np.random.default_rng([_SEED, clusters, epochs])
+    drawn = sized_instance(0, clusters=2, datasets=1, models=3, epochs=epochs)
+    first = drawn.clusters[0]
+    similar = tuple(
+        msgspec.structs.replace(
+            first,
+            name=f"c{number + 1}",
+            **{
+                name: getattr(first, name) * float(rng.uniform(1 - _LIKENESS, 1 + _LIKENESS))
+                for name in ("capacity", "bandwidth", "unit_cost")
+            },
+        )
+        for number in range(clusters)
+    )
+    time = drawn.target.maximum_time
+    return drawn.replace(
+        name=f"similar-{clusters}-{epochs}",
+        clusters=similar,
+        transfers=(),
+        maximum_time=None if time is None else _ALLOWANCE * time,
+    )
+
+
+LARGE: Mapping[str, Callable[[], Instance]] = {
+    "similar-clusters-10": partial(similar_clusters, 10, 100),
+    "clusters-1000": partial(sized_instance, 0, 1000, 2, 2, 20),
+    "epochs-1000": partial(sized_instance, 0, 2, 2, 2, 1000),
+    "epochs-5000": partial(sized_instance, 0, 2, 2, 2, 5000),
+    "models-10000": partial(sized_instance, 0, 2, 2, 10_000, 8),
+}
+"""By name, what makes the instance."""

@@ -1,0 +1,83 @@
+"""Under a time limit a greedy plan is in hand, and returned only by who has none."""
+
+import msgspec
+import pytest
+
+import depl
+from depl.heuristics.auto import in_hand
+from depl.heuristics.auto.in_hand import with_plan_in_hand
+from depl.models.evaluation.evaluate import plan_cost
+from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.problem.plan import Plan
+from depl.models.solving.methods import Cutoff, Limits, Outcome, find
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import VerificationError
+
+LIMITS = Limits(time_limit=20.0)
+
+
+def nothing(instance, limits):
+    """Proves a bound and finds no plan."""
+    return Outcome(Termination.TIME_LIMIT, None, 1.5, "no time")
+
+
+def late(instance, limits):
+    """Leaves the end of its time to the caller."""
+    raise OutOfTimeError
+
+
+def held(instance, limits):
+    """Has a plan."""
+    return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+
+
+def test_a_method_without_a_plan_returns_the_greedy_one_with_its_own_bound(tiny):
+    found = with_plan_in_hand(nothing)(tiny, LIMITS)
+    assert plan_cost(tiny, found.plan) == pytest.approx(found.phases[0].cost)
+    assert (found.termination, found.lower_bound, found.reason) == (Termination.TIME_LIMIT, 1.5, None)
+    assert [row.method for row in found.phases] == ["density-greedy", "nothing"]
+    assert found.phases[1].cost is None
+    assert found.phases[0].cost >= depl.solve(tiny, "density-greedy").cost - 1e-9  # the first plan will do
+
+
+def test_time_that_ends_before_there_is_anything_leaves_the_greedy_plan(tiny):
+    found = with_plan_in_hand(late)(tiny, LIMITS)
+    assert found.termination is Termination.TIME_LIMIT
+    assert found.plan is not None
+    assert found.lower_bound == 0.0
+
+
+def test_a_method_with_a_plan_returns_it_and_says_nothing_of_another(tiny):
+    found = with_plan_in_hand(held)(tiny, LIMITS)
+    assert found == held(tiny, LIMITS)
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(time_limit=20.0, cutoff=Cutoff(3.0))])
+def test_without_a_limit_or_for_a_caller_with_a_plan_the_method_runs_alone(tiny, limits, monkeypatch):
+    monkeypatch.setattr(in_hand, "density_greedy", None)  # calling it would fail
+    assert with_plan_in_hand(nothing)(tiny, limits) == nothing(tiny, limits)
+    with pytest.raises(OutOfTimeError):
+        with_plan_in_hand(late)(tiny, limits)
+
+
+def test_a_bound_above_the_greedy_plan_is_a_defect_and_is_told(tiny):
+    def wrong(instance, limits):
+        return Outcome(Termination.TIME_LIMIT, None, 1e9)
+
+    with pytest.raises(VerificationError, match="says 'wrong'; a greedy plan costs"):
+        with_plan_in_hand(wrong)(tiny, LIMITS)
+
+
+@pytest.mark.parametrize("method", ["depl", "exact"])
+def test_the_loop_and_exact_search_have_one_in_hand(method):
+    assert find(method).run.__wrapped__.__name__ == method
+    assert find(method).summary
+
+
+def test_where_nothing_costs_anything_there_is_a_greedy_plan_all_the_same(tiny):
+    free = tiny.replace(
+        clusters=tuple(msgspec.structs.replace(place, unit_cost=0.0) for place in tiny.clusters), transfers=()
+    )
+    found = depl.solve(free, "density-greedy")
+    assert found.plan is not None
+    assert found.cost == 0
