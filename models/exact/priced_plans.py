@@ -115,6 +115,31 @@ def _cheapened(
 
 
 @compiled
+def _cheapest_before(
+    value: FloatArray,
+    epoch: int,
+    after: int,
+    first_model: int,
+    price: float,
+    switch_losses: FloatArray,
+    may_follow: Booleans,
+) -> tuple[int, float]:
+    """The model before an epoch that is trained on ``after``, and the least value with the switch from it."""
+    best, least = after, np.inf
+    for before in range(value.size):
+        if epoch == 0 and before != (first_model if first_model >= 0 else after):
+            continue
+        total = value[before] if epoch > 0 else 0.0
+        if before != after:
+            if not may_follow[before, after]:
+                continue
+            total += price * switch_losses[epoch, before, after]
+        if total < least:
+            best, least = before, total
+    return best, least
+
+
+@compiled
 def _cheapest_sequence(
     gains: FloatArray,
     switch_losses: FloatArray,
@@ -135,22 +160,13 @@ def _cheapest_sequence(
     for k in range(length):
         following[:] = np.inf
         for j in range(count):
-            if not costs[k, j] < np.inf:
-                continue
-            after = models[j]
-            own = costs[k, j] - price * gains[k, j]
-            for before in range(many):
-                if k == 0:
-                    before = first_model if first_model >= 0 else after
-                    ahead = 0.0
-                else:
-                    ahead = value[before]
-                if before != after:
-                    if not may_follow[before, after]:
-                        continue
-                    ahead += price * switch_losses[k, before, after]
-                if ahead + own < following[after]:
-                    following[after] = ahead + own
+            if costs[k, j] < np.inf:
+                after = models[j]
+                before, ahead = _cheapest_before(
+                    value, k, after, first_model, price, switch_losses, may_follow
+                )
+                if ahead + costs[k, j] - price * gains[k, j] < following[after]:
+                    following[after] = ahead + costs[k, j] - price * gains[k, j]
                     chosen[k, after], origin[k, after] = j, before
         value[:] = following
         for model in range(many):

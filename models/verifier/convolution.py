@@ -93,7 +93,9 @@ class TiltableSum:
                 return np.stack(profile(law).tilted(tilt * factors), axis=1)
 
             series = series_over(cumulants, factors) if _alike(law, factors) else None
-            logarithm, mean, variance = (cumulants(factors) if series is None else series.at(factors)).T
+            logarithm, mean, variance = (
+                cumulants(factors) if series is None else series.for_factors(factors)
+            ).T
             values[:, indices] = logarithm, factors * mean, factors**2 * variance
         return values
 
@@ -172,13 +174,13 @@ class TiltableSum:
                 row[:-1], row[-1] = values / mass, math.log(mass)
             return rows
 
-        def at(factors: FloatArray) -> ComplexArray | None:
+        def sampled(factors: FloatArray) -> ComplexArray | None:
             return transforms(factors, profile(law).tilted(tilt * factors)[0])
 
         factors = self._factors[indices]
-        series = series_over(at, factors, refinement) if _alike(law, factors) else None
+        series = series_over(sampled, factors, refinement) if _alike(law, factors) else None
         if series is not None:
-            return lambda part: series.at(self._factors[part])
+            return lambda part: series.for_factors(self._factors[part])
         return lambda part: transforms(self._factors[part], self.cumulants(tilt)[0, part])
 
 

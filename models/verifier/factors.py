@@ -37,7 +37,7 @@ class Series(NamedTuple, Generic[Number]):
     centre: float
     radius: float
 
-    def at(self, factors: FloatArray) -> NDArray[Number]:
+    def for_factors(self, factors: FloatArray) -> NDArray[Number]:
         """Values at factors of shape (m,), as rows."""
         places = np.clip((np.log(np.abs(factors)) - self.centre) / self.radius, -1.0, 1.0)
         table: NDArray[Number] = chebyshev.chebvander(places, len(self.coefficients) - 1) @ self.coefficients

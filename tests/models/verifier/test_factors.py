@@ -19,10 +19,10 @@ def test_a_series_gives_a_smooth_function_at_every_factor(sign):
 
     factors = sign * np.random.default_rng(1).uniform(0.5, 2.0, 300)
     series = series_over(waves, factors)
-    assert series.at(factors) == pytest.approx(waves(factors), abs=3e-14)
+    assert series.for_factors(factors) == pytest.approx(waves(factors), abs=3e-14)
     refined = series_over(waves, factors, refinement=1)
     assert len(refined.coefficients) != len(series.coefficients)
-    assert refined.at(factors) == pytest.approx(waves(factors), abs=3e-14)
+    assert refined.for_factors(factors) == pytest.approx(waves(factors), abs=3e-14)
 
 
 def test_no_series_where_a_function_is_not_smooth_or_not_known():
@@ -30,7 +30,7 @@ def test_no_series_where_a_function_is_not_smooth_or_not_known():
     assert series_over(lambda at: np.abs(at - 1.1)[:, None], factors) is None
     assert series_over(lambda at: None, factors) is None
     equal = series_over(lambda at: at[:, None], np.full(5, 0.25))
-    assert equal.at(np.full(5, 0.25))[:, 0] == pytest.approx(0.25, rel=1e-14)
+    assert equal.for_factors(np.full(5, 0.25))[:, 0] == pytest.approx(0.25, rel=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ DATA |= {
         "student_t", "unknown",
     )
 }  # fmt: skip
-DATA |= {"foundation.wording", "traces.fingerprints"}
+DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints"}
 VALIDATION = {
     "problem.affine_law",
     "traces.table",
