@@ -30,7 +30,7 @@ _LIMIT, _LONG, _SHARE = 10.0, 60.0, 0.8
 _SHIPPED_LIMIT = 30.0
 _SAME = 1e-9
 """Relative difference of costs that counts as none; they are sums of the same numbers in other orders."""
-_FEW = 2  # instances in a smoke run
+_FEW = 1  # instances in a smoke run
 
 
 class _Answer(NamedTuple):

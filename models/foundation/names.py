@@ -15,6 +15,10 @@ _DIGIT = 2
 _SHORTEST_PART = 3
 """Letters of a part by which longer names are found: fewer are in too many of them."""
 
+_LONGEST = 100
+"""Characters of a name that is compared: set by hand. Comparing takes time as the product of both lengths,
+and nobody mistypes a longer one."""
+
 _SUGGESTED, _LISTED = 3, 24
 """Names that are suggested at most, and listed at most beside a suggestion: a screen of a terminal."""
 
@@ -39,7 +43,9 @@ def nearest(name: str, known: Collection[str]) -> tuple[str, ...]:
     >>> nearest("magic", ["milp", "graph"])
     ()
     """
-    names = list(dict.fromkeys(known))
+    if len(name) > _LONGEST:
+        return ()
+    names = [other for other in dict.fromkeys(known) if len(other) <= _LONGEST]
     for rule in (_same_letters, _same_words, _few_changes, _parts):
         found = rule(name, names)
         if found:

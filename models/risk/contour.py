@@ -170,11 +170,10 @@ def label_table(terms: Sequence[Term], contour: Contour) -> Labels:
     tilted = np.zeros(count)
     for law, rows in _rows_by_law(terms).items():
         weights = np.array([-terms[row].coefficient for row in rows])
-        # All at once: epochs whose improvements differ by a factor alone are interpolated.
-        values, errors = scaled_log_transforms(law, weights, np.append(contour.nodes, contour.tilt))
-        tilted[rows] = values[:, -1].real + errors[:, -1]
-        values, errors = values[:, :-1], errors[:, :-1]
+        values, errors = scaled_log_transforms(law, weights, contour.nodes)
         transform[rows], rounding[rows] = values, errors
+        beyond, doubts = scaled_log_transforms(law, weights, np.array([complex(contour.tilt)]))
+        tilted[rows] = beyond[:, 0].real + doubts[:, 0]
         ends = np.array([contour.count - 2, contour.count - 1] if law.decays else [0, 0])
         envelope[rows] = values[:, ends].real + errors[:, ends] * _SLOPE_DOWN
     return Labels(transform, rounding, envelope, tilted, *scalar_columns(terms))

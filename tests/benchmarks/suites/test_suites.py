@@ -71,13 +71,13 @@ def test_names_are_unique_and_methods_registered(name):
     assert len(set(names)) == len(names) > 0
     options = {method.name: method.options for method in registered()}
     for item in suite.configurations:
-        assert set(item.options) <= set(options[item.method])
+        assert set(item.options) <= {option.name for option in options[item.method]}
 
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_measure_gives_numbers_of_a_plan_and_of_none(name):
     suite = SUITES[name]
-    draw = suite.draws()[0]
+    draw = suite.draws()[-1 if name == "limits" else 0]  # there the first ones take all of a limit
     instance = draw.build()
     printed = [item for item in suite.configurations if item.method == "depl-paper"]
     configuration = (printed if suite.measure is printed_steps else suite.configurations)[0]

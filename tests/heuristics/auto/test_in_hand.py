@@ -13,7 +13,10 @@ from depl.models.solving.methods import Cutoff, Limits, Outcome, find
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 
-LIMITS = Limits(time_limit=20.0)
+
+def limits_now():
+    """Of which nothing is used up."""
+    return Limits(time_limit=20.0)
 
 
 def nothing(instance, limits):
@@ -32,7 +35,7 @@ def held(instance, limits):
 
 
 def test_a_method_without_a_plan_returns_the_greedy_one_with_its_own_bound(tiny):
-    found = with_plan_in_hand(nothing)(tiny, LIMITS)
+    found = with_plan_in_hand(nothing)(tiny, limits_now())
     assert plan_cost(tiny, found.plan) == pytest.approx(found.phases[0].cost)
     assert (found.termination, found.lower_bound, found.reason) == (Termination.TIME_LIMIT, 1.5, None)
     assert [row.method for row in found.phases] == ["density-greedy", "nothing"]
@@ -41,18 +44,18 @@ def test_a_method_without_a_plan_returns_the_greedy_one_with_its_own_bound(tiny)
 
 
 def test_time_that_ends_before_there_is_anything_leaves_the_greedy_plan(tiny):
-    found = with_plan_in_hand(late)(tiny, LIMITS)
+    found = with_plan_in_hand(late)(tiny, limits_now())
     assert found.termination is Termination.TIME_LIMIT
     assert found.plan is not None
     assert found.lower_bound == 0.0
 
 
 def test_a_method_with_a_plan_returns_it_and_says_nothing_of_another(tiny):
-    found = with_plan_in_hand(held)(tiny, LIMITS)
-    assert found == held(tiny, LIMITS)
+    found = with_plan_in_hand(held)(tiny, limits_now())
+    assert found == held(tiny, limits_now())
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(time_limit=20.0, cutoff=Cutoff(3.0))])
+@pytest.mark.parametrize("limits", [Limits(), Limits(time_limit=2e6, cutoff=Cutoff(3.0))])
 def test_without_a_limit_or_for_a_caller_with_a_plan_the_method_runs_alone(tiny, limits, monkeypatch):
     monkeypatch.setattr(in_hand, "density_greedy", None)  # calling it would fail
     assert with_plan_in_hand(nothing)(tiny, limits) == nothing(tiny, limits)
@@ -65,7 +68,7 @@ def test_a_bound_above_the_greedy_plan_is_a_defect_and_is_told(tiny):
         return Outcome(Termination.TIME_LIMIT, None, 1e9)
 
     with pytest.raises(VerificationError, match="says 'wrong'; a greedy plan costs"):
-        with_plan_in_hand(wrong)(tiny, LIMITS)
+        with_plan_in_hand(wrong)(tiny, limits_now())
 
 
 @pytest.mark.parametrize("method", ["depl", "exact"])

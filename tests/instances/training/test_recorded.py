@@ -66,5 +66,5 @@ def test_real_networks_learn_and_further_pruning_makes_the_loss_jump(name):
 
 
 def test_traces_that_are_not_shipped_are_refused():
-    with pytest.raises(InvalidInputError, match="no traces of 'none'; there are cells-perceptron"):
+    with pytest.raises(InvalidInputError, match="no traces of 'none'; known are cells-perceptron"):
         recorded_traces("none")
