@@ -8,7 +8,8 @@
    ones with more. What survives as a leaf is judged by its certified violation and its exact allocation.
 
 Where every increment is normal or certain, the far faster search of `normal_search` comes before all that,
-and is enough unless a plan ties with the budget.
+and is enough unless a plan ties with the budget. Where all are certain, one scenario is the law, and the
+search under scenarios is enough, unless its plan ties with l_max.
 
 What the search prunes it prunes by lower bounds of the violation, and what it accepts it accepts by certified
 upper bounds. A leaf whose certified interval contains 1 - omega is neither: it is not accepted, and the lower
@@ -16,6 +17,7 @@ bound of the search never exceeds its cost.
 """
 
 import contextlib
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +33,7 @@ from depl.models.exact.clusters import Clustered, cheapest_clusters
 from depl.models.exact.law_bounds import Moments, mean_bounds
 from depl.models.exact.law_grid import Grid, GridSteps, make_grid
 from depl.models.exact.law_subproblem import LawSubproblem
-from depl.models.exact.normal_search import ChordedProblem, ChordSearch, all_normal
+from depl.models.exact.normal_search import ChordedProblem, ChordSearch, all_normal, random_terms
 from depl.models.exact.prices import TIME_PRICES
 from depl.models.exact.reasons import fastest, obstacle, reached
 from depl.models.exact.sampled import SampledProblem
@@ -78,6 +80,9 @@ _NODES_PER_LEAF = 100
 """Nodes that the costing and certifying of a leaf counts as: set by hand. It decides how soon a subproblem is
 left for others, and so the order of the search, not its proofs."""
 
+_ROUNDING = 1e-12
+"""Rounding of a certain gain relative to all that is added: 2**-53 for each of up to 4000 epochs."""
+
 _LEAST_ALIAS = 1e7
 """Budget over what wraps round: at most 2e-7 of the budget. What wraps round is allowed for, so any value is
 sound; less weakens the bound by that share, more widens the grid and its step with the logarithm."""
@@ -97,6 +102,10 @@ def exact(instance: Instance, limits: Limits) -> Outcome:
         tables of the coarsest grid.
     """
     problem = Choices(instance)
+    if not random_terms(problem):
+        found = _where_all_is_certain(problem, limits)
+        if found is not None:
+            return found
     if all_normal(problem):
         chorded = ChordedProblem(instance)
         found = ChordSearch(chorded, limits).answer()
@@ -105,6 +114,32 @@ def exact(instance: Instance, limits: Limits) -> Outcome:
         if not chorded.ties:
             return found
     return LawSearch(problem, limits).answer()
+
+
+class _Certain(SampledProblem):
+    """One scenario that is the law. Rounding of gains excludes no plan; what it lets in is certified."""
+
+    @functools.cached_property
+    def needed(self) -> float:
+        """Less by what sums over all epochs may be rounded [loss]."""
+        target = self.instance.target
+        size = abs(target.initial_loss) + abs(target.maximum_loss)
+        size += float(np.abs(self.gains).max(axis=(1, 2, 3)).sum())
+        return super().needed - _ROUNDING * size
+
+
+def _where_all_is_certain(problem: Choices, limits: Limits) -> Outcome | None:
+    """By the search under one scenario; None if its plan is not certified, as the loss ties with l_max."""
+    sampled = _Certain(problem.instance, draw_scenarios(problem.instance, 1, limits.seed))
+    found = replace(ScenarioSearch(sampled, limits).answer(), dual=None)  # its prices speak of a scenario
+    if found.termination is Termination.INFEASIBLE:
+        return replace(found, reason=LawSearch(problem, limits).why_infeasible())
+    if found.plan is None:
+        return found
+    target = problem.instance.target
+    verdicts = PreparedVerdicts(target.maximum_loss, 1 - decimal(target.quantile_level))
+    met = verdicts.verdict(final_loss(problem.instance, found.plan)) is Verdict.MET
+    return found if met else None
 
 
 @dataclass

@@ -31,7 +31,7 @@ from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.problem.epochs import LossStep, loss_step, switch_step
+from depl.models.problem.epochs import LossStep, Term, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
@@ -172,9 +172,13 @@ class ChordSearch(ScenarioSearch):
 
 def all_normal(problem: Choices) -> bool:
     """Whether every increment is normal or certain, some of them normal, and omega is at least 1/2."""
+    terms = random_terms(problem) if problem.instance.target.quantile_level >= 0.5 else []
+    return bool(terms) and all(term.law.is_normal for term in terms)
+
+
+def random_terms(problem: Choices) -> list[Term]:
+    """The random parts of all epochs and switches that a plan may have; none where everything is certain."""
     instance = problem.instance
-    if instance.target.quantile_level < 0.5:
-        return False
     require_tabulated(instance, "the search", problem.epochs)
     names = [model.name for model in instance.models]
     steps = [
@@ -184,8 +188,7 @@ def all_normal(problem: Choices) -> bool:
     ]
     pairs = [(before, after) for before in names for after in names]
     changes = [switch_step(instance, k, *pair) for k in range(1, problem.epochs + 1) for pair in pairs]
-    terms = [term for step in (*steps, *changes) if step is not None for term in step.terms]
-    return bool(terms) and all(term.law.is_normal for term in terms)
+    return [term for step in (*steps, *changes) if step is not None for term in step.terms]
 
 
 def _moments(step: LossStep) -> tuple[float, float]:
