@@ -16,14 +16,7 @@ from depl.benchmarks.sweep.read import read_attempts
 from tests.cases.attempts_factory import attempt_of
 
 SUITES = ("limits", "limits-short")
-EXCEPTIONS = {
-    (
-        "limits",
-        "epochs-5000",
-        "annealing",
-    ): "its first plan comes as time ends, and 5000 epochs are certified "
-    "and verified in six seconds; faster transforms are under way",
-}
+EXCEPTIONS: dict[tuple[str, str, str], str] = {}
 """Attempts of the record that broke a limit, by suite, instance and configuration: the reason why."""
 
 
