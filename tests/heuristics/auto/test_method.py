@@ -109,6 +109,19 @@ def test_where_exact_refuses_the_others_have_all_the_time(
     ]
 
 
+def test_for_long_plans_the_greedy_one_comes_first_and_once(
+    tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LONG", tiny.target.maximum_epochs)
+    greedy = holding(None, Termination.EXHAUSTED, 0.0, asked := [])
+    loop = holding(optimum, Termination.EXHAUSTED)
+    instead(monkeypatch, exact=refusing, density_greedy=greedy, depl=loop)
+    found = solve(tiny, "auto")
+    assert [phase.method for phase in found.phases] == ["density-greedy", "exact", "depl"]
+    assert len(asked) == 1
+    assert found.cost == pytest.approx(28)
+
+
 def test_the_plan_of_one_and_the_bound_of_another_are_one_proof(
     tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
