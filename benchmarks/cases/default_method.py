@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from depl.benchmarks.runner.outcome import SolveOutcome, tried
+from depl.benchmarks.runner.outcome import REFUSED, SolveOutcome, tried
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.suites.catalogue import find_suite
 from depl.benchmarks.sweep.solving import warm_up
@@ -108,7 +108,7 @@ def _row(suite: str, name: str, instance: Instance, short: float, long: float) -
     ):  # there exact search proves nothing at either limit that 10 seconds do not say
         later = exact if exact.proved else _asked(instance, search, _SHARE * long)
         missed = missed or (later.proved and not _asked(instance, "auto", long).proved)
-    others = [answer for answer in (exact, loop) if answer is not None]
+    others = [item for item in (exact, loop) if item is not None and item.outcome.ending != REFUSED]
     return {
         "suite": suite,
         "name": name,
@@ -117,7 +117,7 @@ def _row(suite: str, name: str, instance: Instance, short: float, long: float) -
         "exact_proved": exact.proved,
         "loop_proved": loop is not None and loop.proved,
         "missed": missed,
-        "worse": default.cost > min(answer.cost for answer in others) * (1 + _SAME),
+        "worse": default.cost > min((answer.cost for answer in others), default=math.inf) * (1 + _SAME),
         "ratio": _ratio(default, others),
         "seconds": default.seconds,
         "exact_seconds": exact.seconds,

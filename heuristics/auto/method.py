@@ -55,8 +55,11 @@ _LOOP = 0.15, math.inf
 """The same for the loop, 0.09 to 0.1 of the limit. Set by hand: it ends by itself in seconds on instances of
 usual size."""
 
+_HALF = 0.5, math.inf
+"""The same where `exact` has stalled. Set by hand: its bound may rise later, so both get half of the rest."""
+
 _STALLED, _FAR = 0.005, 0.2
-"""`exact` is given up for the loop if its bound rose by less than the first share of the best known cost in
+"""`exact` is taken to have stalled if its bound rose by less than the first share of the best known cost in
 the second half of its turns so far, and is below that cost by more than the second share. Set by hand: of
 the suites `scaling-epochs`, `scaling-datasets` and `random`, what `exact` proves in more than 3 s has a
 bound that rises between a fifth and two fifths of that time; where more than 0.4 is open after 15 s (80
@@ -154,8 +157,8 @@ class _Turns:
                 self._phase("exact", partial(search.proceed, turn))
         if self._over():
             return
-        alone = search.ended or self._stalled(middle)
-        self._phase("depl", self._whole(depl, limits if alone else limits.turn(*_LOOP)))
+        loop = limits if search.ended else limits.turn(*(_HALF if self._stalled(middle) else _LOOP))
+        self._phase("depl", self._whole(depl, loop))
         if search.ended or self._over():
             return
         spent = max(_LAST[1], _LAST[0] * (time.perf_counter() - begun))
