@@ -22,7 +22,7 @@ from depl.models.exact.scenario_search import scenario_search
 from depl.models.programs.methods import milp, milp_resource
 from depl.models.solving.methods import Meaning, Proof, register
 
-_IN_HAND = {method: with_plan_in_hand(method) for method in (depl, exact)}
+_IN_HAND = {method: with_plan_in_hand(method) for method in (annealing, depl, exact)}
 """Made once, as registering another object under a name is refused."""
 
 
@@ -39,7 +39,7 @@ def register_all() -> None:
     register("depl", _IN_HAND[depl], proof=bound)
     register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2, proof=nothing, needs="cvxpy")
     register("density-greedy", density_greedy, proof=nothing)
-    register("annealing", annealing, options=ANNEALING_OPTIONS, proof=nothing)
+    register("annealing", _IN_HAND[annealing], options=ANNEALING_OPTIONS, proof=nothing)
     register("fastest-cluster", fastest_cluster, proof=nothing)
     register("random", random_drafts, options=RANDOM_OPTIONS, proof=nothing)
     register("one-pass", one_pass, options=ONE_PASS_OPTIONS, proof=nothing)

@@ -1,9 +1,9 @@
 """A greedy plan in hand: under a time limit, who finds no plan of its own returns the greedy one.
 
-The loop and exact search can take all their time before they have a first plan, where ``density-greedy`` has
-one in a tenth of a second. So it runs first, until it has a plan or its share of the time is over. Neither of
-them sees what it finds: its plan is returned only where they end without one, with the bound that they
-proved, and the phases say so.
+The loop, exact search and annealing can take all their time before they have a first plan, where ``density-
+greedy`` has one in a tenth of a second. So it runs first, until it has a plan or its share of the time is
+over. Neither of them sees what it finds: its plan is returned only where they end without one, with the
+bound that they proved, and the phases say so.
 """
 
 import functools
@@ -38,7 +38,7 @@ def with_plan_in_hand(method: Method) -> Method:
         if limits.time_limit is not None and limits.cutoff is None:
             started = time.perf_counter()
             seconds = _LEAST + _EPOCH * instance.target.maximum_epochs
-            greedy = _greedy(instance, limits.part(min(_SHARE, seconds / limits.time_limit)))
+            greedy = first_greedy_plan(instance, limits.part(min(_SHARE, seconds / limits.time_limit)))
             row = _row(instance, "density-greedy", greedy, time.perf_counter() - started)
         started = time.perf_counter()
         try:
@@ -56,8 +56,8 @@ def with_plan_in_hand(method: Method) -> Method:
     return run
 
 
-def _greedy(instance: Instance, limits: Limits) -> Outcome | None:
-    """The first plan of the greedy method in its share of the time; None if it is not covered or too late."""
+def first_greedy_plan(instance: Instance, limits: Limits) -> Outcome | None:
+    """The first plan of the greedy method within its limits; None if it is not covered or too late."""
     until = _UntilPlan(time_limit=limits.time_limit, started=limits.started, looks=limits.looks)
     until = replace(until, progress=lambda _, cost, __: until.held.append(cost))
     with suppress(OutOfTimeError, NotCoveredError), deadline(limits.lateness):

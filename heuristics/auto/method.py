@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from depl.heuristics.auto.in_hand import first_greedy_plan
 from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost
@@ -56,7 +57,8 @@ _LOOP = 0.15, math.inf
 usual size."""
 
 _HALF = 0.5, math.inf
-"""The same where `exact` has stalled. Set by hand: its bound may rise later, so both get half of the rest."""
+"""The same where `exact` has stalled, as its bound may rise later, and until there is a greedy plan where
+plans are long. Set by hand: half of the rest for the one and half for what follows."""
 
 _STALLED, _FAR = 0.005, 0.2
 """`exact` is taken to have stalled if its bound rose by less than the first share of the best known cost in
@@ -138,7 +140,7 @@ class _Turns:
         begun = time.perf_counter()
         greedy_first = self.instance.target.maximum_epochs >= _LONG
         if greedy_first:
-            self._greedy(limits)
+            self._first_greedy(limits)
         compiling = True
         while (
             compiling and not self._over()
@@ -167,6 +169,15 @@ class _Turns:
     def _greedy(self, limits: Limits) -> None:
         """Its first plan may need a certificate that takes long; nothing else holds one."""
         self._phase("density-greedy", self._whole(density_greedy, limits.turn(*_GREEDY), limits))
+
+    def _first_greedy(self, limits: Limits) -> None:
+        """For long plans: until there is one."""
+
+        def run() -> Outcome:
+            found = first_greedy_plan(self.instance, limits.turn(*_HALF))
+            return found or Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan")
+
+        self._phase("density-greedy", run)
 
     def _whole(
         self, method: Callable[[Instance, Limits], Outcome], limits: Limits, final: Limits | None = None
