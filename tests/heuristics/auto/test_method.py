@@ -113,9 +113,10 @@ def test_for_long_plans_the_greedy_one_comes_first_and_once(
     tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_LONG", tiny.target.maximum_epochs)
-    greedy = holding(None, Termination.EXHAUSTED, 0.0, asked := [])
+    asked: list[float] = []
+    monkeypatch.setattr(module, "first_greedy_plan", lambda _, limits: asked.append(limits.cutoff_cost))
     loop = holding(optimum, Termination.EXHAUSTED)
-    instead(monkeypatch, exact=refusing, density_greedy=greedy, depl=loop)
+    instead(monkeypatch, exact=refusing, density_greedy=refusing, depl=loop)
     found = solve(tiny, "auto")
     assert [phase.method for phase in found.phases] == ["density-greedy", "exact", "depl"]
     assert len(asked) == 1
