@@ -386,7 +386,8 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
 
 ELSEWHERE = {
     # Compared by tests/docs/test_readme.py; `agreement` is an example of a command.
-    *(("README.md", case) for case in ("agreement", "exact-law", "ladder", "scale", "search-goals")),
+    *(("README.md", case) for case in ("agreement", "default-method", "exact-law", "first-path")),
+    *(("README.md", case) for case in ("ladder", "scale", "search-goals")),
     # Named as what measures, without a figure.
     ("docs/dataset_selection.rst", "submodular"),
     ("docs/howto/ground_truth.rst", "search-goals"),

@@ -174,6 +174,16 @@ def rows_of_table(lines, methods):
     return [row for row in found if row[0] != "9" or row[1] in methods]
 
 
+def test_the_default_and_a_first_path_are_as_recorded():
+    default, path = (read(RESULTS / f"{name}.json").values for name in ("default-method", "first-path"))
+    words = " ".join(README.split())
+    assert f"Of {default['instances']} instances of four suites `auto` proves {default['proved']}" in words
+    assert default["missed_count"] == 0
+    assert f"in {default['median_ratio']:.2f} of the CPU time" in words
+    seconds = f"{path['seconds_in_all']:.0f} s, {path['seconds']['demo']:.0f} of them `make demo`"
+    assert f"took {seconds}" in words
+
+
 @pytest.mark.parametrize(
     "methods", [[name for name in METHODS if name != "depl"], pytest.param(METHODS, marks=pytest.mark.slow)]
 )
