@@ -1,8 +1,8 @@
-"""A greedy plan in hand: under a time limit, who finds no plan of its own returns the greedy one.
+"""A greedy plan in hand: under a time limit, a method that finds no plan of its own returns the greedy one.
 
-The loop, exact search and annealing can take all their time before they have a first plan, where ``density-
-greedy`` has one in a tenth of a second. So it runs first, until it has a plan or its share of the time is
-over. Neither of them sees what it finds: its plan is returned only where they end without one, with the
+The loop, exact search and annealing can take all their time before they have a first plan. The method
+``density-greedy`` has one in a tenth of a second, so it runs first, until it has a plan or its share of the
+time is over. None of them sees what it finds: its plan is returned only where they end without one, with the
 bound that they proved, and the phases say so.
 """
 
@@ -23,7 +23,7 @@ from depl.models.solving.solve import VerificationError
 
 _LEAST, _EPOCH, _SHARE = 0.25, 0.002, 0.5
 """Seconds for a greedy plan, seconds more per epoch, and the share of the time that these are at most. Set by
-hand: a first plan takes 0.02 to 0.2 s on small instances, and 1.7 s with 1000 epochs."""
+hand: a first plan takes 0.02 to 0.2 s on small instances, and 1 to 2 s with 5000 epochs."""
 
 
 def with_plan_in_hand(method: Method) -> Method:

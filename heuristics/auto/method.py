@@ -5,10 +5,11 @@ does not, or not in time, the loop (`depl.heuristics.depl.method.depl`) finds go
 any size. So the phases are:
 
 1. ``exact`` for a moment, in which it ends on small instances.
-2. ``density-greedy``, so that a plan is held whatever the limit, if ``exact`` holds none by then.
+2. ``density-greedy``, so that a plan is held whatever the limit, if ``exact`` holds none by then; where plans
+   have a thousand epochs it comes before ``exact``, and ends with its first plan.
 3. ``exact`` goes on for a share of the time.
-4. ``depl`` for a smaller share; for all that is left, if ``exact`` does not cover the instance or its bound
-   has stopped rising far below the best plan.
+4. ``depl`` for a smaller share; for half of what is left, if the bound of ``exact`` has stopped rising far
+   below the best plan, and for all of it, if ``exact`` does not cover the instance.
 5. ``exact`` goes on where it was, until the end. What the loop found is its cutoff, and the other way round.
 
 The answer is the cheapest plan of all with the best of the lower bounds. A traced law is searched by
