@@ -39,7 +39,7 @@ from depl.models.exact.reasons import fastest, obstacle, reached
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import usual_time_price
 from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.exact.tree import FIRST_ROUND, GROWTH, Task, TreeSearch
+from depl.models.exact.tree import FIRST_ROUND, GROWTH, UNEXPLAINED, Task, TreeSearch
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
@@ -176,9 +176,12 @@ class LawSearch(TreeSearch):
 
     def why_infeasible(self) -> str:
         """What is in the way of every plan, once it is known from elsewhere that there is none."""
-        self.build()
-        self._prepare()
-        return self._why_infeasible()
+        try:
+            self.build()
+            self._prepare()
+            return self._why_infeasible()
+        except OutOfTimeError:
+            return UNEXPLAINED
 
     def _prepare(self) -> None:
         self._target = self.problem.instance.target

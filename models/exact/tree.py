@@ -32,6 +32,9 @@ from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import DualBound, Termination
 
+UNEXPLAINED = "models: no plan meets the target within the epochs and the time limits"
+"""Said where the proof that there is no plan stands, and time is over before its explanation."""
+
 FIRST_ROUND = 2_000_000
 """Effort for every subproblem in the first round."""
 
@@ -201,8 +204,8 @@ class TreeSearch(ABC):
     def _reason(self) -> str:
         try:
             return self._why_infeasible()
-        except OutOfTimeError:  # the proof stands; only its explanation is cut short
-            return "models: no plan meets the target within the epochs and the time limits"
+        except OutOfTimeError:
+            return UNEXPLAINED
 
     def _incumbent(self) -> Clustered:
         if self.best is None:

@@ -12,6 +12,8 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.models.exact import law_search
 from depl.models.exact.choices import Choices
 from depl.models.exact.normal_search import random_terms
+from depl.models.exact.tree import UNEXPLAINED
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.instance import ConstantImprovement
 from depl.models.problem.laws import Deterministic, Zero
 from depl.models.solving.methods import Limits
@@ -70,6 +72,20 @@ def test_a_loss_that_ties_with_its_target_is_met_as_everywhere():
     assert found.solution is Solution.PROVEN_OPTIMAL
     assert found.epochs == 3
     assert found.cost == pytest.approx(depl.solve(instance, "enumerate").cost, rel=1e-9)
+
+
+def test_a_proof_that_there_is_no_plan_outlasts_the_time_for_its_explanation(monkeypatch):
+    def late(search):
+        raise OutOfTimeError
+
+    instance = certain(depl.load("tiny"), np.random.default_rng(1)).replace(
+        maximum_epochs=2, maximum_loss=0.01
+    )
+    assert law_search.exact(instance, Limits()).termination is Termination.INFEASIBLE
+    monkeypatch.setattr(law_search.LawSearch, "build", late)
+    found = law_search.exact(instance, Limits())
+    assert found.termination is Termination.INFEASIBLE
+    assert found.reason == UNEXPLAINED
 
 
 def test_where_the_plan_is_not_certified_the_search_under_the_law_decides(monkeypatch):
