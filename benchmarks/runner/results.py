@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.runner.provenance import FIELDS, Provenance, here, today
-from depl.benchmarks.runner.registry import Case, Goal, as_number
+from depl.benchmarks.runner.registry import Case, Goal, all_cases, as_number
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
@@ -148,11 +148,21 @@ def read_all(folder: Path = RESULTS) -> list[Record]:
 
 
 def table(records: Iterable[Record]) -> str:
-    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it."""
-    records = list(records)
+    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it.
+
+    A goal that a case still has, with the same threshold, is told in the words that the case has now.
+    """
+    records, cases = list(records), all_cases()
+    now = {
+        (case.name, goal.name, goal.comparison, float(goal.threshold)): goal.sentence
+        for case in cases.values()
+        for goal in case.goals
+    }
     rows = ["| Benchmark | What is promised | Goal | Measured | Met |", "| --- | --- | ---: | ---: | --- |"]
     for record in records:
-        rows.extend(_row(record, goal) for goal in record.goals)
+        for goal in record.goals:
+            sentence = now.get((record.case, goal.name, goal.comparison, goal.threshold), goal.sentence)
+            rows.append(_row(record, goal, sentence))
     runs = [_provenance(record) for record in records]
     return "\n".join([*rows, "", *runs]).rstrip() + "\n"
 
@@ -202,10 +212,10 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def _row(record: Record, goal: MeasuredGoal) -> str:
+def _row(record: Record, goal: MeasuredGoal, sentence: str) -> str:
     cells = (
         record.case,
-        goal.sentence,
+        sentence,
         f"{goal.comparison} {number(goal.threshold)}",
         number(goal.measured),
         "yes" if goal.met else "**no**",
