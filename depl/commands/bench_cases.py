@@ -9,7 +9,7 @@ from depl.benchmarks.runner import results
 from depl.benchmarks.runner.registry import Case, all_cases, select
 from depl.benchmarks.runner.results import MeasuredGoal, Record, number
 from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, make_folder
+from depl.commands.options import add_json, make_folder, seed
 from depl.commands.progress import Bar
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
@@ -25,6 +25,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     run = actions.add_parser("run", help="run cases and write their records")
     run.add_argument("names", nargs="*", metavar="NAME", help="cases to run; all of them by default")
     run.add_argument("--smoke", action="store_true", help="run as small as possible and write nothing")
+    run.add_argument(
+        "--seed",
+        metavar="N",
+        type=seed,
+        help="repeat this recording of cases that draw anew; default: their seed is drawn by the system",
+    )
     run.set_defaults(run=run_run)
     show = actions.add_parser("table", help="render the records as a Markdown table")
     show.set_defaults(run=run_table)
@@ -65,7 +71,7 @@ def run_run(options: argparse.Namespace) -> Answer:
     with Bar("cases", len(cases)) as bar:
         try:
             for case in cases:
-                record = results.measure(case, smoke=options.smoke)
+                record = results.measure(case, smoke=options.smoke, seed=options.seed)
                 if not options.smoke:
                     results.write(record, folder)
                     results.write_table(folder)
