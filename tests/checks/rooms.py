@@ -1,8 +1,8 @@
 """The rooms of the project, which of them may import which, and both as a drawing and as a table.
 
-``python -m tests.checks.rooms`` writes ``docs/drawings/architecture.svg`` and ``rooms.txt`` beside it from the
-imports and the docstrings; a test fails where one of the committed files is not what they make. Nothing of
-depl is imported here.
+``python -m tests.checks.rooms`` writes ``docs/drawings/architecture.svg``, and ``rooms.txt`` beside it, from
+the imports and the docstrings; a test fails where one of the committed files is not what they make. Nothing
+of depl is imported here.
 """
 
 import ast
