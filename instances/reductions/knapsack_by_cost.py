@@ -16,11 +16,16 @@ knapsack.
 it. Then almost all of what is asked for comes from one epoch, and a price of gain that suits it suits no
 other: bounds by prices are weak.)
 
+*Units.* Losses are told in a unit of 2^-u items' weights, the greatest for which all of them sum to at most
+1024 (`loss_unit`): whole numbers are rounded by no power of two, and methods that count losses in steps of
+1e-9 reach as far.
+
 *Tolerances.* tau may be exceeded by 1e-9 of itself, so a plan may cost 1e-9 less than that, relatively, and a
 search stops 5e-10 below its incumbent; an l_max 1e-9 higher is met. With values that sum to at most 6e8, the
 cost is less than 1 off, and sets of items of different value differ by 1.
 """
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -36,6 +41,12 @@ from depl.instances.reductions.take_or_skip import (
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan
 
+_LARGEST_FALL = 1024
+"""Sum of losses that can be told apart to 1e-9 over 10,000 epochs, as ``depl`` and ``graph`` ask."""
+
+_LEAST_UNIT = 2.0**-20
+"""A thousand times the tolerance of a loss, 1e-9."""
+
 
 def reduce(knapsack: Knapsack) -> Instance:
     """The instance whose cheapest plan takes the best knapsack.
@@ -50,16 +61,31 @@ def reduce(knapsack: Knapsack) -> Instance:
     require_separable("weights", sum(whole.weights), LARGEST_LOSS)
     total = sum(whole.weights)
     needed = 2 * total + 1 - min(whole.capacity, total)
+    unit = loss_unit(2 * total + 1)
     last = [0] * (count - 1) + [total + 1]
     return take_or_skip(
         "knapsack-by-cost",
-        Decisions([gain(end) for end in last], [0] * count),
-        Decisions([gain(end + each) for end, each in zip(last, whole.weights, strict=True)], whole.values),
+        Decisions([gain(end * unit) for end in last], [0] * count),
+        Decisions(
+            [gain((end + each) * unit) for end, each in zip(last, whole.weights, strict=True)], whole.values
+        ),
         Target(
-            initial_loss=needed, maximum_loss=0, quantile_level=0.9, maximum_epochs=count, round_deadline=1
+            initial_loss=needed * unit,
+            maximum_loss=0,
+            quantile_level=0.9,
+            maximum_epochs=count,
+            round_deadline=1,
         ),
         site(capacity=max(1, *whole.values), unit_cost=1),
     )
+
+
+def loss_unit(total: int) -> float:
+    """A power of two, 1 or less, by which whole losses that sum to ``total`` are multiplied.
+
+    The product is at most `_LARGEST_FALL` unless the unit would come near the tolerance of a loss.
+    """
+    return max(_LEAST_UNIT, 2.0 ** -max(0, math.ceil(math.log2(total / _LARGEST_FALL))))
 
 
 def plan_of(knapsack: Knapsack, items: Iterable[int]) -> Plan:

@@ -25,7 +25,7 @@ class Decisions:
     work: Sequence[float]
 
 
-def gain(value: int) -> ConstantImprovement:
+def gain(value: float) -> ConstantImprovement:
     """A certain improvement of the loss; negative raises it."""
     return ConstantImprovement(noise=Deterministic(value=float(value)))
 
