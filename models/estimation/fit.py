@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.curve import (
     Curve,
     EpochSums,
@@ -33,7 +34,6 @@ from depl.models.estimation.families import (
 )
 from depl.models.estimation.goodness import (
     LEAST_SAMPLE,
-    RESAMPLES,
     GoodnessOfFit,
     block_sizes,
     checked_sample,

@@ -25,7 +25,7 @@ from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.models.estimation import diagnosis
-from depl.models.estimation.deviations import CARE
+from depl.models.estimation.choices import CARE
 from depl.models.traces.fingerprints import fingerprints
 
 ROOT = Path(__file__).resolve().parents[2]
