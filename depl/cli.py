@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
+from depl.commands.answer import Answer, ExitCode, interrupted
 from depl.commands.guide import GUIDE
 from depl.commands.parser import asked, parser
 from depl.commands.printable import printable, printable_json
@@ -65,26 +65,27 @@ def _said(answer: Answer, as_json: bool) -> int:
 
 def _answer(options: argparse.Namespace) -> Answer:
     """The command's answer, or what became of it."""
+    answer: Answer
     try:
         run = _imported(options.run)
         disarm()
         if getattr(options, "imports", ()):
             _imported("depl.commands.options:import_users_code")(options)
-        answer: Answer = run(options)
+        answer = run(options)
     except KeyboardInterrupt:
         return interrupted()
     except DeplError as error:
-        return failure(error)
+        answer = _imported("depl.commands.endings:failure")(error)
     except Exception as error:  # noqa: BLE001 - the last resort: a defect still gets its exit code and JSON
         _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
-        return defect(error)
+        answer = _imported("depl.commands.endings:defect")(error)
     return answer
 
 
-def _imported(name: str) -> Callable[[argparse.Namespace], Any]:
+def _imported(name: str) -> Callable[[Any], Any]:
     """The function of a name ``module:function``; what takes a second to import is imported here alone."""
     module, _, function = name.partition(":")
-    found: Callable[[argparse.Namespace], Any] = getattr(importlib.import_module(module), function)
+    found: Callable[[Any], Any] = getattr(importlib.import_module(module), function)
     return found
 
 

@@ -14,7 +14,8 @@ from depl.benchmarks.sweep.request import Job, Request, jobs_of
 from depl.benchmarks.sweep.run import OneWorker, Swept, Workers, sweep
 from depl.benchmarks.sweep.store import Store
 from depl.benchmarks.sweep.transport import Tls
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import (
     require_outputs,
     sources,

@@ -8,7 +8,8 @@ import msgspec
 
 from depl.benchmarks.behaviour.record import Answer as Recorded
 from depl.benchmarks.behaviour.record import Record, read, write
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.progress import Bar
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted

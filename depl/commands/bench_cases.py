@@ -8,7 +8,8 @@ import msgspec
 from depl.benchmarks.runner import results
 from depl.benchmarks.runner.registry import Case, all_cases, select
 from depl.benchmarks.runner.results import MeasuredGoal, Record, number
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
 from depl.models.foundation.errors import InvalidInputError

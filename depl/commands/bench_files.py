@@ -18,7 +18,8 @@ from depl.benchmarks.sweep.read import files_of, latest, read_attempts
 from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, subset
 from depl.benchmarks.sweep.request import Request, job_of
 from depl.benchmarks.sweep.store import stored_requests, write_store
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import (
     make_folder,
     require_outputs,

@@ -16,7 +16,8 @@ from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, in_order, judged
 from depl.benchmarks.runner.results import read_all
 from depl.benchmarks.sweep.read import RECORDED, read_attempts
-from depl.commands.answer import Answer, as_json
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
 from depl.commands.options import make_folder, require_outputs
 from depl.commands.table import table
 from depl.instances.training.recorded import recorded_traces

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import named_traces, read_plan
 from depl.commands.table import fields
 from depl.instances.library import load

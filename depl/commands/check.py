@@ -4,7 +4,8 @@ import argparse
 import math
 from collections.abc import Iterable
 
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import inside, read_instance, read_plan
 from depl.commands.table import fields, table
 from depl.models.foundation.errors import InvalidInputError

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from depl.commands.answer import Answer, as_json
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
 from depl.commands.options import (
     figure_files,
     named_traces,

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from depl.arguments.fit import SCALES
-from depl.commands.answer import Answer, as_json
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
 from depl.commands.options import inside, named_traces, require_outputs
 from depl.commands.table import fields, table
 from depl.instances.setups import load_setup

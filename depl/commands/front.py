@@ -8,7 +8,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import (
     figure_files,
     read_instance,

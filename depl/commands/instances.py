@@ -6,8 +6,9 @@ import os
 import numpy as np
 
 from depl.arguments.instances import FAMILIES, SIZES
-from depl.commands.answer import Answer, as_json
+from depl.commands.answer import Answer
 from depl.commands.instance_summary import instance_summary
+from depl.commands.json_text import as_json
 from depl.commands.options import (
     make_folder,
     read_instance,

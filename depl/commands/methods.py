@@ -2,7 +2,8 @@
 
 import argparse
 
-from depl.commands.answer import Answer, as_json
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
 from depl.method_table import Methods, described, methods
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
 from depl.models.solving.methods import Registered, find

@@ -4,7 +4,8 @@ import argparse
 import math
 
 from depl.benchmarks.runner.outcome import epochs_by_model
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import (
     further_options,
     inside,

@@ -6,7 +6,8 @@ import functools
 import numpy as np
 
 from depl.benchmarks.runner.provenance import here
-from depl.commands.answer import Answer, ExitCode, as_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.options import inside, read_plan, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import fields

@@ -6,7 +6,8 @@ import time
 from typing import NamedTuple
 
 from depl.arguments.warm_up import METHODS
-from depl.commands.answer import Answer, as_json
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
 from depl.commands.table import table
 from depl.instances.library import load
 from depl.models.foundation.compiling import compiling_seconds
