@@ -7,11 +7,7 @@ from depl.models.estimation.choices import CARE
 from depl.models.traces.metrics import TARGETS
 
 _LAWS = ("affine", "independent")
-
-
 SCALES = ("loss", "log")
-
-
 _RESIDUALS = ("per_run", "independent")
 
 

@@ -5,8 +5,6 @@ import argparse
 from depl.arguments.shared import add_imports, add_instance, add_json, positive_count, seed
 
 FAMILIES = ("small", "heterogeneous")
-
-
 SIZES = {
     "clusters": (10, "clusters"),
     "datasets": (10, "datasets"),

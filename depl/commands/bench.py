@@ -1,4 +1,4 @@
-"""What ``depl bench list``, ``run`` and ``resume`` does; `depl.arguments.bench` declares its options."""
+"""What ``depl bench list``, ``run`` and ``resume`` do; `depl.arguments.bench` declares their options."""
 
 import argparse
 import os
@@ -16,10 +16,7 @@ from depl.benchmarks.sweep.store import Store
 from depl.benchmarks.sweep.transport import Tls
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import (
-    require_outputs,
-    sources,
-)
+from depl.commands.options import require_outputs, sources
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError

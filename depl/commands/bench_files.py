@@ -20,11 +20,7 @@ from depl.benchmarks.sweep.request import Request, job_of
 from depl.benchmarks.sweep.store import stored_requests, write_store
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import (
-    make_folder,
-    require_outputs,
-    sources,
-)
+from depl.commands.options import make_folder, require_outputs, sources
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError

@@ -11,11 +11,7 @@ import numpy as np
 
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.options import (
-    figure_files,
-    named_traces,
-    require_outputs,
-)
+from depl.commands.options import figure_files, named_traces, require_outputs
 from depl.commands.table import fields, table
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import FitRow, TracesFit, fit_rows, fit_traces

@@ -10,11 +10,7 @@ from typing import Any
 
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import (
-    figure_files,
-    read_instance,
-    require_outputs,
-)
+from depl.commands.options import figure_files, read_instance, require_outputs
 from depl.commands.table import fields, table
 from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem, additive_problem

@@ -9,11 +9,7 @@ from depl.arguments.instances import FAMILIES, SIZES
 from depl.commands.answer import Answer
 from depl.commands.instance_summary import instance_summary
 from depl.commands.json_text import as_json
-from depl.commands.options import (
-    make_folder,
-    read_instance,
-    require_outputs,
-)
+from depl.commands.options import make_folder, read_instance, require_outputs
 from depl.commands.table import table
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance

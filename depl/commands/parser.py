@@ -19,7 +19,7 @@ from depl.models.foundation.names import advice, nearest
 class Command(NamedTuple):
     """The module that declares a command, with its description as docstring, and a sentence on what it does.
 
-    Only that of the command which was asked for is imported: all of them would take a fifth of the time.
+    Only that of the command which was asked for is imported: all would add 0.01 s to the 0.07 of a start.
     """
 
     module: str

@@ -6,13 +6,7 @@ import math
 from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import (
-    further_options,
-    inside,
-    read_instance,
-    read_plan,
-    require_outputs,
-)
+from depl.commands.options import further_options, inside, read_instance, read_plan, require_outputs
 from depl.commands.progress import Watched
 from depl.commands.solve import exit_code, summary
 from depl.commands.table import fields

@@ -5,12 +5,7 @@ from collections import Counter
 
 from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import (
-    further_options,
-    read_instance,
-    read_scenarios,
-    require_outputs,
-)
+from depl.commands.options import further_options, read_instance, read_scenarios, require_outputs
 from depl.commands.progress import Watched
 from depl.commands.table import fields
 from depl.models.foundation.documents import write_text

@@ -26,12 +26,7 @@ from depl.models.estimation.curve import (
     least_squares,
     mean_ratio,
 )
-from depl.models.estimation.families import (
-    Family,
-    family_of,
-    improvement_families,
-    switch_families,
-)
+from depl.models.estimation.families import Family, family_of, improvement_families, switch_families
 from depl.models.estimation.goodness import (
     LEAST_SAMPLE,
     GoodnessOfFit,
