@@ -78,8 +78,10 @@ class Case:
     run : callable
         Takes a random generator and whether this is a smoke run (as small as possible, figures of no
         importance), and returns the measured values by name, those of the goals among them.
-    seed : int, default 0
-        Seed of the generator, so that a run can be repeated.
+    seed : int or None, default 0
+        Seed of the generator, so that a run can be repeated. None: the operating system draws one at every
+        recording, so that nothing can have been tuned to what the case draws; the record keeps the seed, and
+        what earlier recordings measured.
     draw : callable, optional
         Makes the figure of the case from the values of a record, and from nothing else.
 
@@ -93,7 +95,7 @@ class Case:
     summary: str
     goals: tuple[Goal, ...]
     run: Run
-    seed: int = 0
+    seed: int | None = 0
     draw: Draw | None = None
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ quotes are made from them and from nothing else.
 """
 
 import os
+import secrets
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -42,8 +43,20 @@ class MeasuredGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     met: bool
 
 
+class Earlier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an earlier recording measured of the goals of a case that draws anew; none is left out."""
+
+    seed: int
+    date: str
+    commit: str | None
+    measured: dict[str, float | None]
+
+
 class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run of one case, with all that is needed to repeat it and to judge it."""
+    """One run of one case, with all that is needed to repeat it and to judge it.
+
+    ``earlier`` lists the recordings before it, oldest first, of a case that draws anew; None for others.
+    """
 
     case: str
     summary: str
@@ -55,9 +68,10 @@ class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpu_seconds: float
     goals: tuple[MeasuredGoal, ...]
     values: dict[str, Any]
+    earlier: tuple[Earlier, ...] | None = None
 
 
-def measure(case: Case, smoke: bool = False) -> Record:
+def measure(case: Case, smoke: bool = False, seed: int | None = None) -> Record:
     """Run a case and record what it shows.
 
     Parameters
@@ -65,7 +79,9 @@ def measure(case: Case, smoke: bool = False) -> Record:
     case : Case
         The case, run with a generator made from its own seed.
     smoke : bool
-        Run as small as the case can, to see that it works.
+        Run as small as the case can, to see that it works. A case that draws anew draws by seed 0 then.
+    seed : int, optional
+        Of a case that draws anew: the seed of the recording to repeat.
 
     Returns
     -------
@@ -75,29 +91,35 @@ def measure(case: Case, smoke: bool = False) -> Record:
     Raises
     ------
     InvalidInputError
-        If the case does not return the figure of one of its goals, or something JSON cannot hold.
+        If the case does not return the figure of one of its goals, or something JSON cannot hold, or a seed
+        is given for a case that has its own.
     """
+    used = _seed(case, smoke, seed)
+    again = "" if case.seed is not None or smoke else f" --seed {used}"
     place = here()  # before the run, which may take long enough for the tree to change
     cpu, wall = _cpu_seconds(), time.perf_counter()
-    measured = case.run(np.random.default_rng(case.seed), smoke)
+    measured = case.run(np.random.default_rng(used), smoke)
     wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
     return Record(
         case=case.name,
         summary=case.summary,
-        command=f"{COMMAND} {case.name}" + (" --smoke" if smoke else ""),
+        command=f"{COMMAND} {case.name}" + (" --smoke" if smoke else again),
         smoke=smoke,
-        seed=case.seed,
+        seed=used,
         date=today(),
         wall_seconds=round(wall, 6),
         cpu_seconds=round(cpu, 6),
         goals=tuple(_judged(case, goal, measured) for goal in case.goals),
         values=_plain(case, measured),
+        earlier=() if case.seed is None else None,
         **{name: getattr(place, name) for name in FIELDS},
     )
 
 
 def write(record: Record, folder: Path = RESULTS) -> Path:
     """Write a record to ``folder/CASE.json``, replacing an older one only by a finished file.
+
+    That of a case that draws anew goes on listing what the replaced one and those before it measured.
 
     Returns
     -------
@@ -106,6 +128,8 @@ def write(record: Record, folder: Path = RESULTS) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{record.case}.json"
+    if record.earlier is not None and target.exists():
+        record = msgspec.structs.replace(record, earlier=_with_its_earlier(read(target)))
     write_bytes(target, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
     return target
 
@@ -172,6 +196,20 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
+def _seed(case: Case, smoke: bool, given: int | None) -> int:
+    if case.seed is None:
+        return given if given is not None else 0 if smoke else secrets.randbits(32)
+    if given is not None:
+        raise InvalidInputError(f"benchmark {case.name!r} always takes the seed {case.seed}; leave it out")
+    return case.seed
+
+
+def _with_its_earlier(record: Record) -> tuple[Earlier, ...]:
+    commit = None if record.commit is None else record.commit.id
+    measured = {goal.name: goal.measured for goal in record.goals}
+    return (*(record.earlier or ()), Earlier(record.seed, record.date, commit, measured))
+
+
 def _judged(case: Case, goal: Goal, measured: Mapping[str, object]) -> MeasuredGoal:
     if goal.name not in measured:
         raise InvalidInputError(
@@ -225,8 +263,15 @@ def _row(record: Record, goal: MeasuredGoal, sentence: str) -> str:
 
 
 def _provenance(record: Record) -> str:
-    return (
+    run = (
         f"- {record.case}{' (smoke run)' if record.smoke else ''}: {record.date}, {record.source_words}, "
         f"{record.wall_seconds:.1f} s ({record.cpu_seconds:.1f} s CPU), seed {record.seed}, "
         f"{record.python}, {record.machine_words}. `{record.command}`"
     )
+    return "\n".join([run, *map(_before, record.earlier or ())])
+
+
+def _before(earlier: Earlier) -> str:
+    measured = ", ".join(f"{name} {number(value)}" for name, value in earlier.measured.items())
+    commit = "" if earlier.commit is None else f", commit {earlier.commit[:10]}"
+    return f"  - before: {earlier.date}{commit}, seed {earlier.seed}: {measured}"

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from depl.arguments.shared import add_json
+from depl.arguments.shared import add_json, seed
 
 HELP = "list the cases, single measurements with written goals; run them; show and draw their records"
 
@@ -16,6 +16,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     run = actions.add_parser("run", help="run cases and write their records")
     run.add_argument("names", nargs="*", metavar="NAME", help="cases to run; all of them by default")
     run.add_argument("--smoke", action="store_true", help="run as small as possible and write nothing")
+    run.add_argument(
+        "--seed",
+        metavar="N",
+        type=seed,
+        help="repeat this recording of cases that draw anew; default: their seed is drawn by the system",
+    )
     run.set_defaults(run="depl.commands.bench_cases:run_run")
     show = actions.add_parser("table", help="render the records as a Markdown table")
     show.set_defaults(run="depl.commands.bench_cases:run_table")

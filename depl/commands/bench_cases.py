@@ -39,7 +39,7 @@ def run_run(options: argparse.Namespace) -> Answer:
     with Bar("cases", len(cases)) as bar:
         try:
             for case in cases:
-                record = results.measure(case, smoke=options.smoke)
+                record = results.measure(case, smoke=options.smoke, seed=options.seed)
                 if not options.smoke:
                     results.write(record, folder)
                     results.write_table(folder)

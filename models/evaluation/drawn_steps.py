@@ -1,5 +1,7 @@
 """What single epochs and switches do to the loss in drawn scenarios, where increments are independent."""
 
+import itertools
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -48,17 +50,27 @@ def quantiles(
     """
     improvements, switches = np.zeros_like(of_models), np.zeros_like(of_pairs)
     everything = frozenset(item.name for item in instance.datasets)
+    pairs = list(changing_pairs(instance))
     for index in range(of_models.shape[1]):
-        for second, following in enumerate(instance.models):
-            run = loss_step(instance, index + 1, 0, following.name, following.name, everything)
+        for model, trained in enumerate(instance.models):
+            run = loss_step(instance, index + 1, 0, trained.name, trained.name, everything)
             if run.terms:
-                improvements[:, index, second] = _only(run).law.inverse_cdf(of_models[:, index, second])
-            for first, previous in enumerate(instance.models):
-                change = switch_step(instance, index + 1, previous.name, following.name)
-                if change is not None and change.terms:
-                    numbers = of_pairs[:, index, first, second]
-                    switches[:, index, first, second] = _only(change).law.inverse_cdf(numbers)
+                improvements[:, index, model] = _only(run).law.inverse_cdf(of_models[:, index, model])
+        for first, second in pairs:
+            names = instance.models[first].name, instance.models[second].name
+            change = switch_step(instance, index + 1, *names)
+            if change is not None and change.terms:
+                numbers = of_pairs[:, index, first, second]
+                switches[:, index, first, second] = _only(change).law.inverse_cdf(numbers)
     return improvements, switches
+
+
+def changing_pairs(instance: Instance) -> Iterator[tuple[int, int]]:
+    """Pairs of models, by position, whose switch is allowed and changes the loss; at no epoch do others."""
+    for (first, previous), (second, following) in itertools.permutations(enumerate(instance.models), 2):
+        law = instance.switch_law(previous.name, following.name)
+        if not law.forbids and law.constant != 0.0:
+            yield first, second
 
 
 def epoch_gains(

@@ -30,6 +30,9 @@ _PIECE = 500_000_000
 """Gains of single scenarios that are summed at most between two looks at the time: set by hand, half a second
 if all are, of which most are not as their plans cost too much. Fewer cost calls, more make limits coarser."""
 
+_COMPARED = 16
+"""Gains that could be summed in the time in which the cost of a plan is compared, which is done for all."""
+
 
 @dataclass
 class Neighbourhood:
@@ -113,8 +116,9 @@ class Neighbourhood:
         costs, charge = self._costs(multiplier)
         longest = self.problem.epochs
         padded = np.array([*kinds, *[kinds[-1]] * (longest - len(kinds))], dtype=np.int64)
-        best, size = cutoff, self.problem.size * costs.shape[1] * 5 * longest
-        for start, stop in _pieces(0, longest, max(_PIECE // max(size, 1), 1)):
+        size = (_COMPARED + self.problem.size) * costs.shape[1] * 5 * longest
+        best = cutoff
+        for start, stop in _pieces(0, longest, max(_PIECE // size, 1)):
             keep_time()
             best = best_block(self._sample, costs, charge, padded, len(kinds), best, found, start, stop)
         if not best < cutoff:
@@ -178,8 +182,8 @@ class _OneSwitch:
             If time is over; what was found by then is kept.
         """
         longest, kinds = self.costs.shape
-        size = self.sample.gains.shape[-1] * kinds**2 * longest
-        for start, stop in _pieces(1, longest, max(_PIECE // max(size, 1), 1)):
+        size = (_COMPARED + self.sample.gains.shape[-1]) * kinds**2 * longest
+        for start, stop in _pieces(1, longest, max(_PIECE // size, 1)):
             keep_time()
             self.run_lengths(start, stop)
 

@@ -22,6 +22,9 @@ GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
 """Prices of gain at which subproblems are bounded, in costs of the incumbent over the gain asked for: set by
 hand, a quarter to eight times that in steps of sqrt(2). Each costs a dynamic program; any price is sound."""
 
+_LARGEST_WHOLE = 2.0**52
+"""Sums of whole numbers below it have no rounding, and halves of them can be told."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prices:
@@ -55,6 +58,18 @@ class Prices:
     def fastest(self) -> FloatArray:
         """Times with full resources, shape (K_max, G) [time]; infinite beyond the deadline."""
         return self.costs.fastest
+
+    @functools.cached_property
+    def unit(self) -> int:
+        """A whole number that divides what every epoch costs; 0 if there is none.
+
+        Without T_max the cheapest resources of an epoch do not depend on other epochs, so they cost psi(0).
+        """
+        costs = self.at(0.0)
+        known = costs[np.isfinite(costs)]
+        if self.maximum_time is not None or known.sum() >= _LARGEST_WHOLE or np.any(known != np.floor(known)):
+            return 0
+        return int(np.gcd.reduce(known.astype(np.int64), initial=0))
 
     @functools.cached_property
     def loads(self) -> FloatArray:

@@ -6,6 +6,7 @@ needed. That is a `CountedProblem`; draws make one (`SampledProblem`), chords of
 """
 
 import functools
+import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
+from depl.models.evaluation.drawn_steps import changing_pairs, epoch_gains, switch_losses
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.memory import require_memory
@@ -135,7 +136,7 @@ class SampledProblem(CountedProblem):
         self._require_memory()
         models = len(self.instance.models)
         table = np.zeros((self.epochs, models, models, len(self.scenarios)))
-        for k, i, j in np.ndindex(*table.shape[:3]):
+        for (i, j), k in itertools.product(list(changing_pairs(self.instance)), range(self.epochs)):
             keep_time()
             table[k, i, j] = switch_losses(self.instance, self.scenarios, k + 1, i, j)
         return table

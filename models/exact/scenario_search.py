@@ -48,6 +48,11 @@ _ORDERED_NODES = 200_000
 """Nodes for each subproblem among ordered plans: set by hand. It decides how good the first plan is and what
 it costs; proofs do not use it."""
 
+_LONGEST_SCANNED = 1000
+"""Epochs up to which plans with one switch, and exchanges of blocks, are looked at beside a priced plan: set
+by hand. Their number grows with the square, to seconds at 5000 epochs, and a priced plan is off by about one
+epoch of so many."""
+
 _STARTS = 12
 """Prices of time tried for a first plan under an assignment: set by hand; a multiplier that repeats ends
 them sooner. Fewer may leave a worse first plan; nothing is proved by it."""
@@ -100,6 +105,8 @@ class ScenarioSearch(TreeSearch):
             near = Neighbourhood(self.problem, self._prices, assignment, self.in_time)
             if self.problem.epochs >= LONG:
                 self._priced_plan(near)
+            if self.problem.epochs > _LONGEST_SCANNED and self.best is not None:
+                continue
             multiplier = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
             for _ in range(_STARTS):
                 self._require_time()
@@ -132,7 +139,8 @@ class ScenarioSearch(TreeSearch):
 
     def _accept(self, near: Neighbourhood, kinds: Sequence[int], plan: Clustered) -> None:
         self.best = plan
-        self.best = near.improved(kinds, plan)[1]
+        if self.problem.epochs <= _LONGEST_SCANNED:
+            self.best = near.improved(kinds, plan)[1]
         self.limits.report(self.cost, min(self.lower, self.cost))
 
     def _ordered_plans(self) -> None:

@@ -8,6 +8,10 @@ Rounding. All pruning leaves a slack of `SEARCH_TOLERANCE` (relative) below the 
 double precision loses in sums of a few hundred terms. The cost of a plan that makes use of the relative
 tolerance 1e-9 of T_max may be below its own bound by lam T_max 1e-9, as in
 `depl.models.problem.allocation.dual_bound`.
+
+Whole costs. Where every plan costs a multiple of some unit u, a plan below a limit costs at most the greatest
+multiple m u below it: only plans below (m + 1/2) u are looked for, and a lower bound b is as good as the next
+multiple of u.
 """
 
 import math
@@ -38,6 +42,10 @@ UNEXPLAINED = "models: no plan meets the target within the epochs and the time l
 FIRST_ROUND = 2_000_000
 """Effort for every subproblem in the first round."""
 
+_ROUNDED_UP = 1e-3
+"""Share of a unit by which a lower bound may exceed a multiple and still be taken for it: far above what
+rounding adds to a bound, which the next multiple must not be made of."""
+
 GROWTH = 8
 """How many times more it is in every further one."""
 
@@ -66,6 +74,8 @@ class TreeSearch(ABC):
         A weaker bound that can be proved again without a search.
     leaves : int
         Leaves of the search that were judged exactly.
+    build_seconds : float
+        Of the tables that do not depend on any plan [s].
     """
 
     problem: Choices
@@ -74,6 +84,7 @@ class TreeSearch(ABC):
     lower: float = 0.0
     dual: DualBound | None = field(default=None, init=False)
     leaves: int = field(default=0, init=False)
+    _unit: int = field(default=0, init=False)
     build_seconds: float = field(default=0.0, init=False)
 
     def answer(self) -> Outcome:
@@ -109,6 +120,9 @@ class TreeSearch(ABC):
             )
         self._prices = Prices.of(self.problem)
         self._assigned = sorted(undominated(assignments(self.problem)), key=lambda item: item.transfers)
+        transfers = [item.transfers for item in self._assigned]
+        whole = all(cost == math.floor(cost) for cost in transfers)
+        self._unit = math.gcd(self._prices.unit, *map(int, transfers)) if whole and self._prices.unit else 0
 
     @property
     def cost(self) -> float:
@@ -119,13 +133,16 @@ class TreeSearch(ABC):
     def threshold(self) -> float:
         """Only plans that cost less are looked for [cost]."""
         cost = min(self.cost, self.limits.cutoff_cost)
-        return cost * (1 - max(self.limits.gap, SEARCH_TOLERANCE)) if math.isfinite(cost) else cost
+        if math.isinf(cost):
+            return cost
+        limit = cost * (1 - max(self.limits.gap, SEARCH_TOLERANCE))
+        return min(limit, (math.ceil(limit / self._unit) - 0.5) * self._unit) if self._unit else limit
 
     def ended_without_plan(self) -> Termination:
         """What is proved once no plan below the threshold can be found."""
         if math.isinf(self.threshold):
             return Termination.INFEASIBLE
-        self.lower = max(self.lower, self.threshold)
+        self.lower = max(self.lower, self._next_cost(self.threshold))
         return Termination.EXHAUSTED
 
     def tasks(self) -> list[Task]:
@@ -185,7 +202,7 @@ class TreeSearch(ABC):
         while tasks:
             tasks = self.explore(tasks, effort)
             effort *= GROWTH
-        self.lower = max(self.lower, self.threshold)
+        self.lower = max(self.lower, self._next_cost(self.threshold))
         return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
 
     def _outcome(self, termination: Termination) -> Outcome:
@@ -212,7 +229,15 @@ class TreeSearch(ABC):
             raise RuntimeError("costs are bounded relative to an incumbent")
         return self.best
 
+    def _next_cost(self, bound: float) -> float:
+        """The least that a plan can cost which does not cost less than ``bound`` [cost], less a slack."""
+        if not self._unit or math.isinf(bound):
+            return bound
+        following = math.ceil(bound / self._unit - _ROUNDED_UP) * self._unit
+        return max(bound, following * (1 - SEARCH_TOLERANCE))
+
     def _raise_bound(self, bound: float) -> None:
+        bound = self._next_cost(bound)
         if bound > self.lower:
             self.lower = bound
             self.limits.report(self.cost, min(self.lower, self.cost))

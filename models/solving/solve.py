@@ -140,7 +140,7 @@ def _solved(
     limits = Limits(
         gap, time_limit, seed, sample, progress, further, started=wall, looks=counted, on_phase=on_phase
     )
-    if time_limit is not None and sample is None:  # a plan for scenarios can do without a certificate
+    if time_limit is not None:
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
     returned = _run(chosen, instance, limits)

@@ -205,18 +205,19 @@ def _time_prices(
 ) -> tuple[FloatArray, ...]:
     """psi(lam) of every configuration, an array (N, subsets, M) per epoch; tables differ between epochs."""
     shape = len(instance.clusters), len(subsets), len(instance.models)
+    alike = all(model.compute is None for model in instance.models)
+    last = 1 if alike else instance.target.maximum_epochs
+    at_once = max(1, NUMBERS_AT_ONCE // math.prod(shape))
     found: list[FloatArray] = []
-    for number in range(1, instance.target.maximum_epochs + 1):
-        if found and all(model.compute is None for model in instance.models):
-            found.append(found[0])
-            continue
+    for first in range(1, last + 1, at_once):
         facts = [
             facts_of(instance, number, model, place, data)
+            for number in range(first, min(first + at_once, last + 1))
             for place, data, model in itertools.product(instance.clusters, subsets, instance.models)
         ]
         priced = least_prices(facts, np.array([time_price]), instance.target.round_deadline)
-        found.append(priced.reshape(shape))
-    return tuple(found)
+        found.extend(priced.reshape(-1, *shape))
+    return tuple(found * instance.target.maximum_epochs if alike else found)
 
 
 def _assigned(problem: _Priced, given: Sequence[Assignment]) -> _Stage:

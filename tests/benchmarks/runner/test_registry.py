@@ -184,6 +184,42 @@ def test_the_seed_of_the_case_decides_its_values():
     assert results.measure(TINY).values != results.measure(dataclasses.replace(TINY, seed=4)).values
 
 
+ANEW = dataclasses.replace(TINY, seed=None)
+
+
+def test_a_case_that_draws_anew_never_draws_the_same_and_can_be_repeated_by_its_seed():
+    first, second = results.measure(ANEW), results.measure(ANEW)
+    assert first.values != second.values
+    assert first.command == f"depl bench cases run tiny --seed {first.seed}"
+    again = results.measure(ANEW, seed=first.seed)
+    assert (again.values, again.command) == (first.values, first.command)
+    assert results.measure(ANEW, smoke=True).seed == 0
+
+
+def test_a_seed_for_a_case_with_its_own_is_refused():
+    with pytest.raises(InvalidInputError, match="'tiny' always takes the seed 3"):
+        results.measure(TINY, seed=4)
+
+
+def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_path):
+    recorded = [results.measure(ANEW, seed=seed) for seed in (5, 6, 7)]
+    for record in recorded:
+        target = results.write(record, tmp_path)
+    last = results.read(target)
+    assert last.values == recorded[2].values
+    assert [item.seed for item in last.earlier] == [5, 6]
+    for item, record in zip(last.earlier, recorded, strict=False):
+        assert item.measured == {goal.name: goal.measured for goal in record.goals}
+    assert results.table([last]).count("\n  - before: ") == 2
+    assert f"seed 6: mean {recorded[1].values['mean']:.4g}" in results.table([last])
+
+
+def test_a_record_of_a_case_with_its_own_seed_lists_none(tmp_path):
+    for _ in range(2):
+        target = results.write(results.measure(TINY), tmp_path)
+    assert results.read(target).earlier is None
+
+
 def test_a_record_names_versions_but_no_host_and_no_path():
     record = results.measure(TINY)
     assert record.command == "depl bench cases run tiny"

@@ -1,5 +1,6 @@
 """``depl bench cases`` from the outside: goals, records, the table, and the older spelling of the command."""
 
+import dataclasses
 import json
 
 import pytest
@@ -52,6 +53,19 @@ def test_run_writes_a_record_and_table_shows_it(tmp_path, ask):
     assert (code, text) == (0, results.table([record]))
     _, text, _ = ask("bench", "cases", "table", "--out", tmp_path, "--json")
     assert [row["case"] for row in json.loads(text)["records"]] == ["tiny"]
+
+
+def test_a_recording_is_repeated_by_its_seed_where_the_case_draws_anew(tmp_path, ask, monkeypatch):
+    anew = dataclasses.replace(TINY, name="anew", seed=None)
+    monkeypatch.setattr(bench_cases, "all_cases", lambda: {"anew": anew, "tiny": TINY})
+    ask("bench", "cases", "run", "anew", "--out", tmp_path)
+    (record,) = results.read_all(tmp_path)
+    code, _, _ = ask("bench", "cases", "run", "anew", "--seed", record.seed, "--out", tmp_path)
+    (again,) = results.read_all(tmp_path)
+    assert (code, again.values) == (0, record.values)
+    code, _, message = ask("bench", "cases", "run", "tiny", "--seed", 4, "--out", tmp_path)
+    assert code == 2
+    assert "'tiny' always takes the seed 3" in message
 
 
 def test_a_smoke_run_writes_nothing(tmp_path, ask):

@@ -1,0 +1,87 @@
+"""Where every plan costs a multiple of a unit, searches use it, and no bound is above the optimum."""
+
+import itertools
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.instances.reductions import knapsack_by_cost
+from depl.instances.reductions.knapsack import Knapsack
+from depl.models.exact.prices import Prices
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_search import ScenarioSearch
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
+from depl.models.problem.instance import Instance
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import Cutoff, Limits
+from depl.models.solving.result import Termination
+
+UNIT = 3
+
+
+def knapsack(number: int) -> Knapsack:
+    """Seven items whose values are multiples of the unit."""
+    rng = np.random.default_rng([20261123, number])
+    weights = rng.integers(1, 30, 7)
+    return Knapsack.of((UNIT * rng.integers(1, 12, 7)).tolist(), weights.tolist(), int(weights.sum() // 2))
+
+
+def sampled(instance: Instance) -> SampledProblem:
+    """No loss is random, so one scenario says all."""
+    return SampledProblem(instance, draw_scenarios(instance, 1))
+
+
+def reduced(number: int) -> tuple[Instance, int]:
+    """The instance, and the cost of its cheapest plan by enumeration of all sets of items."""
+    drawn = knapsack(number)
+    values, weights = drawn.whole.values, drawn.whole.weights
+    subsets = itertools.product((0, 1), repeat=len(values))
+    fitting = [taken for taken in subsets if np.dot(taken, weights) <= drawn.whole.capacity]
+    return knapsack_by_cost.reduce(drawn), int(sum(values) - max(np.dot(taken, values) for taken in fitting))
+
+
+def with_work(instance: Instance, times: float) -> Instance:
+    """All costs that many times greater, and the resources with them."""
+    (cluster,) = instance.clusters
+    return instance.replace(clusters=(msgspec.structs.replace(cluster, unit_cost=cluster.unit_cost * times),))
+
+
+@pytest.mark.parametrize(("times", "unit"), [(1.0, 1), (4.0, 4), (0.5, 0), (1.25, 0), (1e15, 0)])
+def test_the_unit_divides_all_costs(times, unit):
+    instance = with_work(knapsack_by_cost.reduce(Knapsack.of([5, 7, 11], [2, 3, 4], 5)), times)
+    assert Prices.of(sampled(instance)).unit == unit
+
+
+def test_with_a_time_limit_costs_have_no_unit():
+    instance, _ = reduced(0)
+    assert Prices.of(sampled(instance)).unit
+    assert Prices.of(sampled(instance.replace(maximum_time=7.5))).unit == 0
+
+
+@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("away", [-4, -UNIT, -1, 0, 1, UNIT, 4, 100])
+def test_below_a_cutoff_the_cheapest_plan_is_found_or_proved_absent(number, away):
+    instance, optimum = reduced(number)
+    told: list[float] = []
+    limits = Limits(cutoff=Cutoff(optimum + away), progress=lambda seconds, cost, bound: told.append(bound))
+    search = ScenarioSearch(sampled(instance), limits)
+    outcome = search.answer()
+    assert all(bound <= optimum for bound in told)
+    if away > 0:  # otherwise there is nothing to find below it
+        assert outcome.termination is Termination.OPTIMAL
+        assert search.cost == pytest.approx(optimum, rel=1e-12)
+        assert optimum * (1 - PROOF_TOLERANCE) <= outcome.lower_bound <= optimum
+    else:
+        assert (optimum + away) * (1 - PROOF_TOLERANCE) <= outcome.lower_bound <= optimum
+
+
+@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("gap", [0.001, 0.05, 0.3])
+def test_with_a_gap_the_bound_keeps_it_and_is_none_too_great(number, gap):
+    instance, optimum = reduced(number)
+    search = ScenarioSearch(sampled(instance), Limits(gap=gap))
+    outcome = search.answer()
+    assert outcome.termination is Termination.GAP_REACHED
+    assert outcome.lower_bound <= optimum <= search.cost
+    assert search.cost - outcome.lower_bound <= (gap + PROOF_TOLERANCE) * search.cost
