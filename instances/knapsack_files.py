@@ -14,7 +14,7 @@ Numbers are read as the decimals that are written, so that nothing is rounded.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -27,6 +27,7 @@ from depl.models.foundation.names import advice
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?")
 _LONGEST_NUMBER = 40
 _FOLDER = resources.files("depl.instances") / "data" / "knapsack"
+_OPTIMA = "optima.csv"
 _DASHES = re.compile(r"-{3,}")
 
 
@@ -80,11 +81,11 @@ def read_knapsacks(path: str | Path) -> tuple[NamedKnapsack, ...]:
 
 def shipped_knapsacks() -> tuple[str, ...]:
     """Names of the published instances that are shipped; their sources are listed beside them."""
-    return tuple(sorted(item.name for item in _FOLDER.iterdir() if not item.name.endswith(".md")))
+    return tuple(sorted(item.name for item in _FOLDER.iterdir() if "." not in item.name))
 
 
 def shipped_knapsack(name: str) -> NamedKnapsack:
-    """A published instance by its name.
+    """A published instance by its name, with the published optimum.
 
     Raises
     ------
@@ -95,7 +96,13 @@ def shipped_knapsack(name: str) -> NamedKnapsack:
     if name not in known:
         raise InvalidInputError(f"no file and no shipped knapsack {name!r}; {advice(name, known)}")
     with resources.as_file(_FOLDER / name) as path:
-        return read_knapsacks(path)[0]
+        return replace(read_knapsacks(path)[0], optimum=_published_optima()[name])
+
+
+def _published_optima() -> dict[str, Fraction]:
+    """By name of the shipped file."""
+    lines = (_FOLDER / _OPTIMA).read_text(encoding="utf-8").splitlines()
+    return {name: Fraction(optimum) for name, optimum in (line.split(",") for line in lines[1:])}
 
 
 def write_knapsack(path: str | Path, knapsack: Knapsack) -> None:
