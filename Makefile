@@ -7,6 +7,7 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin/python
 PIP := $(BIN) -m pip --disable-pip-version-check --quiet
+FOLDERS := benchmarks depl docs heuristics instances models tests
 # Copies of the locks that the environment was made from: they are the stamps.
 RUNTIME := $(VENV)/requirements.lock
 EDITABLE := $(VENV)/pyproject.toml
@@ -76,6 +77,9 @@ lock: $(DEV) ## write both lock files again from pyproject.toml
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build demo dist docs/built_lessons docs/reference/rooms *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@# compiled files and kernels, and then the folders of which nothing else is left, as rooms that were renamed leave them
+	find $(FOLDERS) -type d -name __pycache__ -prune -exec rm -rf {} +
+	find $(FOLDERS) -depth -type d -exec rmdir {} + 2>/dev/null || true
 
 # Not remade for a new time stamp alone (a fresh checkout), only when the lock itself changed.
 $(RUNTIME): requirements.lock

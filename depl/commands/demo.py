@@ -57,30 +57,30 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def comparison_table(entries: Sequence[Entry]) -> str:
-    """A row for every target and method, why there is no plan, and what the columns of epochs mean."""
+    """A row for every target and method, what the column of epochs means, and why there is no plan."""
     instance = entries[0].instance
     header = (
         "target",
         "method",
         "cost",
         "cost / optimum",
-        "proves at least",
-        "epochs",
-        "P(l(K) <= target)",
+        "optimum >=",
+        "epochs per model",
+        "P(loss <= target)",
         "seconds",
     )
     rows = [_row(entry, entries) for entry in entries]
-    right = ("target", "cost", "cost / optimum", "proves at least", "seconds")
+    right = ("target", "cost", "cost / optimum", "optimum >=", "seconds")
     missing = [
         _WRAPPED.fill(f"no plan of {entry.method} at {entry.target}: {_reason(entry)}")
         for entry in entries
         if entry.plan is None
     ]
     meaning = (
-        f"epochs: {' / '.join(model.name for model in instance.models)}; "
-        f"asked probability: {instance.target.quantile_level}"
+        f"epochs per model: {' / '.join(model.name for model in instance.models)}; "
+        f"asked probability omega: {instance.target.quantile_level}"
     )
-    return "\n".join([table(header, rows, right=right), *missing, meaning])
+    return "\n".join([table(header, rows, right=right), meaning, *missing])
 
 
 def agreement(entries: Sequence[Entry]) -> str:
@@ -93,13 +93,14 @@ def agreement(entries: Sequence[Entry]) -> str:
 
 
 _LEGEND = """\
-"cost / optimum": over the optimum that is proved, or "<=" over the best lower bound if none is. "proves at
-least": the lower bound that the method itself has proved. Probabilities are certified lower bounds."""
+"cost / optimum": over the least cost if that is proved, otherwise at most that over the best lower bound.
+"optimum >=": the lower bound of the least cost that the method itself has proved. Probabilities are certified
+lower bounds, under the laws of the instance, of the probability that the final loss meets the target."""
 
 
 def _ground_truth(entries: Sequence[Entry]) -> str:
     """The exact methods on one sample of scenarios, and what the law says of their plan."""
-    header = ("method", "cost", "", "epochs", "scenarios missed", "P(l(K) <= target)", "seconds")
+    header = ("method", "cost", "", "epochs per model", "scenarios missed", "P(loss <= target)", "seconds")
     rows = []
     for entry in entries:
         _, method, cost, standing, _, epochs, *rest = _row(entry, entries)

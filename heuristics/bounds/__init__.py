@@ -1,1 +1,1 @@
-"""Lower bounds that hold at any size."""
+"""Lower bounds of the cost of every plan, by prices of time, gain and variance, at any size."""

@@ -120,6 +120,8 @@ class Choices:
     @functools.cached_property
     def first_alike(self) -> tuple[int, ...]:
         """For each subset of datasets the first one on which all models learn the same, by position."""
+        if len(self.subsets) == 1:
+            return (0,)
         known: dict[tuple[LossStep, ...], int] = {}
         return tuple(
             known.setdefault(self._runs(datasets), position) for position, datasets in enumerate(self.subsets)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from depl.models.evaluation.drawn_steps import changing_pairs
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.sampled import CountedProblem
@@ -186,7 +187,7 @@ def random_terms(problem: Choices) -> list[Term]:
         for k in range(1, problem.epochs + 1)
         for name in names
     ]
-    pairs = [(before, after) for before in names for after in names]
+    pairs = [(names[before], names[after]) for before, after in changing_pairs(instance)]
     changes = [switch_step(instance, k, *pair) for k in range(1, problem.epochs + 1) for pair in pairs]
     return [term for step in (*steps, *changes) if step is not None for term in step.terms]
 

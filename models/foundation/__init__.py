@@ -1,1 +1,1 @@
-"""What every room stands on: errors, documents, files, compiled code."""
+"""What every room stands on: errors, documents, files, deadlines, compiled code."""

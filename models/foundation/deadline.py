@@ -5,7 +5,9 @@ the labels of ten thousand increments take half a minute. So whatever may take l
 few milliseconds, which raises `OutOfTimeError` once the solve that it works for is late by `LEEWAY`. Whoever
 holds a plan or a bound catches it, as it catches an interrupt, and ends with that.
 
-Work outside of a solve, and the certificates and checks of the plan that a solve returns, have no deadline.
+Work outside of a solve has no deadline, and neither have the certificate of the probability and the check of
+the plan that a solve returns, without which there is no answer. What an answer can do without has one of its
+own (`depl.models.solving.spare`): the quantile, and what holds under the law of a plan on scenarios.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,1 +1,1 @@
-"""The contract of every method, and what is told of its result."""
+"""Solving by a named method: its contract and limits, the checked result, explanations, replanning."""

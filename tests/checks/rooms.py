@@ -1,7 +1,8 @@
-"""The rooms of the project, which of them may import which, and the drawing of both.
+"""The rooms of the project, which of them may import which, and both as a drawing and as a table.
 
-``python -m tests.checks.rooms`` draws ``docs/drawings/architecture.svg`` from the imports; a test fails where
-the committed drawing is not the one that the imports make. Nothing of depl is imported here.
+``python -m tests.checks.rooms`` writes ``docs/drawings/architecture.svg``, and ``rooms.txt`` beside it, from
+the imports and the docstrings; a test fails where one of the committed files is not what they make. Nothing
+of depl is imported here.
 """
 
 import ast
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAWING = ROOT / "docs" / "drawings" / "architecture.svg"
+TABLE = DRAWING.with_name("rooms.txt")
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
 
 # What a layer may import besides itself. The face and the command line, in depl/ itself, may import all.
@@ -112,11 +114,56 @@ def direct(imported: Mapping[str, set[str]]) -> dict[str, set[str]]:
     }
 
 
+def _folders(layer: str) -> list[Path]:
+    """The rooms of a layer, by name."""
+    return sorted(
+        path.parent for path in (ROOT / layer).glob("*/__init__.py") if not path.parent.is_symlink()
+    )
+
+
 def job(folder: Path) -> str:
     """What a room says of itself: the first sentence of its docstring, without references to the paper."""
     text = " ".join((ast.get_docstring(parsed(folder / "__init__.py")) or "").split())
     text = re.sub(r" \([^)]*\)|``", "", text)
     return re.split(r"(?<!Fig)(?<!Sec)\. ", text)[0].rstrip(".")
+
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+_MARKUP = re.compile(r"[*|`\\]")
+"""Characters of a docstring that would be markup in the table."""
+
+
+def rooms_table() -> str:
+    """Every room with those that it imports directly and with its job: a simple table of reStructuredText.
+
+    Layers are in the order of the drawing, and the rooms of a layer with floors from the highest down.
+    """
+    rows = [("room", "stands on", "job")]
+    for layer in ("depl", "benchmarks", "heuristics", "instances", "models"):
+        arrows = direct(rooms_imported(layer)) if layer in FLOORS else {}
+        for room in _from_the_top(layer):
+            rows.append(
+                (f"``{layer}/{room}``", ", ".join(sorted(arrows.get(room, ()))), _as_text(layer, room))
+            )
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    rule = "  ".join("=" * width for width in widths)
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule]) + "\n"
+
+
+def _from_the_top(layer: str) -> list[str]:
+    """The rooms of a layer: by floors where it has them, otherwise by name."""
+    if layer in FLOORS:
+        return [room for floor in reversed(FLOORS[layer]) for room in floor]
+    return [folder.name for folder in _folders(layer)]
+
+
+def _as_text(layer: str, room: str) -> str:
+    """The job of a room, in which no character is markup."""
+    return _MARKUP.sub(lambda found: "\\" + found[0], job(ROOT / layer / room))
 
 
 # --- the drawing --------------------------------------------------------------------------------------------
@@ -147,9 +194,7 @@ def drawing() -> str:
 
 def _outer(parts: list[str], layer: str, top: int) -> int:
     """A layer whose rooms have no floors of their own: their names and jobs, three in a row."""
-    folders = sorted(
-        path.parent for path in (ROOT / layer).glob("*/__init__.py") if not path.parent.is_symlink()
-    )
+    folders = _folders(layer)
     rows = -(-len(folders) // 3)
     parts.append(f'<text x="{GAP}" y="{top + 14}" font-size="15" font-weight="bold">{layer}/</text>')
     for number, folder in enumerate(folders):
@@ -215,6 +260,7 @@ def _box(parts: list[str], folder: Path, left: int, top: int, colours: tuple[str
 
 
 if __name__ == "__main__":
-    waiting = DRAWING.with_suffix(".new")
-    waiting.write_text(drawing(), encoding="utf-8")
-    waiting.replace(DRAWING)
+    for place, made in ((DRAWING, drawing()), (TABLE, rooms_table())):
+        waiting = place.with_suffix(".new")
+        waiting.write_text(made, encoding="utf-8")
+        waiting.replace(place)

@@ -15,12 +15,14 @@ from tests.checks.rooms import (
     FLOORS,
     LAYERS,
     ROOT,
+    TABLE,
     direct,
     drawing,
     imported_names,
     imports_of,
     job,
     parsed,
+    rooms_table,
     sources,
     statements,
 )
@@ -133,6 +135,16 @@ def test_every_room_stands_on_a_floor_and_no_file_is_left_beside_the_rooms(layer
 
 def test_the_drawing_of_the_rooms_is_current():
     assert DRAWING.read_text(encoding="utf-8") == drawing(), "draw it again: python -m tests.checks.rooms"
+
+
+def test_the_table_of_the_rooms_is_current():
+    assert TABLE.read_text(encoding="utf-8") == rooms_table(), "write it again: python -m tests.checks.rooms"
+
+
+def test_the_table_names_every_room_once():
+    named = re.findall(r"(?m)^``([\w/]+)``", rooms_table())
+    folders = {path.parent.relative_to(ROOT) for _, path in sources() if path.name == "__init__.py"}
+    assert sorted(named) == sorted(str(folder) for folder in folders if len(folder.parts) == 2)
 
 
 def test_only_arrows_that_do_not_follow_from_others_are_drawn():

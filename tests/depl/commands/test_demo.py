@@ -48,7 +48,8 @@ def test_the_demo_prints_a_row_for_every_target_and_draws_the_figures(ask, tmp_p
     written = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {f"paper-alexnet-{kind}.png" for kind in ("cost", "epochs", "loss", "overview")} <= written
     assert all(str(tmp_path / "figures" / name) in out for name in written if name.endswith(".png"))
-    assert "epochs: fast-unsteady / intermediate / slow-steady; asked probability: 0.99" in out
+    assert "epochs per model: fast-unsteady / intermediate / slow-steady; asked " in out
+    assert "; asked probability omega: 0.99\n" in out
     assert "enumerate agrees: it proves the same optimum at every target (to 1e-09)" in out
     assert "All methods agree (proved cheapest on these scenarios, costs equal to 1e-09)" in out
 

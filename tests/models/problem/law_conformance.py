@@ -1,5 +1,6 @@
 """What every law has to pass, whoever wrote it: each check asks the law and an independent distribution.
 
+`check_law` makes all checks of one law with a density.
 ``reference`` has the ``pdf``, ``cdf``, ``sf``, ``ppf`` and ``isf`` of scipy.stats. Expectations are
 integrals over its quantiles, by Gauss-Legendre on levels that are halved towards both ends.
 """
@@ -35,6 +36,20 @@ def quantile_nodes(reference: Any) -> tuple[FloatArray, FloatArray]:
     levels, masses = (edges[:-1, None] - half * (1 + nodes)).ravel(), (half * weights).ravel()
     points = np.concatenate([reference.ppf(levels), reference.isf(levels)])
     return points, np.concatenate([masses, masses])
+
+
+def check_law(law: Law, reference: Any) -> None:
+    """All checks, one after the other; the first that fails raises AssertionError where it stands."""
+    check_moments(law, reference)
+    check_tails(law, reference)
+    check_support(law, reference)
+    check_transform(law, reference)
+    check_decay(law)
+    check_tilt(law, reference)
+    check_samples(law, reference)
+    check_document(law)
+    check_wording(law)
+    check_fit(law)
 
 
 def check_moments(law: Law, reference: Any) -> None:

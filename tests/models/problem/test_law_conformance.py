@@ -151,6 +151,16 @@ def test_what_knows_no_probability_says_so(law: Law) -> None:
             ask()
 
 
+def test_one_function_makes_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {name for name in vars(conformance) if name.startswith("check_")} - {"check_law"}
+    made: list[str] = []
+    for name in names:
+        monkeypatch.setattr(conformance, name, lambda *_, name=name: made.append(name))
+    conformance.check_law(Normal(mean=1.0, variance=1.0), stats.norm(1.0, 1.0))
+    assert sorted(made) == sorted(names)
+    assert len(names) >= 10
+
+
 @pytest.mark.parametrize("law", [Deterministic(value=1.0), Normal(mean=1.0, variance=1.0)], ids=repr)
 def test_a_wrong_law_is_noticed(law: Law) -> None:
     with pytest.raises((AssertionError, NotCoveredError)):
