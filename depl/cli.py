@@ -6,13 +6,14 @@ exactly one JSON object), everything else to standard error. Exit codes are `dep
 
 import argparse
 import contextlib
+import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
 
-from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted
+from depl.commands.answer import Answer, ExitCode, interrupted
 from depl.commands.guide import GUIDE
 from depl.commands.parser import asked, parser
 from depl.commands.printable import printable, printable_json
@@ -64,21 +65,28 @@ def _said(answer: Answer, as_json: bool) -> int:
 
 def _answer(options: argparse.Namespace) -> Answer:
     """The command's answer, or what became of it."""
+    answer: Answer
     try:
+        run = _imported(options.run)
         disarm()
         if getattr(options, "imports", ()):
-            from depl.commands.options import import_users_code
-
-            import_users_code(options)
-        answer: Answer = options.run(options)
+            _imported("depl.commands.options:import_users_code")(options)
+        answer = run(options)
     except KeyboardInterrupt:
         return interrupted()
     except DeplError as error:
-        return failure(error)
+        answer = _imported("depl.commands.endings:failure")(error)
     except Exception as error:  # noqa: BLE001 - the last resort: a defect still gets its exit code and JSON
         _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
-        return defect(error)
+        answer = _imported("depl.commands.endings:defect")(error)
     return answer
+
+
+def _imported(name: str) -> Callable[[Any], Any]:
+    """The function of a name ``module:function``; what takes a second to import is imported here alone."""
+    module, _, function = name.partition(":")
+    found: Callable[[Any], Any] = getattr(importlib.import_module(module), function)
+    return found
 
 
 def _write(stream: TextIO | None, text: str) -> bool:

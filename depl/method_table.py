@@ -4,7 +4,8 @@ import html
 from collections.abc import Sequence
 
 from depl.commands.table import fields, table
-from depl.models.solving.methods import DEFAULT_METHOD, Meaning, Proof, Registered, registered
+from depl.models.solving.defaults import DEFAULT_METHOD
+from depl.models.solving.methods import Meaning, Proof, Registered, registered
 
 _HEADER = ("method", "proves", "needs", "what it does")
 

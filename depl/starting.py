@@ -15,7 +15,7 @@ from pathlib import PurePath
 from types import FrameType
 
 NOTHING = 5
-"""`depl.commands.answer.ExitCode.NOTHING`, which takes a second to import."""
+"""`depl.commands.answer.ExitCode.NOTHING`, before that is imported."""
 
 REASON = "interrupted before there was an answer"
 """What a command says that was interrupted while it held nothing."""
@@ -29,7 +29,7 @@ JSON = (
     '"versions":{},"wall_seconds":0.0,"cpu_seconds":0.0,"build_seconds":0.0,"stage_seconds":{},"phases":[],'
     '"plan":null,"path":null}'
 )
-"""What it says with ``--json``: `depl.commands.answer.interrupted`, before that can be imported."""
+"""What it says with ``--json``: `depl.commands.endings.without_result`, which takes a second to import."""
 
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 

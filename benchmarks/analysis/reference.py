@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from depl.benchmarks.runner.outcome import Ended
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.solving.methods import DEFAULT_SCENARIOS, Meaning
+from depl.models.solving.defaults import DEFAULT_SCENARIOS
+from depl.models.solving.methods import Meaning
 
 TOLERANCE = 1e-7
 """Relative amount up to which a bound above a cost, or a cost below an optimum, is put down to rounding."""

@@ -15,10 +15,11 @@ from depl.benchmarks.cases.paths.random_paths import random_path_problem
 from depl.benchmarks.cases.paths.sparse_graph import sparse_graph
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.heuristics.baselines.graph_method import graph
-from depl.heuristics.paths.additive_problem import AdditiveProblem, Weight
+from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.expanded_graph import expanded_graph, shortest_path
 from depl.heuristics.paths.graph_guarantees import relaxed, tightened
 from depl.heuristics.paths.layered import cost_down, cost_up
+from depl.heuristics.paths.readings import Weight
 from depl.heuristics.paths.setting import least_weight
 from depl.heuristics.paths.tri_criteria import least_weight_relaxed
 from depl.instances.counterexamples import almost_one_level, short_epochs

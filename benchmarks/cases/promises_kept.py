@@ -26,7 +26,7 @@ from depl.benchmarks.cases.promises.fresh_promises import Trainer, chosen, pilot
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
-from depl.models.estimation.deviations import CARE
+from depl.models.estimation.choices import CARE
 from depl.models.estimation.instance import fit_instance
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.evaluate import evaluate

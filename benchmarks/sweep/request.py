@@ -10,15 +10,13 @@ import msgspec
 from depl.benchmarks.runner.provenance import FIELDS, here
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt, Task
+from depl.benchmarks.sweep.defaults import GRACE
 from depl.benchmarks.sweep.earlier import VERSION
 from depl.benchmarks.sweep.imports import suites_with
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.solving.methods import find, registered
 from depl.models.solving.result import Solution
-
-GRACE = 60.0
-"""Seconds beyond the time limit of a method that an attempt has for its instance and the verification."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

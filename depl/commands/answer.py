@@ -1,13 +1,12 @@
-"""What a command returns: text for people, one JSON object for programs, and the exit code."""
+"""What a command returns: text for people, one JSON object for programs, and the exit code.
 
-from dataclasses import dataclass
+Nothing that takes time is imported, as every start of the command line comes here.
+"""
+
 from enum import IntEnum
-from typing import Any, Literal
+from typing import NamedTuple
 
-import msgspec
-
-from depl.models.foundation.errors import LONGEST_MESSAGE, DeplError, shortened
-from depl.starting import REASON
+from depl.starting import JSON, REASON
 
 
 class ExitCode(IntEnum):
@@ -27,8 +26,7 @@ class ExitCode(IntEnum):
     """A defect of depl."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The outcome of one command.
 
     Attributes
@@ -48,48 +46,6 @@ class Answer:
     aside: str = ""
 
 
-def failure(error: DeplError) -> Answer:
-    """The answer when an error ends a command."""
-    place = getattr(error, "path", "") or None
-    reason = shortened(str(error), 2 * LONGEST_MESSAGE)
-    return Answer("", ExitCode(error.exit_code), _json("error", reason, place), f"depl: {reason}")
-
-
 def interrupted() -> Answer:
     """The answer when the user stops a command that holds nothing yet."""
-    return Answer("", ExitCode.NOTHING, _json("interrupted", REASON, None), f"depl: {REASON}")
-
-
-def defect(error: Exception) -> Answer:
-    """The answer when something fails that should not."""
-    reason = shortened(f"internal error, please report it: {type(error).__name__}: {error}")
-    return Answer("", ExitCode.INTERNAL, _json("error", reason, None), f"depl: {reason}")
-
-
-def as_json(content: dict[str, Any]) -> str:
-    """``content`` as one line of JSON; what is not finite must be None already.
-
-    Names of files need not be UTF-8, as JSON must be: bytes that are not are shown as escapes.
-    """
-    try:
-        return msgspec.json.encode(content).decode()
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_encodable(content)).decode()
-
-
-def _encodable(content: Any) -> Any:
-    if isinstance(content, str):
-        return content.encode("utf-8", errors="backslashreplace").decode("utf-8")
-    if isinstance(content, dict):
-        return {_encodable(name): _encodable(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_encodable(item) for item in content]
-    return content
-
-
-def _json(ended: Literal["error", "interrupted"], reason: str, place: str | None) -> str:
-    """An empty result; the type of results comes with SciPy, which takes longer than ``depl --version``."""
-    from depl.models.solving.result import Result, Solution, Termination
-
-    nothing = Result(Termination(ended), Solution.NONE, "", None, None, float("-inf"), reason=reason)
-    return as_json({**nothing.to_dict(), "method": None, "instance": None, "seed": None, "path": place})
+    return Answer("", ExitCode.NOTHING, JSON, f"depl: {REASON}")

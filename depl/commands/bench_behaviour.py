@@ -1,37 +1,18 @@
-"""``depl bench behaviour``: record what every method answers, and compare it with what they answer now."""
+"""What ``depl bench behaviour`` does; `depl.arguments.bench_behaviour` declares its options."""
 
 import argparse
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 import msgspec
 
 from depl.benchmarks.behaviour.record import Answer as Recorded
 from depl.benchmarks.behaviour.record import Record, read, write
-from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
 from depl.commands.progress import Bar
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
-
-HELP = "record what every method answers, and compare it with what they answer now"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the actions."""
-    actions = parser.add_subparsers(dest="behaviour_action", required=True, metavar="ACTION")
-    record = actions.add_parser("record", help="ask all questions, and write the answers to FILE")
-    record.add_argument("file", type=Path, metavar="FILE", help="the record; an older one is replaced")
-    record.set_defaults(run=run_record)
-    compare = actions.add_parser("compare", help="print what differs from the answers in FILE")
-    compare.add_argument("file", type=Path, metavar="FILE", help="a record")
-    compare.add_argument("new", type=Path, nargs="?", metavar="NEW", help="another record, instead of asking")
-    compare.set_defaults(run=run_compare)
-    for command, content in ((record, "how much was asked"), (compare, "the differences")):
-        command.add_argument("--problems", default="*", metavar="GLOB", help="these alone, as 'small-*'")
-        command.add_argument("--settings", default="*", metavar="GLOB", help="these alone, as 'depl*'")
-        add_json(command, content)
 
 
 def run_record(options: argparse.Namespace) -> Answer:

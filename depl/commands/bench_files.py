@@ -1,4 +1,7 @@
-"""``depl bench merge``, ``export`` and ``recheck``: what is done with attempts that were made."""
+"""What ``depl bench merge``, ``export`` and ``recheck`` do.
+
+`depl.arguments.bench_files` declares their options.
+"""
 
 import argparse
 from collections.abc import Sequence
@@ -15,59 +18,15 @@ from depl.benchmarks.sweep.read import files_of, latest, read_attempts
 from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, subset
 from depl.benchmarks.sweep.request import Request, job_of
 from depl.benchmarks.sweep.store import stored_requests, write_store
-from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import (
-    add_imports,
-    add_json,
-    make_folder,
-    positive_seconds,
-    require_outputs,
-    sources,
-)
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
+from depl.commands.options import make_folder, require_outputs, sources
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
 
 _SEED = 0
-_SECONDS = 60.0
-
-
-def add_merge(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``merge``."""
-    parser.add_argument("out", metavar="OUT", help="the new SQLite file")
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="SQLite files, compact files, or folders of those"
-    )
-    add_json(parser, "what was done")
-    parser.set_defaults(run=run_merge)
-
-
-def add_export(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``export``."""
-    parser.add_argument("file", metavar="FILE", help="the file of a sweep")
-    parser.add_argument(
-        "--out", metavar="DIR", required=True, help="the folder for one SUITE.jsonl.gz per suite"
-    )
-    add_json(parser, "what was written")
-    parser.set_defaults(run=run_export)
-
-
-def add_recheck(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``recheck``."""
-    parser.add_argument(
-        "file", metavar="FILE", help="a file of attempts, or the name of a suite with recorded ones"
-    )
-    parser.add_argument(
-        "--seconds",
-        metavar="S",
-        type=positive_seconds,
-        default=_SECONDS,
-        help=f"rerun about so much of what was recorded; default: {_SECONDS:g}",
-    )
-    add_imports(parser)
-    add_json(parser, "the comparison")
-    parser.set_defaults(run=run_recheck)
 
 
 def run_merge(options: argparse.Namespace) -> Answer:

@@ -1,4 +1,4 @@
-"""``depl bench report``: one HTML page with figures, tables, provenance, and verdicts on the paper."""
+"""What ``depl bench report`` does; `depl.arguments.bench_report` declares its options."""
 
 import argparse
 from collections import Counter
@@ -16,8 +16,9 @@ from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, in_order, judged
 from depl.benchmarks.runner.results import read_all
 from depl.benchmarks.sweep.read import RECORDED, read_attempts
-from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_json, make_folder, require_outputs
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
+from depl.commands.options import make_folder, require_outputs
 from depl.commands.table import table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import write_text
@@ -29,28 +30,6 @@ if TYPE_CHECKING:
 TRACES = ("digits-alexnet", "digits-mobilenet")
 """Families of shipped traces that the standard report draws (Figs. 2 and 4)."""
 _SEED, _RESAMPLES = 20240222, 199
-HELP = "write a page that opens offline, with figures, ratios and verdicts on the paper's claims"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "files",
-        metavar="FILE",
-        nargs="*",
-        help="files of attempts, or names of recorded suites; default: all that are recorded",
-    )
-    parser.add_argument(
-        "--out", metavar="PAGE.html", default="report.html", help="the page; default: report.html"
-    )
-    parser.add_argument(
-        "--no-figures", action="store_true", help="leave the figures out, which take most of the time"
-    )
-    parser.add_argument(
-        "--folder", metavar="DIR", help="also write every figure as PNG, SVG and CSV, and every table as CSV"
-    )
-    add_json(parser, "the verdicts")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

@@ -1,11 +1,12 @@
-"""``depl check``: the independent verifier's word on a plan."""
+"""What ``depl check`` does; `depl.arguments.check` declares its options."""
 
 import argparse
 import math
 from collections.abc import Iterable
 
-from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_instance, add_json, add_plan, inside, read_instance, read_plan
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
+from depl.commands.options import inside, read_instance, read_plan
 from depl.commands.table import fields, table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import interval, number, rounded_down
@@ -15,19 +16,6 @@ from depl.models.scenarios.draws import Scenarios
 from depl.models.scenarios.files import load_scenarios
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report, verify
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    add_instance(parser)
-    add_plan(parser)
-    parser.add_argument(
-        "--scenarios",
-        metavar="FILE.npz",
-        help="the scenarios that the plan was made for; needed where they are not of a seeded stream",
-    )
-    add_json(parser, "the findings")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

@@ -1,21 +1,19 @@
-"""``depl completion``: print a script by which a shell completes commands, options and names.
-
-The script is made from the parsers and holds all names: make it again after an update. So a key press starts
-no Python; to ask depl itself each time, as argcomplete does, takes a second or more.
-"""
+"""What ``depl completion`` does; `depl.arguments.completion` declares its options."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from depl.benchmarks.runner.registry import all_cases
+from depl.benchmarks.suites.catalogue import all_suites
 from depl.commands.answer import Answer
+from depl.commands.parser import parser
+from depl.instances.knapsack_files import shipped_knapsacks
+from depl.instances.library import full_names
+from depl.instances.setups import setup_names
+from depl.instances.training.families import CIFAR, FAMILIES
+from depl.instances.training.recorded import recorded_families
 from depl.models.solving.methods import registered
-
-_WHERE = {
-    "bash": "~/.local/share/bash-completion/completions/depl",
-    "zsh": "~/.depl.zsh (then 'source ~/.depl.zsh' in ~/.zshrc, after compinit)",
-    "fish": "~/.config/fish/completions/depl.fish",
-}
 
 
 class Place(NamedTuple):
@@ -39,13 +37,6 @@ class Place(NamedTuple):
     words: tuple[str, ...]
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    described = "; ".join(f"{name}, whose place is {place}" for name, place in _WHERE.items())
-    parser.add_argument("shell", metavar="SHELL", choices=tuple(_WHERE), help=described)
-    parser.set_defaults(run=run)
-
-
 def run(options: argparse.Namespace) -> Answer:
     """The script of a shell."""
     return Answer(_SCRIPTS[options.shell](list(places())).rstrip("\n"))
@@ -53,8 +44,6 @@ def run(options: argparse.Namespace) -> Answer:
 
 def places() -> Iterator[Place]:
     """Every command and group, with what may follow it."""
-    from depl.commands.parser import parser
-
     yield from _below(parser(), "", _names())
 
 
@@ -89,14 +78,6 @@ def _values(action: argparse.Action, path: str, names: Mapping[str, Sequence[str
 
 def _names() -> dict[str, Sequence[str]]:
     """The names that an argument may be, by what argparse calls it, if needed after its command."""
-    from depl.benchmarks.runner.registry import all_cases
-    from depl.benchmarks.suites.catalogue import all_suites
-    from depl.instances.knapsack_files import shipped_knapsacks
-    from depl.instances.library import full_names
-    from depl.instances.setups import setup_names
-    from depl.instances.training.families import CIFAR, FAMILIES
-    from depl.instances.training.recorded import recorded_families
-
     methods = [method.name for method in registered()]
     suites, cases = list(all_suites()), list(all_cases())
     return {

@@ -1,4 +1,4 @@
-"""``depl demo``: methods side by side on the paper's instances, as tables with ratios, and as figures."""
+"""What ``depl demo`` does; `depl.arguments.demo` declares its options."""
 
 import argparse
 import textwrap
@@ -29,14 +29,6 @@ SECOND_METHOD = "enumerate"
 """Proves every optimum again, by a method that shares no search with the default."""
 _EXPECTED = "expected-greedy"
 _WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=False)
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "--out", metavar="DIR", default="demo", help="folder for the figures; default: demo, in this folder"
-    )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

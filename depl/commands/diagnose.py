@@ -1,4 +1,4 @@
-"""``depl diagnose``: what training traces say about the paper's laws, and whether these may be used."""
+"""What ``depl diagnose`` does; `depl.arguments.diagnose` declares its options."""
 
 import argparse
 import math
@@ -9,63 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from depl.commands.answer import Answer, as_json
-from depl.commands.options import (
-    add_json,
-    figure_files,
-    named_traces,
-    positive_count,
-    require_outputs,
-    seed,
-)
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
+from depl.commands.options import figure_files, named_traces, require_outputs
 from depl.commands.table import fields, table
-from depl.models.estimation.combinations import FitBy, FitRow, TracesFit, fit_rows, fit_traces
+from depl.models.estimation.choices import FitBy
+from depl.models.estimation.combinations import FitRow, TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
 from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
 from depl.models.estimation.fit import FittedLaw
-from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.independence import Independence, Tested
 from depl.models.foundation.wording import number
-from depl.models.traces.table import TARGETS, Traces
+from depl.models.traces.table import Traces
 
 _DIGITS = 3
 _READING = (
     "shape and p are those of the inverse gamma. p printed: as in the paper, for the positive ratios, with\n"
     "fitted parameters put in. p honest: by a bootstrap that fits anew; 0 where ratios are not positive."
 )
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "traces",
-        metavar="TRACES",
-        help="the path of traces, npz or CSV, or a family of those shipped, such as digits-alexnet",
-    )
-    parser.add_argument(
-        "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
-    )
-    parser.add_argument(
-        "--by",
-        choices=[item.value for item in FitBy],
-        default=FitBy.MODEL.value,
-        help="fit every model, every model on every cluster, or these in every schedule or run (Fig. 4)",
-    )
-    parser.add_argument(
-        "--resamples",
-        metavar="N",
-        type=positive_count,
-        default=RESAMPLES,
-        help=f"for intervals and p-values; default: {RESAMPLES}",
-    )
-    parser.add_argument("--seed", metavar="S", type=seed, default=0, help="of the resamples; default: 0")
-    parser.add_argument(
-        "--figure",
-        metavar="NAME",
-        help="draw Figs. 2 and 4 of the paper: NAME-loss and NAME-fits, png and svg",
-    )
-    add_json(parser, "fits, tests and verdict")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

@@ -1,4 +1,4 @@
-"""``depl fit``: an instance from training traces and a setup, ready for ``depl solve``."""
+"""What ``depl fit`` does; `depl.arguments.fit` declares its options."""
 
 import argparse
 import math
@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_imports, add_json, inside, named_traces, require_outputs
+from depl.arguments.fit import SCALES
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
+from depl.commands.options import inside, named_traces, require_outputs
 from depl.commands.table import fields, table
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
-from depl.models.estimation.deviations import CARE
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.instance import fit_instance, runs_of_setup
 from depl.models.estimation.setup import Setup
@@ -25,64 +26,11 @@ from depl.models.foundation.wording import counted, number
 from depl.models.problem.affine_law import AffineLaw
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.traces.table import TARGETS, Traces
+from depl.models.traces.metrics import TARGETS
+from depl.models.traces.table import Traces
 
-_LAWS = ("affine", "independent")
-_SCALES = ("loss", "log")
-_RESIDUALS = ("per_run", "independent")
 _RESAMPLES = 99
 _REFUSED = "the independent law must not be used: "
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "traces",
-        metavar="TRACES",
-        help="the path of traces, npz or CSV, or a family of those shipped, such as digits-alexnet",
-    )
-    parser.add_argument(
-        "--template",
-        metavar="SETUP",
-        required=True,
-        help="clusters, sizes, costs and target: the path of a setup, as 'depl instances new --setup' prints "
-        "one, or the name of a shipped one, such as digits-alexnet",
-    )
-    parser.add_argument("--out", metavar="INSTANCE", required=True, help="write the instance to this file")
-    _add_law(parser)
-    _add_counting(parser)
-    parser.add_argument(
-        "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
-    )
-    parser.add_argument("--target", metavar="L", type=float, help="l_max instead of that of the setup")
-    parser.add_argument("--name", metavar="NAME", help="of the instance; default: that of the setup")
-    parser.add_argument(
-        "--only-setup",
-        action="store_true",
-        help="leave out runs that trained a model or used a cluster that the setup does not have",
-    )
-    add_imports(parser)
-    add_json(parser, "what was fitted")
-    parser.set_defaults(run=run)
-
-
-def _add_counting(parser: argparse.ArgumentParser) -> None:
-    """What promises ask of the runs."""
-    parser.add_argument(
-        "--care",
-        metavar="Q",
-        type=_share,
-        default=CARE,
-        help="plans that were never run get the margin that a share Q of plans did not exceed when they were "
-        f"held out of the fit, 0 for none; default: {CARE}",
-    )
-    parser.add_argument(
-        "--confidence",
-        metavar="C",
-        type=_confidence,
-        help="promise only plans that enough runs went through, and count as many misses as these leave "
-        "possible with confidence C, such as 0.95; default: promises are right on average over sets of runs",
-    )
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -111,41 +59,6 @@ def run(options: argparse.Namespace) -> Answer:
     content["left_out"] = len(traces.runs) - len(chosen.runs)
     text = _text(options, chosen, instance, content)
     return Answer(text, json=as_json(content), aside=f"instance written to {options.out}")
-
-
-def _add_law(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--law",
-        choices=_LAWS,
-        default=_LAWS[0],
-        help="affine: a law with memory, fitted to the runs; independent: the paper's; default: affine",
-    )
-    parser.add_argument(
-        "--residuals",
-        choices=_RESIDUALS,
-        default=_RESIDUALS[0],
-        help="of the affine law: kept together per run, or independent of each other; default: per_run",
-    )
-    parser.add_argument(
-        "--scale",
-        choices=_SCALES,
-        help="whether the affine law is one of the loss or of its logarithm; default: log, where all losses "
-        "are positive",
-    )
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no share: it must be at least 0 and below 1")
-    return value
-
-
-def _confidence(text: str) -> float:
-    value = float(text)
-    if not 0.5 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no confidence: it must be at least 0.5 and below 1")
-    return value
 
 
 def _retargeted(setup: Setup, target: float) -> Setup:
@@ -193,7 +106,7 @@ def _law(options: argparse.Namespace, instance: Instance) -> str:
     if instance.traced_law is None:
         return "independent improvements and switches, as in the paper"
     kept = "kept per run" if options.residuals == "per_run" else "independent"
-    of = "" if instance.traced_law.scale == _SCALES[0] else f" of the logarithm of the {options.metric}"
+    of = "" if instance.traced_law.scale == SCALES[0] else f" of the logarithm of the {options.metric}"
     return f"affine{of}, residuals {kept}"
 
 
@@ -222,7 +135,7 @@ def _never_run(traced: TracedLaw) -> str:
             "NO margin, as asked: the law flatters plans that a solver picks, and promises for them are bold"
         )
     shown = [
-        number(value) if traced.scale == _SCALES[0] else f"{number(100 * math.expm1(value), 3)} %"
+        number(value) if traced.scale == SCALES[0] else f"{number(100 * math.expm1(value), 3)} %"
         for value in (median(traced.deviations), max(traced.deviations))
     ]
     return f"plans that too few runs went through are taken to end {shown[0]} higher, at worst {shown[1]}"

@@ -1,4 +1,4 @@
-"""``depl knapsack``: a knapsack from a public file, solved as a planning problem, checked independently."""
+"""What ``depl knapsack`` does; `depl.arguments.knapsack` declares its options."""
 
 import argparse
 import os
@@ -8,8 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, require_outputs, seed
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
+from depl.commands.options import require_outputs
 from depl.commands.table import fields
 from depl.instances.chance_knapsack_files import read_chance_knapsack
 from depl.instances.knapsack_files import NamedKnapsack, read_knapsacks, shipped_knapsack
@@ -17,19 +18,13 @@ from depl.instances.reductions.branch_and_bound import best_by_branching
 from depl.instances.reductions.chance_program import best_by_value_and_variance
 from depl.instances.reductions.dynamic_programs import KnapsackSolution, best_by_capacity, best_by_value
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
-from depl.instances.reductions.through import (
-    REDUCTIONS,
-    solve_chance_knapsack,
-    solve_knapsack,
-    solver,
-)
 from depl.instances.reductions.through import Answer as Found
+from depl.instances.reductions.through import solve_chance_knapsack, solve_knapsack, solver
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 
-_METHODS = ("scenario-search", "exact", "milp", "milp-resource", "enumerate", "depl")
 _UNDER_THE_LAW = ("exact", "enumerate", "depl")
 _WAYS: dict[str, Callable[[Knapsack], KnapsackSolution]] = {
     "dynamic program over the capacity": best_by_capacity,
@@ -44,35 +39,6 @@ class Checked:
 
     by: str
     value: Fraction | None
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="number of items and capacity, then value and weight per line; or kplib's or Pisinger's format; "
-        "or the name of a shipped instance, such as knapPI_1_100_1000_1",
-    )
-    parser.add_argument(
-        "--via", choices=_METHODS, help="the method that plans; default: scenario-search, with --chance exact"
-    )
-    described = "; ".join(f"{name}: {text}" for name, text in REDUCTIONS.items())
-    parser.add_argument("--reduction", choices=tuple(REDUCTIONS), default="by-cost", help=described)
-    parser.add_argument("--instance", metavar="N", type=int, default=1, help="which of the file's, from 1")
-    parser.add_argument(
-        "--chance",
-        action="store_true",
-        help="normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "
-        "deviation), then value, mean and variance per line",
-    )
-    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds of planning; default: none")
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
-    parser.add_argument(
-        "--out", metavar="ITEMS.txt", help="write the numbers of the items taken, one per line"
-    )
-    add_json(parser, "the answer")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

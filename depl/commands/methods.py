@@ -1,24 +1,17 @@
-"""``depl methods``: the registered methods, what each of them proves and needs, and its options."""
+"""What ``depl methods`` does; `depl.arguments.methods` declares its options."""
 
 import argparse
 
-from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_imports, add_json
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
 from depl.method_table import Methods, described, methods
-from depl.models.solving.methods import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS, Registered, find
+from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
+from depl.models.solving.methods import Registered, find
 
 _DEFAULTS = (
     f"Without --method it is {DEFAULT_METHOD}; for an instance without laws, on given scenarios, "
     f"{DEFAULT_ON_SCENARIOS}.\nOptions of one: depl methods NAME."
 )
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("names", metavar="NAME", nargs="*", help="only these, with their options")
-    add_imports(parser)
-    add_json(parser, "the methods")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

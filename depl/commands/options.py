@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and files that a user names."""
+"""What the options that several commands share stand for: instances, plans, scenarios, files of the user."""
 
 import argparse
 import os
@@ -18,43 +18,12 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios, draw_scenarios
 from depl.models.scenarios.files import load_scenarios
-from depl.models.solving.methods import (
-    DEFAULT_METHOD,
-    DEFAULT_SCENARIOS,
-    default_method,
-    find,
-    registered,
-    require_counting,
-)
+from depl.models.solving.methods import default_method, find, registered, require_counting
 from depl.models.solving.options import read_options
 from depl.models.traces.files import read_traces
 from depl.models.traces.table import Traces
 
 _LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relatively
-
-
-def add_instance(parser: argparse.ArgumentParser) -> None:
-    """Declare INSTANCE, ``--target``, and ``--import``, as an instance may have laws of the user's own."""
-    parser.add_argument(
-        "instance", metavar="INSTANCE", help="a name of 'depl instances list', or the path of a file"
-    )
-    parser.add_argument(
-        "--target", metavar="L", help="bound on the quantile of the final loss; chooses a family's instance"
-    )
-    add_imports(parser)
-
-
-def add_imports(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--import``."""
-    parser.add_argument(
-        "--import",
-        dest="imports",
-        metavar="MODULE",
-        action="append",
-        default=[],
-        help="a module or a .py file that registers methods or laws, or defines SUITE; may be given several "
-        "times",
-    )
 
 
 def sources(options: argparse.Namespace) -> tuple[str, ...]:
@@ -63,67 +32,19 @@ def sources(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def import_users_code(options: argparse.Namespace) -> None:
-    """Import what ``--import`` names, for commands that have it.
+    """Import what ``--import`` names.
 
     Raises
     ------
     InvalidInputError
         As `depl.models.foundation.users_code.import_source`.
     """
-    for source in getattr(options, "imports", ()):
+    for source in options.imports:
         import_source(resolved(source))
 
 
-def add_plan(parser: argparse.ArgumentParser) -> None:
-    """Declare PLAN."""
-    parser.add_argument("plan", metavar="PLAN", help="the path of a plan, as 'depl solve --out' writes it")
-
-
-def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> None:
-    """Declare ``--json``."""
-    parser.add_argument("--json", action="store_true", help=f"print {content} as one JSON object")
-
-
-def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
-    """Declare the method, its limits, and what some methods take besides; with ``files`` also scenarios."""
-    given = ", or a file of them" if files else ""
-    standard = f"default: {DEFAULT_METHOD}, exact search and a loop in turn"
-    parser.add_argument("--method", metavar="M", help=standard)
-    add_gap(parser)
-    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
-    parser.add_argument(
-        "--scenarios",
-        metavar="S|FILE.npz" if files else "S",
-        type=count_or_file if files else positive_count,
-        help=f"for methods that count scenarios: how many to draw{given}; default: {DEFAULT_SCENARIOS}",
-    )
-    parser.add_argument(
-        "--eta",
-        metavar="N",
-        type=levels,
-        help="for graph and depl-paper: levels of time and of loss; for graph also auto, which derives them "
-        "from --gap",
-    )
-    parser.add_argument(
-        "--option",
-        dest="options",
-        metavar="KEY=VALUE",
-        type=_key_and_value,
-        action="append",
-        default=[],
-        help="an option of the method, which 'depl methods NAME' lists; may be given several times",
-    )
-
-
-def add_gap(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--gap``."""
-    text = "relative gap that is good enough, such as 0.05 or 5%%; default: 0"
-    parser.add_argument("--gap", metavar="G", type=relative_gap, default=0.0, help=text)
-
-
 def further_options(options: argparse.Namespace, instance: Instance) -> dict[str, object]:
-    """What `add_solving` declares and only some methods take, where it is given.
+    """What `depl.arguments.shared.add_solving` declares and only some methods take, where it is given.
 
     Raises
     ------
@@ -278,26 +199,6 @@ def make_folder(path: str) -> Path:
     return folder
 
 
-def positive_count(text: str) -> int:
-    """A whole number from 1 on."""
-    value = _whole(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
-    return value
-
-
-def count_or_file(text: str) -> int | str:
-    """A whole number from 1 on, or the path of a file."""
-    try:
-        int(text)
-    except ValueError:
-        if text.endswith(".npz") or os.path.exists(text):
-            return text
-        message = f"must be a whole number, or an .npz file, not {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
-    return positive_count(text)
-
-
 def read_scenarios(options: argparse.Namespace, instance: Instance) -> int | Scenarios | None:
     """The scenarios that ``--scenarios`` names: how many, or those of a file.
 
@@ -323,56 +224,3 @@ def read_scenarios(options: argparse.Namespace, instance: Instance) -> int | Sce
                     f"{given}: seed",
                 )
     return scenarios
-
-
-def relative_gap(text: str) -> float:
-    """A share in [0, 1), or a percentage."""
-    percent = text.rstrip().endswith("%")
-    try:
-        value = float(text.rstrip().removesuffix("%"))
-    except ValueError:
-        message = f"must be a share such as 0.05, or a percentage such as 5%, not {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
-    share = value / 100 if percent else value
-    if not 0 <= share < 1:
-        meant = "" if percent or not 1 <= value < 100 else f"; did you mean {text}%?"
-        raise argparse.ArgumentTypeError(f"must be at least 0 and less than 1, or 100%, not {text}{meant}")
-    return share
-
-
-def _key_and_value(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name and sign):
-        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, not {text!r}")
-    return name, value
-
-
-def positive_seconds(text: str) -> float:
-    """A positive number of seconds."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds, not {text!r}") from None
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be positive and finite, not {text}")
-    return value
-
-
-def levels(text: str) -> int | str:
-    """A whole number from 1 on, or ``auto``."""
-    return text if text == "auto" else positive_count(text)
-
-
-def seed(text: str) -> int:
-    """A whole number from 0 on."""
-    value = _whole(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must not be negative, as {value} is")
-    return value
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None

@@ -1,21 +1,12 @@
-"""``depl replan``: what the rest of a plan still delivers from an observed state, and a better rest."""
+"""What ``depl replan`` does; `depl.arguments.replan` declares its options."""
 
 import argparse
 import math
 
 from depl.benchmarks.runner.outcome import epochs_by_model
-from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import (
-    add_instance,
-    add_json,
-    add_plan,
-    add_solving,
-    further_options,
-    inside,
-    read_instance,
-    read_plan,
-    require_outputs,
-)
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
+from depl.commands.options import further_options, inside, read_instance, read_plan, require_outputs
 from depl.commands.progress import Watched
 from depl.commands.solve import exit_code, summary
 from depl.commands.table import fields
@@ -44,30 +35,6 @@ _NOT_PROVED = (
 )
 _MET = ": the target is met"
 _LOST = ": the old rest cannot meet the target any more, and no other is known to"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    add_instance(parser)
-    add_plan(parser)
-    parser.add_argument("state", metavar="STATE", help="the path of an observed state, see docs/replanning")
-    add_solving(parser)
-    parser.add_argument(
-        "--keep-promise",
-        action="store_true",
-        help="ask for what the old rest would deliver from here instead of omega, so that the promise made "
-        "at the start holds over all runs, however often they are planned again (under a law fitted to "
-        "traces only where the answer says so)",
-    )
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="tell the decisions and put the rest to follow into the equations",
-    )
-    parser.add_argument("--out", metavar="PLAN.json", help="write the rest to follow to this file")
-    parser.add_argument("--rest", metavar="REST.json", help="write the instance of the rest to this file")
-    add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

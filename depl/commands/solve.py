@@ -1,24 +1,15 @@
-"""``depl solve``: find a plan, say what is proved about it, and write it."""
+"""What ``depl solve`` does; `depl.arguments.solve` declares its options."""
 
 import argparse
 from collections import Counter
 
 from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import (
-    add_instance,
-    add_json,
-    add_solving,
-    further_options,
-    read_instance,
-    read_scenarios,
-    require_outputs,
-)
+from depl.commands.options import further_options, read_instance, read_scenarios, require_outputs
 from depl.commands.progress import Watched
 from depl.commands.table import fields
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.memory import MEMORY
 from depl.models.foundation.wording import counter_probability, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -44,25 +35,6 @@ ON_SCENARIOS = {
     Termination.GAP_REACHED: "within the wanted gap of the cheapest on these scenarios, proved",
     Termination.INFEASIBLE: "proved infeasible: no plan meets the target on these scenarios",
 }
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    add_instance(parser)
-    add_solving(parser, files=True)
-    parser.add_argument(
-        "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="GIB",
-        type=float,
-        default=MEMORY,
-        help=f"GiB that a table may take; what needs more is refused; default: {MEMORY:g}",
-    )
-    parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
-    add_json(parser, "the result")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

@@ -1,4 +1,4 @@
-"""``depl train``: train small networks for real and record their losses as traces."""
+"""What ``depl train`` does; `depl.arguments.train` declares its options."""
 
 import argparse
 import functools
@@ -6,50 +6,17 @@ import functools
 import numpy as np
 
 from depl.benchmarks.runner.provenance import here
-from depl.commands.answer import Answer, ExitCode, as_json
-from depl.commands.options import add_json, inside, positive_count, read_plan, require_outputs, seed
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
+from depl.commands.options import inside, read_plan, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import fields
 from depl.instances.training.cifar import cifar10
-from depl.instances.training.families import CIFAR, FAMILIES, Family, cifar_family, family
+from depl.instances.training.families import CIFAR, Family, cifar_family, family
 from depl.instances.training.recording import Recording, fresh_seed, record, schedule_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
 from depl.models.traces.table import Traces
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    names = ", ".join((*FAMILIES, *CIFAR))
-    parser.add_argument("--family", metavar="NAME", required=True, help=f"what to train: {names}")
-    parser.add_argument(
-        "--runs", metavar="N", type=positive_count, default=100, help="how many runs; default: 100"
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="S",
-        type=seed,
-        help="of the first run, the others follow; default: 0, with --plan a number made of the plan",
-    )
-    parser.add_argument(
-        "--plan",
-        metavar="PLAN",
-        help="train what this plan does epoch by epoch; each cluster on all of its own data",
-    )
-    parser.add_argument(
-        "--folder", metavar="DIR", help="where CIFAR-10 lies, for the families that begin with cifar"
-    )
-    parser.add_argument(
-        "--images", metavar="N", type=positive_count, help="of CIFAR-10, keep so many; default: all"
-    )
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        required=True,
-        help="the file of traces, npz or CSV; runs that it holds already are not trained again",
-    )
-    add_json(parser, "what was done")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> Answer:

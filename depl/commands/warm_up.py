@@ -1,21 +1,19 @@
-"""``depl warm-up``: kernels are compiled beforehand and kept, so that no later solve waits for that."""
+"""What ``depl warm-up`` does; `depl.arguments.warm_up` declares its options."""
 
 import argparse
 import contextlib
 import time
 from typing import NamedTuple
 
-from depl.commands.answer import Answer, as_json
-from depl.commands.options import add_imports, add_json
+from depl.arguments.warm_up import METHODS
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
 from depl.commands.table import table
 from depl.instances.library import load
 from depl.models.foundation.compiling import compiling_seconds
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.solving.methods import find
 from depl.models.solving.solve import solve
-
-_METHODS = ("exact", "density-greedy", "depl", "scenario-search")
-"""What the default methods call, under laws and on scenarios."""
 
 _INSTANCES = ("tiny", "paper-alexnet-9")
 """Laws with atoms and laws with densities: between them they need the kernels of the methods."""
@@ -32,22 +30,9 @@ class _Prepared(NamedTuple):
     seconds: float
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "--method",
-        action="append",
-        metavar="M",
-        help=f"a method to prepare; may be repeated (default: {', '.join(_METHODS)})",
-    )
-    add_imports(parser)
-    add_json(parser)
-    parser.set_defaults(run=run)
-
-
 def run(options: argparse.Namespace) -> Answer:
     """Solve small instances by every method, and say what was compiled for it."""
-    methods = tuple(dict.fromkeys(options.method or _METHODS))
+    methods = tuple(dict.fromkeys(options.method or METHODS))
     for name in methods:
         find(name)
     rows = [_prepared(name) for name in methods]

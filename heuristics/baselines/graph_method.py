@@ -7,7 +7,7 @@ exact allocation, and the plan is certified under the law before it is returned.
   (`depl.heuristics.paths.graph_guarantees`);
 - ``label``: what stands for the quantile: "expected", "normal", "entropic" (Chernoff's bound, E5), or
   "certified" (the default);
-- ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.additive_problem.Weight`.
+- ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.readings.Weight`.
 
 The parameter of the normal and of the entropic label is moved to the path it led to until nothing changes,
 from three starts. *Certified* uses the entropic label as an order only: for every level of it the cheapest
@@ -30,9 +30,10 @@ from depl.heuristics.paths.additive_labels import (
     normal_label,
     typical_deviation,
 )
-from depl.heuristics.paths.additive_problem import AdditiveProblem, Weight, additive_problem
+from depl.heuristics.paths.additive_problem import AdditiveProblem, additive_problem
 from depl.heuristics.paths.graph_guarantees import levels_for_gap
 from depl.heuristics.paths.layered import PAPER_LEVELS, layered_search
+from depl.heuristics.paths.readings import Weight
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.enumeration import build_plan, only_assignment
 from depl.models.exact.plan_classes import Configuration

@@ -16,7 +16,7 @@ The options are
 
 - ``eta``: levels of time and of loss, 200 as in the paper;
 - ``epsilon``: of the fractional placement, .01 (the paper gives no number);
-- ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.additive_problem.Weight`,
+- ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.readings.Weight`,
   "full-resources" as in the paper;
 - ``label``: "entropic", "normal" or "expected"; entropic where the laws allow it;
 - ``data``: "lovasz" minimises (7) by the Lovász extension through cvxpy, the paper's reference; "certified"
@@ -41,8 +41,8 @@ from depl.heuristics.baselines.paper_models import PaperLabel, Selector
 from depl.heuristics.baselines.paper_resources import STRATEGIES, Placement
 from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.paths.additive_labels import AdditiveLabel
-from depl.heuristics.paths.additive_problem import Weight
 from depl.heuristics.paths.layered import PAPER_LEVELS
+from depl.heuristics.paths.readings import Weight
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError

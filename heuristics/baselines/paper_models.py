@@ -29,7 +29,8 @@ from depl.heuristics.paths.additive_labels import (
     expected_label,
     normal_label,
 )
-from depl.heuristics.paths.additive_problem import Weight, additive_problem
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.readings import Weight
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Instance

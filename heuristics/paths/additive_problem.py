@@ -12,12 +12,12 @@ kappa r whatever the model (E12); by the closed form sqrt(kappa c) is right wher
 
 import math
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
+from depl.heuristics.paths.readings import Clock, Weight
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
@@ -28,30 +28,6 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
 
 BoolArray = NDArray[np.bool_]
-
-
-class Weight(Enum):
-    """What an epoch weighs; kappa, r, c, s, b as in Sec. III, all nodes together."""
-
-    FULL_RESOURCES = "full-resources"
-    """kappa r, the cost of an epoch with all resources: the paper's words. Counts epochs (E12)."""
-    COMPUTE = "compute"
-    """kappa c."""
-    FULL_RESOURCES_TIME = "full-resources-time"
-    """kappa r (c / r + s / b), resources times the time they are held."""
-    ROOT = "root"
-    """sqrt(kappa c); (sum sqrt(kappa c))^2 / (T_max - sum s / b) is the cost where nothing clips."""
-    LEAST_RESOURCES = "least-resources"
-    """kappa c / (tau - s / b): the exact cost where only the round deadline limits time."""
-
-
-class Clock(Enum):
-    """What an epoch takes of T_max."""
-
-    FULL_RESOURCES = "full-resources"
-    """c / r + s / b: a path within T_max can be allocated."""
-    COMMUNICATION = "communication"
-    """s / b alone; the rest of T_max is for computing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ lightest that is better by more than the tolerance, and so on. A front may have 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.bounds import least_loss
+from depl.heuristics.paths.readings import Against
 from depl.heuristics.paths.setting import MOST_LABELS, PathOutcome, least_weight, least_weight_so_far
 from depl.heuristics.paths.whole_numbers import in_whole_numbers
 from depl.models.foundation.errors import InvalidInputError
@@ -26,15 +26,6 @@ from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
 _UNFINISHED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)
-
-
-class Against(Enum):
-    """The budget that varies."""
-
-    LOSS = "loss"
-    """The bound on the label of the final loss, by default on its expectation."""
-    TIME = "time"
-    """T_max."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel
-from depl.heuristics.paths.additive_problem import Weight, additive_problem
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.readings import Weight
 from depl.models.exact.plan_classes import Configuration
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE

@@ -32,12 +32,6 @@ Reach = Callable[[Knapsack, Fraction, Solver], Reached]
 _SLACK = 2e-9
 """Costs may be 1e-9 below what they stand for, lower bounds 5e-10 below what they prove."""
 
-REDUCTIONS = {
-    "by-cost": "a plan costs the value of what it leaves behind (one solve)",
-    "by-time": "a plan is feasible iff its items fit and reach a value (bisection)",
-    "free-resources": "a plan costs the square of the weight of items that reach a value (bisection)",
-}
-
 
 @dataclass(frozen=True)
 class Answer:

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from depl.instances.training import data
+from depl.instances.training import data, names
 from depl.instances.training.federated import Descent
 from depl.instances.training.layers import (
     Attention,
@@ -125,7 +125,7 @@ FAMILIES = {
     family.name: family
     for family in (
         Family(
-            "digits-alexnet",
+            names.DIGITS_ALEXNET,
             "AlexNet-like, digits, learning rate .05",
             data.digits,
             alexnet,
@@ -133,7 +133,7 @@ FAMILIES = {
             600,
         ),
         Family(
-            "digits-mobilenet",
+            names.DIGITS_MOBILENET,
             "MobileNet-like, digits, learning rate .05",
             data.digits,
             mobilenet,
@@ -141,7 +141,7 @@ FAMILIES = {
             600,
         ),
         Family(
-            "digits-alexnet-slow",
+            names.DIGITS_ALEXNET_SLOW,
             "AlexNet-like, digits, learning rate .02",
             data.digits,
             alexnet,
@@ -149,7 +149,7 @@ FAMILIES = {
             100,
         ),
         Family(
-            "digits-mobilenet-slow",
+            names.DIGITS_MOBILENET_SLOW,
             "MobileNet-like, digits, learning rate .02",
             data.digits,
             mobilenet,
@@ -157,7 +157,7 @@ FAMILIES = {
             100,
         ),
         Family(
-            "cells-perceptron",
+            names.CELLS_PERCEPTRON,
             "dense layers, measurements of cells",
             data.breast_cancer,
             perceptron,
@@ -165,7 +165,7 @@ FAMILIES = {
             150,
         ),
         Family(
-            "zen-attention",
+            names.ZEN_ATTENTION,
             "self-attention, letters of the Zen of Python",
             data.zen,
             attention,
@@ -175,7 +175,7 @@ FAMILIES = {
     )
 }
 
-CIFAR = {"cifar-alexnet": alexnet, "cifar-mobilenet": mobilenet}
+CIFAR = {names.CIFAR_ALEXNET: alexnet, names.CIFAR_MOBILENET: mobilenet}
 """Families whose data the user has to bring, with their layers."""
 
 

@@ -9,28 +9,18 @@ A combination that cannot be fitted is listed with the reason.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from itertools import groupby
 from types import MappingProxyType
 
 import numpy as np
 
+from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.estimation.curve import fit_curve
 from depl.models.estimation.fit import ImprovementFit, SwitchFit, fit_improvement, fit_switch
-from depl.models.estimation.goodness import RESAMPLES
 from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule, Texts, Traces
-
-
-class FitBy(Enum):
-    """What makes a combination of its own."""
-
-    MODEL = "model"
-    CLUSTER = "cluster"
-    SCHEDULE = "schedule"
-    RUN = "run"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.estimation.affine import fit_affine
+from depl.models.estimation.choices import CARE
 from depl.models.evaluation.traced_prediction import staged
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.foundation.errors import InvalidInputError
@@ -35,9 +36,6 @@ each fit and take twice the time."""
 
 AGES = (5, 10, 20)
 """Epochs after the last switch at which plans are compared, besides at their end."""
-
-CARE = 0.95
-"""Share of the plans held out that end off the law by no more than the careful deviation."""
 
 MOST_ATOMS = 40
 """Most deviations in an instance; neighbours become the greatest of them."""

@@ -16,9 +16,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.estimation.dependence import Dependence, normal_violation, variance_ratio
-from depl.models.estimation.goodness import LEAST_SAMPLE, RESAMPLES
+from depl.models.estimation.goodness import LEAST_SAMPLE
 from depl.models.estimation.independence import USABLE, Independence, independence
 from depl.models.estimation.levels import LevelCheck, level_checks
 from depl.models.estimation.observations import Observations, observe

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.curve import (
     Curve,
     EpochSums,
@@ -25,15 +26,9 @@ from depl.models.estimation.curve import (
     least_squares,
     mean_ratio,
 )
-from depl.models.estimation.families import (
-    Family,
-    family_of,
-    improvement_families,
-    switch_families,
-)
+from depl.models.estimation.families import Family, family_of, improvement_families, switch_families
 from depl.models.estimation.goodness import (
     LEAST_SAMPLE,
-    RESAMPLES,
     GoodnessOfFit,
     block_sizes,
     checked_sample,

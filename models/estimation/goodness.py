@@ -11,13 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.families import Family
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
-
-RESAMPLES = 999
-"""Bootstrap resamples of a test: a convention, by which p-values are multiples of 1 / 1000. Half as many are
-twice as coarse."""
 
 LEAST_SAMPLE = 5
 """Fewest numbers that a law with two or three parameters is fitted to."""

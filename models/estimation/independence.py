@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
 from depl.models.estimation.dependence import normal_violation
-from depl.models.estimation.goodness import RESAMPLES
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 

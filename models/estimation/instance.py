@@ -24,8 +24,9 @@ import msgspec
 import numpy as np
 
 from depl.models.estimation.affine import FEWEST, fit_affine
+from depl.models.estimation.choices import CARE
 from depl.models.estimation.combinations import Combination, TracesFit, fit_traces
-from depl.models.estimation.deviations import CARE, careful_deviations, plan_deviations, plans_needed
+from depl.models.estimation.deviations import careful_deviations, plan_deviations, plans_needed
 from depl.models.estimation.fit import ImprovementFit, SwitchFit
 from depl.models.estimation.observations import observe
 from depl.models.estimation.setup import Setup

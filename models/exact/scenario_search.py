@@ -32,7 +32,8 @@ from depl.models.exact.tree import Task, TreeSearch
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import DEFAULT_SCENARIOS, Limits, Outcome
+from depl.models.solving.defaults import DEFAULT_SCENARIOS
+from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import DualBound, Termination
 
 _NODES_PER_CALL = 200_000

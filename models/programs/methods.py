@@ -8,7 +8,8 @@ from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import DEFAULT_SCENARIOS, Limits, Outcome
+from depl.models.solving.defaults import DEFAULT_SCENARIOS
+from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import DualBound, Termination
 
 if TYPE_CHECKING:

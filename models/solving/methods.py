@@ -16,6 +16,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.decisions import Decision
+from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
 from depl.models.solving.options import Option, declared
 from depl.models.solving.result import DualBound, Phase, Termination
 
@@ -43,16 +44,6 @@ class Proof(Enum):
     BOUND = "a lower bound"
     """How much the cheapest plan costs at least."""
     NOTHING = "nothing"
-
-
-DEFAULT_METHOD = "auto"
-"""Name of the method that solves unless the caller names one."""
-
-DEFAULT_ON_SCENARIOS = "scenario-search"
-"""Name of the method that solves instances without laws, on given scenarios, unless the caller names one."""
-
-DEFAULT_SCENARIOS = 100
-"""S of a method that counts scenarios, unless the caller says more."""
 
 
 @dataclass

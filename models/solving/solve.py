@@ -24,9 +24,9 @@ from depl.models.problem.plan import Bounds, Claims, DualClaim, Plan, ScenarioCl
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
 from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
+from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.interrupts import first_interrupt_ignored
 from depl.models.solving.methods import (
-    DEFAULT_SCENARIOS,
     Limits,
     Looks,
     Meaning,

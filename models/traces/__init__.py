@@ -3,8 +3,3 @@
 This is where estimation begins (Sec. VI-A of the paper): a trace says what training really did, and every
 law of an instance is fitted to traces.
 """
-
-from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.table import Traces
-
-__all__ = ["Traces", "read_traces", "write_traces"]

@@ -28,7 +28,8 @@ from depl.models.foundation.csv_cells import meant, shown
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
-from depl.models.traces.table import COLUMNS, METRICS, Numbers, Texts, Traces, first_offence
+from depl.models.traces.metrics import METRICS
+from depl.models.traces.table import COLUMNS, Numbers, Texts, Traces, first_offence
 
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
 

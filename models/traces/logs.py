@@ -37,7 +37,8 @@ from depl.models.traces.log_rules import (
     index_of,
     settled,
 )
-from depl.models.traces.table import METRICS, RATES, joined
+from depl.models.traces.metrics import METRICS, RATES
+from depl.models.traces.table import joined
 
 __all__ = ["LogReading", "Names", "Note", "What", "read_files", "read_long", "read_wide"]
 

@@ -24,7 +24,8 @@ from depl.models.foundation.archives import read_npz_arrays
 from depl.models.foundation.documents import LARGEST_FILE, decode
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
-from depl.models.traces.table import COLUMNS, METRICS, Numbers, Traces
+from depl.models.traces.metrics import METRICS
+from depl.models.traces.table import COLUMNS, Numbers, Traces
 
 FORMAT = "depl-traces"
 VERSION = 1

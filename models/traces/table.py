@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.traces.metrics import METRICS, TARGETS
 
 Numbers = NDArray[np.float64]
 Texts = NDArray[np.str_]
@@ -34,9 +35,6 @@ Schedule = tuple[tuple[str, str], ...]
 """Model and cluster of epochs 1, 2, ..."""
 
 COLUMNS = ("run", "epoch", "model", "cluster", "loss")
-RATES = ("accuracy", "error_rate")
-METRICS = (*RATES, "start_loss", "start_accuracy", "start_error_rate")
-TARGETS = ("loss", "error_rate")
 LARGEST = 1e100
 """Losses beyond this are refused, as in instances: their square must stay a number."""
 

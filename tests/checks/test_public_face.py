@@ -55,8 +55,9 @@ def test_names_are_loaded_at_their_first_use_and_a_drawing_library_not_even_by_s
         "assert not {'numpy', 'scipy', 'numba'} & sys.modules.keys()\n"
         "print(len(depl.methods()), depl.load('tiny').name)\n"
         "assert 'numba' in sys.modules\n"
-        "from depl.commands.parser import parser\n"
-        "parser()\n"  # which loads every command
+        "import importlib, pkgutil, depl.commands\n"
+        "for found in pkgutil.iter_modules(depl.commands.__path__, 'depl.commands.'):\n"
+        "    importlib.import_module(found.name)\n"
         "depl.solve(depl.load('tiny'))\n"
         "print([name for name in ('matplotlib', 'rich', 'pandas', 'pyomo') if name in sys.modules])\n"
         "depl.nobody\n"

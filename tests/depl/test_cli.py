@@ -92,7 +92,7 @@ def test_only_the_command_that_is_asked_for_is_loaded():
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = [line for line in done.stdout.splitlines() if line.startswith("loaded ")]
-    assert loaded == [*["loaded []"] * 4, "loaded ['depl.commands.check', 'numpy']"]
+    assert loaded == [*["loaded []"] * 4, "loaded ['depl.arguments.check']"]
 
 
 def test_solving_says_what_is_proved(ask):

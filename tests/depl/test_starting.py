@@ -12,6 +12,7 @@ import pytest
 
 from depl import cli, starting
 from depl.commands.answer import Answer, ExitCode, interrupted
+from depl.commands.endings import without_result
 from depl.starting import is_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,8 +72,8 @@ def test_a_press_while_the_process_ends_does_not_change_its_exit_code(start):
 
 
 def test_what_is_said_before_everything_is_imported_is_what_is_said_afterwards():
-    assert interrupted().json == starting.JSON
-    assert f"depl: {starting.REASON}" == interrupted().aside
+    assert without_result("interrupted", starting.REASON, None) == starting.JSON
+    assert (interrupted().json, interrupted().aside) == (starting.JSON, f"depl: {starting.REASON}")
     assert starting.NOTHING == ExitCode.NOTHING
 
 

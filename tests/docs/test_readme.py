@@ -25,7 +25,7 @@ from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.models.estimation import diagnosis
-from depl.models.estimation.deviations import CARE
+from depl.models.estimation.choices import CARE
 from depl.models.traces.fingerprints import fingerprints
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,7 +109,7 @@ def answered_once(monkeypatch):
 @pytest.mark.usefixtures("answered_once")
 def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch):
     """With fewer resamples of the diagnosis (one is a part of ``depl fit``) than for a reader."""
-    monkeypatch.setattr(diagnose, "RESAMPLES", 5)
+    monkeypatch.setattr("depl.arguments.diagnose.RESAMPLES", 5)
     monkeypatch.setattr(fit, "_RESAMPLES", 5)
     follow_the_commands(ask, tmp_path, monkeypatch)
 

@@ -17,7 +17,8 @@ from depl.instances.reductions import knapsack_by_time, unbounded_knapsack
 from depl.instances.reductions.dynamic_programs import best_by_capacity
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.training.recorded import recorded_traces
-from depl.models.estimation.combinations import FitBy, TracesFit, fit_traces
+from depl.models.estimation.choices import FitBy
+from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray

@@ -7,7 +7,8 @@ from scipy import stats
 from depl.benchmarks.figures.estimation_figures import fit_figure, loss_band, p_values, trace_curves
 from depl.benchmarks.figures.fitted_density import FittedCurve, fitted_density
 from depl.benchmarks.figures.p_values import p_value_histogram
-from depl.models.estimation.combinations import FitBy, fit_traces
+from depl.models.estimation.choices import FitBy
+from depl.models.estimation.combinations import fit_traces
 from depl.models.estimation.synthetic import draw_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch

@@ -11,7 +11,7 @@ import pytest
 
 from depl.instances.training import families
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.traces import read_traces
+from depl.models.traces.files import read_traces
 from depl.models.traces.planned import planned
 from tests.cases.training_cases import small_family
 

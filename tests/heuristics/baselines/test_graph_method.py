@@ -7,7 +7,8 @@ import pytest
 
 import depl
 from depl.heuristics.baselines.graph_method import LabelKind, graph
-from depl.heuristics.paths.additive_problem import Weight, additive_problem
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.readings import Weight
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
 from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma, StudentT

@@ -7,7 +7,7 @@ import pytest
 
 from depl.heuristics.baselines.paper_graph import StoppedError
 from depl.heuristics.baselines.paper_models import PaperLabel, Selector
-from depl.heuristics.paths.additive_problem import Weight
+from depl.heuristics.paths.readings import Weight
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.enumeration import build_plan

@@ -3,7 +3,8 @@
 import depl
 from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.data.problem import selection_problem
-from depl.heuristics.paths.additive_problem import Clock, additive_problem
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.readings import Clock
 from depl.models.problem.instance import Cluster
 
 

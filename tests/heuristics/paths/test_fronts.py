@@ -7,7 +7,8 @@ import pytest
 
 from depl.benchmarks.cases.paths.path_families import family_problem
 from depl.benchmarks.figures.front import front_figure
-from depl.heuristics.paths.fronts import Against, front, spread_budgets, whole_front
+from depl.heuristics.paths.fronts import front, spread_budgets, whole_front
+from depl.heuristics.paths.readings import Against
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination

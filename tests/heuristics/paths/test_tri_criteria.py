@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from depl.heuristics.paths import tri_criteria
-from depl.heuristics.paths.additive_problem import AdditiveProblem, Clock, additive_problem
+from depl.heuristics.paths.additive_problem import AdditiveProblem, additive_problem
+from depl.heuristics.paths.readings import Clock
 from depl.heuristics.paths.tri_criteria import least_cost_relaxed, least_weight_relaxed
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.allocation import allocate

@@ -6,8 +6,9 @@ import pytest
 from depl.instances.training.recording import CHUNK, record
 from depl.instances.training.runs import Epoch
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces import Traces, read_traces, write_traces
+from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.planned import planned
+from depl.models.traces.table import Traces
 from tests.cases.training_cases import small_family
 
 FAMILY = small_family()

@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from depl.models.estimation.combinations import (
-    Combination,
-    FitBy,
-    fit_rows,
-    fit_traces,
-    schedule_label,
-)
+from depl.models.estimation.choices import FitBy
+from depl.models.estimation.combinations import Combination, fit_rows, fit_traces, schedule_label
 from depl.models.estimation.synthetic import draw_traces
 from depl.models.problem.instance import (
     Cluster,

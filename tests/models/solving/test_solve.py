@@ -19,7 +19,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.risk.interval import Interval
 from depl.models.solving import methods
-from depl.models.solving.methods import DEFAULT_METHOD, Limits, Method, Outcome, find, register, registered
+from depl.models.solving.defaults import DEFAULT_METHOD
+from depl.models.solving.methods import Limits, Method, Outcome, find, register, registered
 from depl.models.solving.result import Range, Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier.verify import verify

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces import Traces, read_traces, write_traces
+from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.table import Traces
 
 CSV = """\
 # command: depl train

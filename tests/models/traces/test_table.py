@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces import Traces
-from depl.models.traces.table import joined
+from depl.models.traces.table import Traces, joined
 
 # Two runs. "a" switches from big to small at epoch 2, where the loss jumps from 3 to 4 and is trained to 2.
 RUN = ["a", "a", "a", "b", "b"]

@@ -1,0 +1,28 @@
+"""``depl bench report``: one HTML page with figures, tables, provenance, and verdicts on the paper."""
+
+import argparse
+
+from depl.arguments.shared import add_json
+
+HELP = "write a page that opens offline, with figures, ratios and verdicts on the paper's claims"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="files of attempts, or names of recorded suites; default: all that are recorded",
+    )
+    parser.add_argument(
+        "--out", metavar="PAGE.html", default="report.html", help="the page; default: report.html"
+    )
+    parser.add_argument(
+        "--no-figures", action="store_true", help="leave the figures out, which take most of the time"
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="also write every figure as PNG, SVG and CSV, and every table as CSV"
+    )
+    add_json(parser, "the verdicts")
+    parser.set_defaults(run="depl.commands.bench_report:run")

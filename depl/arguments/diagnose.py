@@ -1,0 +1,40 @@
+"""``depl diagnose``: what training traces say about the paper's laws, and whether these may be used."""
+
+import argparse
+
+from depl.arguments.shared import add_json, positive_count, seed
+from depl.models.estimation.choices import RESAMPLES, FitBy
+from depl.models.traces.metrics import TARGETS
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "traces",
+        metavar="TRACES",
+        help="the path of traces, npz or CSV, or a family of those shipped, such as digits-alexnet",
+    )
+    parser.add_argument(
+        "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
+    )
+    parser.add_argument(
+        "--by",
+        choices=[item.value for item in FitBy],
+        default=FitBy.MODEL.value,
+        help="fit every model, every model on every cluster, or these in every schedule or run (Fig. 4)",
+    )
+    parser.add_argument(
+        "--resamples",
+        metavar="N",
+        type=positive_count,
+        default=RESAMPLES,
+        help=f"for intervals and p-values; default: {RESAMPLES}",
+    )
+    parser.add_argument("--seed", metavar="S", type=seed, default=0, help="of the resamples; default: 0")
+    parser.add_argument(
+        "--figure",
+        metavar="NAME",
+        help="draw Figs. 2 and 4 of the paper: NAME-loss and NAME-fits, png and svg",
+    )
+    add_json(parser, "fits, tests and verdict")
+    parser.set_defaults(run="depl.commands.diagnose:run")

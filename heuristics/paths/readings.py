@@ -1,0 +1,39 @@
+"""How a path problem is to be read: what an epoch weighs, what it takes of T_max, and which budget varies.
+
+Nothing heavy is imported, so that the help of ``depl front`` may name them.
+"""
+
+from enum import Enum
+
+
+class Weight(Enum):
+    """What an epoch weighs; kappa, r, c, s, b as in Sec. III, all nodes together."""
+
+    FULL_RESOURCES = "full-resources"
+    """kappa r, the cost of an epoch with all resources: the paper's words. Counts epochs (E12)."""
+    COMPUTE = "compute"
+    """kappa c."""
+    FULL_RESOURCES_TIME = "full-resources-time"
+    """kappa r (c / r + s / b), resources times the time they are held."""
+    ROOT = "root"
+    """sqrt(kappa c); (sum sqrt(kappa c))^2 / (T_max - sum s / b) is the cost where nothing clips."""
+    LEAST_RESOURCES = "least-resources"
+    """kappa c / (tau - s / b): the exact cost where only the round deadline limits time."""
+
+
+class Clock(Enum):
+    """What an epoch takes of T_max."""
+
+    FULL_RESOURCES = "full-resources"
+    """c / r + s / b: a path within T_max can be allocated."""
+    COMMUNICATION = "communication"
+    """s / b alone; the rest of T_max is for computing."""
+
+
+class Against(Enum):
+    """The budget that varies."""
+
+    LOSS = "loss"
+    """The bound on the label of the final loss, by default on its expectation."""
+    TIME = "time"
+    """T_max."""
