@@ -25,6 +25,9 @@ reach far with few moves, and steps of one epoch finish; an offset in between ta
 _CLOSE = 6
 """Offsets that are combined where two change points move together, and runs up to which all are. Set by hand:
 of more runs, 10 x 10 moves of every pair are tried in place of 24 x 24."""
+_MOST_NUMBERS = 1 << 24
+"""Change points of all moved sequences together, 128 MiB: of more than 69 runs single ones are moved and no
+pairs, of more than 835 none. What changes at every tenth epoch is no row of runs, and other moves suit it."""
 _EXACTLY = 6
 """Moves of each kind, the cheapest by the estimate, that are allocated exactly in a step. Set by hand: the
 first that is cheaper is taken, so more cost time only where the estimate ranks wrongly."""
@@ -148,8 +151,10 @@ class ChangePoints:
         """The cheapest of the sequences that differ in one or two change points, if it is cheaper."""
         runs = _runs(last)
         points = np.concatenate([[0], [end for _, _, end in runs]])
-        sums = self._sums(runs, last.multiplier)
         tried = _moved(points, self.labels.runs.shape[1])
+        if not len(tried):
+            return None
+        sums = self._sums(runs, last.multiplier)
         allowed = sums.labels.over(tried) + sums.changes <= self.labels.room
         if (limit := self.restricted.maximum_time) is not None:
             allowed &= sums.times.over(tried) <= limit * (1 + TIME_TOLERANCE)
@@ -248,17 +253,22 @@ def _runs(sequence: Sequenced) -> list[tuple[int, int, int]]:
 
 
 def _moved(points: NDArray[np.int64], epochs: int) -> NDArray[np.int64]:
-    """Change points with one or two of them moved, all runs kept; shape (P, R + 1)."""
+    """Change points with one or two of them moved, all runs kept; shape (P, R + 1).
+
+    Where all of them would be more than `_MOST_NUMBERS`, pairs are left out, then single ones.
+    """
     ends = len(points) - 1
     far = np.concatenate([-_OFFSETS[::-1], _OFFSETS])
-    close = far[np.abs(far) <= _CLOSE]
-    found = []
-    for i in range(1, ends + 1):
+    steps = far if ends <= _CLOSE else far[np.abs(far) <= _CLOSE]
+    size = ends + 1
+    single = ends * len(far) * size <= _MOST_NUMBERS
+    paired = ends * (ends - 1) // 2 * len(steps) ** 2 * size <= _MOST_NUMBERS
+    found = [points[None][:0]]
+    for i in range(1, ends + 1) if single else ():
         one = np.repeat(points[None], len(far), axis=0)
         one[:, i] += far
         found.append(one)
-        for j in range(i + 1, ends + 1):
-            steps = far if ends <= _CLOSE else close
+        for j in range(i + 1, ends + 1) if paired else ():
             two = np.repeat(points[None], len(steps) ** 2, axis=0)
             two[:, i] += np.repeat(steps, len(steps))
             two[:, j] += np.tile(steps, len(steps))

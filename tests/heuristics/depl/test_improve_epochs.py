@@ -8,6 +8,7 @@ import pytest
 
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
+from depl.heuristics.depl import improve_epochs
 from depl.heuristics.depl.improve_epochs import ChangePoints, _Prefixes
 from depl.heuristics.depl.improve_sites import Restricted
 from depl.heuristics.depl.saddle_labels import Cumulants
@@ -88,3 +89,15 @@ def test_epochs_that_may_not_be_trained_count_where_they_are_trained_alone() -> 
         parts = [table[r, row[r] : row[r + 1]].sum() for r in range(3)]
         assert value == pytest.approx(sum(parts))
     assert 0 < np.isinf(found).sum() < len(found)
+
+
+@pytest.mark.parametrize(("runs", "together"), [(3, 2), (7, 2), (8, 1), (28, 1), (29, 0)])
+def test_of_many_runs_no_more_change_points_move_than_memory_is_meant_for(
+    runs: int, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: 7 * 6 / 2 pairs x 100 steps x 8 numbers are 16,800; 28 points x 24 steps x 29 are 19,488."""
+    monkeypatch.setattr(improve_epochs, "_MOST_NUMBERS", 20_000)
+    points = 10 * np.arange(runs + 1)
+    tried = improve_epochs._moved(points, 10 * runs)
+    assert tried.size <= 20_000
+    assert max(np.count_nonzero(tried != points, axis=1), default=0) == together
