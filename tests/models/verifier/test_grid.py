@@ -4,7 +4,6 @@ The oracles are closed forms, and for sums of a law with a far tail that the sum
 """
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -39,10 +38,9 @@ class EvenLaw(Law, frozen=True, kw_only=True, tag="even_for_the_grid"):
 
 
 @pytest.fixture(autouse=True)
-def both_laws(own_laws: None) -> Iterator[None]:
+def both_laws(own_laws: None) -> None:
     register_law(FarLaw)
     register_law(EvenLaw)
-    yield
 
 
 def test_two_even_laws_are_bracketed_within_three_cells_of_a_million() -> None:

@@ -44,7 +44,8 @@ def test_quantiles_far_out_in_a_truncated_law_have_the_range_that_rounding_leave
 ) -> None:
     """Two degrees of freedom: P(X > x) = (1 - x / sqrt(2 + x^2)) / 2.
 
-    The numbers of a stream are known to 2^-53, and so is what is inverted: near the far end that is 1e-3 of x.
+    The numbers of a stream are known to 2^-53, and so is what is inverted: near the far end a share of
+    1e-3 of x.
     """
     ends = sorted([sign * 1e-3, sign * 1e8])
     law = StudentT(degrees_of_freedom=2, location=0.0, scale=1.0, lower=ends[0], upper=ends[1])

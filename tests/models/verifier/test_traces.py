@@ -347,6 +347,15 @@ def test_a_mean_loss_is_outside_only_beyond_a_billionth_of_what_was_seen():
         assert (traced_loss(law, schedule((FULL, 2))).outside is None) == inside
 
 
+@pytest.mark.parametrize(("end", "beyond"), [(1.0, -1), (1000.0, 1)])
+def test_a_billionth_is_that_of_the_greatest_loss_a_row_was_fitted_to(end, beyond):
+    """Half of the runs have 1 before the second epoch, half 1000; the row of the first says one of them."""
+    runs = tuple(run([(FULL, 2)], (2000, loss, 1)) for loss in (1, 1000) * 3)
+    for away, inside in ((5e-7, True), (2e-6, False)):
+        law = TracedLaw(runs=runs, steps=(step(1, end + beyond * away, 0), step(2, 1, 0)))
+        assert (traced_loss(law, schedule((FULL, 2))).outside is None) == inside
+
+
 def test_a_mean_logarithm_that_no_run_had_is_outside():
     number, reason = outside(raised(exponential(switched()), 2.0), UNSEEN)
     assert (number, reason) == (3, "a mean logarithm of the loss of 3.5 where 1.425 to 3 were seen")
