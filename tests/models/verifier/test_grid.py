@@ -8,13 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from scipy import stats
 
 from depl.models.problem.laws import Law, Positive, StudentT, register_law
 from depl.models.verifier import distribution as verifier_distribution
 from depl.models.verifier.distribution import tail_probability
-from depl.models.verifier.laws import Increment
+from depl.models.verifier.laws import FloatArray, Increment
 
 
 class FarLaw(Law, frozen=True, kw_only=True, tag="far_for_the_grid"):
@@ -66,6 +67,18 @@ def test_two_far_laws_are_bracketed_within_one_per_cent_on_either_side() -> None
     )
     found = tail_probability([Increment(Fraction(1), FarLaw(), 2)], Fraction(gap))
     assert 0.99 * exact <= found.lower <= exact <= found.upper <= 1.01 * exact
+
+
+def test_a_bracket_of_jumps_is_the_bracket_of_a_sum_with_them() -> None:
+    """Jumps that exceed everything with a probability between a quarter and three quarters."""
+
+    def exceedance(threshold: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return np.full(threshold.shape, 0.25), np.full(threshold.shape, 0.75)
+
+    terms = [Increment(Fraction(-1), EvenLaw(lower=5.0), 2)]
+    found = verifier_distribution._grid_tail(terms, exceedance, 0.0, None)
+    assert 0.25 - 1e-9 <= found.lower <= 0.25
+    assert 0.75 <= found.upper <= 0.75 + 1e-9
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import pytest
 
 from depl.models.evaluation.traced_loss import traced_final_loss
 from depl.models.evaluation.traced_support import outside_support
-from depl.models.problem.traced_law import RecordedRun, TracedLaw
+from depl.models.problem.traced_law import ObservedRun, RecordedRun, Stage, TracedLaw
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, decimal
-from depl.models.verifier.traces import TracedLoss, traced_loss
+from depl.models.verifier.traces import Number, TracedLoss, traced_loss
 from tests.cases.verifier_traces_cases import (
     CUT,
     FIRST_STEPS,
@@ -254,6 +254,27 @@ def test_a_run_that_was_not_seen_has_a_logarithm_too():
 def test_deviations_are_of_the_logarithm():
     law = exponential(changed(paired(6), deviations=(0.0, 7.0)))
     assert exactly(traced_loss(law, schedule((FULL, 2))), 4.6) == Fraction(1, 2)
+
+
+# ---- a run under way ----
+
+
+def test_a_run_under_way_counts_its_numbers_from_the_first_epoch_to_come():
+    """After one epoch of the first stage its second is epoch 1 of the scenarios, and the switch epoch 2.
+
+    Without residuals l = 3 goes on to 2, at the switch to .3 + .1 + 2 / 2, and to half of that.
+    """
+    begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=1),), loss=3.0)
+    found = traced_loss(changed(switched(), observed=begun), UNSEEN[1:])
+    assert found.numbers == (Number(1, ("full",)), Number(2, ("cut",)))
+    assert float(found.certain) == pytest.approx(0.7)
+
+
+def test_a_stage_to_come_begins_after_the_epochs_to_come_before_it():
+    begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=2),), loss=2.0)
+    found = traced_loss(changed(switched(), observed=begun), UNSEEN[2:])
+    assert found.numbers == (Number(1, ("cut",)),)
+    assert float(found.certain) == pytest.approx(0.7)
 
 
 # ---- outside the support ----
