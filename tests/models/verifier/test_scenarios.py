@@ -1,6 +1,7 @@
 """Plans that claim scenarios: counts by hand, draws repeated, claims altered, bounds proved or repeated."""
 
 import math
+from fractions import Fraction
 
 import msgspec
 import numpy as np
@@ -108,6 +109,21 @@ def test_the_law_is_a_note_that_never_fails_a_plan(bell, steady_plan):
     generous = instance.replace(quantile_level=0.4)
     report = verify(generous, claiming(generous, scenarios, steady_plan), arrays(scenarios))
     assert "meets 1 - omega" in the(report, "(3) under the law").message
+
+
+@pytest.mark.parametrize("start", [10.0, 1e6])
+def test_the_range_of_a_final_loss_holds_its_exact_sum_in_any_order(bell, steady_plan, start):
+    """Also where gains are far greater than the loss they are taken from, and all but cancel."""
+    instance, gain = bell.replace(initial_loss=start), 1e5 / 3
+    gains = [[gain, -gain, 0.0], [gain, gain, 0.0], [0.1, 0.2, 0.0]]
+    sample = given_sample(arrays(own(instance, gains)), None)
+    found = verifier_sample.final_losses(instance, sample, steady_plan)
+    for row, low, high in zip(gains, found.lower, found.upper, strict=True):
+        first, second = row[0], row[1]
+        sums = {start - (first + second), start - first - second, start - second - first}
+        exact = Fraction(start) - Fraction(first) - Fraction(second)
+        assert low <= min(*sums, exact) <= max(*sums, exact) <= high
+        assert high - low <= 1e-13 * (start + abs(first) + abs(second))
 
 
 def test_a_loss_within_the_atom_tolerance_meets_the_target(bell, steady_plan):

@@ -110,6 +110,18 @@ def test_with_a_confidence_as_many_runs_count_as_may_miss(confidence):
         assert low <= 1 - Fraction(repr(confidence)) <= high
 
 
+def test_with_a_confidence_a_run_unlike_all_seen_is_no_better_than_the_worst():
+    """One run of twenty ends above 19.5: with probability p at most, (1 - p)^20 + 20 p (1 - p)^19 = .1.
+
+    The run unlike all has the loss 2 by the law, and counts as one with the 20 of the worst all the same.
+    """
+    runs = tuple(run([(FULL, 2)], (4, 4, 1 + index)) for index in range(20))
+    law = changed(paired(20), runs=runs, unseen_loss=2.0, confidence=0.9)
+    share = float(exactly(traced_loss(law, schedule((FULL, 2))), 19.5))
+    low, high = ((1 - p) ** 20 + 20 * p * (1 - p) ** 19 for p in (share, share - 3e-6))
+    assert low <= 0.1 <= high
+
+
 def test_without_a_margin_that_was_asked_for_only_whole_runs_are_promised():
     for fields in ({"care": 0.95}, {"confidence": 0.9, "unseen_loss": 9.0, "deviations": (0.0,)}):
         assert traced_loss(changed(paired(19), **fields), schedule((FULL, 2))).outside is None
