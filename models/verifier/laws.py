@@ -246,7 +246,7 @@ def panel_nodes(law: RandomLaw, longest_panel: float) -> tuple[FloatArray, Float
         raise TypeError("only a truncated Student-t is integrated in panels")
     reach = max(abs(law.lower - law.location), abs(law.upper - law.location))
     unit = min(0.5 * peak_width(law), law.scale)
-    doublings = max(0, math.ceil(math.log2(reach / unit))) + 1
+    doublings = max(0, math.ceil(math.log2(reach / unit)))
     outward = np.concatenate([[0.0], unit * 2.0 ** np.arange(doublings)])
     marks = law.location + np.concatenate([-outward[:0:-1], outward])
     inner = marks[(marks > law.lower) & (marks < law.upper)]

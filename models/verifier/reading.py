@@ -295,5 +295,5 @@ def _needed(instance: Instance, data: frozenset[str]) -> Fraction:
     if isinstance(law, LogDataLaw):
         return decimal(law.a - law.b * math.log(volume))
     if isinstance(law, InverseLogDataLaw):
-        return decimal(law.a / math.log(1.0 + volume) if volume > 1e-3 else law.a / math.log1p(volume))
+        return decimal(law.a / math.log1p(volume))
     return decimal(law.a / volume**law.p)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.problem.allocation import Allocation, allocate, dual_bound
+from depl.models.problem.allocation import Allocation, allocate, allocate_counts, dual_bound
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import Load
 
@@ -197,6 +197,18 @@ def test_a_budget_that_full_resources_just_keep_has_the_least_of_its_multipliers
 
 def test_a_budget_that_the_deadline_just_keeps_has_no_price() -> None:
     assert allocate([SMALL, LARGE], 7.0, 3.5).multiplier == 0.0
+
+
+def test_a_budget_that_holds_between_two_multipliers_has_the_lesser_of_them() -> None:
+    """Both epochs have x = sqrt(lam) between their ends: 1 to 2 for one, 4 to 8 for the other.
+
+    From lam = 4 to 16 they take 4 / 2 + 16 / 4 = 6, whatever lam is.
+    """
+    first, second = Load(4.0, 4.0, 2.0, 0.0), Load(16.0, 16.0, 8.0, 0.0)
+    found = allocate([first, second], 6.0, 4.0)
+    assert (found.resources.tolist(), found.multiplier) == ([2.0, 4.0], 4.0)
+    both = allocate_counts([first, second], np.array([[1, 1]]), 6.0, 4.0)
+    assert (both.costs.tolist(), both.multipliers.tolist()) == ([found.cost], [4.0])
 
 
 def test_a_plan_without_epochs_costs_and_takes_nothing() -> None:

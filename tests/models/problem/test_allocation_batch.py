@@ -157,10 +157,23 @@ def test_room_below_the_rounding_of_the_budget_does_not_speed_up_the_others(
         assert many.times[0] <= 2 + 2 * unit
 
 
-def test_working_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_that_nothing_can_shorten_has_no_price_even_if_it_is_just_kept() -> None:
+    """Free work takes 1.5 at any lam, and the small epoch 2.5 with what the deadline asks for: lam = 0."""
+    free = Load(work=4.0, price=0.0, capacity=4.0, communication=0.5)
+    found = allocate_counts([free, SMALL, IDLE], np.array([[1, 0, 0], [2, 0, 2]]), 1.5, None)
+    assert (found.multipliers[0], found.costs[0], found.times[0]) == (0.0, 0.0, 1.5)
+    for others in ([free, IDLE], []):
+        counts = np.array([[1, *[0] * len(others)], [0, *[2] * len(others)]])
+        found = allocate_counts([SMALL, *others], counts, 2.5, 2.5)
+        assert (found.multipliers[0], found.costs[0], found.times[0]) == (0.0, 2.0, 2.5)
+
+
+@pytest.mark.parametrize("numbers", [100, 1])
+def test_working_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch, numbers: int) -> None:
+    """Plan by plan where not even one fits into the memory that is granted."""
     counts = np.random.default_rng(3).integers(0, 9, (1000, 3), dtype=np.uint8)
     whole = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
-    monkeypatch.setattr(allocation, "_NUMBERS_AT_ONCE", 100)
+    monkeypatch.setattr(allocation, "_NUMBERS_AT_ONCE", numbers)
     pieces = allocate_counts([SMALL, LARGE, IDLE], counts, 20.0, None)
     assert 0 < whole.feasible.sum() < 1000
     for name in ("costs", "times", "multipliers", "feasible"):

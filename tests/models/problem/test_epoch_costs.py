@@ -241,6 +241,20 @@ class TestDegenerateEpochs:
             assert EpochCosts.of([SMALL], deadline).least[0] == least
             assert EpochCosts.of_arrays(*columns, deadline).least[0] == least
 
+    def test_in_arrays_too_work_that_just_fits_takes_the_capacity_and_no_work_takes_nothing(self) -> None:
+        """In doubles 24.09 / 3.3 is above 7.3; and messages that fill the round leave nothing to divide."""
+        assert 24.09 / 3.3 > 7.3
+        loads = [Load(24.09, 1.0, 7.3, 0.0), Load(0.0, 1.0, 7.3, 3.3)]
+        columns = np.array([(x.work, x.price, x.capacity, x.communication) for x in loads]).T.copy()
+        for found in (EpochCosts.of(loads, 3.3), EpochCosts.of_arrays(*columns, 3.3)):
+            np.testing.assert_array_equal(found.least, [7.3, 0.0])
+
+    @pytest.mark.parametrize("resources", [0.0, 1.0, 4.0])
+    def test_without_work_an_epoch_takes_as_long_as_its_messages_whatever_it_gets(
+        self, resources: float
+    ) -> None:
+        assert EpochCosts.of([NOTHING], None).durations(np.array([resources]))[0] == 0.5
+
     def test_no_epochs_have_no_prices(self) -> None:
         assert EpochCosts.of([], 1.0).prices(1.0).shape == (0,)
 

@@ -157,6 +157,16 @@ def test_two_epochs_agree_with_the_convolution_integral(law, gap):
     assert_tight(tail([increment(-1, law), increment(-0.5, law)], gap), expected, 1e-8)
 
 
+def test_a_sharp_peak_with_a_far_tail_beside_a_wide_law_is_not_left_to_the_grid():
+    """Most of X is near .001, and E X is 20 times that: P(N - 2 X > -1), integrated over ln X."""
+    law = InverseGamma(shape=1.05, scale=1e-3)
+    places, step = np.linspace(-12, 40, 20_000, retstep=True)
+    masses = step * np.exp(places) * stats.invgamma.pdf(np.exp(places), 1.05, scale=1e-3)
+    assert masses.sum() == pytest.approx(1, abs=1e-13)
+    expected = float(masses @ stats.norm.sf(2 * np.exp(places) - 1))
+    assert_tight(tail([increment(1, Normal(mean=0, variance=1)), increment(-2, law)], -1), expected, 1e-8)
+
+
 @pytest.mark.parametrize("gap", [0.5, pytest.param(3, marks=pytest.mark.slow), 40])
 def test_two_untruncated_switches_agree_with_the_convolution_integral(gap):
     first, second = stats.t(1.5, 0.1, 0.3), stats.t(3, 0.0, 0.8)

@@ -174,6 +174,23 @@ def test_less_data_scales_the_improvement_by_the_data_law(instance, law, share):
     assert with_poor == pytest.approx(-3 / math.sqrt(5) * share, rel=1e-14)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e-9, 1e-15])
+def test_shares_of_data_in_a_great_unit_keep_their_digits(instance, unit):
+    """ln(1 + v) = v - v^2 / 2 + v^3 / 3 - ... of volumes that are as small as their unit is great."""
+    good, poor = (
+        Dataset(name=row.name, volume=row.volume * unit, work=row.work) for row in instance.datasets
+    )
+    law = InverseLogDataLaw(a=3, base_volume=0)
+    small = instance.replace(datasets=(good, poor), data_law=law)
+    part, whole = (
+        sum((-1) ** (n + 1) * Fraction(volume) ** n / n for n in range(1, 8)) for volume in (unit, 3 * unit)
+    )
+    expected = -3 / math.sqrt(5) * float(part / whole)
+    assert coefficients(small, plan_of(("full", "near"), ("full", "far")))[1] == pytest.approx(
+        expected, rel=1e-14
+    )
+
+
 def test_a_table_of_subsets_gives_exact_shares(instance):
     rows = [(("good",), 5), (("poor",), 6), (("good", "poor"), 2)]
     table = TableDataLaw(subsets=tuple(SubsetEpochs(datasets=names, epochs=epochs) for names, epochs in rows))

@@ -8,7 +8,7 @@ import pytest
 
 import depl
 from depl.models.problem.instance import ConstantImprovement, Model
-from depl.models.problem.laws import Empirical
+from depl.models.problem.laws import Deterministic, Empirical
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import requirements as verifier_requirements
 from depl.models.verifier.laws import Bracket
@@ -85,6 +85,24 @@ def test_two_atoms_attain_the_inequality_of_cantelli(steady, level, possible):
     sums = requirement.nothing() + requirement.epoch(1, 0, frozenset({"data"}))
     assert sums == pytest.approx([-3.0, 3.0])
     assert requirement.possible(sums[None]).tolist() == [possible]
+
+
+@pytest.mark.parametrize(("off", "possible"), [(0.0, True), (0.9e-13, True), (1e-12, False)])
+def test_sums_off_by_their_rounding_exclude_nothing_and_by_much_more_they_do(steady, off, possible):
+    """With omega = 3/4, a mean E above l_max and a variance 3 E^2 attain the inequality of Cantelli.
+
+    E is so great that only what is relative to the sums counts.
+    """
+    instance = steady.replace(initial_loss=1.0, maximum_loss=1.0, quantile_level=0.75)
+    sums = np.array([[1e6 * (1 + off), 3e12 * (1 - off)]])
+    assert LawRequirement(instance).possible(sums).tolist() == [possible]
+
+
+def test_what_is_certain_has_no_variance(steady):
+    """steady gains 2 per epoch; a switch that costs .5 for certain adds that."""
+    requirement = LawRequirement(steady.replace(other_switches=Deterministic(value=0.5)))
+    assert requirement.epoch(1, 0, frozenset({"data"})).tolist() == [-2.0, 0.0]
+    assert requirement.switch(2, 0, 0).tolist() == [0.5, 0.0]
 
 
 def test_an_infinite_variance_excludes_nothing(steady):

@@ -1,6 +1,7 @@
 """Plans that claim scenarios: counts by hand, draws repeated, claims altered, bounds proved or repeated."""
 
 import math
+from fractions import Fraction
 
 import msgspec
 import numpy as np
@@ -11,7 +12,7 @@ from depl.instances.generator import random_instances, random_plan
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import ConstantImprovement, Model
-from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios.draws import (
     Scenarios,
@@ -21,6 +22,7 @@ from depl.models.scenarios.draws import (
 from depl.models.solving.methods import Limits, Meaning, Outcome, register
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError, solve
+from depl.models.verifier import requirements as verifier_requirements
 from depl.models.verifier import sample as verifier_sample
 from depl.models.verifier.plans import MOST_PLANS, listed, plan_count
 from depl.models.verifier.requirements import CountRequirement, LawRequirement
@@ -107,6 +109,21 @@ def test_the_law_is_a_note_that_never_fails_a_plan(bell, steady_plan):
     generous = instance.replace(quantile_level=0.4)
     report = verify(generous, claiming(generous, scenarios, steady_plan), arrays(scenarios))
     assert "meets 1 - omega" in the(report, "(3) under the law").message
+
+
+@pytest.mark.parametrize("start", [10.0, 1e6])
+def test_the_range_of_a_final_loss_holds_its_exact_sum_in_any_order(bell, steady_plan, start):
+    """Also where gains are far greater than the loss they are taken from, and all but cancel."""
+    instance, gain = bell.replace(initial_loss=start), 1e5 / 3
+    gains = [[gain, -gain, 0.0], [gain, gain, 0.0], [0.1, 0.2, 0.0]]
+    sample = given_sample(arrays(own(instance, gains)), None)
+    found = verifier_sample.final_losses(instance, sample, steady_plan)
+    for row, low, high in zip(gains, found.lower, found.upper, strict=True):
+        first, second = row[0], row[1]
+        sums = {start - (first + second), start - first - second, start - second - first}
+        exact = Fraction(start) - Fraction(first) - Fraction(second)
+        assert low <= min(*sums, exact) <= max(*sums, exact) <= high
+        assert high - low <= 1e-13 * (start + abs(first) + abs(second))
 
 
 def test_a_loss_within_the_atom_tolerance_meets_the_target(bell, steady_plan):
@@ -205,6 +222,23 @@ def test_the_stream_is_drawn_again_for_every_law(bell, noise, switch):
     sample, findings = claimed_sample(instance, claim, arrays(scenarios))
     assert sample is not None
     assert all(finding.ok for finding in findings)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+@pytest.mark.parametrize("part", [0, 1])
+def test_one_number_that_is_not_finite_is_refused_although_the_digest_is_right(
+    bell, steady_plan, part, wrong
+):
+    """Of a scenario that is not a number no count could say that it misses."""
+    draws = np.full((4, 3, 1), 3.0), np.zeros((4, 3, 1, 1))
+    draws[part][(1,) + (0,) * (draws[part].ndim - 1)] = wrong
+    plan = claiming(bell, own(bell, [[3, 3, 0]] * 4), steady_plan)
+    digest = plan.claims.scenarios.digest[:16] + verifier_sample.numbers_digest(draws)
+    finding = the(verify(bell, altered(plan, "scenarios", digest=digest), draws), "claim: scenarios")
+    assert finding.kind is Kind.FAILED
+    assert finding.message == (
+        f"{('improvements', 'switches')[part]} were given with numbers that are not finite"
+    )
 
 
 def test_draws_that_are_not_those_of_the_seed_are_refused(tiny, tiny_optimum):
@@ -391,6 +425,26 @@ def test_a_lower_bound_above_the_listed_optimum_is_refused_under_the_law(tiny, t
     assert refused.kind is Kind.FAILED
     assert refused.amount == pytest.approx(0.1, rel=1e-6)
     assert verify(tiny, altered(expensive, None, lower_bound=28.0)).proved_bound == 28.0
+
+
+def test_only_changes_of_the_model_are_charged_when_plans_are_listed(steady):
+    """Any switch would cost 100, but one model stays: two epochs reach 6 and cost 24 at least."""
+    instance = steady.replace(other_switches=Deterministic(value=100))
+    found = [listed(instance, LawRequirement(instance), bound, MOST_PLANS) for bound in (24.0, 24.1)]
+    assert found[0].refuting is None
+    assert found[1].refuting == pytest.approx(24, rel=1e-9)
+
+
+def test_a_lower_bound_is_left_open_where_judging_the_plans_listed_takes_too_long(
+    steady, steady_plan, monkeypatch
+):
+    epochs = tuple(msgspec.structs.replace(epoch, resources=5.0) for epoch in steady_plan.epochs)
+    expensive = msgspec.structs.replace(steady_plan, epochs=epochs, claims=Claims())
+    assert bound_finding(steady, expensive, 25.0).kind is Kind.FAILED
+    monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 0)
+    finding = bound_finding(steady, expensive, 25.0)
+    assert (finding.kind, finding.ok) == (Kind.REPEATED, True)
+    assert "nothing here proves it" in finding.message
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(16, marks=pytest.mark.slow)])

@@ -8,11 +8,11 @@ import pytest
 
 from depl.models.evaluation.traced_loss import traced_final_loss
 from depl.models.evaluation.traced_support import outside_support
-from depl.models.problem.traced_law import RecordedRun, TracedLaw
+from depl.models.problem.traced_law import ObservedRun, RecordedRun, Stage, TracedLaw
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, decimal
-from depl.models.verifier.traces import TracedLoss, traced_loss
+from depl.models.verifier.traces import Number, TracedLoss, traced_loss
 from tests.cases.verifier_traces_cases import (
     CUT,
     FIRST_STEPS,
@@ -108,6 +108,18 @@ def test_with_a_confidence_as_many_runs_count_as_may_miss(confidence):
             for p in (share, share - Fraction(3, 10**6))
         )
         assert low <= 1 - Fraction(repr(confidence)) <= high
+
+
+def test_with_a_confidence_a_run_unlike_all_seen_is_no_better_than_the_worst():
+    """One run of twenty ends above 19.5: with probability p at most, (1 - p)^20 + 20 p (1 - p)^19 = .1.
+
+    The run unlike all has the loss 2 by the law, and counts as one with the 20 of the worst all the same.
+    """
+    runs = tuple(run([(FULL, 2)], (4, 4, 1 + index)) for index in range(20))
+    law = changed(paired(20), runs=runs, unseen_loss=2.0, confidence=0.9)
+    share = float(exactly(traced_loss(law, schedule((FULL, 2))), 19.5))
+    low, high = ((1 - p) ** 20 + 20 * p * (1 - p) ** 19 for p in (share, share - 3e-6))
+    assert low <= 0.1 <= high
 
 
 def test_without_a_margin_that_was_asked_for_only_whole_runs_are_promised():
@@ -256,6 +268,27 @@ def test_deviations_are_of_the_logarithm():
     assert exactly(traced_loss(law, schedule((FULL, 2))), 4.6) == Fraction(1, 2)
 
 
+# ---- a run under way ----
+
+
+def test_a_run_under_way_counts_its_numbers_from_the_first_epoch_to_come():
+    """After one epoch of the first stage its second is epoch 1 of the scenarios, and the switch epoch 2.
+
+    Without residuals l = 3 goes on to 2, at the switch to .3 + .1 + 2 / 2, and to half of that.
+    """
+    begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=1),), loss=3.0)
+    found = traced_loss(changed(switched(), observed=begun), UNSEEN[1:])
+    assert found.numbers == (Number(1, ("full",)), Number(2, ("cut",)))
+    assert float(found.certain) == pytest.approx(0.7)
+
+
+def test_a_stage_to_come_begins_after_the_epochs_to_come_before_it():
+    begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=2),), loss=2.0)
+    found = traced_loss(changed(switched(), observed=begun), UNSEEN[2:])
+    assert found.numbers == (Number(1, ("cut",)),)
+    assert float(found.certain) == pytest.approx(0.7)
+
+
 # ---- outside the support ----
 
 
@@ -344,6 +377,15 @@ def test_a_mean_loss_is_outside_only_beyond_a_billionth_of_what_was_seen():
     runs = (run([(FULL, 2)], (4, 4, 3)),) * 6
     for away, inside in ((5e-10, True), (-5e-10, True), (2e-9, False), (-2e-9, False)):
         law = TracedLaw(runs=runs, steps=(step(1, 2 + 4 * away, 0.5), step(2, 1, 0.5)))
+        assert (traced_loss(law, schedule((FULL, 2))).outside is None) == inside
+
+
+@pytest.mark.parametrize(("end", "beyond"), [(1.0, -1), (1000.0, 1)])
+def test_a_billionth_is_that_of_the_greatest_loss_a_row_was_fitted_to(end, beyond):
+    """Half of the runs have 1 before the second epoch, half 1000; the row of the first says one of them."""
+    runs = tuple(run([(FULL, 2)], (2000, loss, 1)) for loss in (1, 1000) * 3)
+    for away, inside in ((5e-7, True), (2e-6, False)):
+        law = TracedLaw(runs=runs, steps=(step(1, end + beyond * away, 0), step(2, 1, 0)))
         assert (traced_loss(law, schedule((FULL, 2))).outside is None) == inside
 
 

@@ -129,6 +129,10 @@ def test_a_training_time_beyond_the_limit_names_equation_4(steady, steady_plan):
 def test_the_training_time_may_exceed_its_limit_by_rounding_only(steady, steady_plan):
     assert verify(steady, with_resources(steady_plan, 4 * (1 - 1e-9))).ok
     assert not verify(steady, with_resources(steady_plan, 4 * (1 - 2e-9))).ok
+    limit = 5 / (1 + 1e-9)
+    assert limit * (1 + 1e-9) == 5  # which is what the plan takes
+    assert verify(steady.replace(maximum_time=limit), steady_plan).ok
+    assert not verify(steady.replace(maximum_time=math.nextafter(limit, 0)), steady_plan).ok
 
 
 def test_a_late_round_names_equation_1_and_its_epoch(steady, steady_plan):

@@ -1,0 +1,63 @@
+"""Tails of the verifier's laws in closed form, in both signs of the coefficient."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from depl.models.problem.laws import Lognormal, StudentT
+from depl.models.verifier.convolution import tail_of_tiltable
+from depl.models.verifier.distribution import tail_probability
+from depl.models.verifier.laws import Bracket, Increment, exceedance
+from depl.models.verifier.sample import quantiles
+
+CAUCHY = StudentT(degrees_of_freedom=1, location=0.5, scale=2.0, lower=-1.0, upper=4.5)
+
+
+@pytest.mark.parametrize("coefficient", [-3, 3])
+@pytest.mark.parametrize("point", [-1.0, -0.25, 0.5, 2.5, 4.4, 4.5, 5.0])
+def test_a_truncated_cauchy_law_is_an_arctangent_in_either_sign(coefficient: int, point: float) -> None:
+    """P(X <= x) = (arctan((x - 1/2) / 2) - arctan(-3/4)) / (arctan 2 - arctan(-3/4))."""
+    angle = math.atan((min(point, 4.5) - 0.5) / 2)
+    below = (angle - math.atan(-0.75)) / (math.atan(2) - math.atan(-0.75))
+    expected = below if coefficient < 0 else 1 - below
+    item = Increment(Fraction(coefficient), CAUCHY)
+    assert float(exceedance(item, np.array(coefficient * point))) == pytest.approx(expected, abs=1e-14)
+    found = tail_probability([item], Fraction(coefficient) * Fraction(point))
+    assert found.lower <= expected * (1 + 1e-12) + 1e-14
+    assert expected <= found.upper + 1e-14
+    assert found.upper - found.lower <= 1e-9
+
+
+def test_losses_that_only_fall_never_exceed_where_they_began() -> None:
+    """Not by a small probability either: the bracket is 0, so that it is told as such."""
+    falling = [Increment(Fraction(-1), Lognormal(mean=1.0, variance=0.3), 2)]
+    assert tail_of_tiltable(falling, 0.0) == tail_probability(falling, Fraction(0)) == Bracket(0, 0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("rest", [2**-2, 2**-20, 2**-40])
+def test_quantiles_far_out_in_a_truncated_law_have_the_range_that_rounding_leaves(
+    sign: int, rest: float
+) -> None:
+    """Two degrees of freedom: P(X > x) = (1 - x / sqrt(2 + x^2)) / 2.
+
+    The numbers of a stream are known to 2^-53, and so is what is inverted: near the far end a share of
+    1e-3 of x.
+    """
+    ends = sorted([sign * 1e-3, sign * 1e8])
+    law = StudentT(degrees_of_freedom=2, location=0.0, scale=1.0, lower=ends[0], upper=ends[1])
+    found = quantiles(law, np.array([1 - rest if sign > 0 else rest]))
+    with mpmath.workdps(50):
+
+        def tail(x: float) -> mpmath.mpf:
+            return (1 - x / mpmath.sqrt(2 + mpmath.mpf(x) ** 2)) / 2
+
+        for rounding in (0, -(2**-53), 2**-53):
+            above = tail(1e8) + (mpmath.mpf(rest) + rounding) * (tail(1e-3) - tail(1e8))
+            share = 1 - 2 * above
+            exact = sign * float(share * mpmath.sqrt(2 / (1 - share**2)))
+            assert found.lower[0] <= exact <= found.upper[0]
+    assert abs(found.upper[0] - found.lower[0]) <= (4e-15 / rest + 4e-12) * abs(exact)
