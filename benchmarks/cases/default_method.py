@@ -31,6 +31,8 @@ _SHIPPED_LIMIT = 30.0
 _SAME = 1e-9
 """Relative difference of costs that counts as none; they are sums of the same numbers in other orders."""
 _FEW = 1  # instances in a smoke run
+_BRIEF = (0.25, 0.5, 2.0)
+"""The limits of a smoke run [s]: too short for its instance, which is asked with the long one, too."""
 
 
 class _Answer(NamedTuple):
@@ -53,7 +55,7 @@ class _Answer(NamedTuple):
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     for method in ("auto", "enumerate"):
         warm_up(method)
-    short, long, shipped = (1.0, 2.0, 2.0) if smoke else (_LIMIT, _LONG, _SHIPPED_LIMIT)
+    short, long, shipped = _BRIEF if smoke else (_LIMIT, _LONG, _SHIPPED_LIMIT)
     rows = [_row(*item, short, long) for item in _instances(smoke)]
     known = [("tiny", load("tiny"))] if smoke else list(_shipped())
     unproved = [name for name, instance in known if not _asked(instance, "auto", shipped).proved]
