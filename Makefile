@@ -37,10 +37,10 @@ lint: $(DEV) ## ruff and mypy alone
 	@$(BIN) -m mypy --strict -p depl
 
 unit: $(DEV) ## the tests alone
-	@$(BIN) -m pytest -n $(WORKERS)
+	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal
 
 slow: $(DEV) ## the tests that take minutes
-	@$(BIN) -m pytest -n $(WORKERS) -m slow
+	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal -m slow
 
 slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
 	@$(BIN) -m tests.checks.slowest --workers $(WORKERS)

@@ -5,6 +5,7 @@
 ``bell``        ``steady`` with a normal improvement of mean 2 and variance 1 instead
 """
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -24,6 +25,12 @@ settings.load_profile("repeat")
 
 # The methods of the toolkit are registered at the first need; let that be before a test swaps the registry.
 methods.registered()
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests live until the end: the collector of garbage need not walk them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

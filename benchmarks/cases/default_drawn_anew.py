@@ -20,15 +20,17 @@ from depl.instances.library import load
 _COUNTS: Mapping[str, int] = {"random": 100, "extreme": 20, "heterogeneous": 6, "digits": 8}
 _LIMIT, _LONG = 10.0, 60.0
 """Seconds, as in ``default-method``."""
+_BRIEF = 0.25, 0.5
+"""The limits of a smoke run [s]."""
 _TRACED = ("digits-alexnet", "digits-mobilenet")
 _LEVELS = (0.6, 0.995)
 """Between which quantile levels of the shipped instances are drawn."""
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
-    short, long = (1.0, 2.0) if smoke else (_LIMIT, _LONG)
-    counts = {"random": 1} if smoke else _COUNTS
-    return {"limit": short, "long_limit": long, **figures(_questions(rng, counts, short, long))}
+    short, long = _BRIEF if smoke else (_LIMIT, _LONG)
+    questions = _questions(rng, {"random": 1} if smoke else _COUNTS, short, long)
+    return {"limit": short, "long_limit": long, **figures(questions, warm=not smoke)}
 
 
 def _questions(

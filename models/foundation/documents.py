@@ -64,12 +64,19 @@ class Checked(
 
     def __post_init__(self) -> None:
         """Normalise every field to its declared type and refuse what does not fit."""
-        for name, (kind, default) in _fields(type(self)).items():
-            place = f".{name}"
-            value = _converted(getattr(self, name), kind, place)
-            value = _settled(value, self.largest_number, place)
+        kinds = _fields(type(self))
+        values = _converted_together(self, kinds)
+        for name, (kind, default) in kinds.items():
+            given = getattr(self, name)
+            value = _converted(given, kind, f".{name}") if values is None else getattr(values, name)
+            try:
+                value = _settled(value, self.largest_number)
+            except InvalidInputError as error:
+                raise InvalidInputError(error.message, f".{name}{error.path}") from None
             # msgspec leaves a default out only where it is that very object; content alone shall count
-            msgspec.structs.force_setattr(self, name, default if value == default else value)
+            value = default if value == default else value
+            if value is not given:
+                msgspec.structs.force_setattr(self, name, value)
         self.validate()
 
     def validate(self) -> None:
@@ -408,6 +415,22 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
     return InvalidInputError(what, path)
 
 
+def _converted_together(record: Checked, kinds: dict[str, tuple[Any, Any]]) -> Any:
+    """All fields of a record as their declared types, in one call; None if any of them is not at once."""
+    try:
+        given = {name: getattr(record, name) for name in kinds}
+        return msgspec.convert(given, _bare(type(record)), dec_hook=opened)
+    except (msgspec.ValidationError, InvalidInputError):
+        return None
+
+
+@functools.cache
+def _bare(kind: type[Checked]) -> type[msgspec.Struct]:
+    """A record with the fields of another one and no check of its own, whose types msgspec reads once."""
+    fields = [(name, declared) for name, (declared, _) in _fields(kind).items()]
+    return msgspec.defstruct(kind.__name__, fields, kw_only=True)
+
+
 def _converted(value: Any, kind: Any, place: str) -> Any:
     """``value`` as its declared type; scalars and arrays of numpy as the plain values that they hold."""
     try:
@@ -429,27 +452,33 @@ def _without_numpy(value: Any) -> Any:
     return value
 
 
-def _settled(value: Any, largest: float, place: str) -> Any:
+def _settled(value: Any, largest: float) -> Any:
     """``value`` with zeros unsigned, if all its numbers can be calculated with and all its texts written."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise InvalidInputError(f"{value!r} holds half a character (a lone surrogate)", place) from error
+            raise InvalidInputError(f"{value!r} holds half a character (a lone surrogate)") from error
         return str(value)  # numpy's own kind of text is one, too
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidInputError(
-                f"must be a finite number, not {value}; leave the field out for 'none'", place
-            )
+            raise InvalidInputError(f"must be a finite number, not {value}; leave the field out for 'none'")
         if abs(value) > largest or 0 < abs(value) < 1 / largest:
-            raise InvalidInputError(
-                f"{value} is beyond what double precision can calculate with; rescale", place
-            )
+            raise InvalidInputError(f"{value} is beyond what double precision can calculate with; rescale")
         return value + 0.0
-    if isinstance(value, tuple):
-        return tuple(_settled(item, largest, f"{place}[{index}]") for index, item in enumerate(value))
+    if isinstance(value, tuple) and any(
+        issubclass(kind, str | float | tuple) for kind in set(map(type, value))
+    ):
+        return tuple([_settled_item(*entry, largest) for entry in enumerate(value)])
     return value
+
+
+def _settled_item(index: int, value: Any, largest: float) -> Any:
+    """An item of an array, with its place in what is said of it."""
+    try:
+        return _settled(value, largest)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, f"[{index}]{error.path}") from None
 
 
 @functools.cache

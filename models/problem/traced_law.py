@@ -5,7 +5,7 @@ leave of the losses of the runs, and the support is where the runs have been.
 """
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -104,7 +104,7 @@ class RecordedRun(Checked, frozen=True, kw_only=True):
     @cached_property
     def positions(self) -> tuple[Position, ...]:
         """Where its epochs stand."""
-        return positions(tuple(stage.trained for stage in self.stages for _ in range(stage.epochs)))
+        return _positions_of(self.stages)
 
 
 class FittedStep(Checked, frozen=True, kw_only=True):
@@ -344,6 +344,11 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             if not pools.of_jump(jump.key, jump.coefficients):
                 return f".jumps[{index}]"
         return ""
+
+
+@lru_cache(maxsize=1024)  # most runs of a law were trained by one of a few schedules
+def _positions_of(stages: tuple[Stage, ...]) -> tuple[Position, ...]:
+    return positions(tuple(stage.trained for stage in stages for _ in range(stage.epochs)))
 
 
 def joined_stages(schedule: Schedule) -> tuple[Stage, ...]:

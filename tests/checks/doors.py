@@ -26,6 +26,7 @@ LAYERS = ("models", "heuristics", "instances", "benchmarks")
 FACE = ("depl", "depl.cli", "depl.__main__")
 FOUND_BY_FILE = ("depl.benchmarks.cases", "depl.benchmarks.suites.standard")
 """Packages each of whose modules is found by its file alone (`depl.benchmarks.runner.discovery`)."""
+_QUOTED = re.compile(r"""["']depl\b""")
 _IMPORT = re.compile(r"(?:from (depl[\w.]*) import (\([^)]*\)|[^\n]*)|import (depl[\w.]*))")
 
 
@@ -61,9 +62,10 @@ def _named(path: Path) -> frozenset[str]:
     found: set[str] = set()
     for _, name in imports_of(path):
         found |= {name, name.rpartition(".")[0]}
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value.partition(":")[0])  # "module:function" and the arguments of python -m
+    if _QUOTED.search(path.read_text(encoding="utf-8")):  # in most files no text begins with our name
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value.partition(":")[0])  # "module:function" and the arguments of python -m
     return frozenset(found)
 
 

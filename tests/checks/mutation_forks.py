@@ -347,6 +347,7 @@ def _live(path: str) -> dict[str, list[FunctionType]]:
     """The functions of a file that are alive, by qualified name."""
     found: dict[str, list[FunctionType]] = defaultdict(list)
     file = ROOT / path
+    gc.unfreeze()  # what the tests have frozen (tests/conftest.py) is looked at, too
     for item in gc.get_objects():
         if type(item) is not FunctionType or not item.__code__.co_filename.endswith(file.name):
             continue
@@ -357,6 +358,7 @@ def _live(path: str) -> dict[str, list[FunctionType]]:
 
 def _is_compiled(function: FunctionType) -> bool:
     """Whether numba has, or will have, machine code of it."""
+    gc.unfreeze()
     return any(
         type(holder).__module__.startswith("numba")
         or (isinstance(holder, dict) and holder.get("py_func") is function)

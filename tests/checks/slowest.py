@@ -54,7 +54,18 @@ def measured(workers: int, words: Sequence[str]) -> tuple[int, dict[str, float]]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "seconds.json")
         plugin = ("-p", "tests.checks.cpu_seconds", "--cpu-seconds", str(path))
-        command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers), *plugin, *words]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            str(workers),
+            "--dist",
+            "worksteal",
+            *plugin,
+            *words,
+        ]
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
         return code, json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 

@@ -50,9 +50,9 @@ class _Answer(NamedTuple):
         return math.inf if self.outcome.cost is None else self.outcome.cost
 
 
-def figures(questions: Iterable[Question]) -> dict[str, object]:
-    """Ask all questions, one after another, and count."""
-    for method in ("auto", "enumerate"):
+def figures(questions: Iterable[Question], warm: bool = True) -> dict[str, object]:
+    """Ask all questions, one after another, and count; kernels are compiled first unless times are not read."""
+    for method in ("auto", "enumerate") if warm else ():
         warm_up(method)
     rows = [_row(question) for question in questions]
     suites = dict.fromkeys(row["suite"] for row in rows)

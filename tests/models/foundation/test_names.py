@@ -37,7 +37,7 @@ def test_a_slip_of_the_pen_in_any_name_that_is_shipped_suggests_it():
     rng = np.random.default_rng(21)
     for known in (full_names(), [method.name for method in registered()], list(all_suites())):
         for name in known:
-            for _ in range(5):
+            for _ in range(3):
                 written = damaged(name, rng)
                 assert written in known or name in nearest(written, known), (written, name)
 
