@@ -19,6 +19,7 @@ from depl.heuristics.baselines.expected import lowest_expected_sequences
 from depl.models.evaluation.evaluate import epoch_loads, final_loss
 from depl.models.exact.enumeration import MAXIMUM_CLASSES, build_plan, loss_classes, only_assignment
 from depl.models.exact.plan_classes import Configuration, plan_classes
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss
@@ -44,10 +45,13 @@ def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
     ((place, datasets),) = data.items()
     target = instance.target
     sequences = lowest_expected_sequences(instance, datasets, target.maximum_epochs)
-    plans = [
-        build_plan(instance, data, [Configuration(place, model) for model in models]) for models in sequences
-    ]
-    losses = LossClasses.of([final_loss(instance, plan) for plan in plans])
+    plans: list[Plan] = []
+    ends: list[FinalLoss] = []
+    for models in sequences:
+        keep_time()  # K plans of up to K epochs
+        plans.append(build_plan(instance, data, [Configuration(place, model) for model in models]))
+        ends.append(final_loss(instance, plans[-1]))
+    losses = LossClasses.of(ends)
     first = first_met(losses, target.maximum_loss, target.violation_budget, lambda: not limits.expired())
     if first is None:
         return _without_plan(limits, "models: no sequence of lowest expected loss meets the quantile")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import LossStep, compute, loss_step
 from depl.models.problem.instance import Instance
@@ -51,6 +52,7 @@ def lowest_expected_sequences(
     last: list[_Sequence | None] = [None] * len(names)
     found = []
     for epoch in range(1, maximum_epochs + 1):
+        keep_time()
         last = [
             _best_arrival(instance, datasets, mean, last, epoch, following) for following in range(len(names))
         ]

@@ -51,7 +51,7 @@ class _Answer(NamedTuple):
 
 
 def figures(questions: Iterable[Question], warm: bool = True) -> dict[str, object]:
-    """Ask all questions, one after another, and count; kernels are compiled first unless times are not read."""
+    """Ask all questions, one after another, and count; unless ``warm`` nobody reads the times."""
     for method in ("auto", "enumerate") if warm else ():
         warm_up(method)
     rows = [_row(question) for question in questions]
