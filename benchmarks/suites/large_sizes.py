@@ -1,8 +1,8 @@
 """Instances that are large in one way each, where limits are hard to keep.
 
 One size at a time is far beyond the suites that measure growth (`depl.benchmarks.suites.sizes`): clusters,
-epochs, models; and clusters that hardly differ, at which exact search has to tell apart a great many plans of
-almost the same cost.
+epochs, models; clusters that hardly differ, at which exact search has to tell apart a great many plans of
+almost the same cost; and knapsacks, whose plans change their model at every few of thousands of epochs.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,6 +12,8 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.suites.sizes import sized_instance
+from depl.instances.hard_knapsacks import hard_knapsack
+from depl.instances.reductions.knapsack_by_cost import reduce
 from depl.models.problem.instance import Instance
 
 _SEED = 240214346
@@ -46,11 +48,18 @@ def similar_clusters(clusters: int, epochs: int) -> Instance:
     )
 
 
+def knapsack(items: int) -> Instance:
+    """An uncorrelated knapsack planned by cost: an epoch for every item."""
+    return reduce(hard_knapsack("uncorrelated", items, np.random.default_rng([_SEED, items])))
+
+
 LARGE: Mapping[str, Callable[[], Instance]] = {
     "similar-clusters-10": partial(similar_clusters, 10, 100),
     "clusters-1000": partial(sized_instance, 0, 1000, 2, 2, 20),
     "epochs-1000": partial(sized_instance, 0, 2, 2, 2, 1000),
     "epochs-5000": partial(sized_instance, 0, 2, 2, 2, 5000),
     "models-10000": partial(sized_instance, 0, 2, 2, 10_000, 8),
+    "knapsack-1000": partial(knapsack, 1000),
+    "knapsack-10000": partial(knapsack, 10_000),
 }
 """By name, what makes the instance."""

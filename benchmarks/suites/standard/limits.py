@@ -45,4 +45,5 @@ SUITE = Suite(
     draws=lambda: tuple(_draws()),
     configurations=limited(5.0),
     measure=bound_found,
+    version=2,
 )
