@@ -1,13 +1,11 @@
 """What single epochs and switches do to the loss in drawn scenarios, where increments are independent."""
 
-import itertools
-from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import LossStep, Term, loss_step, switch_step
+from depl.models.problem.epochs import LossStep, Term, changing_pairs, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 
@@ -63,14 +61,6 @@ def quantiles(
                 numbers = of_pairs[:, index, first, second]
                 switches[:, index, first, second] = _only(change).law.inverse_cdf(numbers)
     return improvements, switches
-
-
-def changing_pairs(instance: Instance) -> Iterator[tuple[int, int]]:
-    """Pairs of models, by position, whose switch is allowed and changes the loss; at no epoch do others."""
-    for (first, previous), (second, following) in itertools.permutations(enumerate(instance.models), 2):
-        law = instance.switch_law(previous.name, following.name)
-        if not law.forbids and law.constant != 0.0:
-            yield first, second
 
 
 def epoch_gains(

@@ -27,12 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from depl.models.evaluation.drawn_steps import changing_pairs
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.problem.epochs import LossStep, Term, loss_step, switch_step
+from depl.models.problem.epochs import LossStep, Term, changing_pairs, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.evaluation.drawn_steps import changing_pairs, epoch_gains, switch_losses
+from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.memory import require_memory
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.problem.epochs import changing_pairs
 from depl.models.problem.laws import FloatArray
 from depl.models.scenarios.draws import Scenarios, allowed_misses
 

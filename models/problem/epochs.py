@@ -5,8 +5,9 @@ solvers, evaluators and risk code consume `LossStep` and `Load`, never ``A`` and
 that laws with memory (retention below 1) change nothing downstream.
 """
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -142,6 +143,14 @@ def switch_step(instance: Instance, epoch: int, previous: str, following: str) -
     whole = loss_step(instance, epoch, 0, previous, following, everything)
     run = loss_step(instance, epoch, 0, following, following, everything)
     return LossStep(1.0, whole.shift - run.shift, whole.terms[len(run.terms) :])
+
+
+def changing_pairs(instance: Instance) -> Iterator[tuple[int, int]]:
+    """Pairs of models, by position, whose switch is allowed and changes the loss; at no epoch do others."""
+    for (first, previous), (second, following) in itertools.permutations(enumerate(instance.models), 2):
+        law = instance.switch_law(previous.name, following.name)
+        if not law.forbids and law.constant != 0.0:
+            yield first, second
 
 
 def compose(initial_loss: float, steps: Sequence[LossStep]) -> FinalLoss:

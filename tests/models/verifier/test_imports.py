@@ -22,6 +22,7 @@ DATA |= {
 DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints"}
 VALIDATION = {
     "problem.affine_law",
+    "traces.metrics",
     "traces.table",
 }  # with which a traced law checks itself; not the verifier's
 OUTSIDE = {"numpy", "scipy", "msgspec"}
