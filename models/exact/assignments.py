@@ -8,7 +8,7 @@ whose data gain the same learn alike and differ only in what they cost, so a kin
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,18 +50,40 @@ class Assignment:
 
 
 def count_assignments(problem: Choices) -> int:
-    """How many there are: every cluster has a set of data, or none; not all none."""
-    instance = problem.instance
-    return int(2 ** (len(instance.datasets) * len(instance.clusters))) - 1
+    """How many `assignments` there are."""
+    sets, clusters = 2 ** len(problem.instance.datasets) - 1, len(problem.instance.clusters)
+    every = int((1 + sets) ** clusters) - 1
+    if every <= LARGEST_ASSIGNMENTS:
+        return every
+    return sum(math.comb(clusters, used) * sets**used for used in range(1, _most_used(problem) + 1))
 
 
 def assignments(problem: Choices) -> Iterator[Assignment]:
-    """All of them."""
-    choices = (None, *range(len(problem.subsets)))
-    for chosen in itertools.product(choices, repeat=len(problem.instance.clusters)):
-        pairs = [(cluster, subset) for cluster, subset in enumerate(chosen) if subset is not None]
+    """Every cluster has a set of data, or none; not all none.
+
+    Where these are more than `LARGEST_ASSIGNMENTS`, those of at most K_max clusters: no plan uses more, and
+    data that are not used only cost.
+    """
+    clusters, subsets = len(problem.instance.clusters), range(len(problem.subsets))
+    chosen: Iterable[Sequence[tuple[int, int]]]
+    if (1 + len(subsets)) ** clusters - 1 <= LARGEST_ASSIGNMENTS:
+        every = itertools.product((None, *subsets), repeat=clusters)
+        chosen = ([(place, data) for place, data in enumerate(row) if data is not None] for row in every)
+    else:
+        chosen = (
+            list(zip(used, data, strict=True))
+            for count in range(1, _most_used(problem) + 1)
+            for used in itertools.combinations(range(clusters), count)
+            for data in itertools.product(subsets, repeat=count)
+        )
+    for pairs in chosen:
         if pairs:
             yield make_assignment(problem, pairs)
+
+
+def _most_used(problem: Choices) -> int:
+    """Clusters that a plan can use."""
+    return min(len(problem.instance.clusters), problem.epochs)
 
 
 def undominated(candidates: Iterable[Assignment]) -> list[Assignment]:
@@ -81,7 +103,7 @@ def everything_allowed(problem: Choices) -> Assignment:
     return Assignment(0.0, whole.models, whole.subsets, whole.options)
 
 
-def make_assignment(problem: Choices, pairs: list[tuple[int, int]]) -> Assignment:
+def make_assignment(problem: Choices, pairs: Sequence[tuple[int, int]]) -> Assignment:
     """The kinds that (cluster, subset) pairs, given by position, offer."""
     models, sets = len(problem.instance.models), len(problem.subsets)
     kinds: dict[tuple[int, int], list[tuple[int, int]]] = {}

@@ -16,9 +16,18 @@ target. That is the problem of the search under scenarios, with chords for scena
 miss; only that a leaf is not judged by its count but by its certified violation.
 
 `ChordedProblem` is that problem, and `ChordSearch` the search. What it prunes misses every chord.
+
+*Long plans* are searched on one chord after another, each as narrow as it has to be. On one chord, gains add
+up as if nothing were random, so tables of a subproblem are dynamic programs; and the chord of a narrow
+interval lets in hardly anything that misses the target. Only the chords near the deviation of good plans have
+a bound below the incumbent. A chord that is not finished soon is split in two. First plans come from tangents
+instead: sqrt(V) <= (V + d^2) / (2 d), so a plan that gains enough by a tangent meets the target; d is the
+deviation of the plan before.
 """
 
 import functools
+import heapq
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -28,9 +37,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from depl.models.evaluation.evaluate import final_loss
+from depl.models.exact.assignments import make_sample
 from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.kernels import Sample, priced_prefixes
+from depl.models.exact.priced_plans import LONG
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_search import ScenarioSearch
+from depl.models.exact.tree import GROWTH
+from depl.models.foundation.golden import golden_sections
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term, changing_pairs, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
@@ -46,6 +61,23 @@ _CHORDS = 24
 """Chords of the square root: set by hand. A plan may fall short by z largest / (4 times 24) on the first
 chord and by far less on later ones; more chords exclude more of them and cost time for each. Leaves are
 certified, so any number is sound."""
+
+_TANGENTS = 8
+"""Tangents tried for a first plan: set by hand; the deviation mostly repeats after three. Nothing is proved
+by it."""
+
+_FEW_NODES = 20_000
+"""Nodes for a chord before it is split: set by hand. More are lost where a chord lets in many plans that miss
+the target, fewer split chords that were nearly finished. Its halves get twice as many each, as a search may
+also be hard for other reasons."""
+
+_SPREAD, _STEPS = 2.0, 20
+"""The price of gain of a chord is sought within exp(2) = 7 times either side of the average cost of what is
+needed, to 4 * 0.618**20 = 3e-4 of itself. Any price is sound; near the best one the bound is flat."""
+
+_NARROWEST = 2.0**-24
+"""Width of a chord, in the largest deviation, that is not split any more: the root lies above it by less than
+1e-15 of that."""
 
 _CAUTION = 1e-9
 """Relative amount by which z is lowered and the largest deviation raised, on which proofs rest: rounding is
@@ -64,20 +96,42 @@ class ChordedProblem(CountedProblem):
         Switches that are forbidden beside those of the instance.
     ties : list of tuple
         Those whose certified interval contains 1 - omega; appended to.
+    span : tuple of float, optional
+        Two deviations: only the chord between them, or the tangent where they are one [loss].
     """
 
     instance: Instance
     barred: NDArray[np.bool_] | None = None
     ties: list[tuple[Configuration, ...]] = field(default_factory=list)
+    span: tuple[float, float] | None = None
+    _shared: "_Shared | None" = None
 
     def barring(self, switches: NDArray[np.bool_]) -> "ChordedProblem":
         """The problem in which some more switches, shape (M, M), are forbidden."""
         return replace(self, barred=switches)
 
+    def between(self, first: float, last: float) -> "ChordedProblem":
+        """The problem on the chord between two standard deviations, or on the tangent at one [loss]."""
+        return replace(self, span=(first, last), _shared=self._known)
+
+    def deviation(self, choices: Sequence[Configuration]) -> float:
+        """Standard deviation of the gain of a sequence [loss]."""
+        return math.sqrt(final_loss(self.instance, self.plan(tuple(choices))).variance())
+
+    @functools.cached_property
+    def ends(self) -> FloatArray:
+        """Standard deviations between which the root is replaced by its chord, from 0 to the largest."""
+        if self.span is not None:
+            return np.array(self.span)
+        per_epoch = self._known.runs[1].max(axis=(1, 2), initial=0.0)
+        per_epoch = per_epoch + self._known.switches[1].max(axis=(1, 2), initial=0.0)
+        largest = math.sqrt(float(per_epoch.sum())) * (1 + _CAUTION)
+        return np.linspace(0.0, largest, _CHORDS + 1) if largest > 0 else np.array([0.0, 1.0])
+
     @property
     def size(self) -> int:
         """Number of chords; one if nothing is random."""
-        return len(self._ends) - 1
+        return len(self.ends) - 1
 
     @property
     def allowed(self) -> int:
@@ -87,21 +141,21 @@ class ChordedProblem(CountedProblem):
     @functools.cached_property
     def gains(self) -> FloatArray:
         """Mean less slope times variance; the first epoch pays for the constant of the chord."""
-        means, variances = self._run_moments
+        means, variances = self._known.runs
         table = means[..., None] - self._slopes * variances[..., None]
-        table[:1] -= self._safety * self._ends[:-1] * self._ends[1:] / self._sums
+        table[:1] -= self._safety * self.ends[:-1] * self.ends[1:] / self._sums
         return np.ascontiguousarray(table)
 
     @functools.cached_property
     def switch_losses(self) -> FloatArray:
         """Mean plus slope times variance."""
-        means, variances = self._switch_moments
+        means, variances = self._known.switches
         return np.ascontiguousarray(means[..., None] + self._slopes * variances[..., None])
 
     def misses(self, choices: Sequence[Configuration]) -> int:
         """None of the chords if the plan is certified to meet the target, otherwise all."""
         plan = self.plan(tuple(choices)) if choices else Plan()
-        verdict = self._verdicts.verdict(final_loss(self.instance, plan))
+        verdict = self._known.verdicts.verdict(final_loss(self.instance, plan))
         if verdict is Verdict.UNDECIDED:
             self.ties.append(tuple(choices))
         return 0 if verdict is Verdict.MET else self.size
@@ -113,53 +167,130 @@ class ChordedProblem(CountedProblem):
         return z - _CAUTION * abs(z)
 
     @functools.cached_property
-    def _ends(self) -> FloatArray:
-        """Standard deviations between which the root is replaced by its chord, from 0 to the largest."""
-        per_epoch = self._run_moments[1].max(axis=(1, 2), initial=0.0)
-        per_epoch = per_epoch + self._switch_moments[1].max(axis=(1, 2), initial=0.0)
-        largest = math.sqrt(float(per_epoch.sum())) * (1 + _CAUTION)
-        return np.linspace(0.0, largest, _CHORDS + 1) if largest > 0 else np.array([0.0, 1.0])
-
-    @functools.cached_property
     def _sums(self) -> FloatArray:
-        return np.asarray(self._ends[:-1] + self._ends[1:])
+        return np.asarray(self.ends[:-1] + self.ends[1:])
 
     @functools.cached_property
     def _slopes(self) -> FloatArray:
         return np.asarray(self._safety / self._sums)
 
     @functools.cached_property
-    def _verdicts(self) -> PreparedVerdicts:
-        target = self.instance.target
-        return PreparedVerdicts(target.maximum_loss, 1 - decimal(target.quantile_level))
+    def _known(self) -> "_Shared":
+        return self._shared or _Shared.of(self)
 
-    @functools.cached_property
-    def _run_moments(self) -> tuple[FloatArray, FloatArray]:
-        """Mean gain and variance, each of shape (K_max, subsets, M)."""
-        names = [model.name for model in self.instance.models]
-        shape = (self.epochs, len(self.subsets), len(names))
-        found = np.zeros((2, *shape))
-        for k, d, m in np.ndindex(*shape):
-            step = loss_step(self.instance, k + 1, 0, names[m], names[m], self.subsets[d])
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What does not depend on the chords: means and variances, and what verdicts have computed.
+
+    ``runs`` has two arrays of shape (K_max, subsets, M), mean gain and variance; ``switches`` two of shape
+    (K_max, M, M), mean loss and variance.
+    """
+
+    runs: tuple[FloatArray, FloatArray]
+    switches: tuple[FloatArray, FloatArray]
+    verdicts: PreparedVerdicts
+
+    @classmethod
+    def of(cls, problem: ChordedProblem) -> "_Shared":
+        instance, target = problem.instance, problem.instance.target
+        names = [model.name for model in instance.models]
+        runs = np.zeros((2, problem.epochs, len(problem.subsets), len(names)))
+        for k, d, m in np.ndindex(*runs.shape[1:]):
+            step = loss_step(instance, k + 1, 0, names[m], names[m], problem.subsets[d])
             mean, variance = _moments(step)
-            found[:, k, d, m] = -mean, variance
-        return found[0], found[1]
-
-    @functools.cached_property
-    def _switch_moments(self) -> tuple[FloatArray, FloatArray]:
-        """Mean loss and variance, each of shape (K_max, M, M)."""
-        names = [model.name for model in self.instance.models]
-        found = np.zeros((2, self.epochs, len(names), len(names)))
-        for k, i, j in np.ndindex(*found.shape[1:]):
-            change = switch_step(self.instance, k + 1, names[i], names[j])
+            runs[:, k, d, m] = -mean, variance
+        switches = np.zeros((2, problem.epochs, len(names), len(names)))
+        for (i, j), k in itertools.product(list(changing_pairs(instance)), range(problem.epochs)):
+            change = switch_step(instance, k + 1, names[i], names[j])
             if change is not None:
-                found[:, k, i, j] = _moments(change)
-        return found[0], found[1]
+                switches[:, k, i, j] = _moments(change)
+        verdicts = PreparedVerdicts(target.maximum_loss, 1 - decimal(target.quantile_level))
+        return cls((runs[0], runs[1]), (switches[0], switches[1]), verdicts)
 
 
 @dataclass
 class ChordSearch(ScenarioSearch):
-    """The search under scenarios, on chords."""
+    """The search under scenarios, on all chords at once, or, of long plans, on one after another."""
+
+    problem: ChordedProblem
+
+    def run(self) -> Termination:
+        """Search until something is proved."""
+        if self.problem.epochs < LONG or self.problem.misses(()) <= self.problem.allowed:
+            return super().run()
+        self._tangent_plans()
+        return super().run() if self.best is None else self._on_one_chord_after_another()
+
+    def _tangent_plans(self) -> None:
+        """Plans by a price of gain on tangents, each at the deviation of the plan before."""
+        deviation = float(self.problem.ends[-1])
+        for _ in range(_TANGENTS):
+            if not deviation > 0:
+                return
+            held = self.best
+            search = self._on(self.problem.between(deviation, deviation))
+            search.priced_plans()
+            if search.best is None or search.best is held:
+                return
+            self.best = search.best
+            self.limits.report(self.cost, min(self.lower, self.cost))
+            deviation = self.problem.deviation(self.best.choices)
+
+    def _on_one_chord_after_another(self) -> Termination:
+        """Finish the chord of least bound, or split it, until none has a bound below the incumbent."""
+        left: list[tuple[float, float, float, int]] = []
+        self._add(left, 0.0, _FEW_NODES, self.problem.ends)
+        least = float(self.problem.ends[-1]) * _NARROWEST
+        while left and left[0][0] < self.threshold:
+            bound, first, last, effort = heapq.heappop(left)
+            self._raise_bound(bound)
+            finished, bound = self._on_chord(first, last, bound, effort)
+            if not finished and last - first > least:
+                self._add(left, bound, 2 * effort, np.array([first, (first + last) / 2, last]))
+            elif not finished:
+                heapq.heappush(left, (bound, first, last, GROWTH * effort))
+        return self.ended()
+
+    def _add(
+        self, left: list[tuple[float, float, float, int]], bound: float, effort: int, ends: FloatArray
+    ) -> None:
+        """Add the chords between some deviations, each with its bound by prices if that is greater."""
+        for first, last in itertools.pairwise(map(float, ends)):
+            self._require_time()
+            own = max(bound, self._bound_on(self.problem.between(first, last)))
+            if own < self.threshold:
+                heapq.heappush(left, (own, first, last, effort))
+
+    def _bound_on(self, problem: ChordedProblem) -> float:
+        """No plan that satisfies the chord costs less, by the best price of gain [cost]."""
+        multiplier, limit = self._incumbent().multiplier, self._prices.maximum_time
+        if not (self.cost > 0 and problem.needed > 0):
+            return 0.0
+        middle, least = math.log(self.cost / problem.needed), math.inf
+        for assignment in self._assigned:
+            costs = assignment.cheapest(self._prices.at(multiplier))
+            sample = make_sample(problem, assignment, np.arange(1))
+            asked = functools.partial(_least_at_price, sample, costs, problem.needed)
+            found = golden_sections(asked, middle - _SPREAD, middle + _SPREAD, _STEPS, value=float)
+            paid = 0.0 if limit is None else multiplier * limit
+            least = min(least, max(value for _, value in found) + assignment.transfers - paid)
+        return least * (1 - SEARCH_TOLERANCE)
+
+    def _on_chord(self, first: float, last: float, bound: float, effort: int) -> tuple[bool, float]:
+        """Whether no plan below the incumbent satisfies the chord, and the least that such a plan costs."""
+        search = self._on(self.problem.between(first, last))
+        try:
+            tasks = search.explore(search.tasks(), effort)
+        finally:
+            self.best = search.best
+        return not tasks, max(bound, search.lower)
+
+    def _on(self, problem: ChordedProblem) -> ScenarioSearch:
+        """A search on other chords with the same incumbent."""
+        search = ScenarioSearch(problem, replace(self.limits, progress=None), self.best)
+        search.share(self)
+        return search
 
     def _outcome(self, termination: Termination) -> Outcome:
         found = super()._outcome(termination)
@@ -168,6 +299,12 @@ class ChordSearch(ScenarioSearch):
     def _why_infeasible(self) -> str:
         """Nothing: `depl.models.exact.law_search` says it in terms of the law."""
         return ""
+
+
+def _least_at_price(sample: Sample, costs: FloatArray, needed: float, exponent: float) -> float:
+    """Least sum of costs less a price of gain, exp(exponent), and that price of what is needed [cost]."""
+    price = math.exp(exponent)
+    return float(priced_prefixes(sample, costs, price).min()) + price * needed
 
 
 def all_normal(problem: Choices) -> bool:

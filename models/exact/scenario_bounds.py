@@ -9,8 +9,8 @@ where gain_s counts the losses of switches, and the minimum is a dynamic program
 feasible plan of A costs at least t(A) + [sum of psi(lam) - lam T_max] by weak duality, and in every scenario
 that it meets mu (needed - gain_s) <= 0; so it costs at least t(A) + c_s(A) in at least S - p scenarios, hence
 at least t(A) plus the (S - p)-th smallest c_s(A). The root bound is the least of these over all A, or 0 if
-that is more or if the plan without epochs is feasible. With more than `LARGEST_ASSIGNMENTS` assignments, all
-configurations are allowed together and transfers count 0.
+that is more or if the plan without epochs is feasible. With more than `LARGEST_ASSIGNMENTS` assignments that
+K_max epochs can use, all configurations are allowed together and transfers count 0.
 """
 
 import math

@@ -123,6 +123,14 @@ class ScenarioSearch(TreeSearch):
                     break
                 multiplier = plan.multiplier
 
+    def priced_plans(self) -> None:
+        """Plans by a price of gain under every assignment."""
+        for assignment in self._assigned:
+            if assignment.transfers >= self.cost:
+                break
+            self._require_time()
+            self._priced_plan(Neighbourhood(self.problem, self._prices, assignment, self.in_time))
+
     def _priced_plan(self, near: Neighbourhood) -> None:
         """By a price of gain, at one price of time after another until its plan keeps T_max."""
         multiplier = self.best.multiplier if self.best is not None else usual_time_price(self._prices)

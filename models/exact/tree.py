@@ -115,14 +115,18 @@ class TreeSearch(ABC):
         count = count_assignments(self.problem)
         if count > LARGEST_ASSIGNMENTS:
             raise NotCoveredError(
-                f"the search accepts at most {LARGEST_ASSIGNMENTS} assignments of data to clusters, there "
-                f"are {count}; use another method"
+                f"the search accepts at most {LARGEST_ASSIGNMENTS} assignments of data to clusters that the "
+                f"epochs can use, there are {count}; use another method"
             )
         self._prices = Prices.of(self.problem)
         self._assigned = sorted(undominated(assignments(self.problem)), key=lambda item: item.transfers)
         transfers = [item.transfers for item in self._assigned]
         whole = all(cost == math.floor(cost) for cost in transfers)
         self._unit = math.gcd(self._prices.unit, *map(int, transfers)) if whole and self._prices.unit else 0
+
+    def share(self, other: "TreeSearch") -> None:
+        """Take the tables of a search whose problem differs in gains alone, instead of building them."""
+        self._prices, self._assigned, self._unit = other._prices, other._assigned, other._unit
 
     @property
     def cost(self) -> float:
@@ -144,6 +148,11 @@ class TreeSearch(ABC):
             return Termination.INFEASIBLE
         self.lower = max(self.lower, self._next_cost(self.threshold))
         return Termination.EXHAUSTED
+
+    def ended(self) -> Termination:
+        """What is proved once no plan below the threshold is left beside the incumbent."""
+        self.lower = max(self.lower, self._next_cost(self.threshold))
+        return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
 
     def tasks(self) -> list[Task]:
         """All subproblems whose bound is below the incumbent, by increasing bound."""
@@ -202,8 +211,7 @@ class TreeSearch(ABC):
         while tasks:
             tasks = self.explore(tasks, effort)
             effort *= GROWTH
-        self.lower = max(self.lower, self._next_cost(self.threshold))
-        return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
+        return self.ended()
 
     def _outcome(self, termination: Termination) -> Outcome:
         """What can be said now."""

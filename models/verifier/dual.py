@@ -27,8 +27,10 @@ This holds in at least S - p scenarios, and the greatest of any S - p of S numbe
 smallest of all. []
 
 Costs are not negative, and without training they are 0. Hence ``bound`` = max(0, min over A of the above), or
-0 if K = 0 meets enough scenarios. If there are more than 4096 assignments, one that holds all configurations
-at once, without transfers, takes their place: it allows more sequences and costs less, so the bound is valid.
+0 if K = 0 meets enough scenarios. If there are more than 4096 assignments, those of at most K_max clusters: a
+plan uses no more, and without the data of the others it costs no more. If these are more than 4096, too, one
+that holds all configurations at once, without transfers, takes their place: it allows more sequences and
+costs less, so the bound is valid.
 
 The sequences are not listed: backwards over the epochs, the least value from an epoch on depends on the past
 only through the model before it. T_max may be exceeded by rounding, a relative 1e-9; the bound speaks of
@@ -52,7 +54,7 @@ from depl.models.verifier.sample import DrawnSample, gains, switch_losses
 from depl.models.verifier.tolerances import ATOM_TOLERANCE, CLAIM_TOLERANCE
 
 MOST_ASSIGNMENTS = 4096
-"""With more of them, the bound is that of all configurations at once."""
+"""With more, the bound is that of those that K_max epochs can use, or of all configurations at once."""
 
 Assignment = tuple[frozenset[str] | None, ...]
 """The data of every cluster, in the order of the instance; None where there are none."""
@@ -121,6 +123,8 @@ def dual_bound(
     rank = sample.size - allowed
     given = tuple(itertools.islice(assignments(instance), MOST_ASSIGNMENTS + 1))
     if len(given) > MOST_ASSIGNMENTS:
+        given = tuple(itertools.islice(used_assignments(instance), MOST_ASSIGNMENTS + 1))
+    if len(given) > MOST_ASSIGNMENTS:
         return max(0.0, float(_ranked(problem, _everything(problem), 1, rank)[0]))
     at_once = max(1, NUMBERS_AT_ONCE // (len(instance.models) * sample.size))
     least = math.inf
@@ -138,6 +142,16 @@ def assignments(instance: Instance) -> Iterator[Assignment]:
     choices: list[frozenset[str] | None] = [None, *map(frozenset, _nonempty(names))]
     every = itertools.product(choices, repeat=len(instance.clusters))
     return (given for given in every if any(data is not None for data in given))
+
+
+def used_assignments(instance: Instance) -> Iterator[Assignment]:
+    """Those with data on at most K_max clusters, of which a plan needs no more; not none for all."""
+    names, places = [row.name for row in instance.datasets], range(len(instance.clusters))
+    for count in range(1, min(len(places), instance.target.maximum_epochs) + 1):
+        for used in itertools.combinations(places, count):
+            for data in itertools.product(map(frozenset, _nonempty(names)), repeat=count):
+                given = dict(zip(used, data, strict=True))
+                yield tuple(given.get(place) for place in places)
 
 
 def moving_cost(instance: Instance, assignment: Assignment) -> float:

@@ -225,7 +225,7 @@ def test_the_bound_never_exceeds_the_cost_of_an_undecided_plan(monkeypatch):
 
 def test_too_many_assignments_are_refused_in_words():
     clusters = tuple(
-        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(5)
+        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(9)
     )
     datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(3))
     instance = make([BELL]).replace(clusters=clusters, datasets=datasets)

@@ -13,13 +13,16 @@ from depl.instances.reductions import chance_knapsack
 from depl.instances.reductions.chance_program import best_by_value_and_variance
 from depl.instances.reductions.knapsack import ChanceKnapsack
 from depl.models.evaluation.evaluate import final_loss
+from depl.models.exact import normal_search
 from depl.models.exact.choices import Choices
-from depl.models.exact.normal_search import ChordedProblem, all_normal
+from depl.models.exact.normal_search import ChordedProblem, ChordSearch, all_normal
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
 from depl.models.problem.laws import Deterministic, Normal, StudentT, Zero
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import solve
+from tests.cases.knapsack_cases import random_chance_knapsack, subsets
 from tests.cases.law_search_cases import constant, make
 
 
@@ -69,7 +72,7 @@ def test_a_plan_that_meets_the_target_meets_a_chord_and_one_that_meets_a_chord_a
     problem = ChordedProblem(instance)
     needed = instance.target.initial_loss - instance.target.maximum_loss
     safety = float(special.ndtri(level))
-    largest = max(problem._ends)
+    largest = max(problem.ends)
     for choices in itertools.product(problem.configurations, repeat=4):
         loss = final_loss(instance, problem.plan(choices))
         reached = instance.target.initial_loss - loss.mean() - safety * math.sqrt(loss.variance())
@@ -94,6 +97,70 @@ def test_exact_on_chords_agrees_with_enumeration(seed: int) -> None:
     if listed.cost is not None:
         assert found.cost == pytest.approx(listed.cost, rel=1e-9)
         assert found.lower_bound <= listed.cost * (1 + 1e-12)
+
+
+@pytest.fixture
+def always_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every plan counts as long: one chord after another, split after few nodes."""
+    monkeypatch.setattr(normal_search, "LONG", 1)
+    monkeypatch.setattr(normal_search, "_FEW_NODES", 3)
+
+
+@pytest.mark.usefixtures("always_long")
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 40))]
+)
+def test_one_chord_after_another_agrees_with_enumeration(seed: int) -> None:
+    rng = np.random.default_rng([1, seed])
+    instance = normal_instance(rng, float(rng.choice([0.5, 0.9, 0.99])), switching=bool(seed % 2))
+    found, listed = solve(instance, "exact"), solve(instance, "enumerate")
+    assert found.termination is listed.termination
+    if listed.cost is not None:
+        assert found.cost == pytest.approx(listed.cost, rel=1e-9)
+        assert found.lower_bound <= listed.cost * (1 + 1e-12)
+
+
+@pytest.mark.usefixtures("always_long")
+@pytest.mark.parametrize(
+    "seed", [*range(12), *(pytest.param(s, marks=pytest.mark.slow) for s in range(12, 99))]
+)
+def test_one_chord_after_another_finds_the_best_of_all_sets(seed: int) -> None:
+    knapsack = random_chance_knapsack(np.random.default_rng([11, seed]))
+    best = max(knapsack.value_of(items) for items in subsets(len(knapsack)) if knapsack.slack(items) >= 0)
+    result = solve(chance_knapsack.reduce(knapsack), "exact")
+    assert result.solution is Solution.PROVEN_OPTIMAL
+    assert result.cost is not None
+    assert chance_knapsack.value_of_cost(knapsack, result.cost) == best
+
+
+@pytest.mark.usefixtures("always_long")
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_on_chords_told_on_the_way_are_never_above_the_optimum(seed: int) -> None:
+    knapsack = random_large(14, seed, 0.95)
+    instance = chance_knapsack.reduce(knapsack)
+    best = best_by_value_and_variance(knapsack).value
+    told: list[tuple[float, float]] = []
+    limits = Limits(progress=lambda seconds, cost, bound: told.append((cost, bound)))
+    outcome = ChordSearch(ChordedProblem(instance), limits).answer()
+    optimum = float(sum(knapsack.values) - best)
+    assert outcome.termination is Termination.OPTIMAL
+    assert all(bound <= optimum <= cost for cost, bound in told)
+    assert optimum * (1 - 1e-9) <= outcome.lower_bound <= optimum
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plan_that_gains_enough_by_a_tangent_meets_the_target(seed: int) -> None:
+    instance = normal_instance(np.random.default_rng(seed), 0.95, switching=True)
+    whole = ChordedProblem(instance)
+    reached = 0
+    for share in (0.3, 0.7, 1.0):
+        deviation = share * float(whole.ends[-1])
+        tangent = whole.between(deviation, deviation)
+        for choices in itertools.product(whole.configurations, repeat=4):
+            if (tangent.gain(choices) >= tangent.needed + 1e-7).all():
+                reached += 1
+                assert whole.misses(choices) == 0
+    assert reached
 
 
 def test_of_the_random_instances_some_are_feasible_and_some_are_not() -> None:
@@ -191,7 +258,7 @@ def test_the_chords_reach_as_far_as_the_deviation_of_any_plan(seed):
     laws = [Normal(mean=float(rng.uniform(0.1, 0.5)), variance=float(rng.uniform(1, 3))) for _ in range(2)]
     switch = Normal(mean=0.1, variance=2.0 if seed % 2 else 0.01)
     instance = make([constant(law) for law in laws], switch=switch)
-    largest = ChordedProblem(instance)._ends[-1]
+    largest = ChordedProblem(instance).ends[-1]
     for models in itertools.product(range(2), repeat=4):
         switches = sum(one != other for one, other in itertools.pairwise(models))
         variance = math.fsum(laws[model].variance for model in models) + switches * switch.variance

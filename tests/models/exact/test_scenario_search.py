@@ -8,6 +8,7 @@ import pytest
 
 import depl
 from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
+from depl.instances.generator import random_instance
 from depl.models.exact import incumbents
 from depl.models.exact.assignments import assignments
 from depl.models.exact.incumbents import Neighbourhood
@@ -208,12 +209,29 @@ def test_progress_narrows_down_on_the_optimum():
 
 def test_too_many_assignments_are_refused_in_words():
     clusters = tuple(
-        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(5)
+        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(9)
     )
     datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(3))
     instance = certain(3, total_time=40.0).replace(clusters=clusters, datasets=datasets)
     with pytest.raises(NotCoveredError, match="at most 4096 assignments"):
         scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3))])
+def test_assignments_that_no_plan_can_use_do_not_count(seed):
+    """Nine clusters and two datasets have 4**9 - 1 assignments; two epochs can use 351 of them."""
+    rng = np.random.default_rng([22, seed])
+    instance = random_instance(rng, clusters=(9, 9), datasets=(2, 2), models=(2, 2), maximum_epochs=(2, 2))
+    found = depl.solve(instance, "scenario-search", scenarios=6, seed=seed)  # verified, its dual bound, too
+    costs = []
+    for pair in itertools.combinations(instance.clusters, 2):
+        names = {place.name for place in pair}
+        kept = tuple(row for row in instance.transfers if row.cluster in names)
+        part = instance.replace(clusters=pair, transfers=kept)
+        costs.append(depl.solve(part, "scenario-search", scenarios=6, seed=seed).cost)
+    assert found.termination is depl.Termination.OPTIMAL
+    assert found.cost == pytest.approx(min(cost for cost in costs if cost is not None), rel=1e-9)
+    assert depl.check(instance, found.plan).ok
 
 
 def test_more_data_than_can_be_listed_are_refused_at_once():
