@@ -184,6 +184,16 @@ def test_the_default_and_a_first_path_are_as_recorded():
     assert f"took {seconds}" in words
 
 
+def test_the_default_on_instances_drawn_anew_is_as_recorded():
+    values = read(RESULTS / "default-drawn-anew.json").values
+    words = " ".join(README.split())
+    assert f"On {values['instances']} instances drawn anew" in words
+    assert f"exact search proves {values['proved_by_exact']} and `auto` {values['proved']}:" in words
+    assert f"it misses {values['missed_count']} of those that exact search proves in 8 s" in words
+    assert f"{values['worse_plan_count']} of its plans costs more" in words
+    assert f"the median is {values['median_ratio']:.2f}." in words
+
+
 @pytest.mark.parametrize(
     "methods", [[name for name in METHODS if name != "depl"], pytest.param(METHODS, marks=pytest.mark.slow)]
 )
