@@ -38,6 +38,7 @@ from depl.models.verifier.laws import (
     is_smooth,
     is_truncated,
     merged,
+    normals_together,
     peak_width,
     point_nodes,
 )
@@ -104,7 +105,8 @@ def tail_probability(
         Both ends the same fraction if all laws are discrete and few enough; an atom within 1e-9 above
         ``gap`` counts as not exceeding it.
     """
-    parts = merged(increments)
+    parts, mean = normals_together(merged(increments))
+    gap -= mean
     discrete = [item for item in parts if is_discrete(item.law)]
     continuous = [item for item in parts if not is_discrete(item.law)]
     if not continuous:

@@ -9,7 +9,7 @@ not used, so that an error there cannot hide itself here.
 import functools
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -111,7 +111,7 @@ def density_doubt(law: RandomLaw) -> float:
     return 4.0 * 2.0**-53 * abs(math.lgamma(float(distribution(law).args[0])))
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=8192)  # a few KiB each, a millisecond to make; long plans have thousands of laws
 def distribution(law: RandomLaw) -> Any:
     """scipy's frozen distribution; of a truncated Student-t, the one before truncation."""
     if isinstance(law, InverseGamma):
@@ -272,6 +272,22 @@ def merged(increments: Iterable[Increment]) -> tuple[Increment, ...]:
             key = (item.coefficient, item.law)
             counts[key] = counts.get(key, 0) + item.count
     return tuple(Increment(coefficient, law, count) for (coefficient, law), count in counts.items())
+
+
+def normals_together(increments: Sequence[Increment]) -> tuple[tuple[Increment, ...], Fraction]:
+    """Increments with one normal law of mean 0 for all normal ones, and the sum of their means [loss].
+
+    Sums of independent normal variables are normal; means and variances add up exactly, as decimals.
+    """
+    normal = [item for item in increments if isinstance(item.law, Normal)]
+    if not normal:
+        return tuple(increments), Fraction(0)
+    mean, variance = Fraction(0), Fraction(0)
+    for item in normal:
+        mean += item.count * item.coefficient * decimal(item.law.mean)
+        variance += item.count * item.coefficient**2 * decimal(item.law.variance)
+    others = [item for item in increments if not isinstance(item.law, Normal)]
+    return (*others, Increment(Fraction(1), Normal(mean=0.0, variance=float(variance)))), mean
 
 
 def _above(law: RandomLaw, points: FloatArray) -> FloatArray:

@@ -7,10 +7,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from depl.models.problem.laws import Lognormal, StudentT
+from depl.models.problem.laws import Empirical, Lognormal, Normal, StudentT
 from depl.models.verifier.convolution import tail_of_tiltable
 from depl.models.verifier.distribution import tail_probability
-from depl.models.verifier.laws import Bracket, Increment, exceedance
+from depl.models.verifier.laws import Bracket, Increment, exceedance, normals_together
 from depl.models.verifier.sample import quantiles
 
 CAUCHY = StudentT(degrees_of_freedom=1, location=0.5, scale=2.0, lower=-1.0, upper=4.5)
@@ -61,3 +61,31 @@ def test_quantiles_far_out_in_a_truncated_law_have_the_range_that_rounding_leave
             exact = sign * float(share * mpmath.sqrt(2 / (1 - share**2)))
             assert found.lower[0] <= exact <= found.upper[0]
     assert abs(found.upper[0] - found.lower[0]) <= (4e-15 / rest + 4e-12) * abs(exact)
+
+
+def test_normal_increments_together_are_one_with_their_mean_and_variance() -> None:
+    """By hand: 3 of 0.5 X, X of mean 0.1 and variance 0.2, and -2 Y, Y of mean 1 and variance 0.3."""
+    heads = Increment(Fraction(1, 3), Empirical(values=(0.0, 1.0)))
+    found, mean = normals_together(
+        [
+            Increment(Fraction(1, 2), Normal(mean=0.1, variance=0.2), 3),
+            heads,
+            Increment(Fraction(-2), Normal(mean=1.0, variance=0.3)),
+        ]
+    )
+    assert mean == Fraction(15, 100) - 2
+    assert found == (heads, Increment(Fraction(1), Normal(mean=0.0, variance=1.35)))
+    assert normals_together([heads]) == ((heads,), 0)
+
+
+def test_thousands_of_different_normal_increments_have_the_tail_of_their_sum() -> None:
+    rng = np.random.default_rng(22)
+    means, variances = rng.uniform(-1, 1, 2000).tolist(), rng.uniform(0, 2, 2000).tolist()
+    laws = [Normal(mean=m, variance=v) for m, v in zip(means, variances, strict=True)]
+    increments = [Increment(Fraction(1), law) for law in laws]
+    gap = Fraction(math.fsum(means)) + 100
+    with mpmath.workdps(40):
+        true = mpmath.erfc(100 / mpmath.sqrt(2 * mpmath.fsum(map(mpmath.mpf, variances)))) / 2
+    found = tail_probability(increments, gap)
+    assert found.lower <= true <= found.upper
+    assert found.upper - found.lower <= 1e-9 * true
