@@ -279,13 +279,13 @@ def normals_together(increments: Sequence[Increment]) -> tuple[tuple[Increment, 
 
     Sums of independent normal variables are normal; means and variances add up exactly, as decimals.
     """
-    normal = [item for item in increments if isinstance(item.law, Normal)]
+    normal = [(item, item.law) for item in increments if isinstance(item.law, Normal)]
     if not normal:
         return tuple(increments), Fraction(0)
     mean, variance = Fraction(0), Fraction(0)
-    for item in normal:
-        mean += item.count * item.coefficient * decimal(item.law.mean)
-        variance += item.count * item.coefficient**2 * decimal(item.law.variance)
+    for item, law in normal:
+        mean += item.count * item.coefficient * decimal(law.mean)
+        variance += item.count * item.coefficient**2 * decimal(law.variance)
     others = [item for item in increments if not isinstance(item.law, Normal)]
     return (*others, Increment(Fraction(1), Normal(mean=0.0, variance=float(variance)))), mean
 
