@@ -124,7 +124,7 @@ class ChordedProblem(CountedProblem):
         if self.span is not None:
             return np.array(self.span)
         per_epoch = self._known.runs[1].max(axis=(1, 2), initial=0.0)
-        per_epoch = per_epoch + self._known.switches[1].max(axis=(1, 2), initial=0.0)
+        per_epoch = per_epoch + self._known.changes[1].max(axis=(1, 2), initial=0.0)
         largest = math.sqrt(float(per_epoch.sum())) * (1 + _CAUTION)
         return np.linspace(0.0, largest, _CHORDS + 1) if largest > 0 else np.array([0.0, 1.0])
 
@@ -149,7 +149,7 @@ class ChordedProblem(CountedProblem):
     @functools.cached_property
     def switch_losses(self) -> FloatArray:
         """Mean plus slope times variance."""
-        means, variances = self._known.switches
+        means, variances = self._known.changes
         return np.ascontiguousarray(means[..., None] + self._slopes * variances[..., None])
 
     def misses(self, choices: Sequence[Configuration]) -> int:
@@ -183,12 +183,12 @@ class ChordedProblem(CountedProblem):
 class _Shared:
     """What does not depend on the chords: means and variances, and what verdicts have computed.
 
-    ``runs`` has two arrays of shape (K_max, subsets, M), mean gain and variance; ``switches`` two of shape
+    ``runs`` has two arrays of shape (K_max, subsets, M), mean gain and variance; ``changes`` two of shape
     (K_max, M, M), mean loss and variance.
     """
 
     runs: tuple[FloatArray, FloatArray]
-    switches: tuple[FloatArray, FloatArray]
+    changes: tuple[FloatArray, FloatArray]
     verdicts: PreparedVerdicts
 
     @classmethod
