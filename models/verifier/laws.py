@@ -36,6 +36,9 @@ _NODES_PER_PANEL = 24
 """Gauss points of a panel. Panels end at twice the distance from the centre where they begin, so the error
 for the density falls by (3 + sqrt 8)**2 = 34 a point, to 1e-17 with 11; the rest is for waves and tilts."""
 
+_GREATEST_VARIANCE = Fraction(10) ** 99
+"""Of a normal law that stands for several, and the least is one over it: no law may have more than 1e100."""
+
 
 @dataclass(frozen=True)
 class Bracket:
@@ -277,15 +280,16 @@ def merged(increments: Iterable[Increment]) -> tuple[Increment, ...]:
 def normals_together(increments: Sequence[Increment]) -> tuple[tuple[Increment, ...], Fraction]:
     """Increments with one normal law of mean 0 for all normal ones, and the sum of their means [loss].
 
-    Sums of independent normal variables are normal; means and variances add up exactly, as decimals.
+    Sums of independent normal variables are normal; means and variances add up exactly, as decimals. Where
+    the variance would be none that a law may have, they are left as they are.
     """
     normal = [(item, item.law) for item in increments if isinstance(item.law, Normal)]
-    if not normal:
-        return tuple(increments), Fraction(0)
     mean, variance = Fraction(0), Fraction(0)
     for item, law in normal:
         mean += item.count * item.coefficient * decimal(law.mean)
         variance += item.count * item.coefficient**2 * decimal(law.variance)
+    if not 1 / _GREATEST_VARIANCE <= variance <= _GREATEST_VARIANCE:
+        return tuple(increments), Fraction(0)
     others = [item for item in increments if not isinstance(item.law, Normal)]
     return (*others, Increment(Fraction(1), Normal(mean=0.0, variance=float(variance)))), mean
 

@@ -89,3 +89,15 @@ def test_thousands_of_different_normal_increments_have_the_tail_of_their_sum() -
     found = tail_probability(increments, gap)
     assert found.lower <= true <= found.upper
     assert found.upper - found.lower <= 1e-9 * true
+
+
+@pytest.mark.parametrize("power", [-60, 60])
+def test_normal_increments_of_a_size_that_no_law_may_have_are_left_as_they_are(power: int) -> None:
+    """P(2 c X > c) for a standard normal X is P(X > 1/2), however small or great c is."""
+    scale = Fraction(10) ** power
+    increments = [Increment(2 * scale, Normal(mean=0.0, variance=1.0))]
+    assert normals_together(increments) == (tuple(increments), 0)
+    found = tail_probability(increments, scale)
+    true = math.erfc(0.5 / math.sqrt(2)) / 2
+    assert found.lower <= true <= found.upper
+    assert found.upper - found.lower <= 1e-9
