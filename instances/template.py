@@ -51,6 +51,13 @@ _TEMPLATE = """\
     },
     {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}
   ],
+  // Nodes that differ are given in groups, instead of capacity, bandwidth, unit_cost and nodes; speed is the
+  // work that one resource does per unit of time, and count and speed are 1 unless given:
+  // or: [
+  //       {"name": "edge", "groups": [
+  //         {"count": 2, "capacity": 10, "bandwidth": 5, "unit_cost": 1},
+  //         {"count": 1, "capacity": 8, "bandwidth": 6, "unit_cost": 1.5, "speed": 2}]},
+  //       {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}]
 
   // Datasets d. A plan chooses for each used cluster a set of them, once and for all its epochs.
   "datasets": [

@@ -22,6 +22,7 @@ def instance_summary(instance: Instance) -> str:
         ("", "\n".join(filter(None, [instance.name, instance.description]))),
         ("Target", _target(instance)),
         ("Clusters", _clusters(instance)),
+        ("Nodes that differ; above is what they amount to", _node_groups(instance)),
         ("Datasets", _datasets(instance)),
         ("Transfers: one-time cost beta(d, n); others cost nothing", _transfers(instance)),
         ("Models", _models(instance)),
@@ -69,6 +70,20 @@ def _clusters(instance: Instance) -> str:
         for item in instance.clusters
     ]
     return table(header, rows, right=header[1:])
+
+
+def _node_groups(instance: Instance) -> str:
+    header = ("cluster", "nodes", "speed v", "capacity r", "bandwidth b", "unit cost kappa")
+    rows = [
+        (
+            item.name,
+            str(group.count),
+            *map(number, (group.speed, group.capacity, group.bandwidth, group.unit_cost)),
+        )
+        for item in instance.clusters
+        for group in item.groups or ()
+    ]
+    return table(header, rows, right=header[1:]) if rows else ""
 
 
 def _datasets(instance: Instance) -> str:

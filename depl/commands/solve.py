@@ -17,6 +17,7 @@ from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.decisions import told
 from depl.models.solving.explain import explain
 from depl.models.solving.methods import Meaning, default_method, find
+from depl.models.solving.node_shares import shares_of, unequal_clusters
 from depl.models.solving.result import Phase, Result, Termination
 from depl.models.solving.solve import solve
 
@@ -125,6 +126,7 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         ("epochs", f"{len(plan.epochs)}: {models or 'no training'}" + (f"; {clusters}" if clusters else "")),
         ("training time", f"{number(result.training_time)}{limit}"),
     ]
+    pairs += [(f"nodes of {item.name}", shares_of(item)) for item in unequal_clusters(instance, plan)]
     if result.scenarios is not None:
         pairs += _scenario_pairs(result.scenarios, instance.declares_laws)
     if result.violation is not None:

@@ -25,6 +25,7 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
 from depl.models.problem.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
 from depl.models.problem.learning import (
     ConstantImprovement,
@@ -47,20 +48,6 @@ SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
 
 SMALLEST_LOSS_SCALE = 1e-6
 """Least max(|l(0)|, |l_max|): a thousand times the tolerance of 1e-9 with which l_max is met."""
-
-
-class Cluster(Checked, frozen=True, kw_only=True):
-    """A cluster n of learning nodes with equal capability.
-
-    Every node gets an equal share of the data: an epoch of work c needs c / nodes on each node and
-    costs nodes * unit_cost * x.
-    """
-
-    name: Name
-    capacity: Annotated[Positive, Meta(description="r(n), most resources a node can commit [resource]")]
-    bandwidth: Annotated[Positive, Meta(description="b(n), of the link node-coordinator [size / time]")]
-    unit_cost: Annotated[NonNegative, Meta(description="kappa(n) [cost / resource / epoch / node]")]
-    nodes: Annotated[int, Meta(ge=1, le=1_000_000_000, description="nodes in the cluster")] = 1
 
 
 class Dataset(Checked, frozen=True, kw_only=True):
@@ -470,6 +457,7 @@ def json_schema() -> dict[str, Any]:
     schema = schema_of(Instance)
     # defaults in Python, but a file has to say what it is
     schema["$defs"]["Instance"]["required"][:0] = ["format", "version"]
+    require_values_or_groups(schema["$defs"]["Cluster"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "depl instance, version 1",
@@ -496,6 +484,7 @@ __all__ = [
     "InverseSqrtImprovement",
     "LogDataLaw",
     "Model",
+    "NodeGroup",
     "PowerDataLaw",
     "Provenance",
     "SubsetEpochs",

@@ -35,6 +35,7 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.interval import Interval
 from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.node_shares import share_rows
 from depl.models.solving.sensitivity import prices, rooms
 
 _SAME_RESOURCES = 1e-9
@@ -92,12 +93,13 @@ def explain(instance: Instance, plan: Plan) -> str:
         _stopping_lines(instance, plan, evaluation),
         _horizon_lines(instance, groups, evaluation),
         _resource_lines(instance, groups),
+        _node_lines(instance, groups),
         _data_lines(instance, plan),
         _binding_lines(evaluation),
         _price_lines(instance, plan, evaluation),
         _next_lines(instance, plan, evaluation),
     )
-    return "\n\n".join("\n".join(lines) for lines in sections)
+    return "\n\n".join("\n".join(lines) for lines in sections if lines)
 
 
 @dataclass(frozen=True)
@@ -355,6 +357,13 @@ def _resource_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
         capacity = instance.cluster(name).capacity
         rows.append((name, f"largest x(k) = {number(most.resources)}", f"r = {number(capacity)}", most.label))
     return ["(5) Resources  x(k) <= r(n)", *_aligned(rows)]
+
+
+def _node_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
+    """Nothing where all nodes of a cluster are equal."""
+    rows = list(share_rows(instance, [(group.label, group.cluster, group.resources) for group in groups]))
+    head = "Unequal nodes  each commits x(k) / v, so that all of a cluster compute equally long"
+    return [head, *_aligned(rows)] if rows else []
 
 
 def _data_lines(instance: Instance, plan: Plan) -> list[str]:

@@ -146,12 +146,26 @@ def facts_of(
     data: frozenset[str],
     resources: float = 0.0,
 ) -> EpochFacts:
-    """What epoch ``number`` takes, for one model, cluster and nonempty set of data."""
+    """What epoch ``number`` takes, for one model, cluster and nonempty set of data.
+
+    Node by node: per unit of x one of speed v commits 1 / v. The slowest ends the computing, and the sending.
+    """
+    demanded = _demanded(instance, trained, number, data)
+    if place.groups is None:
+        return EpochFacts(
+            work=demanded / place.nodes,
+            price=place.unit_cost * place.nodes,
+            capacity=place.capacity,
+            communication=trained.size / place.bandwidth,
+            resources=resources,
+        )
+    rows = [(group, 1.0 / group.speed) for group in place.groups]
+    share = demanded / sum(group.count for group, _ in rows)
     return EpochFacts(
-        work=_demanded(instance, trained, number, data) / place.nodes,
-        price=place.unit_cost * place.nodes,
-        capacity=place.capacity,
-        communication=trained.size / place.bandwidth,
+        work=max(share / (group.speed * committed) for group, committed in rows),
+        price=math.fsum(group.count * group.unit_cost * committed for group, committed in rows),
+        capacity=min(group.capacity / committed for group, committed in rows),
+        communication=max(trained.size / group.bandwidth for group, _ in rows),
         resources=resources,
     )
 

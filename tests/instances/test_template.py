@@ -12,6 +12,7 @@ from depl.models.problem.instance import Instance, json_schema
 ALTERNATIVE = re.compile(r"^ *// or: (.*(?:\n *//     .*)*)", re.MULTILINE)
 OPTIONAL = re.compile(r'^( *)// ("\w+": .*)$', re.MULTILINE)
 PLACES = {  # field: where its alternatives belong
+    "clusters": ("clusters",),
     "compute": ("models", 0, "compute"),
     "noise": ("models", 0, "improvement", "noise"),
     "improvement": ("models", 0, "improvement"),

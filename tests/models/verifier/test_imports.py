@@ -11,7 +11,10 @@ import depl.models.verifier.verify
 MODELS = Path(depl.models.verifier.verify.__file__).parents[1]
 VERIFIER = sorted(f"verifier.{path.stem}" for path in MODELS.glob("verifier/[!_]*.py"))
 DATA = {f"foundation.{name}" for name in ("errors", "documents", "json_keys")}
-DATA |= {f"problem.{name}" for name in ("laws", "learning", "instance", "plan", "counting", "traced_law")}
+DATA |= {
+    f"problem.{name}"
+    for name in ("laws", "learning", "instance", "clusters", "plan", "counting", "traced_law")
+}
 DATA |= {
     f"problem.laws.{name}"
     for name in (
@@ -31,7 +34,7 @@ METHODS = {
     "interval_mass", "learning_factor", "transfer_cost", "switch_law", "may_follow", "epochs_needed",
     "workload", "last_epoch", "violation_budget", "at", "survival", "quantile", "nodes", "decimals",
     "centred_log_transform", "tilted_nodes", "tilt_points", "tilted_cumulants", "sum_for",
-    "greatest_density", "third_moment",
+    "greatest_density", "third_moment", "resources_of_groups",
 }  # fmt: skip
 
 

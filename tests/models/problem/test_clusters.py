@@ -1,0 +1,285 @@
+"""A cluster of unequal nodes is the cluster of equal ones that the problem page proves it to be."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import numpy as np
+import pytest
+from scipy import optimize
+
+import depl
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import Load
+from depl.models.problem.instance import Cluster, Instance, NodeGroup, json_schema
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.explain import explain
+from depl.models.solving.methods import Meaning
+from depl.models.verifier.findings import Kind
+from depl.models.verifier.verify import verify
+
+ROOT = Path(depl.__file__).resolve().parents[1]
+FAST = {"count": 3, "capacity": 4, "bandwidth": 8, "unit_cost": 1, "speed": 2}
+SLOW = {"capacity": 6, "bandwidth": 5, "unit_cost": 0.5}
+GROUPS = [FAST, SLOW]
+
+
+def hall(**values: Any) -> Cluster:
+    return Cluster(**{"name": "hall", "groups": GROUPS, **values})
+
+
+def drawn(rng: np.random.Generator) -> tuple[NodeGroup, ...]:
+    """One to four groups of up to three nodes."""
+    return tuple(
+        NodeGroup(
+            count=int(rng.integers(1, 4)),
+            capacity=rng.uniform(1, 10),
+            bandwidth=rng.uniform(1, 10),
+            unit_cost=rng.uniform(0.1, 5),
+            speed=rng.uniform(0.2, 5),
+        )
+        for _ in range(int(rng.integers(1, 5)))
+    )
+
+
+def cheapest_by_search(nodes: Sequence[NodeGroup], work: float, size: float, limit: float) -> float:
+    """Least cost of one epoch over the resources of every single node, found by SLSQP; infinite if none.
+
+    Variables are the logarithms of all x_i and of the time of computing, in which the constraints are linear
+    and the cost is convex.
+    """
+    left = limit - max(size / node.bandwidth for node in nodes)
+    share = work / len(nodes)
+    if left <= 0 or max(share / (node.speed * node.capacity) for node in nodes) > left:
+        return math.inf
+    costs = np.array([node.unit_cost for node in nodes])
+    needed = np.array([math.log(share / node.speed) for node in nodes])  # at most log x_i + log t
+    top = np.array([*(math.log(node.capacity) for node in nodes), math.log(left)])
+    found = optimize.minimize(
+        lambda point: float(costs @ np.exp(point[:-1])),
+        top,
+        jac=lambda point: np.append(costs * np.exp(point[:-1]), 0.0),
+        bounds=[(None, upper) for upper in top],
+        constraints={
+            "type": "ineq",
+            "fun": lambda point: point[:-1] + point[-1] - needed,
+            "jac": lambda point: np.hstack([np.eye(len(nodes)), np.ones((len(nodes), 1))]),
+        },
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 500},
+    )
+    assert found.success, found.message
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_cheapest_epoch_of_unequal_nodes_costs_what_the_cluster_says(seed: int) -> None:
+    rng = np.random.default_rng([2211, seed])
+    cluster = Cluster(name="hall", groups=drawn(rng))
+    assert cluster.groups is not None
+    nodes = [group for group in cluster.groups for _ in range(group.count)]
+    work, size = rng.uniform(1, 50), rng.uniform(0, 5)
+    load = Load(
+        work=work / cluster.nodes,
+        price=cluster.nodes * cluster.unit_cost,
+        capacity=cluster.capacity,
+        communication=size / cluster.bandwidth,
+    )
+    quickest = load.work / load.capacity + load.communication
+    for limit in (0.9 * quickest, 1.05 * quickest, 3 * quickest):
+        expected = cheapest_by_search(nodes, work, size, limit)
+        found = allocate([load], limit, None)
+        assert found.feasible == math.isfinite(expected)
+        if found.feasible:
+            assert found.cost == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_values_of_a_cluster_follow_from_its_groups() -> None:
+    found = hall()
+    assert (found.nodes, found.capacity, found.bandwidth, found.unit_cost) == (4, 6, 5, 0.5)
+    assert found.resources_of_groups(6) == (3, 6)
+    plain = Cluster(name="plain", capacity=1, bandwidth=1, unit_cost=1)
+    assert (plain.groups, plain.resources_of_groups(1)) == (None, ())
+
+
+@pytest.mark.parametrize("counts", [(3,), (1, 2), (1, 1, 1)])
+def test_equal_nodes_in_groups_have_exactly_the_values_of_the_number_of_them(counts: Sequence[int]) -> None:
+    each = {"capacity": 0.1, "bandwidth": 1 / 3, "unit_cost": 0.7}
+    found = Cluster(name="a", groups=[{"count": count, **each} for count in counts])  # type: ignore[arg-type]
+    plain = Cluster(name="a", nodes=3, **each)
+    assert msgspec.structs.replace(found, groups=None) == plain
+
+
+def test_groups_are_written_and_read_back(tiny: Instance) -> None:
+    unequal = tiny.replace(clusters=(hall(name="cloud"), tiny.clusters[1]))
+    again = Instance.from_json(unequal.to_json())
+    assert again == unequal
+    assert again.fingerprint == unequal.fingerprint != tiny.fingerprint
+    assert again.clusters[0].groups == (NodeGroup(**FAST), NodeGroup(**SLOW))
+    bare = json.loads(unequal.to_json())
+    bare["clusters"][0] = {"name": "cloud", "groups": GROUPS}
+    assert Instance.from_json(json.dumps(bare)) == unequal
+    schema = jsonschema.Draft202012Validator(json_schema())
+    schema.validate(bare)
+    schema.validate(json.loads(unequal.to_json()))
+
+
+def test_clusters_without_groups_are_written_as_before(tiny: Instance) -> None:
+    assert tiny.fingerprint == "7190d094920a2395c9c88045cac74ed80fb021547375ae136547aae73ea28103"
+    assert json.loads(tiny.to_json())["clusters"][1] == {
+        "name": "edge", "capacity": 4.0, "bandwidth": 1.0, "unit_cost": 1.0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "message"),
+    [
+        ({"capacity": 7.0}, ".capacity", "is 7.0, but the groups of the cluster give 6.0; leave it out"),
+        ({"bandwidth": 8}, ".bandwidth", "the groups of the cluster give 5.0"),
+        ({"unit_cost": 0}, ".unit_cost", "the groups of the cluster give 0.5"),
+        ({"nodes": 3}, ".nodes", "the groups of the cluster give 4"),
+        ({"groups": []}, ".groups", "Expected `array` of length >= 1"),
+        ({"groups": 3}, ".groups", "Expected `array"),
+        ({"groups": None}, "", "missing required field `capacity`"),
+        ({"groups": [{**SLOW, "speed": 0}]}, ".groups[0].speed", "Expected `float` > 0"),
+        ({"groups": [FAST, {**SLOW, "count": 0}]}, ".groups[1].count", "Expected `int` >= 1"),
+        ({"groups": [{"capacity": 1, "bandwidth": 1}]}, ".groups[0]", "missing required field `unit_cost`"),
+        ({"groups": [{**SLOW, "power": 1}]}, ".groups[0]", "unknown field `power`"),
+        ({"groups": [{**SLOW, "count": 600_000_000}] * 2}, ".groups", "have 1200000000 nodes, more than"),
+        (
+            {"groups": [{**SLOW, "capacity": 1e60, "speed": 1e60}]},
+            ".groups",
+            "give the cluster a capacity of 1e+120, beyond what double precision can calculate with; rescale",
+        ),
+    ],
+)
+def test_what_contradicts_the_groups_is_refused_with_its_place(
+    tiny: Instance, change: dict[str, Any], place: str, message: str
+) -> None:
+    document = json.loads(tiny.to_json())
+    document["clusters"][1] = {"name": "edge", "groups": GROUPS, **change}
+    for make, head in (
+        (lambda: Instance.from_json(json.dumps(document)), "$.clusters[1]"),
+        (lambda: hall(**change), ""),
+    ):
+        with pytest.raises(InvalidInputError) as caught:
+            make()
+        assert caught.value.path == head + place
+        assert message in caught.value.message
+
+
+FEWER = {"annealing": {"evaluations": 100}}
+"""Options by which a method is done in less than a second."""
+
+
+def two_in_groups(instance: Instance, apart: bool) -> Instance:
+    """Every cluster with two nodes, as a number or as two groups of one node each."""
+    clusters = []
+    for item in instance.clusters:
+        values = {"capacity": item.capacity, "bandwidth": item.bandwidth, "unit_cost": item.unit_cost}
+        given = {"groups": [values, values]} if apart else {**values, "nodes": 2}
+        clusters.append(Cluster(name=item.name, **given))  # type: ignore[arg-type]
+    return instance.replace(clusters=tuple(clusters))
+
+
+@pytest.mark.parametrize("method", [item.name for item in depl.methods()])
+def test_every_method_answers_equal_nodes_in_groups_as_their_number(tiny: Instance, method: str) -> None:
+    plain, apart = two_in_groups(tiny, apart=False), two_in_groups(tiny, apart=True)
+    by_count = next(item for item in depl.methods() if item.name == method).meaning is Meaning.SCENARIOS
+    answers = []
+    for instance in (plain, apart):
+        scenarios = draw_scenarios(instance, 20, 1) if by_count else None
+        try:
+            found = depl.solve(instance, method, scenarios=scenarios, gap=0.9, options=FEWER.get(method, {}))
+        except InvalidInputError as error:
+            answers.append((type(error), error.message))
+            continue
+        plan = found.plan and msgspec.structs.replace(found.plan, instance=None)
+        answers.append((found.termination, found.cost, found.lower_bound, plan))
+    assert answers[0] == answers[1]
+
+
+def test_only_the_data_the_verifier_and_what_is_shown_read_groups() -> None:
+    readers = {
+        str(path.relative_to(ROOT))
+        for layer in ("models", "heuristics", "instances", "depl/commands")
+        for path in ROOT.glob(f"{layer}/**/*.py")
+        if re.search(r"\b(place|cluster|item)\.groups\b", path.read_text(encoding="utf-8"))
+    }
+    assert readers == {
+        "depl/commands/instance_summary.py",
+        "models/solving/node_shares.py",
+        "models/verifier/reading.py",
+    }
+
+
+# --- plans on unequal nodes -----------------------------------------------------------------------------
+
+
+def unequal(tiny: Instance) -> Instance:
+    """The running example on a hall of unequal nodes only."""
+    one = tiny.replace(
+        name="unequal",
+        transfers=(),
+        clusters=(hall(groups=[FAST, {**SLOW, "capacity": 12, "bandwidth": 4}]),),
+    )
+    return one.replace(maximum_time=3.0)
+
+
+def plan_of(*resources: float) -> Plan:
+    return Plan(
+        data=(ClusterData(cluster="hall", datasets=("archive", "sensors")),),
+        epochs=tuple(PlannedEpoch(model="full", cluster="hall", resources=x) for x in resources),
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_verifier_finds_what_single_nodes_take(tiny: Instance, seed: int) -> None:
+    rng = np.random.default_rng([2212, seed])
+    cluster = Cluster(name="hall", groups=drawn(rng))
+    assert cluster.groups is not None
+    instance = tiny.replace(clusters=(cluster,), transfers=(), maximum_time=1000.0)
+    x = 0.9 * cluster.capacity
+    report = verify(instance, plan_of(x, x))
+    nodes = [group for group in cluster.groups for _ in range(group.count)]
+    model = instance.model("full")
+    share = model.demand * instance.workload(frozenset({"archive", "sensors"})) / len(nodes)
+    computing = max(share / (node.speed * (x / node.speed)) for node in nodes)
+    sending = max(model.size / node.bandwidth for node in nodes)
+    assert report.training_time == pytest.approx(2 * (computing + sending), rel=1e-12)
+    assert report.cost == pytest.approx(2 * sum(node.unit_cost * x / node.speed for node in nodes), rel=1e-12)
+    over = verify(instance, plan_of(1.001 * cluster.capacity))
+    failures = [finding for finding in over.findings if finding.kind is Kind.FAILED]
+    assert any(finding.equation == "(5)" and "exceeds r(n)" in finding.message for finding in failures)
+
+
+def test_the_verifier_does_not_believe_the_values_that_the_cluster_worked_out(tiny: Instance) -> None:
+    instance = unequal(tiny)
+    plan = plan_of(6, 6)
+    right = verify(instance, plan)
+    msgspec.structs.force_setattr(instance.clusters[0], "unit_cost", 0.25)
+    msgspec.structs.force_setattr(instance.clusters[0], "bandwidth", 100.0)
+    msgspec.structs.force_setattr(instance.clusters[0], "capacity", 1.0)
+    assert verify(instance, plan) == right
+
+
+def test_a_plan_tells_what_the_nodes_of_every_group_commit(tiny: Instance) -> None:
+    instance = unequal(tiny)
+    result = depl.solve(instance, "exact")
+    assert result.plan is not None
+    assert verify(instance, result.plan).ok
+    lines = next(
+        part for part in explain(instance, plan_of(6, 6)).split("\n\n") if part.startswith("Unequal")
+    )
+    assert lines.splitlines()[1:] == [
+        "  epochs 1-2  hall  3 nodes  x / v = 6 / 2 = 3 of 4",
+        "  epochs 1-2  hall  1 node   x / v = 6 / 1 = 6 of 12",
+    ]
+    assert "Unequal" not in explain(tiny, Plan())
