@@ -82,7 +82,7 @@ class Outlook:
     def __post_init__(self) -> None:
         """Build the guide."""
         self._volumes = np.array([item.volume for item in self.instance.datasets])
-        self._work, _ = work_of_data(self.instance)
+        self._work = work_of_data(self.instance).alone
         self._transfers = transfer_costs(self.instance)
         self._coarse = Frontier.guide(self.instance, self.factors, _COARSE)
         self._play = self._in_play()

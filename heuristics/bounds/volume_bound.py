@@ -10,6 +10,9 @@ every corner (W, F~)
 is concave in Q and least at one of the ends. So two entries for every interval, with a row for every cluster
 and corner, bound all sets of data. Where a round deadline falls into an interval, work beyond it counts as
 what just keeps it: psi(min(W, c)) is concave, too. Plans come from listed sites.
+
+Work that tables list by epoch is replaced by a sum over the data below it (`DataWork`): psi rises in the work,
+so what bounds that bounds the tables, the less closely the more they differ from epoch to epoch.
 """
 
 import functools
@@ -17,6 +20,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +30,14 @@ from depl.heuristics.data.data_lines import RATES, corner_lines, exchange_rates,
 from depl.heuristics.data.sites import DataFactors, Priced
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import compute
-from depl.models.problem.instance import Instance
+from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import FloatArray
 
 Integers = NDArray[np.int64]
+
+_BELOW = 1 - 1e-12
+"""Factor by which shares of tabled work are lowered: a share times a sum over D datasets is off by about
+D 1e-16 of itself, and may not come out above the table."""
 
 _NEAR, _AROUND = 8, 1.5
 """Rates of exchange among those that are used, and how far beyond them they reach."""
@@ -152,7 +160,7 @@ class Frontier:
         in_intervals: bool,
     ) -> "Frontier":
         least = rows.work.min(axis=0)
-        _, shares = work_of_data(instance)
+        shares = work_of_data(instance).shares
         sizes = np.array([model.size for model in instance.models])
         places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
         return cls(
@@ -195,7 +203,9 @@ class Frontier:
         An epoch that computes with x resources on each node takes multiplier / (x nodes) for a unit of work,
         and pays the weight of its stretch for a K_max-th of the transfers.
         """
-        work, shares = work_of_data(instance)
+        work, shares, _ = work_of_data(instance)
+        if not work.any():  # transfers buy no work
+            return RATES
         costs = transfer_costs(instance)[self.clusters].sum(axis=1)
         stretches = np.zeros(len(models), dtype=np.int64) if self.stretches is None else self.stretches
         found = [np.zeros(0)]
@@ -290,7 +300,7 @@ class _OfClusters:
         relative: FloatArray = RATES,
     ) -> "_OfClusters":
         """Clusters to which all data cost the same are looked at once."""
-        work, _ = work_of_data(instance)
+        work, _, fixed = work_of_data(instance)
         costs, which = np.unique(transfer_costs(instance), axis=0, return_inverse=True)
         found = [of_costs(work, row) for row in costs]
         rates = [exchange_rates(work, row, relative) for row in costs]
@@ -298,7 +308,7 @@ class _OfClusters:
         return cls(
             np.repeat(np.arange(len(which)), [len(rates[i]) for i in which]),
             np.concatenate([rates[i] for i in which]),
-            np.concatenate([found[i][0] for i in which]),
+            np.concatenate([found[i][0] + fixed for i in which]),
             np.concatenate([found[i][1] for i in which]),
         )
 
@@ -313,13 +323,52 @@ def transfer_costs(instance: Instance) -> FloatArray:
     return costs
 
 
-def work_of_data(instance: Instance) -> tuple[FloatArray, FloatArray]:
-    """Work of every dataset alone for the most demanding model, and the share of it that each model asks for.
+class DataWork(NamedTuple):
+    """What data ask of an epoch: model m computes at least shares[m] * (fixed + the sum of alone over D).
 
-    That of a set is the sum of its datasets. Shapes (D,) [resource x time] and (M,).
+    Without tables this is exact and ``fixed`` is 0; with tables it is a lower bound over the epochs.
     """
+
+    alone: FloatArray
+    shares: FloatArray
+    fixed: float
+
+
+def work_of_data(instance: Instance) -> DataWork:
+    """Work of every dataset alone, shape (D,) [resource x time], and the share that each model asks for, (M,).
+
+    Without tables that of the most demanding model, and the shares are exact.
+    """
+    if any(model.compute is not None for model in instance.models):
+        return _least_tabled(instance)
     names = [item.name for item in instance.datasets]
     totals = np.array([compute(instance, 1, model.name, frozenset(names)) for model in instance.models])
     most = instance.models[int(np.argmax(totals))].name
     work = np.array([compute(instance, 1, most, frozenset({name})) for name in names])
-    return work, totals / totals.max() if totals.max() > 0 else np.ones(len(totals))
+    return DataWork(work, totals / totals.max() if totals.max() > 0 else np.ones(len(totals)), 0.0)
+
+
+def _least_tabled(instance: Instance) -> DataWork:
+    """The same below tables by epoch: those of the model with most work, scaled so that no model does less.
+
+    A model whose work does not depend on the data does at least what its share of all data makes; if all
+    models are so, nothing depends on the data.
+    """
+    datasets = [frozenset({item.name}) for item in instance.datasets]
+    fixed = np.array([any(t.dataset is None for t in model.compute or ()) for model in instance.models])
+    least = np.array([[_least(instance, model, data) for data in datasets] for model in instance.models])
+    if fixed.all():
+        return DataWork(np.zeros(len(datasets)), least[:, 0] * _BELOW, 1.0)
+    totals = np.where(fixed, -1.0, least.sum(axis=1))
+    alone = least[int(np.argmax(totals))]
+    if not alone.any():
+        return DataWork(alone, np.ones(len(least)), 0.0)
+    ratios = least[:, alone > 0] / alone[alone > 0]
+    shares = np.where(fixed, least[:, 0] / math.fsum(alone.tolist()), ratios.min(axis=1))
+    return DataWork(alone, shares * _BELOW, 0.0)
+
+
+def _least(instance: Instance, model: Model, datasets: frozenset[str]) -> float:
+    """The least work of a set over all epochs [resource x time]."""
+    epochs = range(1, (max(1, instance.target.maximum_epochs) if model.compute is not None else 1) + 1)
+    return min(compute(instance, k, model.name, datasets) for k in epochs)

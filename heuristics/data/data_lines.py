@@ -104,7 +104,7 @@ def exchange_rates(work: FloatArray, transfers: FloatArray, relative: FloatArray
     """0 and the rates that corners are made for; 0 alone where nothing costs a transfer."""
     if not transfers.any():
         return np.zeros(1)
-    return np.concatenate([[0.0], relative * (work.sum() / transfers.sum())])
+    return np.concatenate([[0.0], relative * ((work.sum() or 1.0) / transfers.sum())])
 
 
 def fitting(volumes: FloatArray, most: float) -> NDArray[np.bool_]:

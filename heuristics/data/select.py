@@ -1,6 +1,6 @@
 """Which datasets to use, and which rule proves it: the dispatcher of stage 1.
 
-1. K^ from a table: all subsets (at most 12 datasets).
+1. K^ from a table: all subsets, which the table lists.
 2. 1/K^ convex and no transfer costs: the sorted prefix (`depl.heuristics.data.prefix`).
 3. One density, K^ T^ concave (where the paper's claim is true, E4) and no transfer costs: an end.
 4. Otherwise branch and bound (`depl.heuristics.data.branching`), which needs no submodularity. Where it

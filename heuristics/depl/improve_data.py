@@ -69,7 +69,7 @@ class DataAtPrices:
         """Read the datasets and the clusters."""
         instance = self.instance
         self.volumes = np.array([item.volume for item in instance.datasets])
-        self._work, self._shares = work_of_data(instance)
+        self._work, self._shares, self._fixed = work_of_data(instance)
         self._transfers = transfer_costs(instance)
         self._names = np.array([item.name for item in instance.datasets])
         self._position = {item.name: d for d, item in enumerate(instance.datasets)}
@@ -204,7 +204,7 @@ class DataAtPrices:
         total = np.zeros(len(clusters))
         for m in np.flatnonzero(epochs.counts).tolist():
             add_prices(
-                work * self._shares[m] / self._nodes[clusters],
+                (work + self._fixed) * self._shares[m] / self._nodes[clusters],
                 self._price[clusters],
                 self._capacity[clusters],
                 self._sizes[m] / self._bandwidth[clusters],
@@ -216,7 +216,9 @@ class DataAtPrices:
         return total
 
     def _slope(self, epochs: _Epochs, n: int, work: float) -> float:
-        """What a little more work costs [cost / work]."""
+        """What a little more work costs; 0 where the data ask for none [cost / work]."""
+        if work == 0.0:
+            return 0.0
         ends = work * np.array([1 - 1e-4, 1 + 1e-4])
         values = self._computing(epochs, np.array([n, n]), ends)
         if not np.isfinite(values).all():

@@ -5,6 +5,7 @@ epochs); the data law K^ of eq. (7) says how many epochs a volume of data needs,
 improvement less data leave. Both are data of an `Instance`, read by `depl.models.problem.epochs` alone.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -18,9 +19,6 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import ImprovementLaw, NonNegative, Positive
 
 _Entry = TypeVar("_Entry")
-
-_MOST_TABLED_DATASETS = 12
-"""A table has 2**n - 1 rows: 4095 for twelve datasets."""
 
 
 class InverseSqrtImprovement(Checked, frozen=True, kw_only=True, tag_field="shape", tag="inverse_sqrt"):
@@ -144,7 +142,11 @@ class TableDataLaw(Checked, frozen=True, kw_only=True, tag="table"):
 
     def epochs_needed(self, datasets: frozenset[str]) -> float:
         """K^ of one subset."""
-        return next(row.epochs for row in self.subsets if frozenset(row.datasets) == datasets)
+        return self._by_subset[datasets]
+
+    @functools.cached_property
+    def _by_subset(self) -> dict[frozenset[str], float]:
+        return {frozenset(row.datasets): row.epochs for row in self.subsets}
 
     def require_every_subset(self, datasets: frozenset[str]) -> None:
         """Refuse a table that does not list every nonempty subset once, or K^ that grows with more data.
@@ -154,16 +156,11 @@ class TableDataLaw(Checked, frozen=True, kw_only=True, tag="table"):
         InvalidInputError
             With the path in an instance, below ``.data_law``.
         """
-        if len(datasets) > _MOST_TABLED_DATASETS:
-            raise InvalidInputError(
-                f"a table lists every subset, which is meant for at most {_MOST_TABLED_DATASETS} datasets",
-                ".data_law",
-            )
         for index, row in enumerate(self.subsets):
             for position, name in enumerate(row.datasets):
                 require_known(name, sorted(datasets), f".data_law.subsets[{index}].datasets[{position}]")
-        known = {frozenset(row.datasets): row.epochs for row in self.subsets}
         require_unique([frozenset(row.datasets) for row in self.subsets], ".data_law.subsets")
+        known = self._by_subset
         for subset in _nonempty_subsets(datasets):
             if subset not in known:
                 raise InvalidInputError(

@@ -155,7 +155,8 @@ def test_rates_of_exchange_lie_around_what_a_unit_of_work_costs(crowd: Instance)
     rates = frontier.relative_rates(crowd, lam, models, sites)
     assert (np.diff(rates) > 0).all()
     _, time, which = frontier.rows_at(lam)
-    work, shares = work_of_data(crowd)
+    work, shares, fixed = work_of_data(crowd)
+    assert fixed == 0
     costs = transfer_costs(crowd)
     for m, o in zip(models, sites, strict=True):
         r = which[m, o]

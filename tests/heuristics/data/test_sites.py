@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from depl.heuristics.data.sites import (
 )
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.memory import memory_ceiling
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model
 from depl.models.problem.learning import DataLaw, PowerDataLaw, SubsetEpochs, TableDataLaw
@@ -160,11 +162,16 @@ def test_transfers_are_those_of_all_data_of_the_site(tiny: Instance) -> None:
     assert named(tiny, {1: everything}) == {tiny.clusters[1].name: everything}
 
 
-def test_more_pairs_than_can_be_listed_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_LISTED", 380)
+def test_sites_that_take_too_much_memory_are_refused_with_what_they_would_take() -> None:
     crowd = crowded(np.random.default_rng(1))
-    with pytest.raises(NotCoveredError, match=r"7 datasets on 3 clusters make 381 pairs, more than 380"):
+    assert len(listed_sites(crowd)) == 381
+    with memory_ceiling(1e-3), pytest.raises(NotCoveredError) as caught:
         listed_sites(crowd)
+    assert re.search(
+        r"7 datasets makes every set on every of 3 clusters a site, .* would take 0\.0\d+ GiB of memory, of at "
+        r"most 0\.001 GiB that are allowed; leave clusters out, or give a data law by volume",
+        caught.value.message,
+    )
 
 
 def test_many_pairs_have_a_frontier_unless_tables_decide(steady: Instance) -> None:
