@@ -11,8 +11,8 @@ is concave in Q and least at one of the ends. So two entries for every interval,
 and corner, bound all sets of data. Where a round deadline falls into an interval, work beyond it counts as
 what just keeps it: psi(min(W, c)) is concave, too. Plans come from listed sites.
 
-Work that tables list by epoch is replaced by a sum over the data below it (`DataWork`): psi rises in the work,
-so what bounds that bounds the tables, the less closely the more they differ from epoch to epoch.
+Work that tables list by epoch is replaced by a sum over the data below it (`DataWork`): psi rises in the
+work, so what bounds that bounds the tables, the less closely the more they differ from epoch to epoch.
 """
 
 import functools
@@ -335,7 +335,7 @@ class DataWork(NamedTuple):
 
 
 def work_of_data(instance: Instance) -> DataWork:
-    """Work of every dataset alone, shape (D,) [resource x time], and the share that each model asks for, (M,).
+    """Work of every dataset alone, shape (D,) [resource x time], and the share of each model, shape (M,).
 
     Without tables that of the most demanding model, and the shares are exact.
     """

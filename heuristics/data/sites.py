@@ -1,8 +1,8 @@
 r"""Where epochs may train: clusters with data, what they charge at a price of time, and what data leave.
 
 A *site* is a cluster with a set of datasets. With few datasets all sites are listed. With many, a frontier
-stands for all of them (`depl.heuristics.bounds.volume_bound`) and some are listed for plans. Only where a table
-over all sets says what data are worth are all listed however many.
+stands for all of them (`depl.heuristics.bounds.volume_bound`) and some are listed for plans. Only where a
+table over all sets says what data are worth are all listed however many.
 """
 
 import functools
@@ -255,7 +255,7 @@ def may_be_listed(instance: Instance) -> bool:
 
 
 def has_frontier(instance: Instance) -> bool:
-    """Whether a frontier stands for all sets of data: h depends on the volume, the work on sums over the data.
+    """Whether a frontier stands for all sets of data: h depends on volume, the work on sums over the data.
 
     Under work from tables the frontier is one of sums below them, so sites are listed while they are few.
     """

@@ -7,25 +7,28 @@ k - 1 and by position: configurations, models and clusters in the order of the i
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.memory import require_memory
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.epochs import Load, LossStep, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
-MOST_DATASETS = 16
-"""Greatest |D| of which all sets are listed."""
+_SET, _CHOICE, _LOAD = 730, 120, 300
+"""Bytes of a set of data (of 5 to 18 datasets), of a configuration, and of what it asks for in one epoch with
+its row in arrays of costs: measured with CPython 3.11."""
 
-_CHOICE, _LOAD = 120, 300
-"""Bytes of a configuration, and of what it asks for in one epoch with its row in arrays of costs: measured
-with CPython 3.11."""
+_BETWEEN_LOOKS = 256
+"""Items of a list that are made between two looks at the clock: each takes some ten microseconds at most."""
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -66,16 +69,18 @@ class Choices:
         Raises
         ------
         NotCoveredError
-            If there are more than `MOST_DATASETS` datasets.
+            If they would take more memory than a solve may.
         """
-        if len(self.instance.datasets) > MOST_DATASETS:
-            raise NotCoveredError(
-                f"all sets of data are to be listed, of at most {MOST_DATASETS} datasets; there are "
-                f"{len(self.instance.datasets)}; use depl"
-            )
         names = [item.name for item in self.instance.datasets]
+        sets, pairs = 2 ** len(names) - 1, len(self.instance.clusters) * len(self.instance.models)
+        require_memory(
+            float(sets * (_SET + _CHOICE * pairs)),
+            f"the list of all {sets} sets of {len(names)} datasets, for every cluster and model,",
+            "leave out datasets, or use depl, which needs no list of sets",
+        )
         sizes = range(1, len(names) + 1)
-        return tuple(frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
+        listed = (frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
+        return tuple(_while_in_time(listed))
 
     @functools.cached_property
     def configurations(self) -> tuple[Configuration, ...]:
@@ -90,7 +95,7 @@ class Choices:
         return tuple(
             Configuration(cluster, datasets, model)
             for cluster in range(len(instance.clusters))
-            for datasets in self.subsets
+            for datasets in _while_in_time(self.subsets)
             for model in range(len(instance.models))
         )
 
@@ -112,7 +117,7 @@ class Choices:
                     instance.clusters[g.cluster].name,
                     g.datasets,
                 )
-                for g in self.configurations
+                for g in _while_in_time(self.configurations)
             )
             for epoch in range(1, self.epochs + 1)
         )
@@ -177,3 +182,11 @@ class Choices:
         names = [model.name for model in self.instance.models]
         epochs = range(1, self.epochs + 1)
         return tuple(loss_step(self.instance, k, 0, name, name, datasets) for k in epochs for name in names)
+
+
+def _while_in_time(items: Iterable[_Item]) -> Iterator[_Item]:
+    """The items, with a look at the clock of the solve every now and then."""
+    for number, item in enumerate(items):
+        if number % _BETWEEN_LOOKS == 0:
+            keep_time()
+        yield item

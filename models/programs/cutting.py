@@ -42,10 +42,11 @@ from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
 MAXIMUM_BINARIES = 5_000
-"""Binary variables above which the methods refuse."""
+"""Binary variables above which the methods refuse. Set by hand, no bound of HiGHS: the program is written as a
+whole before a solver sees it, and nothing breaks off the writing when time is over."""
 
 MAXIMUM_TERMS = 1_000_000
-"""Coefficients of constraint (3) above which the methods refuse."""
+"""Coefficients of constraint (3) above which the methods refuse. Set by hand, for the same reason."""
 
 _UNITS = 1000.0
 """Cost of a plan in the units of the program: solvers have absolute tolerances."""
@@ -361,14 +362,16 @@ class _Loop:
         binaries = choices + len(problem.scenarios)
         if binaries > MAXIMUM_BINARIES:
             raise NotCoveredError(
-                f"the program would have up to {binaries} binary variables, of at most "
-                f"{MAXIMUM_BINARIES} accepted; use scenario-search, fewer scenarios, or fewer epochs"
+                f"the program would have up to {binaries} binary variables, of at most {MAXIMUM_BINARIES} "
+                f"accepted: {problem.epochs} epochs of {len(problem.configurations)} choices, and "
+                f"{len(problem.scenarios)} scenarios; use scenario-search, which needs no program"
             )
         steps = choices + problem.epochs * len(problem.instance.models) ** 2
         if steps * len(problem.scenarios) > MAXIMUM_TERMS:
             raise NotCoveredError(
                 f"constraint (3) would have up to {steps * len(problem.scenarios)} coefficients, of at "
-                f"most {MAXIMUM_TERMS} accepted; use scenario-search, fewer scenarios, or fewer epochs"
+                f"most {MAXIMUM_TERMS} accepted: {steps} steps in each of {len(problem.scenarios)} "
+                "scenarios; use scenario-search, which needs no program, or fewer scenarios"
             )
 
     def _infeasible(self) -> ProgramSolution:

@@ -369,7 +369,7 @@ DATA_TABLES = [  # on the datasets a, b, c, ...
         ".subsets",
         "K^ grows from 2.0 to 2.5 when 'a' joins ['b']; more data may not need more epochs",
     ),
-    ("abcdefghijklm", subsets(("a", 1)), "", "does not list the subset ['b']; add it"),
+    ("abcdefghijklm", subsets(("a", 1)), ".subsets", "does not list the subset ['b']; add it"),
 ]
 
 TABLES = [

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from depl.heuristics.data import sites as module
 from depl.heuristics.data.sites import (
     DataFactors,
     Site,
@@ -168,8 +167,8 @@ def test_sites_that_take_too_much_memory_are_refused_with_what_they_would_take()
     with memory_ceiling(1e-3), pytest.raises(NotCoveredError) as caught:
         listed_sites(crowd)
     assert re.search(
-        r"7 datasets makes every set on every of 3 clusters a site, .* would take 0\.0\d+ GiB of memory, of at "
-        r"most 0\.001 GiB that are allowed; leave clusters out, or give a data law by volume",
+        r"7 datasets makes every set on every of 3 clusters a site, .* would take 0\.0\d+ GiB of memory, "
+        r"of at most 0\.001 GiB that are allowed; leave clusters out, or give a data law by volume",
         caught.value.message,
     )
 
