@@ -42,7 +42,7 @@ from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
 MAXIMUM_BINARIES = 5_000
-"""Binary variables above which the methods refuse. Set by hand, no bound of HiGHS: the program is written as a
+"""Binary variables above which the methods refuse. Set by hand, no bound of HiGHS: a program is written as a
 whole before a solver sees it, and nothing breaks off the writing when time is over."""
 
 MAXIMUM_TERMS = 1_000_000

@@ -239,7 +239,7 @@ def test_more_data_than_can_be_listed_are_refused_at_once():
     instance = certain(3, total_time=40.0).replace(datasets=datasets)
     with pytest.raises(NotCoveredError, match=f"there are {2**40 - 1}; use another method"):
         scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
-    said = rf"all {2**40 - 1} sets of 40 datasets, .* would take \d\S* GiB of memory, of at most 8 .* use depl"
+    said = rf"all {2**40 - 1} sets of 40 datasets, .* would take \d\S* GiB of memory, of at most 8 .*depl"
     with pytest.raises(NotCoveredError, match=said):
         depl.solve(instance, "milp", scenarios=5)
 
