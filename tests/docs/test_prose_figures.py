@@ -424,6 +424,8 @@ ELSEWHERE = {
     # Names of pages and of a section, not of the records.
     *((f"docs/{page}.rst", "placement") for page in ("errata", "index", "loop")),
     ("docs/questions.rst", "scale"),
+    # the page quotes what these cases refuse, no figure of theirs
+    *(("docs/refusals.rst", case) for case in ("expanded-graph", "risk-promises", "risk-speed")),
 }
 
 
