@@ -72,15 +72,21 @@ class Choices:
             If they would take more memory than a solve may.
         """
         names = [item.name for item in self.instance.datasets]
-        sets, pairs = 2 ** len(names) - 1, len(self.instance.clusters) * len(self.instance.models)
+        sets = 2 ** len(names) - 1
         require_memory(
-            float(sets * (_SET + _CHOICE * pairs)),
+            float(_SET * sets + _CHOICE * self.count),
             f"the list of all {sets} sets of {len(names)} datasets, for every cluster and model,",
             "leave out datasets, or use depl, which needs no list of sets",
         )
         sizes = range(1, len(names) + 1)
         listed = (frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
         return tuple(_while_in_time(listed))
+
+    @property
+    def count(self) -> int:
+        """How many configurations there are; lists none."""
+        pairs = len(self.instance.clusters) * len(self.instance.models)
+        return pairs * (2 ** len(self.instance.datasets) - 1)
 
     @functools.cached_property
     def configurations(self) -> tuple[Configuration, ...]:

@@ -11,6 +11,7 @@ from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
 from depl.instances.generator import random_instance
 from depl.models.exact import incumbents
 from depl.models.exact.assignments import assignments
+from depl.models.exact.choices import Choices
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
@@ -239,9 +240,14 @@ def test_more_data_than_can_be_listed_are_refused_at_once():
     instance = certain(3, total_time=40.0).replace(datasets=datasets)
     with pytest.raises(NotCoveredError, match=f"there are {2**40 - 1}; use another method"):
         scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
+    binaries = 3 * (2**40 - 1) + 5
+    with pytest.raises(
+        NotCoveredError, match=f"{binaries} binary variables, of at most 5000 .*scenario-search"
+    ):
+        depl.solve(instance, "milp", scenarios=5)
     said = rf"all {2**40 - 1} sets of 40 datasets, .* would take \d\S* GiB of memory, of at most 8 .*depl"
     with pytest.raises(NotCoveredError, match=said):
-        depl.solve(instance, "milp", scenarios=5)
+        Choices(instance).subsets  # noqa: B018  # a property that is computed when it is asked for
 
 
 def test_equal_solves_give_equal_plans():
