@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.memory import require_memory
 from depl.models.problem.allocation import Allocation, allocate
@@ -104,17 +105,7 @@ class Choices:
             "leave out datasets, clusters, models or epochs, or use depl",
         )
         return tuple(
-            tuple(
-                load(
-                    instance,
-                    epoch,
-                    instance.models[g.model].name,
-                    instance.clusters[g.cluster].name,
-                    g.datasets,
-                )
-                for g in self.configurations
-            )
-            for epoch in range(1, self.epochs + 1)
+            tuple(self._load(epoch, g) for g in self.configurations) for epoch in range(1, self.epochs + 1)
         )
 
     @functools.cached_property
@@ -173,7 +164,13 @@ class Choices:
         )
         return Plan(instance=instance.fingerprint, data=data, epochs=epochs)
 
+    def _load(self, epoch: int, chosen: Configuration) -> Load:
+        keep_time()
+        model, cluster = self.instance.models[chosen.model], self.instance.clusters[chosen.cluster]
+        return load(self.instance, epoch, model.name, cluster.name, chosen.datasets)
+
     def _runs(self, datasets: frozenset[str]) -> tuple[LossStep, ...]:
+        keep_time()
         names = [model.name for model in self.instance.models]
         epochs = range(1, self.epochs + 1)
         return tuple(loss_step(self.instance, k, 0, name, name, datasets) for k in epochs for name in names)

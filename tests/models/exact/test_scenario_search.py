@@ -207,16 +207,6 @@ def test_progress_narrows_down_on_the_optimum():
     assert bounds[-1] == pytest.approx(28.0, rel=1e-8)
 
 
-def test_too_many_assignments_are_refused_in_words():
-    clusters = tuple(
-        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(9)
-    )
-    datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(3))
-    instance = certain(3, total_time=40.0).replace(clusters=clusters, datasets=datasets)
-    with pytest.raises(NotCoveredError, match="at most 4096 assignments"):
-        scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
-
-
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3))])
 def test_assignments_that_no_plan_can_use_do_not_count(seed):
     """Nine clusters and two datasets have 4**9 - 1 assignments; two epochs can use 351 of them."""
@@ -237,7 +227,7 @@ def test_assignments_that_no_plan_can_use_do_not_count(seed):
 def test_more_data_than_can_be_listed_are_refused_at_once():
     datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(40))
     instance = certain(3, total_time=40.0).replace(datasets=datasets)
-    with pytest.raises(NotCoveredError, match=f"there are {2**40 - 1}; use another method"):
+    with pytest.raises(NotCoveredError, match="of at most 16 datasets; there are 40; use depl"):
         scenario_search(instance, Limits(scenarios=draw_scenarios(instance, 5)))
     with pytest.raises(NotCoveredError, match="of at most 16 datasets; there are 40; use depl"):
         depl.solve(instance, "milp", scenarios=5)
