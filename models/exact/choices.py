@@ -98,7 +98,6 @@ class Choices:
     @functools.cached_property
     def loads(self) -> tuple[tuple[Load, ...], ...]:
         """What each configuration asks of its cluster, [k - 1][g]."""
-        instance = self.instance
         require_memory(
             float(_LOAD * self.epochs * len(self.configurations)),
             f"what {len(self.configurations)} choices ask for in each of {self.epochs} epochs",
