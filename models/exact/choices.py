@@ -7,28 +7,28 @@ k - 1 and by position: configurations, models and clusters in the order of the i
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.deadline import keep_time
-from depl.models.foundation.memory import require_memory
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.memory import GIBIBYTE, require_memory
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.epochs import Load, LossStep, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
-_SET, _CHOICE, _LOAD = 730, 120, 300
-"""Bytes of a set of data (of 5 to 18 datasets), of a configuration, and of what it asks for in one epoch with
-its row in arrays of costs: measured with CPython 3.11."""
+MOST_DATASETS = 16
+"""Greatest |D| of which all sets are listed. Set by hand: with two more, three clusters, three models and ten
+epochs, 24 million loads are made one by one before a search begins, which takes a minute (2.6 microseconds
+each, measured)."""
 
-_BETWEEN_LOOKS = 256
-"""Items of a list that are made between two looks at the clock: each takes some ten microseconds at most."""
-
-_Item = TypeVar("_Item")
+_CHOICE, _LOAD = 120, 300
+"""Bytes of a configuration, and of what it asks for in one epoch with its row in arrays of costs: measured
+with CPython 3.11."""
 
 
 @dataclass(frozen=True)
@@ -69,24 +69,20 @@ class Choices:
         Raises
         ------
         NotCoveredError
-            If they would take more memory than a solve may.
+            If there are more than `MOST_DATASETS` datasets.
         """
+        number = len(self.instance.datasets)
+        if number > MOST_DATASETS:
+            count = len(self.instance.clusters) * len(self.instance.models) * (2**number - 1)
+            needed = count * (_CHOICE + _LOAD * self.epochs) / GIBIBYTE
+            raise NotCoveredError(
+                f"all sets of data are to be listed, of at most {MOST_DATASETS} datasets; there are "
+                f"{number}, and their {2**number - 1} sets on every cluster, for every model and epoch, "
+                f"would take about {needed:.2g} GiB; use depl, which needs no list of sets"
+            )
         names = [item.name for item in self.instance.datasets]
-        sets = 2 ** len(names) - 1
-        require_memory(
-            float(_SET * sets + _CHOICE * self.count),
-            f"the list of all {sets} sets of {len(names)} datasets, for every cluster and model,",
-            "leave out datasets, or use depl, which needs no list of sets",
-        )
         sizes = range(1, len(names) + 1)
-        listed = (frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
-        return tuple(_while_in_time(listed))
-
-    @property
-    def count(self) -> int:
-        """How many configurations there are; lists none."""
-        pairs = len(self.instance.clusters) * len(self.instance.models)
-        return pairs * (2 ** len(self.instance.datasets) - 1)
+        return tuple(frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
 
     @functools.cached_property
     def configurations(self) -> tuple[Configuration, ...]:
@@ -101,31 +97,20 @@ class Choices:
         return tuple(
             Configuration(cluster, datasets, model)
             for cluster in range(len(instance.clusters))
-            for datasets in _while_in_time(self.subsets)
+            for datasets in self.subsets
             for model in range(len(instance.models))
         )
 
     @functools.cached_property
     def loads(self) -> tuple[tuple[Load, ...], ...]:
         """What each configuration asks of its cluster, [k - 1][g]."""
-        instance = self.instance
         require_memory(
             float(_LOAD * self.epochs * len(self.configurations)),
             f"what {len(self.configurations)} choices ask for in each of {self.epochs} epochs",
             "leave out datasets, clusters, models or epochs, or use depl",
         )
         return tuple(
-            tuple(
-                load(
-                    instance,
-                    epoch,
-                    instance.models[g.model].name,
-                    instance.clusters[g.cluster].name,
-                    g.datasets,
-                )
-                for g in _while_in_time(self.configurations)
-            )
-            for epoch in range(1, self.epochs + 1)
+            tuple(self._load(epoch, g) for g in self.configurations) for epoch in range(1, self.epochs + 1)
         )
 
     @functools.cached_property
@@ -184,15 +169,13 @@ class Choices:
         )
         return Plan(instance=instance.fingerprint, data=data, epochs=epochs)
 
+    def _load(self, epoch: int, chosen: Configuration) -> Load:
+        keep_time()
+        model, cluster = self.instance.models[chosen.model], self.instance.clusters[chosen.cluster]
+        return load(self.instance, epoch, model.name, cluster.name, chosen.datasets)
+
     def _runs(self, datasets: frozenset[str]) -> tuple[LossStep, ...]:
+        keep_time()
         names = [model.name for model in self.instance.models]
         epochs = range(1, self.epochs + 1)
         return tuple(loss_step(self.instance, k, 0, name, name, datasets) for k in epochs for name in names)
-
-
-def _while_in_time(items: Iterable[_Item]) -> Iterator[_Item]:
-    """The items, with a look at the clock of the solve every now and then."""
-    for number, item in enumerate(items):
-        if number % _BETWEEN_LOOKS == 0:
-            keep_time()
-        yield item

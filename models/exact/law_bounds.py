@@ -22,6 +22,7 @@ from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.prices import GAIN_PRICES, Prices
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.laws import FloatArray
@@ -52,6 +53,7 @@ class Moments:
         runs = np.zeros((2, problem.epochs, len(problem.subsets), len(names)))
         switches = np.zeros((2, problem.epochs, len(names), len(names)))
         for k, d, m in np.ndindex(*runs.shape[1:]):
+            keep_time()
             step = loss_step(instance, k + 1, 0, names[m], names[m], problem.subsets[d])
             runs[:, k, d, m] = _moments(step)
         for k, i, j in np.ndindex(*switches.shape[1:]):

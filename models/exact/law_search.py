@@ -98,8 +98,8 @@ def exact(instance: Instance, limits: Limits) -> Outcome:
     Raises
     ------
     NotCoveredError
-        If there are more than 4096 assignments of data to clusters, or too many epochs and models for the
-        tables of the coarsest grid.
+        If there are too many epochs and models for the tables of the coarsest grid, or more datasets than
+        `depl.models.exact.choices.MOST_DATASETS`.
     """
     problem = Choices(instance)
     if not random_terms(problem):
@@ -220,7 +220,7 @@ class LawSearch(TreeSearch):
 
     def _manageable_grids(self) -> list[tuple[int, int]]:
         """The grids whose transforms, clipped and not, fit into `_MOST_BYTES`."""
-        kinds = max((len(item.models) for item in self._assigned), default=0)
+        kinds = self._most_kinds()
         per_point = 32 * self.problem.epochs * (len(self.problem.instance.models) + 1) * kinds
         grids = [grid for grid in _GRIDS if per_point * grid[0] <= _MOST_BYTES]
         if not grids:
@@ -258,6 +258,12 @@ class LawSearch(TreeSearch):
         if task.bound >= self.threshold or self._searched(subproblem, task, effort // 1000):
             return None
         return task
+
+    def _may_be_feasible(self, task: Task) -> bool:
+        """Whether the coarsest grid leaves any plan of a subproblem that keeps the limits of time."""
+        subproblem = self._subproblem(task, *self._grids[0])
+        found = None if subproblem.finished else subproblem.proceed(_NODES_PER_CALL)
+        return found is not None or not subproblem.finished
 
     def _searched(self, subproblem: LawSubproblem, task: Task, nodes: int) -> bool:
         """Search for at most so many nodes; whether it is finished."""
@@ -357,7 +363,7 @@ class LawSearch(TreeSearch):
         sampled = SampledProblem(
             self.problem.instance, draw_scenarios(self.problem.instance, _SAMPLE, self.limits.seed)
         )
-        gain = max((reached(sampled, self._prices, item) for item in self._assigned), default=-math.inf)
+        gain = max((reached(sampled, self._prices, item) for item in self._listed), default=-math.inf)
         seen = f": on {_SAMPLE} draws the best quantile of a plan with at most one switch is about "
         return (
             f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
@@ -370,7 +376,7 @@ class LawSearch(TreeSearch):
         """The time of a quick plan that is certified to meet the target, if T_max is all that it misses."""
         lowered = 0.0
         for _ in range(_TIGHTENINGS):
-            found = fastest(sampled, self._prices, self._assigned, sampled.needed + lowered)
+            found = fastest(sampled, self._prices, self._listed, sampled.needed + lowered)
             if found is None or self._target.maximum_time is None:
                 return ""
             # The plan is too slow for the instance; its loss is the same with time to spare.

@@ -44,6 +44,7 @@ from depl.models.exact.priced_plans import LONG
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_search import ScenarioSearch
 from depl.models.exact.tree import GROWTH
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term, changing_pairs, loss_step, switch_step
@@ -197,6 +198,7 @@ class _Shared:
         names = [model.name for model in instance.models]
         runs = np.zeros((2, problem.epochs, len(problem.subsets), len(names)))
         for k, d, m in np.ndindex(*runs.shape[1:]):
+            keep_time()
             step = loss_step(instance, k + 1, 0, names[m], names[m], problem.subsets[d])
             mean, variance = _moments(step)
             runs[:, k, d, m] = -mean, variance
@@ -268,7 +270,7 @@ class ChordSearch(ScenarioSearch):
         if not (self.cost > 0 and problem.needed > 0):
             return 0.0
         middle, least = math.log(self.cost / problem.needed), math.inf
-        for assignment in self._assigned:
+        for assignment in self._every_assignment():
             costs = assignment.cheapest(self._prices.at(multiplier))
             sample = make_sample(problem, assignment, np.arange(1))
             asked = functools.partial(_least_at_price, sample, costs, problem.needed)

@@ -64,7 +64,7 @@ def scenario_search(instance: Instance, limits: Limits) -> Outcome:
     Raises
     ------
     NotCoveredError
-        If there are more than 4096 assignments of data to clusters.
+        If there are more datasets than `depl.models.exact.choices.MOST_DATASETS`.
     """
     sample = limits.scenarios
     if sample is None:
@@ -190,21 +190,9 @@ class ScenarioSearch(TreeSearch):
         """Search a subproblem for at most ``effort`` nodes."""
         self._require_time()
         known = self.best is not None
-        multipliers = self._multipliers(task) if known else ()
-        subproblem = Subproblem(
-            self.problem,
-            self._prices,
-            task.assignment,
-            task.length,
-            multipliers,
-            self.threshold,
-            self._hardest(),
-        )
-        if not known and not subproblem.finished:
-            gains = subproblem.root_gains()
-            self._best_gain = max(
-                self._best_gain, float(np.partition(gains, self.problem.allowed)[self.problem.allowed])
-            )
+        subproblem = self._subproblem(task)
+        if not known:
+            self._note_gain(subproblem)
         task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - SEARCH_TOLERANCE)))
         if known and task.bound >= self.threshold:
             return None
@@ -219,6 +207,31 @@ class ScenarioSearch(TreeSearch):
                 if not known and self.best is not None:
                     return task
         return None if subproblem.finished else task
+
+    def _may_be_feasible(self, task: Task) -> bool:
+        """Whether any scenarios are left that a plan of the subproblem may meet in time."""
+        subproblem = self._subproblem(task)
+        self._note_gain(subproblem)
+        found = None if subproblem.finished else subproblem.proceed(_NODES_PER_CALL)
+        return found is not None or not subproblem.finished
+
+    def _note_gain(self, subproblem: Subproblem) -> None:
+        """What no plan of the subproblem exceeds in enough scenarios, for the reason why there is none."""
+        if not subproblem.finished:
+            allowed = self.problem.allowed
+            gain = float(np.partition(subproblem.root_gains(), allowed)[allowed])
+            self._best_gain = max(self._best_gain, gain)
+
+    def _subproblem(self, task: Task) -> Subproblem:
+        return Subproblem(
+            self.problem,
+            self._prices,
+            task.assignment,
+            task.length,
+            self._multipliers(task) if self.best is not None else (),
+            self.threshold,
+            self._hardest(),
+        )
 
     def _judge(self, subproblem: Subproblem, near: Neighbourhood, kinds: Sequence[int]) -> None:
         """Cost a leaf exactly: a new incumbent, or one more price of time that excludes it."""
@@ -235,7 +248,7 @@ class ScenarioSearch(TreeSearch):
             subproblem.add_multiplier(plan.multiplier)
 
     def _why_infeasible(self) -> str:
-        return infeasibility_reason(self.problem, self._prices, self._assigned, self._best_gain)
+        return infeasibility_reason(self.problem, self._prices, self._listed, self._best_gain)
 
     def _multipliers(self, task: Task) -> tuple[float, ...]:
         """Prices of time for the cost charges of a subproblem, the one that bounds it best first."""

@@ -1,8 +1,10 @@
 """What every exact search shares: an incumbent, a lower bound, and subproblems explored by increasing bound.
 
-Every assignment of data and every number of epochs is a *subproblem*. Subproblems get little effort each in
-the first round and more in every further one, so that a hard one does not keep an easy one from improving the
-incumbent. The lower bound at any moment is the least bound of an unfinished subproblem.
+Every assignment of data and every number of epochs is a *subproblem*. Where assignments are too many to list,
+parts of them are bounded together, and divided as long as their bound is below the incumbent (`data_parts`).
+Subproblems get little effort each in the first round and more in every further one, so that a hard one does
+not keep an easy one from improving the incumbent. The lower bound at any moment is the least bound of an
+unfinished subproblem.
 
 Rounding. All pruning leaves a slack of `SEARCH_TOLERANCE` (relative) below the incumbent, far above what
 double precision loses in sums of a few hundred terms. The cost of a plan that makes use of the relative
@@ -17,7 +19,8 @@ multiple of u.
 import math
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from depl.models.exact.assignments import (
     LARGEST_ASSIGNMENTS,
@@ -28,9 +31,10 @@ from depl.models.exact.assignments import (
 )
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import Clustered
+from depl.models.exact.data_parts import DataPart, DataParts
 from depl.models.exact.prices import Prices
+from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.deadline import OutOfTimeError
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Outcome
@@ -85,6 +89,8 @@ class TreeSearch(ABC):
     dual: DualBound | None = field(default=None, init=False)
     leaves: int = field(default=0, init=False)
     _unit: int = field(default=0, init=False)
+    _assigned: list[Assignment] = field(default_factory=list, init=False)
+    _parts: DataParts | None = field(default=None, init=False)
     build_seconds: float = field(default=0.0, init=False)
 
     def answer(self) -> Outcome:
@@ -105,28 +111,21 @@ class TreeSearch(ABC):
         """Search until something is proved."""
 
     def build(self) -> None:
-        """Tables that do not depend on any plan.
-
-        Raises
-        ------
-        NotCoveredError
-            If there are more than `LARGEST_ASSIGNMENTS` assignments of data to clusters.
-        """
-        count = count_assignments(self.problem)
-        if count > LARGEST_ASSIGNMENTS:
-            raise NotCoveredError(
-                f"the search accepts at most {LARGEST_ASSIGNMENTS} assignments of data to clusters that the "
-                f"epochs can use, there are {count}; use another method"
-            )
+        """Tables that do not depend on any plan."""
         self._prices = Prices.of(self.problem)
-        self._assigned = sorted(undominated(assignments(self.problem)), key=lambda item: item.transfers)
-        transfers = [item.transfers for item in self._assigned]
-        whole = all(cost == math.floor(cost) for cost in transfers)
-        self._unit = math.gcd(self._prices.unit, *map(int, transfers)) if whole and self._prices.unit else 0
+        self._parts = None
+        if count_assignments(self.problem) > LARGEST_ASSIGNMENTS:
+            self._parts = DataParts(self.problem, self._prices)
+            self._assigned = self._parts.first_assignments()
+        else:
+            self._assigned = undominated(assignments(self.problem))
+        self._assigned.sort(key=lambda item: item.transfers)
+        self._unit = self._common_unit()
 
     def share(self, other: "TreeSearch") -> None:
         """Take the tables of a search whose problem differs in gains alone, instead of building them."""
         self._prices, self._assigned, self._unit = other._prices, other._assigned, other._unit
+        self._parts = other._parts
 
     @property
     def cost(self) -> float:
@@ -154,28 +153,56 @@ class TreeSearch(ABC):
         self.lower = max(self.lower, self._next_cost(self.threshold))
         return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
 
-    def tasks(self) -> list[Task]:
-        """All subproblems whose bound is below the incumbent, by increasing bound."""
+    def tasks(self) -> list[Task | DataPart]:
+        """All subproblems whose bound is below the incumbent, by increasing bound, or the part of all."""
+        if self._parts is not None:
+            return [self._parts.everything()]
         found: list[Task] = []
         for assignment in self._assigned:
             self._require_time()
             if assignment.transfers >= self.threshold:
                 break
             found += [task for task in self._bounded(assignment) if task.bound < self.threshold]
-        return sorted(found, key=lambda task: task.bound)
+        return [*sorted(found, key=lambda task: task.bound)]
 
-    def explore(self, tasks: list[Task], effort: int) -> list[Task]:
-        """Give every task, by increasing bound, at most so much effort; those that are still open."""
-        left: list[Task] = []
-        for index, task in enumerate(tasks):
-            if task.bound >= self.threshold:
-                break
-            rest = self._explored(task, effort)
-            if rest is not None:
-                left.append(rest)
-            following = [item.bound for item in (*left, *tasks[index + 1 : index + 2])]
-            self._raise_bound(min([*following, self.threshold]))
+    def explore(self, tasks: Sequence[Task | DataPart], effort: int) -> list[Task | DataPart]:
+        """Give every task, by increasing bound, at most so much effort, and divide parts; what is left."""
+        waiting = BestFirst[Task | DataPart]()
+        for task in tasks:
+            waiting.push(task.bound, task)
+        left: list[Task | DataPart] = []
+        least = math.inf
+        while waiting.least < self.threshold:
+            _, task = waiting.pop()
+            if isinstance(task, DataPart):
+                for item in self._divided(task):
+                    waiting.push(item.bound, item)
+            else:
+                rest = self._explored(task, effort)
+                if rest is not None:
+                    left.append(rest)
+                    least = min(least, rest.bound)
+            self._raise_bound(min(least, waiting.least, self.threshold))
         return sorted(left, key=lambda task: task.bound)
+
+    def _divided(self, part: DataPart) -> list[Task | DataPart]:
+        """Smaller parts, or the subproblems of a single assignment, whose bounds are below the incumbent."""
+        parts = self._required_parts()
+        self._require_time()
+        if part.whole:
+            tasks = self._bounded(parts.assignment(part))
+            tasks = [replace(task, bound=max(task.bound, part.bound)) for task in tasks]
+            return [task for task in tasks if task.length in part.lengths and task.bound < self.threshold]
+        values = self._prices.at(self._incumbent().multiplier)
+        found: list[Task | DataPart] = []
+        for child in parts.divided(part, parts.relaxed(part), values):
+            self._require_time()
+            bounds = {task.length: task.bound for task in self._bounded(parts.relaxed(child))}
+            lengths = tuple(length for length in child.lengths if bounds[length] < self.threshold)
+            if lengths:
+                least = max(part.bound, min(bounds[length] for length in lengths))
+                found.append(replace(child, bound=least, lengths=lengths))
+        return found
 
     @abstractmethod
     def _bounded(self, assignment: Assignment) -> list[Task]:
@@ -189,10 +216,37 @@ class TreeSearch(ABC):
     def _why_infeasible(self) -> str:
         """What stands in the way of every plan, in the user's words."""
 
+    @abstractmethod
+    def _may_be_feasible(self, task: Task) -> bool:
+        """Whether a short search for a plan of a subproblem that keeps the limits of time leaves any."""
+
     def _feasible(self) -> bool:
         """Find any plan, or prove that there is none, with the fastest times in place of costs."""
+        if self._parts is not None:
+            return self._feasible_in_parts(self._parts)
         lengths = range(1, self.problem.epochs + 1)
-        tasks = [Task(0.0, item, length, 0.0) for item in self._assigned for length in lengths]
+        return self._feasible_among([Task(0.0, item, n, 0.0) for item in self._assigned for n in lengths])
+
+    def _feasible_in_parts(self, parts: DataParts) -> bool:
+        """The same, depth first on parts in which a set of data may change from epoch to epoch."""
+        waiting = [parts.everything()]
+        while waiting:
+            part = waiting.pop()
+            self._require_time()
+            allowed = parts.uncharged(part)
+            if part.whole:
+                tasks = [Task(0.0, parts.assignment(part), length, 0.0) for length in part.lengths]
+                if self._feasible_among(tasks):
+                    return True
+                continue
+            lengths = tuple(n for n in part.lengths if self._may_be_feasible(Task(0.0, allowed, n, 0.0)))
+            if lengths:
+                children = parts.divided(replace(part, lengths=lengths), allowed, self._prices.fastest)
+                waiting += reversed(children)
+        return False
+
+    def _feasible_among(self, tasks: list[Task]) -> bool:
+        """Find a plan of one of these subproblems, or prove that there is none."""
         effort = FIRST_ROUND
         while tasks:
             left = []
@@ -205,7 +259,7 @@ class TreeSearch(ABC):
             effort *= GROWTH
         return False
 
-    def _proved(self, tasks: list[Task]) -> Termination:
+    def _proved(self, tasks: Sequence[Task | DataPart]) -> Termination:
         """Explore every subproblem that may hold a better plan."""
         effort = FIRST_ROUND
         while tasks:
@@ -236,6 +290,36 @@ class TreeSearch(ABC):
         if self.best is None:
             raise RuntimeError("costs are bounded relative to an incumbent")
         return self.best
+
+    def _required_parts(self) -> DataParts:
+        if self._parts is None:
+            raise RuntimeError("assignments are listed, not divided")
+        return self._parts
+
+    @property
+    def _listed(self) -> list[Assignment]:
+        """All assignments, those apart whose plans are plans of others; none if they are too many to list."""
+        return self._assigned if self._parts is None else []
+
+    def _every_assignment(self) -> list[Assignment]:
+        """Assignments whose plans are all plans, or one that allows more."""
+        if self._parts is None:
+            return self._assigned
+        return [self._parts.relaxed(self._parts.everything())]
+
+    def _most_kinds(self) -> int:
+        """Ways to learn that an assignment can offer, at most."""
+        if self._parts is None:
+            return max((len(item.models) for item in self._assigned), default=0)
+        used = min(self.problem.epochs, len(self.problem.instance.clusters))
+        return min(used, len(set(self.problem.first_alike))) * len(self.problem.instance.models)
+
+    def _common_unit(self) -> int:
+        """A whole number that divides what every plan costs; 0 if there is none."""
+        instance = self.problem.instance
+        known = [instance.transfer_cost(d.name, n.name) for d in instance.datasets for n in instance.clusters]
+        whole = all(cost == math.floor(cost) for cost in known)
+        return math.gcd(self._prices.unit, *map(int, known)) if whole and self._prices.unit else 0
 
     def _next_cost(self, bound: float) -> float:
         """The least that a plan can cost which does not cost less than ``bound`` [cost], less a slack."""

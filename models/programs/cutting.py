@@ -358,12 +358,12 @@ class _Loop:
 
     def _require_manageable(self) -> None:
         problem = self.problem
-        choices = problem.epochs * problem.count
+        choices = problem.epochs * len(problem.configurations)
         binaries = choices + len(problem.scenarios)
         if binaries > MAXIMUM_BINARIES:
             raise NotCoveredError(
                 f"the program would have up to {binaries} binary variables, of at most {MAXIMUM_BINARIES} "
-                f"accepted: {problem.epochs} epochs of {problem.count} choices, and "
+                f"accepted: {problem.epochs} epochs of {len(problem.configurations)} choices, and "
                 f"{len(problem.scenarios)} scenarios; use scenario-search, which needs no program"
             )
         steps = choices + problem.epochs * len(problem.instance.models) ** 2

@@ -117,7 +117,7 @@ def test_the_page_names_every_module_that_asks_for_memory() -> None:
 
 
 def test_a_message_that_is_new_would_be_missed() -> None:
-    new = Site("depl.models.exact.tree", 1, "nothing of the kind")
+    new = Site("depl.models.exact.choices", 1, "nothing of the kind")
     assert not any(row.tells(new) for row in rows())
     assert Row(("m",), "a ... b").tells(Site("m", 1, "an a and then b"))
     assert not Row(("m",), "a ... b").tells(Site("m", 1, "b before a"))

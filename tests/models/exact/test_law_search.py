@@ -223,16 +223,6 @@ def test_the_bound_never_exceeds_the_cost_of_an_undecided_plan(monkeypatch):
     assert outcome.lower_bound <= 28
 
 
-def test_too_many_assignments_are_refused_in_words():
-    clusters = tuple(
-        Cluster(name=f"c{index}", capacity=1.0, bandwidth=1.0, unit_cost=1.0) for index in range(9)
-    )
-    datasets = tuple(Dataset(name=f"d{index}", volume=1.0) for index in range(3))
-    instance = make([BELL]).replace(clusters=clusters, datasets=datasets)
-    with pytest.raises(NotCoveredError, match="at most 4096 assignments"):
-        exact(instance, Limits())
-
-
 def test_tables_that_do_not_fit_are_refused_or_done_without(monkeypatch):
     monkeypatch.setattr(module, "_MOST_BYTES", 60_000)
     with pytest.raises(NotCoveredError, match="does not cover 3 epochs with"):
