@@ -49,6 +49,25 @@ def test_brackets_in_names_are_shown_as_they_are(ask, tmp_path):
     assert re.search(r"^\[link\]full +\|", out, flags=re.MULTILINE)
 
 
+def test_unequal_nodes_are_shown_and_what_each_commits_is_told(ask, tmp_path):
+    document = json.loads(load("tiny").to_json())
+    each = {"capacity": 4, "bandwidth": 4, "unit_cost": 1}
+    document["clusters"][0] = {"name": "cloud", "groups": [{**each, "count": 3, "speed": 2}, each]}
+    path = tmp_path / "unequal.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    code, shown, _ = ask("instances", "show", path)
+    assert code == 0
+    rows = [[cell.strip() for cell in line.split("|")] for line in shown.splitlines()]
+    assert ["cloud", "4", "4", "4", "0.625"] in rows  # (3 / 2 + 1) / 4 is the mean cost
+    assert ["cloud", "3", "2", "4", "4", "1"] in rows
+    assert ["cloud", "1", "1", "4", "4", "1"] in rows
+    code, solved, _ = ask("solve", path, "--method", "exact", "--explain")
+    assert code == 0
+    assert re.search(r"^nodes of cloud +3 nodes commit x / 2 each; 1 node commits x$", solved, re.MULTILINE)
+    assert "Unequal nodes  each commits x(k) / v" in solved
+    assert "Nodes that differ" not in ask("instances", "show", "tiny")[1]
+
+
 def test_a_shown_instance_as_json_is_the_instance(ask, tmp_path):
     _, out, _ = ask("instances", "show", "paper-alexnet-9", "--json")
     assert Instance.from_json(out) == load("paper-alexnet", 9)
