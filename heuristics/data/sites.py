@@ -195,7 +195,8 @@ class Sites:
         rows = _rows(instance)
         sets = list(dict.fromkeys(site.datasets for site in sites))
         position = {chosen: index for index, chosen in enumerate(sets)}
-        table = np.array([_work_of(instance, k, sets) for k in rows])
+        shape = len(rows), len(instance.models), len(sets)
+        table = np.array([_work_of(instance, k, sets) for k in rows]).reshape(shape)
         bandwidth = np.array([place.bandwidth for place in places])
         tau = instance.target.round_deadline
         return cls(
