@@ -29,8 +29,8 @@ _TRIED = 64
 """Exchanges, those that save most first, of which the first that still gains enough is made: set by hand."""
 
 _CORE, _LABELS = 200, 500
-"""Epochs whose choices are combined, and combinations that are kept after each: set by hand. Together they take
-some 0.1 s; with fewer, knapsacks whose values are multiples of a few stay 1 to 3 % off for longer."""
+"""Epochs whose choices are combined, and combinations that are kept after each: set by hand. Together they
+take less than 0.1 s; with fewer, knapsacks whose values are multiples of a few stay 1 to 3 % off for longer."""
 
 _CLOSE = 1e-4
 """Relative difference from what the price bounds, below which a plan is not improved further: set by hand. A
