@@ -30,7 +30,7 @@ _TRIED = 64
 
 _CORE, _LABELS = 200, 500
 """Epochs whose choices are combined, and combinations that are kept after each: set by hand. Together they
-take less than 0.1 s; with fewer, knapsacks whose values are multiples of a few stay 1 to 3 % off for longer."""
+take less than 0.1 s; with fewer, knapsacks whose values are multiples of a few stay 1 to 6 % off."""
 
 _CLOSE = 1e-4
 """Relative difference from what the price bounds, below which a plan is not improved further: set by hand. A
@@ -145,8 +145,8 @@ def _recombined(
     """With other kinds in the epochs where they cost least at the price of gain, if that saves anything.
 
     A label is a combination of changes: the mean gain it loses, what it saves, and the label and the change
-    that it comes from. Labels that lose no less and save no more than another one are left out, and those that
-    cost most at the price where there are too many. What switches lose is looked at in the end.
+    that it comes from. Labels that lose no less and save no more than another are left out, and those that cost
+    most at the price where there are too many. What switches lose is looked at in the end.
     """
     places = np.arange(len(kinds))
     lost = (sample.gains[places, kinds][:, None] - sample.gains[: len(kinds)]).mean(axis=-1)
