@@ -145,8 +145,8 @@ def _recombined(
     """With other kinds in the epochs where they cost least at the price of gain, if that saves anything.
 
     A label is a combination of changes: the mean gain it loses, what it saves, and the label and the change
-    that it comes from. Labels that lose no less and save no more than another are left out, and those that cost
-    most at the price where there are too many. What switches lose is looked at in the end.
+    that it comes from. Labels that lose no less and save no more than another are left out, and the most
+    expensive ones at the price where there are too many. What switches lose is looked at in the end.
     """
     places = np.arange(len(kinds))
     lost = (sample.gains[places, kinds][:, None] - sample.gains[: len(kinds)]).mean(axis=-1)
