@@ -51,7 +51,7 @@ def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted() -> 
     lines = told(decisions, details=False).splitlines()
     assert lines[1] == "  2. data: 4 choices were tried and taken back, up to decision 5"
     assert lines[2].startswith("  6. models: 2 full")
-    assert [line[:11] for line in lines[3:]] == [
+    assert [line[:12] for line in lines[3:]] == [
         "  7. data: d",
         "  8. data: d",
     ]  # two are no longer than a count

@@ -15,6 +15,7 @@ from depl.models.problem.learning import ConstantImprovement
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk import finite_sums, transforms
 from depl.models.solving.explain import explain
+from depl.models.solving.solve import solve
 
 TINY = load("tiny")
 TINY_OPTIMUM = Plan(
@@ -212,8 +213,9 @@ def test_a_plan_with_a_switch_cut_far_out_is_explained_at_the_cost_of_one_cut_ne
 
 def test_what_matters_comes_first_and_what_has_no_room_last() -> None:
     """The target of the shipped instance needs all its epochs."""
-    instance = depl.load("tiny")
-    plan = depl.solve(instance, "exact").plan
+    instance = load("tiny")
+    plan = solve(instance, "exact").plan
+    assert plan is not None
     heads = [section.splitlines()[0] for section in explain(instance, plan).split("\n\n")]
     assert [head.split(":")[0][:20] for head in heads[1:4]] == [
         "What binds", "What fails next", "What the limits cost"
