@@ -342,7 +342,7 @@ def _cantelli(distance: FloatArray, labels: Labels) -> FloatArray:
     """Bound of P(Y > distance) by the one-sided Chebyshev inequality."""
     usable = (labels.infinite_variance == 0) & (distance > 0)
     safe = np.where(usable, distance, 1.0)
-    return np.where(usable, labels.variance / (labels.variance + safe**2), 1.0)
+    return np.where(usable, labels.variance / (labels.variance + safe * safe), 1.0)
 
 
 def _low_alias(contour: Contour, labels: Labels, deviation: FloatArray) -> FloatArray:

@@ -31,6 +31,7 @@ _UNTRANSFORMED, _DECAYING, _WITHOUT_ATOMS, _CUT = 1, 2, 4, 8
 """Bits: no transform is offered, the transform decays, there are no atoms, the core leaves something out."""
 
 Numbers = NDArray[np.intp]
+_NONE: Numbers = np.zeros(0, dtype=np.intp)
 
 
 @dataclass
@@ -74,10 +75,11 @@ class PreparedVerdicts:
     def _asked(self, loss: FinalLoss) -> "_Asked":
         """The loss with far Student-t laws cut, and what that leaves out."""
         counts = [count for _, count in loss.terms]
-        tails = CORE_SHARE * float(self.budget) / max(1, sum(counts))
+        total = sum(counts)
+        tails = CORE_SHARE * float(self.budget) / max(1, total)
         tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
         numbers = self._increments.numbers(loss, tails)
-        return _Asked(self._increments, loss.constant, numbers, np.array(counts, dtype=float))
+        return _Asked(self._increments, loss.constant, numbers, np.array(counts, dtype=float), total)
 
     def _quick(self, asked: "_Asked") -> Verdict:
         for prepared in self._prepared:
@@ -173,12 +175,13 @@ def _bits(core: Term, outside: tuple[float, float]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A loss as numbers of increments with their counts."""
+    """A loss as numbers of increments with their counts, and the sum of these."""
 
     increments: _Increments
     constant: float
     numbers: Numbers
     counts: FloatArray
+    total: int
 
     @functools.cached_property
     def bits(self) -> int:
@@ -222,8 +225,8 @@ class _Prepared:
         if len(self._rows) < len(asked.increments.cores):
             more = np.full(len(asked.increments.cores) - len(self._rows), -1)
             self._rows = np.concatenate([self._rows, more])
-        without = asked.numbers[self._rows[asked.numbers] < 0]
-        return np.unique(without) if len(without) else without
+        rows = self._rows[asked.numbers]
+        return _NONE if rows.min(initial=0) >= 0 else np.unique(asked.numbers[rows < 0])
 
     def labels(self, asked: _Asked) -> Labels:
         """Those of a loss."""
@@ -235,9 +238,8 @@ class _Prepared:
             self._table = rows if self._table is None else _joined(self._table, rows)
             self._rows[missing] = np.arange(first, first + len(missing))
             self._sums = None
-        most = float(asked.counts.sum())
-        if self._sums is None or self._sums.most < most:
-            self._sums = LabelSums(self._table, 2.0 ** math.ceil(math.log2(most)))
+        if self._sums is None or self._sums.most < asked.total:
+            self._sums = LabelSums(self._table, 2.0 ** math.ceil(math.log2(asked.total)))
         return self._sums.of_rows(self._rows[asked.numbers], asked.counts)
 
 
