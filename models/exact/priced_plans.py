@@ -46,7 +46,15 @@ def priced_plan(
     def at(price: float) -> NDArray[np.int64]:
         kinds = np.empty(len(costs), dtype=np.int64)
         length = _cheapest_sequence(
-            *mean, sample.may_follow, sample.models, sample.first_model, costs, price, kinds
+            *mean,
+            sample.may_follow,
+            sample.models,
+            sample.first_model,
+            costs,
+            price,
+            kinds,
+            sample.may_end,
+            0.0 if sample.needed > 0 else np.inf,
         )
         return kinds[:length]
 
@@ -73,12 +81,13 @@ def priced_plan(
 
 
 def gained(sample: Sample, kinds: NDArray[np.int64]) -> FloatArray:
-    """Gain of a sequence in every scenario, shape (S,); minus infinity after a forbidden switch."""
+    """Gain of a sequence in every scenario, shape (S,); minus infinity after a forbidden switch or end."""
     places, models = np.arange(len(kinds)), sample.models[kinds]
     total = sample.gains[places, kinds].sum(axis=0)
     before = np.concatenate([[sample.first_model], models[:-1]])[: len(models)]
     changed = np.flatnonzero((before != models) & (before >= 0))
-    if not sample.may_follow[before[changed], models[changed]].all():
+    ends = sample.may_end[models[-1]] if len(models) else True
+    if not (ends and sample.may_follow[before[changed], models[changed]].all()):
         return np.full(sample.gains.shape[-1], -math.inf)
     losses = sample.switch_losses[changed, before[changed], models[changed]].sum(axis=0)
     return np.asarray(total - losses, dtype=float)
@@ -149,14 +158,20 @@ def _cheapest_sequence(
     costs: FloatArray,
     price: float,
     kinds: Integers,
+    may_end: Booleans,
+    idle: float,
 ) -> int:
-    """Length of the sequence of least cost less price times gain; its kinds are put into ``kinds``."""
+    """Length of the sequence of least cost less price times gain; its kinds are put into ``kinds``.
+
+    None at all counts ``idle``: infinite where the plan without an epoch is none although nothing has to be
+    gained.
+    """
     length, count = costs.shape
     many = may_follow.shape[0]
     value, following = np.full(many, np.inf), np.empty(many)
     chosen = np.full((length, many), -1, dtype=np.int64)  # kind of an epoch by its model
     origin = np.full((length, many), -1, dtype=np.int64)  # model before it
-    best, best_length, best_model = 0.0, 0, -1
+    best, best_length, best_model = idle, 0, -1
     for k in range(length):
         following[:] = np.inf
         for j in range(count):
@@ -170,7 +185,7 @@ def _cheapest_sequence(
                     chosen[k, after], origin[k, after] = j, before
         value[:] = following
         for model in range(many):
-            if value[model] < best:
+            if value[model] < best and may_end[model]:
                 best, best_length, best_model = value[model], k + 1, model
     model = best_model
     for k in range(best_length - 1, -1, -1):
