@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -169,6 +169,8 @@ class Sites:
         Shape (M, O) [time].
     deadline : float
         tau, infinite without one [time].
+    barred : ndarray of bool, optional
+        Models that do not fit on the cluster of a site, shape (M, O): an epoch there is never in time.
     """
 
     sites: tuple[Site, ...]
@@ -179,6 +181,7 @@ class Sites:
     capacity: FloatArray
     communication: FloatArray
     deadline: float
+    barred: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, instance: Instance, sites: Sequence[Site], factors: DataFactors) -> "Sites":
@@ -193,7 +196,10 @@ class Sites:
             [[[compute(instance, k, m.name, s) for s in sets] for m in instance.models] for k in rows]
         ).reshape(len(rows), len(instance.models), len(sets))
         bandwidth = np.array([place.bandwidth for place in places])
-        tau = instance.target.round_deadline
+        tau, names = instance.target.round_deadline, [model.name for model in instance.models]
+        barred = None
+        if instance.rules.restrict_models:
+            barred = ~instance.rules.fitting([place.name for place in places], names).T
         return cls(
             tuple(sites),
             np.array([factors.of(sets[position[site.datasets]]) for site in sites]),
@@ -203,6 +209,7 @@ class Sites:
             np.array([place.capacity for place in places]),
             np.array([model.size for model in instance.models])[:, None] / bandwidth,
             math.inf if tau is None else tau,
+            barred,
         )
 
     @property
@@ -241,7 +248,10 @@ class Sites:
     @functools.cached_property
     def _costs(self) -> EpochCosts:
         columns = (self.work, self.price, self.capacity, self.communication)
-        return EpochCosts.of_arrays(*columns, self.deadline)
+        costs = EpochCosts.of_arrays(*columns, self.deadline)
+        if self.barred is None:
+            return costs
+        return replace(costs, least=np.where(self.barred, math.inf, costs.least))
 
 
 def may_be_listed(instance: Instance) -> bool:
@@ -257,7 +267,7 @@ def has_frontier(instance: Instance) -> bool:
 
 
 def listed_sites(instance: Instance) -> list[Site]:
-    """Every cluster with every nonempty set of datasets.
+    """Every cluster on which some model fits with every nonempty set of datasets that may be used there.
 
     Raises
     ------
@@ -273,7 +283,14 @@ def listed_sites(instance: Instance) -> list[Site]:
         )
     sizes = range(len(names), 0, -1)
     sets = [frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size)]
-    return [Site(n, chosen) for n in range(len(instance.clusters)) for chosen in sets]
+    rules = instance.rules
+    return [
+        Site(n, chosen)
+        for n, place in enumerate(instance.clusters)
+        if rules.models[place.name]
+        for chosen in sets
+        if rules.may_use(chosen, place.name)
+    ]
 
 
 def transfers_of(instance: Instance, site: Site) -> float:

@@ -147,7 +147,7 @@ class ModelStage:
             for item in itertools.islice(group.sequences(), _PER_CLASS):
                 candidate = self._candidate(data, problem, item.sequence, item.cost)
                 tried += 1
-                if self.judge.met(candidate.loss):
+                if self.certified(candidate):
                     return Searched(candidate, nearest)
                 nearest = nearest or candidate
             if tried >= most or self.limits.expired():
@@ -182,11 +182,15 @@ class ModelStage:
             if cost >= cutoff:
                 continue
             candidate = self._candidate(data, problem, path.models, cost)
-            if self.judge.met(candidate.loss):
+            if self.certified(candidate):
                 best, cutoff = candidate, cost
             else:
                 nearest = nearest or candidate
         return Searched(best, nearest)
+
+    def certified(self, found: Candidate) -> bool:
+        """Whether a candidate may end as it does, and is certified to meet the target."""
+        return bool(self.learning.may_end[found.models[-1]]) and self.judge.met(found.loss)
 
     def plan(self, found: Candidate) -> Plan:
         """The plan of a candidate, with the cheapest resources."""
@@ -239,7 +243,7 @@ class ModelStage:
                 steps[k, :, g] = number * (numbers.size + 1) + numbers[:, m]
         in_time = _in_time(sites, target.maximum_epochs, [(n, models[m]) for n, m in pairs])
         follow = np.array([[learning.allowed[p, models[m]] for _, m in pairs] for p in before])
-        return RealCostProblem(
+        problem = RealCostProblem(
             models=tuple(self.instance.models[m].name for m in models),
             clusters=tuple(self.instance.clusters[n].name for n in clusters),
             kinds=pairs,
@@ -253,6 +257,7 @@ class ModelStage:
             round_deadline=target.round_deadline,
             steps=steps,
         )
+        return problem.ending_with(learning.may_end[models], self.instance.rules.may_stop)
 
     def _candidate(
         self, data: Mapping[int, frozenset[str]], problem: RealCostProblem, sequence: Kinds, cost: float

@@ -127,7 +127,7 @@ class Choices:
     @functools.cached_property
     def may_end(self) -> NDArray[np.bool_]:
         """Whether a plan may end with each model; shape (M,)."""
-        return np.array([self.instance.rules.may_end(model.name) for model in self.instance.models])
+        return self.instance.rules.last_models([model.name for model in self.instance.models])
 
     def ends_well(self, choices: Sequence[Configuration]) -> bool:
         """Whether a plan may end as a sequence does; the empty one with the initial model."""

@@ -201,7 +201,7 @@ class _Search:
             return False
         self.classes_left -= sum(len(level.last) for level in classes.levels[1:])
         everywhere = (1 << len(data)) - 1  # other classes belong to assignments with fewer clusters
-        ending = np.array([self.instance.rules.may_end(model.name) for model in self.instance.models])
+        ending = self.instance.rules.last_models([model.name for model in self.instance.models])
         rows = [
             (float(cost), epochs, int(row))
             for epochs, level in enumerate(classes.levels[1:], start=1)

@@ -11,9 +11,12 @@ Three optional rules of the statement (`docs/problem`), asked by every method at
 The verifier does not ask here: it reads the rules by itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.foundation.documents import require_known, require_unique
 from depl.models.foundation.errors import InvalidInputError
@@ -89,6 +92,18 @@ class SiteRules:
     def may_end(self, model: str | None) -> bool:
         """Whether a plan may end with a model; None: it has no epoch, and there was no model before."""
         return self.deployable is None or model in self.deployable
+
+    def last_models(self, models: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of some models may be the last, in their order."""
+        return np.array([self.may_end(model) for model in models], dtype=bool)
+
+    def fitting(self, clusters: Sequence[str], models: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of some models fit on which of some clusters; shape (N, M)."""
+        return np.array([[m in self.models[n] for m in models] for n in clusters], dtype=bool)
+
+    def usable(self, clusters: Sequence[str], datasets: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of some datasets may be used on which of some clusters; shape (N, D)."""
+        return np.array([[d in self.data[n] for d in datasets] for n in clusters], dtype=bool)
 
     @property
     def may_stop(self) -> bool:
