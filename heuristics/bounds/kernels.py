@@ -143,6 +143,8 @@ def cheapest_rows(
         for g in _in_order(groups, work[m, work.shape[1] // 2], nodes, price, capacity, waits, multiplier):
             first = groups[g]
             sent, full, expensive = waits[first], capacity[first], 4 * multiplier * price[first]
+            if math.isinf(sent):  # the model does not fit
+                continue
             left, waited = deadline - sent, multiplier * sent
             driven = drive(multiplier, price[first])
             for j in range(work.shape[1]):

@@ -241,7 +241,8 @@ class _Loop:
         started = time.perf_counter()
         instance, epochs = self.instance, self.instance.target.maximum_epochs
         if epochs == 0:
-            return f"models: no epoch is allowed, and {why_not_idle(instance)}"
+            reason = "the loss does not meet the target"
+            return f"models: no epoch is allowed, and {why_not_idle(instance, reason)}"
         if barred := instance.rules.obstacle():
             return barred
         self.learning, self.factors = Learning.of(instance, self._proceed), DataFactors(instance)

@@ -99,10 +99,14 @@ class SiteRules:
 
     def fitting(self, clusters: Sequence[str], models: Sequence[str]) -> NDArray[np.bool_]:
         """Which of some models fit on which of some clusters; shape (N, M)."""
+        if not self.restrict_models:
+            return np.ones((len(clusters), len(models)), dtype=bool)
         return np.array([[m in self.models[n] for m in models] for n in clusters], dtype=bool)
 
     def usable(self, clusters: Sequence[str], datasets: Sequence[str]) -> NDArray[np.bool_]:
         """Which of some datasets may be used on which of some clusters; shape (N, D)."""
+        if not self.restrict_data:
+            return np.ones((len(clusters), len(datasets)), dtype=bool)
         return np.array([[d in self.data[n] for d in datasets] for n in clusters], dtype=bool)
 
     @property
@@ -131,11 +135,11 @@ class SiteRules:
         return ""
 
 
-def why_not_idle(instance: "Instance") -> str:
+def why_not_idle(instance: "Instance", too_high: str = "the initial loss is above the target") -> str:
     """Why the plan without an epoch is none, in words, for an instance in which it is none."""
     target = instance.target
     if instance.rules.may_stop or target.initial_loss > target.maximum_loss:
-        return "the initial loss is above the target"
+        return too_high
     if target.initial_model is None:
         return "a plan without an epoch ends with no model, so with none of those that may be the last"
     return f"the initial model {target.initial_model!r} may not be the last one"
