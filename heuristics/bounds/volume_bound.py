@@ -35,8 +35,8 @@ _NEAR, _AROUND = 8, 1.5
 """Rates of exchange among those that are used, and how far beyond them they reach."""
 
 _TOO_MUCH = 1e3
-"""Factor on work and transfers where the data that a cluster may use have not the volume. Set by hand: it keeps
-the guide, which proves nothing, away from there."""
+"""Factor on work and transfers where the data that a cluster may use have not the volume. Set by hand: it
+keeps the guide, which proves nothing, away from there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +140,11 @@ class Frontier:
         chosen = np.sort(np.concatenate([even, np.geomspace(least, even[1], few + 2)[1:-1]]))
         h = factors.at(chosen)
 
-        def good(
-            work: FloatArray, costs: FloatArray, mine: NDArray[np.bool_]
-        ) -> tuple[FloatArray, FloatArray]:
-            return _usable_sets(volumes[mine], work[mine], costs[mine], chosen)
-
-        sets = _OfClusters.read(instance, good, usable=usable_data(instance))
+        sets = _OfClusters.read(
+            instance,
+            lambda work, costs, mine: _usable_sets(volumes[mine], work[mine], costs[mine], chosen),
+            usable=usable_data(instance),
+        )
         return cls._made(instance, chosen, h, h, h, h, sets, in_intervals=False)
 
     @classmethod
@@ -304,10 +303,10 @@ class _OfClusters:
         relative: FloatArray = RATES,
         usable: NDArray[np.bool_] | None = None,
     ) -> "_OfClusters":
-        """Clusters to which all data cost the same are looked at once, those where nothing can train not at all.
+        """Clusters to which all data cost the same are looked at once; not those where nothing can train.
 
-        Without ``usable``, shape (N, D), sets are made of all data, whether or not a cluster may use them, which
-        is a bound all the same. With it ``of_costs`` has its row for a third argument.
+        Without ``usable``, shape (N, D), sets are made of all data, whether or not a cluster may use them,
+        which is a bound all the same. With it ``of_costs`` has its row for a third argument.
         """
         work, _ = work_of_data(instance)
         clusters = open_clusters(instance)

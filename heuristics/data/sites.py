@@ -170,7 +170,8 @@ class Sites:
     deadline : float
         tau, infinite without one [time].
     barred : ndarray of bool, optional
-        Models that do not fit on the cluster of a site, shape (M, O): an epoch there is never in time.
+        Models that do not fit on the cluster of a site, or all where its data may not be used, shape (M, O):
+        an epoch there is never in time.
     """
 
     sites: tuple[Site, ...]
@@ -197,9 +198,10 @@ class Sites:
         ).reshape(len(rows), len(instance.models), len(sets))
         bandwidth = np.array([place.bandwidth for place in places])
         tau, names = instance.target.round_deadline, [model.name for model in instance.models]
-        barred = None
-        if instance.rules.restrict_models:
-            barred = ~instance.rules.fitting([place.name for place in places], names).T
+        barred, rules = None, instance.rules
+        if rules.restrict_sites:
+            away = [not rules.may_use(s.datasets, p.name) for s, p in zip(sites, places, strict=True)]
+            barred = ~rules.fitting([place.name for place in places], names).T | np.array(away)
         return cls(
             tuple(sites),
             np.array([factors.of(sets[position[site.datasets]]) for site in sites]),
