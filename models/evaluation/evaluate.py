@@ -28,6 +28,9 @@ CAPACITY_TOLERANCE = 1e-12
 Wanted = bool | Callable[[EndLaw], Interval | None]
 """Whether the quantile is wanted, or who decides; see `evaluate`."""
 
+SITE_RULES = ("residency", "memory", "deployment")
+"""Equations of the constraints that no resources can mend: the rules of the sites."""
+
 LEFT_OUT = "left out"
 """Evaluator of a probability that was not asked for."""
 
@@ -314,17 +317,17 @@ def _site_constraints(instance: Instance, plan: Plan) -> list[Constraint]:
         for row in plan.data:
             away = sum(not rules.may_use((name,), row.cluster) for name in row.datasets)
             name = f"datasets on {row.cluster!r} that may not be used there"
-            found.append(Constraint(name, "residency", away, 0, away == 0))
+            found.append(Constraint(name, SITE_RULES[0], away, 0, away == 0))
     for index, epoch in enumerate(plan.epochs):
         asked, held = instance.model(epoch.model).memory, instance.cluster(epoch.cluster).memory
         if asked is not None and held is not None:
             fits = rules.may_train(epoch.model, epoch.cluster)
-            found.append(Constraint(f"memory at epoch {index + 1}", "memory", asked, held, fits))
+            found.append(Constraint(f"memory at epoch {index + 1}", SITE_RULES[1], asked, held, fits))
     if rules.deployable is not None:
         last = plan.epochs[-1].model if plan.epochs else instance.target.initial_model
         ends = rules.may_end(last)
-        name = "no last model" if last is None else f"last model {last!r}"
-        found.append(Constraint(f"{name}, if it may not be the last", "last model", int(not ends), 0, ends))
+        name = "no last model" if last is None else f"last model {last!r}"  # 1 where it may not be
+        found.append(Constraint(name, SITE_RULES[2], int(not ends), 0, ends))
     return found
 
 

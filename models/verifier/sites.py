@@ -7,7 +7,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.verifier.findings import Finding, failed, passed
 
-_RESIDENCY, _MEMORY, _LAST = "sites, residency", "sites, memory", "sites, last model"
+_RESIDENCY, _MEMORY, _LAST = "sites, residency", "sites, memory", "sites, deployment"
 
 
 def sets_of_data(instance: Instance) -> list[list[frozenset[str]]]:
