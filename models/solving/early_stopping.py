@@ -107,8 +107,8 @@ def _require_all_deployable(instance: Instance, plan: Plan) -> None:
         passing = [target.initial_model or "no model"]
     if passing:
         raise NotCoveredError(
-            f"the run may not stop with {passing[0]!r}, which may not be the last model, and stopping as soon "
-            "as the target is reached is followed only where the run may stop after every epoch"
+            f"the run may not stop with {passing[0]!r}, which may not be the last model, and stopping once "
+            "the target is reached is followed only where the run may stop after every epoch"
         )
 
 
