@@ -66,11 +66,10 @@ def same(one, other):
     return one == other or math.isclose(one, other, rel_tol=1e-8, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("first", range(0, _LAWS, 3))
-def test_enumeration_and_exact_search_agree_under_the_law(first):
-    for number in range(first, first + 3):
-        instance = under_law(number)
-        assert same(proved(instance, "enumerate"), proved(instance, "exact")), number
+@pytest.mark.parametrize("number", range(_LAWS))
+def test_enumeration_and_exact_search_agree_under_the_law(number):
+    instance = under_law(number)
+    assert same(proved(instance, "enumerate"), proved(instance, "exact"))
 
 
 @pytest.mark.parametrize("number", range(16))
@@ -81,13 +80,11 @@ def test_they_find_the_cheapest_of_all_plans_that_keep_the_rules(number):
     assert same(proved(instance, "enumerate"), met)
 
 
-@pytest.mark.parametrize("first", range(0, _SAMPLES, 2))
-def test_all_methods_agree_on_scenarios(first):
-    for instance, scenarios in on_scenarios()[first : first + 2]:
-        found = [proved(instance, "scenario-search", scenarios), proved(instance, "milp", scenarios)]
-        if first % 8 == 0:
-            found.append(proved(instance, "milp-resource", scenarios))
-        assert all(same(cost, found[0]) for cost in found), instance.name
+@pytest.mark.parametrize("place", range(_SAMPLES))
+def test_all_methods_agree_on_scenarios(place):
+    instance, scenarios = on_scenarios()[place]
+    other = "milp" if place % 3 else "milp-resource"
+    assert same(proved(instance, "scenario-search", scenarios), proved(instance, other, scenarios))
 
 
 @pytest.mark.parametrize("place", range(12))
@@ -103,7 +100,7 @@ def test_enough_drawn_instances_have_a_plan_and_enough_have_none():
         find("scenario-search").run(instance, Limits(scenarios=scenarios)).plan
         for instance, scenarios in on_scenarios()
     ]
-    assert 12 < sum(plan is None for plan in costs) < 28
+    assert 8 < sum(plan is None for plan in costs) < 28
     changed = [number for number in range(_LAWS) if under_law(number).rules.restrict_sites]
     assert len(changed) > 20
     assert sum(under_law(number).rules.deployable is not None for number in range(_LAWS)) > 30
