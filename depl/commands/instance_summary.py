@@ -66,15 +66,16 @@ def _data_law(instance: Instance) -> str:
 
 
 def _clusters(instance: Instance) -> str:
-    header = ("name", "nodes", "capacity r", "bandwidth b", "unit cost kappa")
+    names = ["name", "nodes", "capacity r", "bandwidth b", "unit cost kappa"]
     rows = [
-        (item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost))
+        [item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost)]
         for item in instance.clusters
     ]
     if any(item.memory is not None for item in instance.clusters):
-        header = (*header, "memory of a node")
-        rows = [(*row, _memory(item, "no limit")) for row, item in zip(rows, instance.clusters, strict=True)]
-    return table(header, rows, right=header[1:])
+        names.append("memory of a node")
+        for row, item in zip(rows, instance.clusters, strict=True):
+            row.append(_memory(item, "no limit"))
+    return table(tuple(names), [tuple(row) for row in rows], right=names[1:])
 
 
 def _memory(item: Cluster | Model, absent: str) -> str:

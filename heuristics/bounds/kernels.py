@@ -119,6 +119,8 @@ def cheapest_rows(
     are left out where not even the least work keeps the deadline; work beyond what keeps it counts as what
     just keeps it, so that psi stays concave over an interval of which a part is late.
 
+    Where a model does not fit, communication is infinite.
+
     Parameters
     ----------
     clusters : tuple
@@ -143,8 +145,6 @@ def cheapest_rows(
         for g in _in_order(groups, work[m, work.shape[1] // 2], nodes, price, capacity, waits, multiplier):
             first = groups[g]
             sent, full, expensive = waits[first], capacity[first], 4 * multiplier * price[first]
-            if math.isinf(sent):  # the model does not fit
-                continue
             left, waited = deadline - sent, multiplier * sent
             driven = drive(multiplier, price[first])
             for j in range(work.shape[1]):
@@ -152,7 +152,7 @@ def cheapest_rows(
                 room = psi[m, j] - waited - cheapest[g, j]
                 if room <= multiplier * c / full or room * room < expensive * c:
                     continue
-                if least_work[m, j] / (nodes[first] * full) + sent > deadline:
+                if math.isinf(sent) or least_work[m, j] / (nodes[first] * full) + sent > deadline:
                     continue
                 for r in range(first, groups[g + 1]):
                     c = min(work[m, j] * excess[r, j] / nodes[first], full * left)

@@ -224,8 +224,7 @@ class ModelStage:
         slack: float,
     ) -> RealCostProblem:
         """The sequences of some kinds; clusters and models are those of the kinds, in order."""
-        clusters = sorted({kind.cluster for kind in kinds})
-        models = sorted({kind.model for kind in kinds})
+        clusters, models = (sorted({kind[part] for kind in kinds}) for part in (0, 1))
         sites = Sites.of(self.instance, [Site(n, data[n]) for n in clusters], self.factors)
         target, learning = self.instance.target, self.learning
         pairs = tuple((clusters.index(n), models.index(m)) for n, m in sorted(kinds))
@@ -242,7 +241,7 @@ class ModelStage:
                 losses[k, :, g] = values.run(run, sites.factors[n]) + changes[:, m]
                 steps[k, :, g] = number * (numbers.size + 1) + numbers[:, m]
         in_time = _in_time(sites, target.maximum_epochs, [(n, models[m]) for n, m in pairs])
-        follow = np.array([[learning.allowed[p, models[m]] for _, m in pairs] for p in before])
+        follow = learning.allowed[np.ix_(before, [models[m] for _, m in pairs])]
         problem = RealCostProblem(
             models=tuple(self.instance.models[m].name for m in models),
             clusters=tuple(self.instance.clusters[n].name for n in clusters),

@@ -159,9 +159,8 @@ def evaluate(
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    violation, wanted = Interval(0.0, 1.0, unknown or LEFT_OUT), None
-    if law is not None and probability:
-        violation, wanted = _certified(law, target, quantile)
+    unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
+    violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)

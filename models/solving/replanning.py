@@ -206,11 +206,16 @@ def replan(
             on_phase=on_phase,
             options=options,
         )
-    low = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
-    met = low and instance.rules.may_end(state.model if state.epoch else instance.target.initial_model)
+    met = _met(instance, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
     paid, over_all_runs = sunk_cost(instance, plan, state), loss_law(instance).conditional
     return Replanning(state, remaining, met, old, result, paid, level, *rest, over_all_runs)
+
+
+def _met(instance: Instance, state: State) -> bool:
+    """Whether the observed loss meets the target, and the present model may be the last."""
+    low = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
+    return low and instance.rules.may_end(state.model if state.epoch else instance.target.initial_model)
 
 
 def not_above(new: Interval, old: Interval) -> bool:
