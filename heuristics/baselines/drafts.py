@@ -196,7 +196,8 @@ class Appraiser:
 
         Moves the needed score if the certificate says otherwise.
         """
-        if not (self.learning.may_end[draft.models[-1]] and self.keeps_rules(draft)):
+        ends = self.learning.may_end[draft.models[-1]] if draft.models else self.instance.rules.may_stop
+        if not (ends and self.keeps_rules(draft)):
             return False
         factors = [self.factor(draft.data[n]) for n in draft.clusters]
         met = self._verdicts.verdict(self.learning.loss(draft.models, factors)) is Verdict.MET

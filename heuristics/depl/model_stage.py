@@ -190,7 +190,9 @@ class ModelStage:
 
     def certified(self, found: Candidate) -> bool:
         """Whether a candidate may end as it does, and is certified to meet the target."""
-        return bool(self.learning.may_end[found.models[-1]]) and self.judge.met(found.loss)
+        models, rules = found.models, self.instance.rules
+        ends = self.learning.may_end[models[-1]] if models else rules.may_stop
+        return bool(ends) and self.judge.met(found.loss)
 
     def plan(self, found: Candidate) -> Plan:
         """The plan of a candidate, with the cheapest resources."""
