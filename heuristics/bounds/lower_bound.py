@@ -200,6 +200,8 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
     least, _ = idle.cheapest(free, _FREE)
     if least == math.inf:
         return _no_epoch(instance)
+    if dual.learning.end_charge and least >= dual.learning.end_charge / 2:
+        return "models: no sequence of models ends with one that may be the last"
     if -least < needed:
         reached = target.initial_loss + least
         return (

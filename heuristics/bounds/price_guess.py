@@ -20,7 +20,7 @@ from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
 from depl.heuristics.bounds.dual import Bound, Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
-from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, work_of_data
+from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, usable_data, work_of_data
 from depl.heuristics.data.data_lines import fitting, order_of
 from depl.heuristics.data.sites import DataFactors, Site
 from depl.models.problem.epoch_costs import EpochCosts
@@ -84,6 +84,7 @@ class Outlook:
         self._volumes = np.array([item.volume for item in self.instance.datasets])
         self._work = work_of_data(self.instance).alone
         self._transfers = transfer_costs(self.instance)
+        self._usable = usable_data(self.instance)
         self._coarse = Frontier.guide(self.instance, self.factors, _COARSE)
         self._play = self._in_play()
         self._guide_places = self._coarse.restricted(self._play)
@@ -204,21 +205,24 @@ class Outlook:
         """What an epoch of a model at a volume costs on every row if charges count some times, shape (R,)."""
         coarse = self._coarse
         c = coarse.work[model, entry] * coarse.excess[:, entry] / coarse.nodes
-        costs = EpochCosts.of_arrays(
-            c, coarse.price, coarse.capacity, coarse.communication[:, model], coarse.deadline
-        )
-        return costs.prices(multiplier) + times * coarse.charges[:, entry]
+        fits = np.isfinite(coarse.communication[:, model])
+        sent = np.where(fits, coarse.communication[:, model], 0.0)
+        costs = EpochCosts.of_arrays(c, coarse.price, coarse.capacity, sent, coarse.deadline)
+        return np.where(fits, costs.prices(multiplier) + times * coarse.charges[:, entry], math.inf)
 
     def _sets(self, row: int, entry: int) -> list[frozenset[str]]:
-        """Datasets of a row, none larger than a volume: the first that reach it, and the same but the last.
+        """Datasets of a row that may be used there, none larger than a volume: the first that reach it.
+
+        And the same but the last.
 
         The smallest sets pay for a whole dataset, so there the cheapest one is taken.
         """
-        wanted = float(self._coarse.volumes[entry])
-        rate, transfers = float(self._coarse.rates[row]), self._transfers[self._coarse.clusters[row]]
+        wanted, cluster = float(self._coarse.volumes[entry]), self._coarse.clusters[row]
+        rate, transfers = float(self._coarse.rates[row]), self._transfers[cluster]
         weights = self._work + rate * transfers
         order = order_of(self._volumes, self._work, transfers, rate)
-        order = order[fitting(self._volumes, wanted)[order]]
+        order = order[self._usable[cluster][order]]
+        order = order[fitting(self._volumes[order], wanted)]
         size = min(int((np.cumsum(self._volumes[order]) < wanted * (1 - 1e-9)).sum()) + 1, len(order))
         chosen = [order[:size] if size > 1 else order[[np.argmin(weights[order])]]]
         if size > 1 and self._volumes[order[size - 1]] > _COARSELY * wanted:

@@ -42,6 +42,10 @@ D 1e-16 of itself, and may not come out above the table."""
 _NEAR, _AROUND = 8, 1.5
 """Rates of exchange among those that are used, and how far beyond them they reach."""
 
+_TOO_MUCH = 1e3
+"""Factor on work and transfers where the data that a cluster may use have not the volume. Set by hand: it
+keeps the guide, which proves nothing, away from there."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -72,7 +76,7 @@ class Frontier:
     nodes, price, capacity : ndarray
         Of the cluster of every row, the price for all nodes, shape (R,) [1], [cost / resource], [resource].
     communication : ndarray
-        Shape (R, M) [time].
+        Shape (R, M), infinite where a model does not fit [time].
     deadline : float
         tau with its tolerance, infinite without one [time].
     weights : ndarray
@@ -143,7 +147,12 @@ class Frontier:
         even = least + (total - least) * np.linspace(0, 1, points) ** 1.5
         chosen = np.sort(np.concatenate([even, np.geomspace(least, even[1], few + 2)[1:-1]]))
         h = factors.at(chosen)
-        sets = _OfClusters.read(instance, lambda work, costs: good_sets(volumes, work, costs, chosen))
+
+        sets = _OfClusters.read(
+            instance,
+            lambda work, costs, mine: _usable_sets(volumes[mine], work[mine], costs[mine], chosen),
+            usable=usable_data(instance),
+        )
         return cls._made(instance, chosen, h, h, h, h, sets, in_intervals=False)
 
     @classmethod
@@ -163,6 +172,10 @@ class Frontier:
         shares = work_of_data(instance).shares
         sizes = np.array([model.size for model in instance.models])
         places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
+        sent = sizes / np.array([[place.bandwidth] for place in places])
+        if instance.rules.restrict_models:
+            names = [model.name for model in instance.models]
+            sent = np.where(instance.rules.fitting([p.name for p in places], names), sent, math.inf)
         return cls(
             volumes,
             factors,
@@ -178,7 +191,7 @@ class Frontier:
             np.array([place.nodes for place in places], dtype=float),
             np.array([place.nodes * place.unit_cost for place in places]),
             np.array([place.capacity for place in places]),
-            sizes / np.array([[place.bandwidth] for place in places]),
+            sent,
             math.inf if tau is None else tau * (1 + TIME_TOLERANCE),
         )
 
@@ -296,21 +309,43 @@ class _OfClusters:
     def read(
         cls,
         instance: Instance,
-        of_costs: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+        of_costs: Callable[..., tuple[FloatArray, FloatArray]],
         relative: FloatArray = RATES,
+        usable: NDArray[np.bool_] | None = None,
     ) -> "_OfClusters":
-        """Clusters to which all data cost the same are looked at once."""
+        """Clusters to which all data cost the same are looked at once; not those where nothing can train.
+
+        Without ``usable``, shape (N, D), sets are made of all data, whether or not a cluster may use them,
+        which is a bound all the same. With it ``of_costs`` has its row for a third argument.
+        """
         work, _, fixed = work_of_data(instance)
-        costs, which = np.unique(transfer_costs(instance), axis=0, return_inverse=True)
-        found = [of_costs(work, row) for row in costs]
-        rates = [exchange_rates(work, row, relative) for row in costs]
+        clusters = open_clusters(instance)
+        table = transfer_costs(instance)[clusters]
+        if usable is not None:
+            table = np.hstack([table, usable[clusters]])
+        costs, which = np.unique(table, axis=0, return_inverse=True)
+        rows = [(row[: len(work)], row[len(work) :] > 0) for row in costs]
+        found = [of_costs(work, *(pair if usable is not None else pair[:1])) for pair in rows]
+        every = np.ones(len(work), dtype=bool)
+        held = [(row, mine if usable is not None else every) for row, mine in rows]
+        rates = [exchange_rates(work[mine], row[mine], relative) for row, mine in held]
         which = which.ravel()
         return cls(
-            np.repeat(np.arange(len(which)), [len(rates[i]) for i in which]),
+            np.repeat(clusters, [len(rates[i]) for i in which]),
             np.concatenate([rates[i] for i in which]),
             np.concatenate([found[i][0] + fixed for i in which]),
             np.concatenate([found[i][1] for i in which]),
         )
+
+
+def _usable_sets(
+    volumes: FloatArray, work: FloatArray, costs: FloatArray, wanted: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Work and transfers of good sets of some datasets; where they have not so much volume, far too much."""
+    total = math.fsum(volumes.tolist())
+    found, paid = good_sets(volumes, work, costs, np.minimum(wanted, total))
+    factors = np.where(wanted > total * (1 + 1e-9), _TOO_MUCH, 1.0)
+    return found * factors, paid * factors
 
 
 def transfer_costs(instance: Instance) -> FloatArray:
@@ -321,6 +356,18 @@ def transfer_costs(instance: Instance) -> FloatArray:
     for row in instance.transfers:
         costs[places[row.cluster], order[row.dataset]] = row.cost
     return costs
+
+
+def open_clusters(instance: Instance) -> Integers:
+    """Clusters, by position, that may use some dataset and fit some model."""
+    rules, places = instance.rules, instance.clusters
+    return np.array([n for n, p in enumerate(places) if rules.data[p.name] and rules.models[p.name]])
+
+
+def usable_data(instance: Instance) -> NDArray[np.bool_]:
+    """Whether a dataset may be used on a cluster, shape (N, D)."""
+    places, names = ([item.name for item in group] for group in (instance.clusters, instance.datasets))
+    return instance.rules.usable(places, names)
 
 
 class DataWork(NamedTuple):

@@ -17,6 +17,7 @@ Small and large instances take the same steps; only how many sequences are looke
 Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from depl.models.problem.site_rules import why_not_idle
 from depl.models.solving.decisions import Stage
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.methods import Limits, Outcome
@@ -159,7 +161,7 @@ class _Loop:
         """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
         target = self.instance.target
         self.judge = Judge(self.instance)
-        if self.judge.met(FinalLoss(target.initial_loss, ())):
+        if self.instance.rules.may_stop and self.judge.met(FinalLoss(target.initial_loss, ())):
             self.record.nothing_to_do()
             return Outcome(Termination.OPTIMAL, Plan(), 0.0, decisions=self.record.decisions)
         with self.clock.during(Stage.DATA):
@@ -239,7 +241,10 @@ class _Loop:
         started = time.perf_counter()
         instance, epochs = self.instance, self.instance.target.maximum_epochs
         if epochs == 0:
-            return "models: no epoch is allowed, and the loss does not meet the target"
+            reason = "the loss does not meet the target"
+            return f"models: no epoch is allowed, and {why_not_idle(instance, reason)}"
+        if barred := instance.rules.obstacle():
+            return barred
         self.learning, self.factors = Learning.of(instance, self._proceed), DataFactors(instance)
         self.stage = ModelStage(instance, self.learning, self.factors, self.judge, self.limits)
         variances = self.learning.with_stand_ins()
@@ -474,8 +479,10 @@ class _Loop:
         return known
 
     def _kinds(self, choice: DataChoice) -> list[Kind]:
-        """(Cluster, model) pairs of a choice."""
-        return [Kind(n, m) for n in choice for m in range(len(self.instance.models))]
+        """(Cluster, model) pairs of a choice, as far as models fit."""
+        places, models, rules = self.instance.clusters, self.instance.models, self.instance.rules
+        pairs = itertools.product(choice, range(len(models)))
+        return [Kind(n, m) for n, m in pairs if rules.may_train(models[m].name, places[n].name)]
 
     def _accept(self, found: Candidate) -> None:
         self.best = found
