@@ -78,6 +78,7 @@ class Outlook:
     guide: Dual = field(init=False)
     shares: FloatArray = field(init=False)
     latest: Prices | None = field(default=None, init=False)
+    asked: Requirement | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Build the guide."""
@@ -99,8 +100,14 @@ class Outlook:
     def bound(self, requirement: Requirement, prices: Prices) -> Bound:
         """The guide's bound: not proved for the instance."""
         found = self.guide.bound(self.part, requirement, prices)
-        self.latest = found.prices
+        self.latest, self.asked = found.prices, requirement
         return found
+
+    def shared(self, stop: Callable[[], bool]) -> Prices | None:
+        """Prices after `share` for what was asked last; None if that was done, or nothing was asked."""
+        if self.asked is None or self.latest is None or float(np.ptp(self.shares)) > 0:
+            return None
+        return self.share(self.asked, self.latest, stop).prices
 
     def share(self, requirement: Requirement, prices: Prices, stop: Callable[[], bool]) -> Bound:
         """Charge the epochs that pay most for transfers with more of them, as long as the bound rises.

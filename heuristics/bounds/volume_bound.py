@@ -237,14 +237,19 @@ class Frontier:
         values, stretches = np.unique(shares / max(1.0, math.fsum(shares.tolist())), return_inverse=True)
         return replace(self, weights=values * len(shares) * (1 - 1e-12), stretches=stretches.ravel())
 
+    def like(self, other: "Frontier") -> "Frontier":
+        """Transfers are charged in the shares of another frontier."""
+        return replace(self, weights=other.weights, stretches=other.stretches)
+
     @functools.cached_property
     def fastest(self) -> FloatArray:
-        """Least times over the rows, shape (1, M, O) [time]."""
+        """Least times over the rows, shape (1, M, O) [time]; the least work of a cluster counts."""
         found = np.full(self.work.shape, math.inf)
-        for r in range(len(self.nodes)):
-            speed, sent = self.nodes[r] * self.capacity[r], self.communication[r][:, None]
-            in_time = self.least_work / speed + sent <= self.deadline
-            time = np.minimum(self.work * self.excess[r] / speed + sent, self.deadline)
+        groups, lightest, _ = self._groups
+        for g, r in enumerate(groups[:-1].tolist()):
+            speed, sent = self.capacity[r], self.communication[r][:, None]
+            in_time = self.least_work / (self.nodes[r] * speed) + sent <= self.deadline
+            time = np.minimum(self.work * lightest[g] / speed + sent, self.deadline)
             found = np.minimum(found, np.where(in_time, time, math.inf))
         return found[None]
 
