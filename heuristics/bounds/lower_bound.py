@@ -49,6 +49,7 @@ _FREE = Prices(0.0, 1.0, 0.0)
 _INTERVALS, _FEW_INTERVALS = 400, 150
 """Intervals of volume; few to begin with where those that decide are divided later."""
 
+
 @dataclass(frozen=True)
 class LowerBound:
     """What is proved before any plan is known.

@@ -8,14 +8,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.bounds.tilted_dual import TiltedDual
 from depl.heuristics.bounds.tilted_learning import Tilt, TiltedLearning
 from depl.heuristics.data.sites import Places, Priced
-from depl.models.problem.laws import FloatArray
 from depl.models.solving.methods import in_time
 
 _CLOSE = 1.001
@@ -30,6 +27,7 @@ _FAR = 1e30
 _DIVISIONS, DEEPEST = 40, 6
 """Ranges that are divided, and how often one may be. Set by hand: each division makes four ranges, halves of
 the one in H and in B, so six leave 1/64 of each; more make the least bound better and take more time."""
+
 
 @dataclass(eq=False)
 class Opened:

@@ -89,7 +89,7 @@ _FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
 sites are listed: a bound without a plan is of little use. What is left of it comes after the search."""
 _EARLY = 0.95
 """Share of what plans are expected to cost that the bound should reach before plans are looked for where
-sites are not listed. Set by hand: the steps up to there take about a second, and later ones wait for a plan."""
+sites are not listed. Set by hand: steps up to there take about a second, and later ones wait for a plan."""
 _REPORTED = 1e-3
 """By how much a bound has to rise to be reported at once."""
 _LOOKS = 40_000
