@@ -175,13 +175,11 @@ class Proof:
             yield min(item.value for item in opened)
             return
         on_guide = Classes(tables, guide, part, limit, math.inf, tilts)
-        places = self.places.in_shares(self.outlook.shares)
+        charged = self.outlook.charged
+        places = self.places if charged is None else self.places.charged(*charged)
         full = Classes(tables, places, Part(np.zeros(len(places.low))), limit, self.highest_cost, tilts)
         stages = Stages(self.instance, self.factors, on_guide, full, expected)
         yield from stages.run(start, stop)
-        shared = None if stop() else self.outlook.shared(stop)
-        if shared is not None:
-            yield from stages.shared(self.outlook.guide.places, self.outlook.shares, shared, stop)
 
     def _tables(self, guide: Places, stop: Stop) -> TiltedLearning:
         known = np.concatenate([places.low[places.low > 0] for places in (self.places, guide)])

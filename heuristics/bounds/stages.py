@@ -20,9 +20,8 @@ from depl.heuristics.bounds.cutting_planes import Part, Prices
 from depl.heuristics.bounds.requirement import Requirement
 from depl.heuristics.bounds.tilted_bound import DEEPEST, Classes, Opened, hold_back
 from depl.heuristics.bounds.volume_bound import Frontier
-from depl.heuristics.data.sites import DataFactors, Places
+from depl.heuristics.data.sites import DataFactors
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray
 
 _BEYOND = 1.03
 """Ranges get better prices until the guide's bound is so many times what plans are expected to cost. Set by
@@ -79,25 +78,6 @@ class Stages:
             self._prove(first)
         yield self.value
         yield from self._better(stop)
-
-    def shared(self, guide: Places, shares: FloatArray, start: Prices, stop: Stop) -> Iterator[float]:
-        """The bound after every further step where transfers are charged in other shares of epochs."""
-        places = self.full.places
-        if isinstance(places, Frontier):
-            self._on_frontier(places.in_shares(shares))
-        self.guide = self.guide.on(guide, self.guide.part)
-        for item in self.items:
-            item.prices = item.prices._replace(time=start.time)
-            (item.value,) = self.guide.duals[item.tilt].values(
-                self.guide.part, self._single(item), item.prices
-            )
-            item.modest, item.farther = (item.value, item.prices), None
-            item.raised = item.own_time = False
-        yield from self._better(stop)
-
-    def _on_frontier(self, places: Frontier) -> None:
-        self.full = self.full.on(places, Part(np.zeros(len(places.low))))
-        self._frontiers += 1
 
     def _better(self, stop: Stop) -> Iterator[float]:
         """The bound after every step that works at the range that decides, until none is of use."""
@@ -200,7 +180,8 @@ class Stages:
         ends = places.finer_ends(cut.sites.tolist(), _PARTS)
         rates = places.relative_rates(self.instance, item.prices.time, cut.models, cut.sites)
         finer = Frontier.between(self.instance, self.factors, ends, rates).like(places)
-        self._on_frontier(finer)
+        self.full = self.full.on(finer, Part(np.zeros(len(finer.low))))
+        self._frontiers += 1
         return True
 
     def _own_time(self, item: Opened) -> bool:

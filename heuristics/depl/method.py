@@ -322,6 +322,7 @@ class _Loop:
             self.calibrated = self._seen(bound.cut, outlook.guide)
             requirement = self._requirement(self.calibrated)
             bound = outlook.bound(requirement, bound.prices)
+        bound = outlook.share(requirement, bound, self.limits.expired)
         self.expected = bound.value
         return bound.prices
 

@@ -42,7 +42,8 @@ class LoneSolveError(DeplError):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What to draw and how to solve it.
 
-    The time limit is in seconds, with ``cpu_clock`` of the CPU; a ``family`` is one of `FAMILIES`.
+    The time limit is in seconds, with ``cpu_clock`` of the CPU; a ``family`` is one of `FAMILIES`. A bound is
+    early that is reported within ``early_seconds``.
     """
 
     clusters: int
@@ -55,6 +56,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     gap: float
     family: str = "heterogeneous"
     cpu_clock: bool = False
+    early_seconds: float = 0.0
 
 
 class PlanSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,9 +88,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         When the first plan was reported, by the clock of the time limit [s].
     bounds : tuple of (float, float)
         When a better bound was reported, by the clock of the time limit, and the bound [s], [cost].
-    gap_at_a_third : float
-        What the bound that was reported within a third of the time limit is below the final plan, as a share
-        of its cost; 1 without one.
+    early_gap : float
+        What the early bound is below the final plan, as a share of its cost; 1 without one.
     peak_gibibytes : float
         Greatest resident memory of the process.
     plan : PlanSize or None
@@ -106,7 +107,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     solving_cpu_seconds: float
     first_plan_seconds: float | None
     bounds: tuple[tuple[float, float], ...]
-    gap_at_a_third: float
+    early_gap: float
     peak_gibibytes: float
     plan: PlanSize | None
 
@@ -173,7 +174,7 @@ def measure(task: Task) -> Measured:
         solving_cpu_seconds=cpu,
         first_plan_seconds=next((at for at, cost, _ in reports if math.isfinite(cost)), None),
         bounds=bounds,
-        gap_at_a_third=_gap_by(task.time_limit / 3, bounds, result.cost),
+        early_gap=_gap_by(task.early_seconds, bounds, result.cost),
         peak_gibibytes=peak_gibibytes(),
         plan=None if result.plan is None else _size(instance, result.plan),
     )

@@ -110,19 +110,33 @@ def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
 def test_charging_the_epochs_that_pay_raises_the_bound_and_shares_sum_to_one(crowd: Instance) -> None:
     outlook = made(crowd)
     plain = outlook.bound(NEEDED, outlook.start(NEEDED))
-    shared = outlook.share(NEEDED, plain.prices, lambda: False)
-    assert math.fsum(outlook.shares.tolist()) == pytest.approx(1)
-    assert (outlook.shares >= 0).all()
-    assert shared.value >= plain.value * (1 - 1e-5)
+    shared = outlook.share(NEEDED, plain, lambda: False)
+    assert shared.value >= plain.value
+    if outlook.charged is not None:
+        weights, stretches = outlook.charged
+        assert weights[stretches].mean(axis=0) == pytest.approx(np.ones(len(crowd.clusters)))
+        assert (weights >= 0).all()
 
 
-def test_where_early_epochs_alone_pay_for_data_they_are_charged_for_them() -> None:
+def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_there() -> None:
     """Gains fall, so late epochs do without the datasets that cost a transfer."""
     instance = heterogeneous_instance(
         np.random.default_rng(3), clusters=12, datasets=12, models=3, maximum_epochs=60
     )
     outlook, needed = made(instance), Requirement(fall_of(instance), (VarianceRange(0.0, 9.0, 0.0, 0.0),))
     plain = outlook.bound(needed, outlook.start(needed))
-    shared = outlook.share(needed, plain.prices, lambda: False)
-    assert shared.value > plain.value
-    assert outlook.shares[:10].mean() > 1 / 60 > outlook.shares[-10:].mean()
+    shared = outlook.share(needed, plain, lambda: False)
+    assert shared.value > plain.value * 1.001
+    assert outlook.charged is not None
+    weights, stretches = outlook.charged
+    each = weights[stretches]
+    assert each.shape == (60, 12)
+    assert each.mean(axis=0) == pytest.approx(np.ones(12))
+    assert len(np.unique(np.round(each, 6), axis=1).T) > 1
+
+
+def test_without_transfers_nothing_is_shared(crowd: Instance) -> None:
+    outlook = made(crowd.replace(transfers=()))
+    plain = outlook.bound(NEEDED, outlook.start(NEEDED))
+    assert outlook.share(NEEDED, plain, lambda: False) == plain
+    assert outlook.charged is None

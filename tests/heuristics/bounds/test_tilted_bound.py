@@ -180,7 +180,9 @@ def check_shares(instance: Instance, cost: float, counts: tuple[int, ...]) -> No
     assert proof.outlook is not None
     values = []
     for first in counts:
-        proof.outlook.shares = np.where(np.arange(instance.target.maximum_epochs) < first, 1 / first, 0.0)
+        epochs = instance.target.maximum_epochs
+        late = (np.arange(epochs) >= first).astype(np.int64)
+        proof.outlook.charged = np.array([[epochs / first], [0.0]]), late
         values.append(proof.bound().value)
         assert 0 < values[-1] <= cost
     assert len(set(values)) > 1
