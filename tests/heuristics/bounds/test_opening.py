@@ -16,7 +16,8 @@ def drawn(rng: np.random.Generator) -> Opening:
 
 def values(opening: Opening, shares: np.ndarray) -> np.ndarray:
     """What an epoch of every stretch costs at least if clusters are charged in some shares."""
-    each = np.repeat(shares, 2, axis=1)[:, :, None] * opening.transfers
+    rows = np.diff(np.append(opening.firsts, len(opening.transfers)))
+    each = np.repeat(shares, rows, axis=1)[:, :, None] * opening.transfers
     return (opening.costs + each).min(axis=(1, 2))
 
 
