@@ -30,6 +30,9 @@ more would take longer for ranges in which no plan near the optimum lies."""
 _PARTS, _MOST_ENTRIES = 6, 1200
 """Parts of an interval that is divided, and the entries of a frontier from which on none is. Set by hand:
 time and memory of every later step are in proportion to the entries."""
+_DIVISIONS, _FRONTIERS = 40, 8
+"""Ranges that are divided, and frontiers with finer intervals than the first. Set by hand: where no time is
+limited the steps have to end; at full size fewer of both are reached in the time that is usual."""
 
 Stop = Callable[[], bool]
 """Whether to be content with what is proved so far."""
@@ -63,6 +66,7 @@ class Stages:
     expected: float = math.nan
     items: list[Opened] = field(default_factory=list, init=False)
     _frontiers: int = field(default=0, init=False)
+    _divisions: int = field(default=_DIVISIONS, init=False)
 
     @property
     def value(self) -> float:
@@ -160,8 +164,9 @@ class Stages:
 
     def _divided(self, item: Opened) -> bool:
         """Four ranges in the place of one; what was proved of it holds for them."""
-        if item.depth >= DEEPEST or not 0 < item.value < math.inf:
+        if self._divisions == 0 or item.depth >= DEEPEST or not 0 < item.value < math.inf:
             return False
+        self._divisions -= 1
         quarters = self.guide.quarters(item)
         for quarter in quarters:
             quarter.proved = item.proved
@@ -172,7 +177,9 @@ class Stages:
     def _finer(self, item: Opened) -> bool:
         """A frontier whose intervals are divided where the cheapest sequence of a range is."""
         places = self.full.places
-        if not isinstance(places, Frontier) or len(places.low) > _MOST_ENTRIES:
+        if self._frontiers >= _FRONTIERS or not isinstance(places, Frontier):
+            return False
+        if len(places.low) > _MOST_ENTRIES:
             return False
         _, cut = self.full.at_prices(item)
         if cut is None:
