@@ -87,9 +87,10 @@ _FEW_CLASSES = 20_000
 _FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
 """Shares of the time left that the bound may take before there is a plan, and once there is one, where all
 sites are listed: a bound without a plan is of little use. What is left of it comes after the search."""
-_EARLY = 0.95
+_EARLY, _EARLY_SHARE = 0.95, 0.4
 """Share of what plans are expected to cost that the bound should reach before plans are looked for where
-sites are not listed. Set by hand: steps up to there take about a second, and later ones wait for a plan."""
+sites are not listed, and of the time left that it may take. Set by hand: most of it goes into the tables of
+all laws, which every bound needs; steps up to there take about a second, and later ones wait for a plan."""
 _REPORTED = 1e-3
 """By how much a bound has to rise to be reported at once."""
 _LOOKS = 40_000
@@ -261,7 +262,7 @@ class _Loop:
             sites = listed_sites(instance)
         else:
             self.start = self._calibrated_on(outlook, guess)
-            self._prove(_FIRST_SHARE, _EARLY * self.expected)
+            self._prove(_EARLY_SHARE, _EARLY * self.expected)
             sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
         self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.highest_cost)
@@ -292,7 +293,7 @@ class _Loop:
                 self.lower = max(self.lower, found.value)
                 if found.infeasible or self.lower >= enough or self._good_enough():
                     break
-                if self.lower > before * (1 + _REPORTED):
+                if self.proof.outlook is not None and self.lower > before * (1 + _REPORTED):
                     before = self.lower
                     self.limits.report(self.cost, self.lower)
             else:
@@ -301,7 +302,7 @@ class _Loop:
                     self.bound = found
         if found.infeasible:
             self.bound = found
-        if self.best is not None or self.lower > before:
+        if self.best is not None or (self.proof.outlook is not None and self.lower > before):
             self.limits.report(self.cost, self.lower)
 
     def _first_guess(self) -> Requirement:
