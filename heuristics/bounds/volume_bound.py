@@ -80,7 +80,8 @@ class Frontier:
     deadline : float
         tau with its tolerance, infinite without one [time].
     weights : ndarray
-        What charges count in every stretch of epochs, shape (B,); the mean over all epochs is at most 1.
+        What charges count in every stretch of epochs on every cluster, shape (B, N), or (B, 1) if all count
+        alike; the mean over all epochs is at most 1.
     stretches : int array (K,), optional
         Stretch of every epoch; one for all of them otherwise.
     """
@@ -101,7 +102,7 @@ class Frontier:
     capacity: FloatArray
     communication: FloatArray
     deadline: float
-    weights: FloatArray = field(default_factory=lambda: np.ones(1))
+    weights: FloatArray = field(default_factory=lambda: np.ones((1, 1)))
     stretches: Integers | None = None
 
     @classmethod
@@ -222,12 +223,13 @@ class Frontier:
         costs = transfer_costs(instance)[self.clusters].sum(axis=1)
         stretches = np.zeros(len(models), dtype=np.int64) if self.stretches is None else self.stretches
         found = [np.zeros(0)]
-        for b, weight in enumerate(self.weights.tolist()):
-            _, time, which = self.rows_at(multiplier, weight)
+        for b, weights in enumerate(self.weights):
+            _, time, which = self.rows_at(multiplier, weights)
             pairs = np.unique(np.stack([models, sites])[:, stretches[: len(models)] == b], axis=1)
             m, o, rows = pairs[0], pairs[1], which[pairs[0], pairs[1]]
             computing = time[m, o] - self.communication[rows, m]
             done = self.work[m, o] * self.excess[rows, o]  # x nodes times what computing takes
+            weight = np.broadcast_to(weights, len(instance.clusters))[self.clusters[rows]]
             rate = weight / max(1, instance.target.maximum_epochs) / (multiplier * shares[m])
             rate = rate * done / np.maximum(computing, 1e-300) * costs[rows] / work.sum()
             found.append(rate[(rate > 0) & (computing > 0)])
@@ -241,43 +243,61 @@ class Frontier:
 
     def at(self, multiplier: float) -> Priced:
         """The cheapest row of every entry."""
-        found = [self.rows_at(multiplier, weight)[:2] for weight in self.weights.tolist()]
+        found = [self.rows_at(multiplier, weights)[:2] for weights in self.weights]
         return Priced(
             np.stack([psi for psi, _ in found]), np.stack([time for _, time in found]), self.stretches
         )
 
-    def in_shares(self, shares: FloatArray) -> "Frontier":
-        """Transfers are charged in given shares of epochs in place of equal ones.
+    def charged(self, weights: FloatArray, stretches: Integers) -> "Frontier":
+        """Transfers are charged in stretches of epochs, and not in equal shares.
 
-        A cluster is charged for all of its epochs at most the sum of the shares, so any shares with a sum of
-        at most 1 keep the bound.
+        A cluster is charged for all of its epochs at most the sum of its shares, so any with a sum of at most
+        1 keep the bound, and every cluster may have its own. Weights are shares times the number of epochs;
+        those of a cluster whose mean over all epochs is above 1 are taken back to it.
 
         Parameters
         ----------
-        shares : ndarray
-            Of every epoch, nowhere negative, shape (K,); few different ones.
+        weights : ndarray
+            As the attribute.
+        stretches : ndarray of int
+            Stretch of every epoch, shape (K,).
         """
-        values, stretches = np.unique(shares / max(1.0, math.fsum(shares.tolist())), return_inverse=True)
-        return replace(self, weights=values * len(shares) * (1 - 1e-12), stretches=stretches.ravel())
+        counts = np.bincount(stretches, minlength=len(weights))
+        means = counts @ weights / len(stretches)
+        kept = weights / np.maximum(means * (1 + 1e-12), 1.0) * (1 - 1e-12)
+        return replace(self, weights=kept, stretches=stretches)
+
+    def like(self, other: "Frontier") -> "Frontier":
+        """Transfers are charged in the shares of another frontier."""
+        return replace(self, weights=other.weights, stretches=other.stretches)
 
     @functools.cached_property
     def fastest(self) -> FloatArray:
-        """Least times over the rows, shape (1, M, O) [time]."""
+        """Least times over the rows, shape (1, M, O) [time]; the least work of a cluster counts."""
         found = np.full(self.work.shape, math.inf)
-        for r in range(len(self.nodes)):
-            speed, sent = self.nodes[r] * self.capacity[r], self.communication[r][:, None]
-            in_time = self.least_work / speed + sent <= self.deadline
-            time = np.minimum(self.work * self.excess[r] / speed + sent, self.deadline)
+        groups, lightest, _ = self._groups
+        for g, r in enumerate(groups[:-1].tolist()):
+            speed, sent = self.capacity[r], self.communication[r][:, None]
+            in_time = self.least_work / (self.nodes[r] * speed) + sent <= self.deadline
+            time = np.minimum(self.work * lightest[g] / speed + sent, self.deadline)
             found = np.minimum(found, np.where(in_time, time, math.inf))
         return found[None]
 
-    def rows_at(self, multiplier: float, weight: float = 1.0) -> tuple[FloatArray, FloatArray, Integers]:
-        """Price psi with weighted charges, time, and cheapest row of every (model, entry); each (M, O)."""
+    def rows_at(
+        self, multiplier: float, weights: FloatArray | float = 1.0
+    ) -> tuple[FloatArray, FloatArray, Integers]:
+        """Price psi with weighted charges, time, and cheapest row of every (model, entry); each (M, O).
+
+        Weights are those of a row of the attribute, or one for all clusters.
+        """
         groups, lightest, cheapest = self._groups
+        weight: FloatArray = np.ravel(weights)
+        weight = weight[self.clusters][:, None] if len(weight) > 1 else weight[:, None]
+        first = weight[groups[:-1]] if len(weight) > 1 else weight
         shape = self.work.shape
         psi, time, which = np.full(shape, math.inf), np.zeros(shape), np.full(shape, -1, dtype=np.int64)
         cheapest_rows(
-            (groups, lightest, weight * cheapest),
+            (groups, lightest, first * cheapest),
             (self.work, self.least_work),
             (self.excess, weight * self.charges),
             (self.nodes, self.price, self.capacity, self.communication),
