@@ -51,10 +51,10 @@ class Assignment:
 
 def count_assignments(problem: Choices) -> int:
     """How many `assignments` there are."""
-    sets, clusters = 2 ** len(problem.instance.datasets) - 1, len(problem.instance.clusters)
-    every = int((1 + sets) ** clusters) - 1
+    every = _count_every(problem)
     if every <= LARGEST_ASSIGNMENTS:
         return every
+    sets, clusters = 2 ** len(problem.instance.datasets) - 1, len(problem.instance.clusters)
     return sum(math.comb(clusters, used) * sets**used for used in range(1, _most_used(problem) + 1))
 
 
@@ -66,7 +66,7 @@ def assignments(problem: Choices) -> Iterator[Assignment]:
     """
     clusters, subsets = len(problem.instance.clusters), range(len(problem.subsets))
     chosen: Iterable[Sequence[tuple[int, int]]]
-    if (1 + len(subsets)) ** clusters - 1 <= LARGEST_ASSIGNMENTS:
+    if _count_every(problem) <= LARGEST_ASSIGNMENTS:
         every = itertools.product((None, *subsets), repeat=clusters)
         chosen = ([(place, data) for place, data in enumerate(row) if data is not None] for row in every)
     else:
@@ -79,6 +79,11 @@ def assignments(problem: Choices) -> Iterator[Assignment]:
     for pairs in chosen:
         if pairs:
             yield make_assignment(problem, pairs)
+
+
+def _count_every(problem: Choices) -> int:
+    """How many there are of however many clusters: each has one of 2**D sets of data, not all none."""
+    return int(2 ** (len(problem.instance.datasets) * len(problem.instance.clusters))) - 1
 
 
 def _most_used(problem: Choices) -> int:

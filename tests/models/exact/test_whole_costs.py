@@ -1,6 +1,7 @@
 """Where every plan costs a multiple of a unit, searches use it, and no bound is above the optimum."""
 
 import itertools
+import math
 
 import msgspec
 import numpy as np
@@ -85,3 +86,16 @@ def test_with_a_gap_the_bound_keeps_it_and_is_none_too_great(number, gap):
     assert outcome.termination is Termination.GAP_REACHED
     assert outcome.lower_bound <= optimum <= search.cost
     assert search.cost - outcome.lower_bound <= (gap + PROOF_TOLERANCE) * search.cost
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_only_plans_half_a_unit_below_the_next_that_is_excluded_are_looked_for(number):
+    """With a cutoff, the greatest multiple of the unit below it, and nothing half a unit above that."""
+    instance, optimum = reduced(number)
+    for away in (-1.0, 0.0, 0.25, 1.0, 1.5, 2.0, UNIT):
+        search = ScenarioSearch(sampled(instance), Limits(cutoff=Cutoff(optimum + away)))
+        search.build()
+        unit = search._unit
+        assert unit > 0
+        greatest = (math.ceil((optimum + away) / unit) - 1) * unit
+        assert greatest < search.threshold <= greatest + unit / 2

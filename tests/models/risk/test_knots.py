@@ -96,3 +96,43 @@ def test_several_tails_are_bounded_from_above(times, value):
     )
     bound = Knots(known, 1.0, 4096).exceeded(SWITCH, core, value, times)
     assert truth * (1 - 1e-8) <= bound <= 2 * truth
+
+
+def by_hand(knots, law, core, value):
+    """The sums of the module's docstring, knot by knot, and those below the core, cell by cell."""
+    lower, upper = core.support()
+    known = list(zip(knots._points, knots._low, knots._high, strict=True))
+    right = [(value - u, low, high) for u, low, high in reversed(known) if u <= value - upper]
+    edges = np.array([upper, *(edge for edge, _, _ in right[1:])])
+    least, most = law.exceedance(edges)
+    sums = [0.0, most[0] * right[0][2]]
+    for index, (_, low, high) in enumerate(right):
+        before = right[index - 1][1] if index else 0.0
+        after = right[index + 1][2] if index + 1 < len(right) else 1.0
+        sums = [sums[0] + least[index] * (low - before), sums[1] + most[index] * (after - high)]
+    left = [(value - u, low, high) for u, low, high in known if u >= value - lower]
+    least, most = law.shortfall(np.array([lower, *(edge for edge, _, _ in left[1:])]))
+    sides = [0.0, most[-1] * left[-1][2]]
+    for index in range(len(left) - 1):
+        sides[0] += max(least[index] - most[index + 1], 0.0) * left[index + 1][1]
+        sides[1] += (most[index] - least[index + 1]) * left[index][2]
+    return sums, sides
+
+
+@pytest.mark.parametrize("value", [-4.0, 1.0, 9.0])
+def test_with_a_few_knots_the_sums_are_those_of_the_docstring(value):
+    """So few that every knot counts; the law of R is far wider than they are."""
+    core = SWITCH.core(0.05)
+    knots = Knots(Known(), 1.0, 4096)
+    lower, upper = core.support()
+    knots._points = np.sort(
+        value - np.array([lower - 9.0, lower - 2.0, lower, upper, upper + 0.5, upper + 8.0])
+    )
+    knots._low, knots._high = knots.smooth(knots._points)
+    right, left = by_hand(knots, SWITCH, core, value)
+    assert knots._right(SWITCH, upper, value)[:2] == pytest.approx(right, rel=1e-12)
+    assert knots._left(SWITCH, lower, value)[:2] == pytest.approx(left, rel=1e-12)
+    for cells, count in ((knots._right(SWITCH, upper, value), 2), (knots._left(SWITCH, lower, value), 2)):
+        assert len(cells[2]) == len(cells[3]) == count
+        assert np.all(cells[2] > 0)
+        assert set(cells[3]) <= set((knots._points[1:] + knots._points[:-1]) / 2)
