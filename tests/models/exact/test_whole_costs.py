@@ -22,10 +22,10 @@ UNIT = 3
 
 
 def knapsack(number: int) -> Knapsack:
-    """Seven items whose values are multiples of the unit."""
+    """Seven items; what all values have in common is divided out."""
     rng = np.random.default_rng([20261123, number])
     weights = rng.integers(1, 30, 7)
-    return Knapsack.of((UNIT * rng.integers(1, 12, 7)).tolist(), weights.tolist(), int(weights.sum() // 2))
+    return Knapsack.of(rng.integers(1, 12, 7).tolist(), weights.tolist(), int(weights.sum() // 2))
 
 
 def sampled(instance: Instance) -> SampledProblem:
@@ -34,12 +34,13 @@ def sampled(instance: Instance) -> SampledProblem:
 
 
 def reduced(number: int) -> tuple[Instance, int]:
-    """The instance, and the cost of its cheapest plan by enumeration of all sets of items."""
+    """An instance whose costs are multiples of the unit, and the least by enumeration of all sets of items."""
     drawn = knapsack(number)
     values, weights = drawn.whole.values, drawn.whole.weights
     subsets = itertools.product((0, 1), repeat=len(values))
     fitting = [taken for taken in subsets if np.dot(taken, weights) <= drawn.whole.capacity]
-    return knapsack_by_cost.reduce(drawn), int(sum(values) - max(np.dot(taken, values) for taken in fitting))
+    least = int(sum(values) - max(np.dot(taken, values) for taken in fitting))
+    return with_work(knapsack_by_cost.reduce(drawn), UNIT), UNIT * least
 
 
 def with_work(instance: Instance, times: float) -> Instance:
@@ -56,7 +57,7 @@ def test_the_unit_divides_all_costs(times, unit):
 
 def test_with_a_time_limit_costs_have_no_unit():
     instance, _ = reduced(0)
-    assert Prices.of(sampled(instance)).unit
+    assert Prices.of(sampled(instance)).unit == UNIT
     assert Prices.of(sampled(instance.replace(maximum_time=7.5))).unit == 0
 
 
@@ -96,6 +97,6 @@ def test_only_plans_half_a_unit_below_the_next_that_is_excluded_are_looked_for(n
         search = ScenarioSearch(sampled(instance), Limits(cutoff=Cutoff(optimum + away)))
         search.build()
         unit = search._unit
-        assert unit > 0
+        assert unit == UNIT
         greatest = (math.ceil((optimum + away) / unit) - 1) * unit
         assert greatest < search.threshold <= greatest + unit / 2
