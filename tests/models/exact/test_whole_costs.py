@@ -100,3 +100,22 @@ def test_only_plans_half_a_unit_below_the_next_that_is_excluded_are_looked_for(n
         assert unit == UNIT
         greatest = (math.ceil((optimum + away) / unit) - 1) * unit
         assert greatest < search.threshold <= greatest + unit / 2
+
+
+def test_a_bound_is_as_good_as_the_next_multiple_unless_only_rounding_puts_it_beyond_one():
+    """A plan may cost a multiple that the bound exceeds or misses by what sums are off."""
+    instance, _ = reduced(0)
+    search = ScenarioSearch(sampled(instance), Limits())
+    search.build()
+    for multiple in (0, 1, 7, 1000):
+        for beyond in (-1e-6, -1e-12, 0.0, 1e-12, 5e-4):
+            bound = (multiple + beyond) * UNIT
+            assert bound <= search._next_cost(bound) <= max(bound, multiple * UNIT)
+        for beyond in (2e-3, 0.5, 1 - 1e-6):
+            following = (multiple + 1) * UNIT
+            found = search._next_cost((multiple + beyond) * UNIT)
+            assert following * (1 - PROOF_TOLERANCE) <= found <= following
+    assert search._next_cost(math.inf) == math.inf
+    search = ScenarioSearch(sampled(instance.replace(maximum_time=7.5)), Limits())
+    search.build()
+    assert search._next_cost(7.3) == 7.3
