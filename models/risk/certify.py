@@ -188,7 +188,7 @@ def _bracket(contour: Contour, labels: Labels, probability: float) -> tuple[floa
     many = labels[np.zeros(len(points), dtype=np.intp)]
     low, high = distribution(contour, many, points)
     below, above = np.flatnonzero(high < probability), np.flatnonzero(low > probability)
-    if not len(below) or not len(above):
+    if not len(above):
         return None
     start = int(below[below < above[0]][-1]) if (below < above[0]).any() else -1
     return (float(points[start]), float(points[above[0]])) if start >= 0 else None

@@ -1,5 +1,6 @@
 """Limits of charges and cells of extra charge: what is affordable in whole fractions is never excluded."""
 
+import itertools
 import math
 from fractions import Fraction
 from types import SimpleNamespace
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from depl.models.exact import kernels
 from depl.models.exact.charged import Charged, cell_scale, whole_cells
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 
@@ -75,3 +77,43 @@ def test_no_number_of_cells_that_fits_a_charge_loses_less_than_the_one_that_is_t
         scale, cells = cell_scale(extras, budget, most)
         assert lost(extras, scale) <= min(lost(extras, other) for other in fitting) + 1e-3
         assert cells <= most
+
+
+def test_numbers_are_rounded_to_single_precision_upward_and_whole_ones_are_kept() -> None:
+    """A single-precision number stays; others rise by at most two of their last places."""
+    rng = np.random.default_rng(4)
+    values = [0.0, *(float(sign * number) for sign in (-1, 1) for number in (1, 3, 2**24 - 1, 2**24))]
+    kept = np.float32(rng.normal(size=100) * 10.0 ** rng.integers(-20, 20, 100))
+    drawn = rng.normal(size=300) * 10.0 ** rng.integers(-20, 20, 300)
+    for value in (*values, *map(float, kept)):
+        assert float(kernels._at_least(value)) == value
+    for value in map(float, drawn):
+        found = kernels._at_least(value)
+        assert found == np.float32(found)
+        assert value <= float(found) <= value + 2 * float(np.spacing(np.float32(abs(value))))
+
+
+def test_an_epoch_is_affordable_where_what_is_spent_and_the_least_of_the_rest_keep_all_limits() -> None:
+    """Charges are whole numbers, so that nothing is rounded and many sums meet their limit."""
+    rng, seen = np.random.default_rng(5), set()
+    for _ in range(300):
+        values = rng.integers(0, 6, (2, 3, 2)).astype(float)
+        rest = np.zeros((2, 4))
+        rest[:, :3] = values.min(axis=2)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        limits, spent = rng.integers(2, 12, 2).astype(float), np.zeros((2, 4))
+        depth, kind = int(rng.integers(3)), int(rng.integers(2))
+        spent[:, depth] = rng.integers(0, 5, 2)
+        total = spent[:, depth] + values[:, depth, kind]
+        least = [
+            min(
+                sum(row[k, kind] for k, kind in enumerate(later, depth + 1))
+                for later in itertools.product(range(2), repeat=2 - depth)
+            )
+            for row in values
+        ]
+        found = kernels.affordable(kernels.Charges(values, rest, limits, spent), depth, kind)
+        assert found == bool(np.all(total + least <= limits))
+        if found:
+            assert spent[:, depth + 1].tolist() == total.tolist()
+        seen.add((found, bool(np.any(total + least == limits)), bool(np.all(total <= limits))))
+    assert {(True, True, True), (False, False, True), (False, False, False)} <= seen

@@ -457,3 +457,19 @@ def test_the_cells_without_which_nothing_stays_within_the_budget_are_those_of_th
         ]
         assert least[k, model] == min(spent)
     assert least[1:4, 1:].all()
+
+
+@pytest.mark.parametrize(
+    ("switch", "rising"),
+    [(Zero(), False), (Deterministic(value=-0.6), False), (Deterministic(value=0.4), True)],
+)
+@pytest.mark.parametrize("gains", [(1.0, 2.0), (-0.5, 2.0)])
+def test_what_cannot_raise_the_loss_is_the_same_without_rises_and_what_can_is_not(switch, rising, gains):
+    atoms, sure = constant(Empirical(values=gains)), constant(Deterministic(value=0.7))
+    problem = Choices(make([atoms, sure], switch=switch))
+    found = subproblem(problem, 3, grid_for(problem.instance, 256, 1.0, 3))._paths
+    places = [place for place in np.ndindex(found.rises.shape) if found.allowed[place[1:]]]
+    same = [bool(np.array_equal(found.clipped[place], found.transforms[place])) for place in places]
+    assert same == [int(found.rises[place]) == 0 for place in places]
+    assert any(same)
+    assert all(same) == (not rising and min(gains) > 0)

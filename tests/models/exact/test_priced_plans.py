@@ -18,6 +18,7 @@ from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.kernels import Sample
 from depl.models.exact.priced_plans import gained, priced_plan
 from depl.models.exact.prices import Prices
+from depl.models.exact.scenario_search import ScenarioSearch
 from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
@@ -186,3 +187,33 @@ def test_a_stopped_search_for_prices_returns_what_it_holds():
     found = priced_plan(sample, np.ones((4, 2)), lambda: next(asked, False))
     assert found is not None
     assert 2 <= len(found) <= 4
+
+
+def test_plans_by_a_price_of_gain_are_tried_under_all_assignments_that_may_be_cheaper():
+    """Those whose transfers alone cost as much as the plan that is held are passed over."""
+    found = passed = 0
+    for problem in tiny_problems(34, 12):
+        search = ScenarioSearch(problem, Limits())
+        search.build()
+        costs = []
+        for assignment in search._assigned:
+            alone = ScenarioSearch(problem, Limits())
+            alone.share(search)
+            alone._assigned = [assignment]
+            alone.priced_plans()
+            costs.append(alone.cost)
+            if alone.best is not None:
+                assert problem.misses(alone.best.choices) <= problem.allowed
+        tried = []
+        search._priced_plan = lambda near, search=search, tried=tried: (
+            tried.append(near.assignment),
+            ScenarioSearch._priced_plan(search, near),
+        )
+        search.priced_plans()
+        assert (search.cost < math.inf) == (min(costs) < math.inf)
+        assert search.cost <= costs[0]
+        passed += sum(item.transfers >= search.cost for item in search._assigned)
+        assert all(item in tried for item in search._assigned if item.transfers < search.cost)
+        found += search.cost < math.inf
+    assert found > 5
+    assert passed > 0

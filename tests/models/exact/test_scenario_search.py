@@ -298,6 +298,25 @@ def test_the_effort_for_a_first_plan_grows_until_it_is_decided_whether_there_is_
     assert efforts == sorted(efforts)
 
 
+@pytest.mark.parametrize(("longest", "improved"), [(2, False), (3, True), (4, True)])
+def test_first_plans_of_few_epochs_and_those_alone_are_improved_by_exchanges(monkeypatch, longest, improved):
+    (problem,) = tiny_problems(1, 1)
+    assert (problem.epochs, cheapest(problem) < math.inf) == (3, True)
+    starts = []
+
+    def noted(near, kinds, plan):
+        starts.append(plan)
+        return kinds, plan
+
+    monkeypatch.setattr("depl.models.exact.scenario_search._LONGEST_SCANNED", longest)
+    monkeypatch.setattr(Neighbourhood, "improved", noted)
+    search = ScenarioSearch(problem, Limits())
+    search.build()
+    search.first_plans()
+    assert search.best is not None
+    assert (search.best in starts) == improved
+
+
 def neighbourhood(problem: SampledProblem) -> Neighbourhood:
     assignment = next(iter(assignments(problem)))
     return Neighbourhood(problem, Prices.of(problem), assignment)

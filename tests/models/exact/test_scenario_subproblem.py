@@ -63,9 +63,9 @@ def written(search: Subproblem) -> dict[tuple[int, ...], tuple[float, np.ndarray
     return found
 
 
-def enough(search: Subproblem, gains: np.ndarray) -> bool:
+def enough(problem: SampledProblem, gains: np.ndarray) -> bool:
     """Whether a plan may be one that meets the target."""
-    return int((gains < search.problem.needed).sum()) <= search.problem.allowed
+    return int((gains < problem.needed).sum()) <= problem.allowed
 
 
 @pytest.mark.parametrize("nodes", [3, 10**6])
@@ -79,7 +79,7 @@ def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cuto
     problem = problem_of(scenarios, fall, initial_model=initial_model)
     search = search_of(problem, 60.0)
     everything = written(search)
-    wanted = {kinds for kinds, (cost, gains) in everything.items() if cost < 60.0 and enough(search, gains)}
+    wanted = {kinds for kinds, (cost, gains) in everything.items() if cost < 60.0 and enough(problem, gains)}
     optimum = min((everything[kinds][0] for kinds in wanted), default=math.inf)
     assert search.root_bound <= optimum
     if scenarios == 1:
@@ -112,3 +112,19 @@ def test_the_gain_that_is_needed_allows_for_the_rounding_of_sums(unit: float) ->
     largest = np.abs(problem.gains).max(axis=(1, 2)).sum(axis=0).max()
     assert search._sample.needed <= problem.needed - 2 * LENGTH * 2.0**-53 * largest
     assert search._sample.needed >= problem.needed - 1e-9 * max(1.0, largest)
+
+
+@pytest.mark.parametrize("scenarios", [1, 5])
+@pytest.mark.parametrize("fall", [7.0, 9.0, 11.0])
+@pytest.mark.parametrize("deadline", [1.37, 1.5])
+def test_where_the_table_leaves_nothing_below_the_cutoff_the_bound_is_the_cutoff(
+    scenarios: int, fall: float, deadline: float
+) -> None:
+    """A cell more than the budget has is no proof: a deadline of 1.37 rounds extra charges to cells."""
+    problem = problem_of(scenarios, fall, round_deadline=deadline)
+    met = [cost for cost, gains in written(search_of(problem, 60.0)).values() if enough(problem, gains)]
+    for below in (1e-4, 1e-3, 1e-2):
+        search = search_of(problem, min(met) - below)
+        assert search.finished
+        assert search._whole == (deadline == 1.5)
+        assert search.root_bound == search.cutoff

@@ -17,6 +17,7 @@ from depl.models.exact.assignments import (
     make_sample,
 )
 from depl.models.exact.charged import cell_scale
+from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.kernels import priced_prefixes, reachable_gains
@@ -268,13 +269,27 @@ def test_prices_that_make_no_sense_are_refused():
         root_bound(endless, 1.0, 1.0)
 
 
-def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together():
+def with_clusters(count: int) -> depl.Instance:
+    """Tiny with so many equal clusters; any of its two datasets may be on each."""
     clusters = tuple(
         TINY.clusters[0].__class__(name=f"c{index}", capacity=10.0, bandwidth=4.0, unit_cost=1.0)
-        for index in range(12)
+        for index in range(count)
     )
-    many = TINY.replace(clusters=clusters, transfers=())
-    problem = sampled(many, 10)
+    return TINY.replace(clusters=clusters, transfers=())
+
+
+@pytest.mark.parametrize(("clusters", "count"), [(2, 4**2), (6, 4**6), (7, 1 + 7 * 3)])
+def test_all_assignments_are_listed_up_to_the_largest_number_and_then_those_that_epochs_can_use(
+    clusters: int, count: int
+) -> None:
+    """One epoch can use one cluster of seven; leaving all of them out is not listed."""
+    problem = Choices(with_clusters(clusters).replace(maximum_epochs=1))
+    assert 4**6 - 1 <= LARGEST_ASSIGNMENTS < 4**7 - 1
+    assert count_assignments(problem) == len(list(assignments(problem))) == count - 1
+
+
+def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together():
+    problem = sampled(with_clusters(12), 10)
     assert count_assignments(problem) == 12 * 3 + 66 * 3**2 + 220 * 3**3 > LARGEST_ASSIGNMENTS  # three epochs
     relaxed = everything_allowed(problem)
     assert sorted(g for row in relaxed.options for g in row) == list(range(len(problem.configurations)))

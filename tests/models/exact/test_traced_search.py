@@ -460,6 +460,10 @@ def test_exceedance_counts_all_combinations() -> None:
         for limit in (-3.0, 0.0, 0.5, 4.0):
             wanted = Fraction(int((sums > limit).sum()), sums.size)
             assert exceedance(Mixed(1.0, parts, 1, together=False), offsets, limit) == wanted
+            weights = rng.integers(1, 9, parts[0].size)
+            likely = sum(int(weights[1.0 + parts[0] + offset > limit].sum()) for offset in offsets)
+            weighted = Mixed(1.0, parts[:1], 1, together=True, weights=weights)
+            assert exceedance(weighted, offsets, limit) == Fraction(likely, 2 * int(weights.sum()))
 
 
 # --- under scenarios --------------------------------------------------------------------------------------

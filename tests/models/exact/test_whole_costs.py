@@ -1,6 +1,7 @@
 """Where every plan costs a multiple of a unit, searches use it, and no bound is above the optimum."""
 
 import itertools
+import math
 
 import msgspec
 import numpy as np
@@ -21,10 +22,10 @@ UNIT = 3
 
 
 def knapsack(number: int) -> Knapsack:
-    """Seven items whose values are multiples of the unit."""
+    """Seven items; what all values have in common is divided out."""
     rng = np.random.default_rng([20261123, number])
     weights = rng.integers(1, 30, 7)
-    return Knapsack.of((UNIT * rng.integers(1, 12, 7)).tolist(), weights.tolist(), int(weights.sum() // 2))
+    return Knapsack.of(rng.integers(1, 12, 7).tolist(), weights.tolist(), int(weights.sum() // 2))
 
 
 def sampled(instance: Instance) -> SampledProblem:
@@ -33,12 +34,13 @@ def sampled(instance: Instance) -> SampledProblem:
 
 
 def reduced(number: int) -> tuple[Instance, int]:
-    """The instance, and the cost of its cheapest plan by enumeration of all sets of items."""
+    """An instance whose costs are multiples of the unit, and the least by enumeration of all sets of items."""
     drawn = knapsack(number)
     values, weights = drawn.whole.values, drawn.whole.weights
     subsets = itertools.product((0, 1), repeat=len(values))
     fitting = [taken for taken in subsets if np.dot(taken, weights) <= drawn.whole.capacity]
-    return knapsack_by_cost.reduce(drawn), int(sum(values) - max(np.dot(taken, values) for taken in fitting))
+    least = int(sum(values) - max(np.dot(taken, values) for taken in fitting))
+    return with_work(knapsack_by_cost.reduce(drawn), UNIT), UNIT * least
 
 
 def with_work(instance: Instance, times: float) -> Instance:
@@ -55,7 +57,7 @@ def test_the_unit_divides_all_costs(times, unit):
 
 def test_with_a_time_limit_costs_have_no_unit():
     instance, _ = reduced(0)
-    assert Prices.of(sampled(instance)).unit
+    assert Prices.of(sampled(instance)).unit == UNIT
     assert Prices.of(sampled(instance.replace(maximum_time=7.5))).unit == 0
 
 
@@ -85,3 +87,35 @@ def test_with_a_gap_the_bound_keeps_it_and_is_none_too_great(number, gap):
     assert outcome.termination is Termination.GAP_REACHED
     assert outcome.lower_bound <= optimum <= search.cost
     assert search.cost - outcome.lower_bound <= (gap + PROOF_TOLERANCE) * search.cost
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_only_plans_half_a_unit_below_the_next_that_is_excluded_are_looked_for(number):
+    """With a cutoff, the greatest multiple of the unit below it, and nothing half a unit above that."""
+    instance, optimum = reduced(number)
+    for away in (-1.0, 0.0, 0.25, 1.0, 1.5, 2.0, UNIT):
+        search = ScenarioSearch(sampled(instance), Limits(cutoff=Cutoff(optimum + away)))
+        search.build()
+        unit = search._unit
+        assert unit == UNIT
+        greatest = (math.ceil((optimum + away) / unit) - 1) * unit
+        assert greatest < search.threshold <= greatest + unit / 2
+
+
+def test_a_bound_is_as_good_as_the_next_multiple_unless_only_rounding_puts_it_beyond_one():
+    """A plan may cost a multiple that the bound exceeds or misses by what sums are off."""
+    instance, _ = reduced(0)
+    search = ScenarioSearch(sampled(instance), Limits())
+    search.build()
+    for multiple in (0, 1, 7, 1000):
+        for beyond in (-1e-6, -1e-12, 0.0, 1e-12, 5e-4):
+            bound = (multiple + beyond) * UNIT
+            assert bound <= search._next_cost(bound) <= max(bound, multiple * UNIT)
+        for beyond in (2e-3, 0.5, 1 - 1e-6):
+            following = (multiple + 1) * UNIT
+            found = search._next_cost((multiple + beyond) * UNIT)
+            assert following * (1 - PROOF_TOLERANCE) <= found <= following
+    assert search._next_cost(math.inf) == math.inf
+    search = ScenarioSearch(sampled(instance.replace(maximum_time=7.5)), Limits())
+    search.build()
+    assert search._next_cost(7.3) == 7.3

@@ -13,10 +13,13 @@ from scipy import integrate, stats
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from depl.models.risk import certify
 from depl.models.risk.batch import LossClasses, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
+from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
 from depl.models.risk.conditioning import conditioned_violation
 from depl.models.risk.grid import grid_violation
+from depl.models.risk.interval import Interval
 from depl.models.risk.sampling import sample_final_loss
 
 PAPER = InverseGamma(mean=1.0, variance=0.03)
@@ -222,3 +225,41 @@ def test_a_quantile_far_from_zero_covers_the_rounding_of_its_mean(constant):
             exact = mean + score * mpmath.sqrt(mpmath.mpf(1e-6) * count) * mpmath.mpf(0.3)
             assert mpmath.mpf(found.lower) <= exact <= mpmath.mpf(found.upper)
         assert found.upper - found.lower <= 1e-14 * abs(constant) + 1e-12
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1e-9), (0.5, 1.0), (0.0, 1.0)])
+def test_where_a_contour_cannot_bracket_the_quantile_the_grid_has_it(ends, monkeypatch):
+    """Bounds of the distribution function that show no point above the quantile, none below, or neither."""
+    loss = loss_of((-1.0, PAPER, 3))
+    exact = certified_quantile(loss, HUNDREDTH)
+
+    def unclear(contour, labels, deviations):
+        return tuple(np.full(len(deviations), end) for end in ends)
+
+    monkeypatch.setattr(certify, "distribution", unclear)
+    assert certified_margin(loss, HUNDREDTH) is None
+    found = certified_quantile(loss, HUNDREDTH)
+    assert found.evaluator == "directed grid"
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+
+
+@pytest.mark.parametrize("constant", [-300.0, 0.0, 20.0])
+@pytest.mark.parametrize("above", [2.0, -2.0])
+def test_the_grid_is_asked_where_conditioning_is_wide_for_the_distance_from_the_mean(
+    constant, above, monkeypatch
+):
+    """Wider than a thousandth of it, wherever the loss is."""
+    loss, asked = loss_of((1.0, jump(3), 1), constant=constant), []
+    upper = loss.mean() + above
+    narrow, wide = (Interval(upper - width, upper, CONDITIONING) for width in (1.9e-3, 2.1e-3))
+
+    def asking(*arguments):
+        asked.append(arguments)
+        return narrow
+
+    monkeypatch.setattr(certify, "grid_quantile", asking)
+    for known, calls in ((narrow, 0), (wide, 1)):
+        monkeypatch.setattr(certify, "conditioned_quantile", lambda *arguments, known=known: known)
+        assert certified_quantile(loss, HUNDREDTH).width <= narrow.width
+        assert len(asked) == calls

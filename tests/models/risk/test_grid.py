@@ -378,6 +378,8 @@ def test_ends_are_rounded_outward_and_no_farther_than_the_next_number():
         assert Fraction(below) <= exact <= Fraction(above)
         assert above <= math.nextafter(below, math.inf)
     assert _plus(Fraction(1, 3), -math.inf, -math.inf) == -math.inf
+    for direction in (-math.inf, math.inf):
+        assert _plus(Fraction(1, 4), 2.5, direction) == 2.75  # a double stays as it is
 
 
 @pytest.mark.parametrize(

@@ -96,3 +96,58 @@ def test_several_tails_are_bounded_from_above(times, value):
     )
     bound = Knots(known, 1.0, 4096).exceeded(SWITCH, core, value, times)
     assert truth * (1 - 1e-8) <= bound <= 2 * truth
+
+
+def by_hand(knots, law, core, value):
+    """The sums of the module's docstring, knot by knot, and those below the core, cell by cell."""
+    lower, upper = core.support()
+    known = list(zip(knots._points, knots._low, knots._high, strict=True))
+    right = [(value - u, low, high) for u, low, high in reversed(known) if u <= value - upper]
+    edges = np.array([upper, *(edge for edge, _, _ in right[1:])])
+    least, most = law.exceedance(edges)
+    sums = [0.0, most[0] * right[0][2]]
+    for index, (_, low, high) in enumerate(right):
+        before = right[index - 1][1] if index else 0.0
+        after = right[index + 1][2] if index + 1 < len(right) else 1.0
+        sums = [sums[0] + least[index] * (low - before), sums[1] + most[index] * (after - high)]
+    left = [(value - u, low, high) for u, low, high in known if u >= value - lower]
+    least, most = law.shortfall(np.array([lower, *(edge for edge, _, _ in left[1:])]))
+    sides = [0.0, most[-1] * left[-1][2]]
+    for index in range(len(left) - 1):
+        sides[0] += max(least[index] - most[index + 1], 0.0) * left[index + 1][1]
+        sides[1] += (most[index] - least[index + 1]) * left[index][2]
+    return sums, sides
+
+
+class Doubtful:
+    """The switch with tails that are known to a few per cent only, so that their bounds can be told apart."""
+
+    @staticmethod
+    def exceedance(edges):
+        """Bounds of P(S > edge)."""
+        low, high = SWITCH.exceedance(edges)
+        return 0.97 * low, 1.03 * high
+
+    @staticmethod
+    def shortfall(edges):
+        """Bounds of P(S < edge)."""
+        low, high = SWITCH.shortfall(edges)
+        return 0.97 * low, 1.03 * high
+
+
+@pytest.mark.parametrize("value", [-4.0, 1.0, 9.0])
+def test_with_a_few_knots_the_sums_are_those_of_the_docstring(value):
+    """So few that every knot counts; those in the core do not."""
+    core = SWITCH.core(0.05)
+    knots = Knots(Known(), 1.0, 4096)
+    lower, upper = core.support()
+    outside = [lower - 9.0, lower - 2.0, lower, upper, upper + 0.5, upper + 8.0]
+    knots._points = np.sort(value - np.array([*outside, lower + 0.01, 0.0, upper - 0.01]))
+    exact = knots.smooth(knots._points)[0]
+    knots._low, knots._high = 0.95 * exact, exact + 0.05 * (1 - exact)
+    above, below = knots._right(Doubtful, upper, value), knots._left(Doubtful, lower, value)
+    for found, sums in zip((above, below), by_hand(knots, Doubtful, core, value), strict=True):
+        assert found[:2] == pytest.approx(sums, rel=1e-12)
+        assert len(found[2]) == len(found[3]) == 2
+        assert np.all(found[2] > 0)
+        assert set(found[3]) <= set((knots._points[1:] + knots._points[:-1]) / 2)

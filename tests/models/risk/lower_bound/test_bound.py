@@ -21,7 +21,14 @@ from depl.models.risk.lower_bound.bound import plane, tilted_margins
 from depl.models.risk.lower_bound.laws import Reach, TiltedTable
 from depl.models.risk.lower_bound.spread import Spread
 from depl.models.risk.lower_bound.switches import TiltedSwitch
-from depl.models.risk.lower_bound.transform import _remainders, circles
+from depl.models.risk.lower_bound.transform import (
+    _NODES,
+    _WEIGHTS,
+    _lost,
+    _points,
+    _remainders,
+    circles,
+)
 
 BOUNDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45)
 
@@ -383,3 +390,28 @@ def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add() -
         assert away <= spreads[p] * (1 + 1e-9)
         nearest = max(nearest, away / spreads[p])
     assert nearest > 0.95
+
+
+@pytest.mark.parametrize("variance", [0.4, 3.0, 40.0])
+@pytest.mark.parametrize("roughness", [0.0, 0.5, 6.0])
+def test_what_lies_beyond_the_panels_is_bounded_closely(variance: float, roughness: float) -> None:
+    """Panels without a remainder lose nothing; Y is the end of the last one that may be used."""
+    fourth, half, count = roughness * variance**2, min(0.3 / math.sqrt(variance), 0.4), 12
+
+    def integrand(y: float) -> float:
+        power = -variance * y**2 / 2
+        if fourth > 0:
+            power = -3 * variance**2 / fourth * math.log1p(y**2 * fourth / (6 * variance))
+        return math.exp(power) / math.sqrt(1 + y**2) / math.pi
+
+    for used in (0, 1, 4):
+        end = 2 * half * used
+        offsets, spreads = np.zeros(count, dtype=np.complex128), np.zeros(count)
+        y = _points(half, count, _NODES)
+        found, panels = _lost(
+            variance, variance, 0.0, 0.0, fourth, end * (1 + 1e-9), half, count, offsets, spreads, y, _WEIGHTS
+        )
+        exact = integrate.quad(integrand, end, end + 40 / math.sqrt(variance), epsabs=1e-14, limit=400)[0]
+        exact += integrate.quad(integrand, end + 40 / math.sqrt(variance), math.inf, epsabs=1e-14)[0]
+        assert panels == used
+        assert exact <= found <= 1.2 * exact + 1e-6

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -131,6 +132,31 @@ def test_normal_and_empirical_switches_have_closed_forms() -> None:
     assert coin.divergence == pytest.approx(2 * q - math.log((1 + math.e**2) / 2))
     assert coin.variance == pytest.approx(4 * q * (1 - q))
     assert coin.fourth == math.inf
+
+
+def test_the_divergence_of_a_normal_switch_is_no_less_than_in_whole_fractions() -> None:
+    rng = np.random.default_rng(20)
+    for _ in range(300):
+        coefficient, rate = (float(10.0 ** rng.uniform(-2, 3)) for _ in range(2))
+        law = Normal(mean=float(rng.normal()), variance=float(10.0 ** rng.uniform(-6, 2)))
+        exact = (Fraction(rate) * Fraction(coefficient)) ** 2 * Fraction(law.moments().variance) / 2
+        found = Fraction(TiltedSwitch.of(Term(coefficient, law), rate).divergence)
+        assert exact < found <= exact * (1 + Fraction(1, 10**11)) + Fraction(1, 10**13)
+
+
+def test_the_divergence_of_atoms_is_no_less_than_in_forty_digits() -> None:
+    """Rare atoms that a tilt makes likely have great ones: up to -ln of their weights."""
+    rng = np.random.default_rng(21)
+    for share in (-40.0, -1.0, 0.3, 25.0):
+        points, weights = rng.normal(size=12), 10.0 ** rng.uniform(-30, 0, 12)
+        weights /= weights.sum()
+        found = TiltedSwitch._by_points(1.0, share, points, weights).divergence
+        with mpmath.workdps(40):
+            whole = mpmath.fsum(map(mpmath.mpf, weights))
+            tilted = [p * mpmath.exp(-share * mpmath.mpf(x)) for x, p in zip(points, weights, strict=True)]
+            mean = mpmath.fdot(tilted, points) / mpmath.fsum(tilted)
+            exact = -mpmath.log(mpmath.fsum(tilted) / whole) - share * mean
+            assert exact <= found <= exact * (1 + mpmath.mpf(1e-11)) + mpmath.mpf(1e-11)
 
 
 def test_only_laws_of_switches_are_tilted() -> None:
