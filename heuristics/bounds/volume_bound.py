@@ -42,6 +42,10 @@ D 1e-16 of itself, and may not come out above the table."""
 _NEAR, _AROUND = 8, 1.5
 """Rates of exchange among those that are used, and how far beyond them they reach."""
 
+_FIRST_INTERVALS = 8
+"""Parts of the first interval, in equal ratios: set by hand. The least dataset may be a thousandth of the first
+interval, and where sets of next to no volume suffice, one interval for all of them proves nothing."""
+
 _TOO_MUCH = 1e3
 """Factor on work and transfers where the data that a cluster may use have not the volume. Set by hand: it
 keeps the guide, which proves nothing, away from there."""
@@ -110,7 +114,8 @@ class Frontier:
         """A lower bound of all sites, in intervals that get wider."""
         volumes = np.array([item.volume for item in instance.datasets])
         total, least = math.fsum(volumes.tolist()), float(volumes.min())
-        ends = least + (total - least) * np.linspace(0, 1, intervals + 1) ** 1.5
+        even = least + (total - least) * np.linspace(0, 1, intervals + 1) ** 1.5
+        ends = np.sort(np.concatenate([even, np.geomspace(least, even[1], _FIRST_INTERVALS + 1)[1:-1]]))
         ends[0], ends[-1] = least * (1 - 1e-12), total * (1 + 1e-12)
         return cls.between(instance, factors, ends)
 
