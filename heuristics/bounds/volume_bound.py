@@ -43,7 +43,7 @@ _NEAR, _AROUND = 8, 1.5
 """Rates of exchange among those that are used, and how far beyond them they reach."""
 
 _FIRST_INTERVALS = 8
-"""Parts of the first interval, in equal ratios: set by hand. The least dataset may be a thousandth of the first
+"""Parts of the first interval, in equal ratios: set by hand. The least dataset may be a thousandth of that
 interval, and where sets of next to no volume suffice, one interval for all of them proves nothing."""
 
 _TOO_MUCH = 1e3
