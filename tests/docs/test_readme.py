@@ -340,10 +340,14 @@ def test_the_reach_of_exact_is_that_of_its_record():
 
 def test_the_gaps_at_full_size_are_those_of_the_record():
     values = read(RESULTS / "scale.json").values
-    gaps = sorted(f"{100 * row['gap']:.2f}" for row in values["full_rows"])
     words = " ".join(README.split())
-    assert f"certifies gaps of {', '.join(gaps[:-1])} and {gaps[-1]} % on three instances" in words
-    assert f"at most {values['full_largest_seconds']:.0f} s on one core, plans verified" in words
+    for name, said in (("full", "of ten instances"), ("regions", "of five instances")):
+        gaps = [f"{100 * gap:.1f}" for gap in values[f"{name}_gaps"]]
+        assert f"{said} drawn anew" in words
+        assert f"{gaps[0]} to {gaps[-1]} %, {100 * values[f'{name}_median_gap']:.1f} % in the median" in words
+    assert f"at most {max(values['full_largest_seconds'], values['regions_largest_seconds']):.0f} CPU-s" in words
+    wide = [f"{100 * values[f'{name}_largest_gap']:.1f}" for name in ("wide", "wide_regions")]
+    assert f"with 5000 clusters {wide[0]} and {wide[1]} %" in words
 
 
 def test_the_reach_of_ground_truth_is_that_of_the_records():
