@@ -32,7 +32,7 @@ are mostly at the capacity, and the choice is which cluster. Few clusters leave 
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,14 +115,7 @@ def heterogeneous_instance_with_plan(
     InvalidInputError
         If a size is below 1.
     """
-    for name, size in (
-        ("clusters", clusters),
-        ("datasets", datasets),
-        ("models", models),
-        ("maximum_epochs", maximum_epochs),
-    ):
-        if size < 1:
-            raise InvalidInputError(f"must be at least 1, not {size}", name)
+    require_sizes(clusters=clusters, datasets=datasets, models=models, maximum_epochs=maximum_epochs)
     market = _market(rng)
     stored = tuple(_dataset(rng, index) for index in range(datasets))
     offered = tuple(_models(rng, market, models, maximum_epochs, stored))
@@ -135,16 +128,29 @@ def heterogeneous_instance_with_plan(
         models=offered,
         other_switches=others,
         switches=switches,
-        data_law=_data_law(rng, stored),
+        data_law=drawn_data_law(rng, stored),
         target=Target(
             initial_loss=0,
             maximum_loss=0,
-            quantile_level=_rounded(rng.uniform(0.9, 0.99), 2),
+            quantile_level=rounded(rng.uniform(0.9, 0.99), 2),
             maximum_epochs=maximum_epochs,
             maximum_time=1,
         ),
     )
     return _with_limits(rng, draft, market)
+
+
+def require_sizes(**sizes: int) -> None:
+    """All sizes are at least 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If one is not.
+    """
+    for name, size in sizes.items():
+        if size < 1:
+            raise InvalidInputError(f"must be at least 1, not {size}", name)
 
 
 @dataclass(frozen=True)
@@ -180,8 +186,8 @@ def _market(rng: np.random.Generator) -> _Market:
 
 
 def _dataset(rng: np.random.Generator, index: int) -> Dataset:
-    volume = _rounded(math.exp(rng.normal(0, 1)))
-    work = _rounded(volume * math.exp(rng.normal(0, 0.35)))
+    volume = rounded(math.exp(rng.normal(0, 1)))
+    work = rounded(volume * math.exp(rng.normal(0, 0.35)))
     return Dataset(name=f"d{index + 1}", volume=volume, work=work)
 
 
@@ -202,11 +208,11 @@ def _models(
         gain = loss_unit * market.weight(work, size) ** (1 - delta) * math.exp(rng.normal(0, 0.04))
         yield Model(
             name=f"m{index + 1}",
-            size=_rounded(size),
-            demand=_rounded(work / half),
+            size=rounded(size),
+            demand=rounded(work / half),
             improvement=InverseSqrtImprovement(
-                scale=_rounded(gain * math.sqrt((longest / 2 + start) ** theta / slope), 4),
-                offset=_rounded((value - epoch * slope) / slope),
+                scale=rounded(gain * math.sqrt((longest / 2 + start) ** theta / slope), 4),
+                offset=rounded((value - epoch * slope) / slope),
                 noise=_noise(rng, place),
             ),
         )
@@ -215,7 +221,7 @@ def _models(
 def _noise(rng: np.random.Generator, place: float) -> ImprovementLaw:
     """Of mean 1 and positive, so that a plan of one model never raises the loss."""
     first, last = (math.log(deviation) for deviation in _DEVIATIONS)
-    variance = _rounded(math.exp(2 * (first + place * (last - first) + rng.normal(0, 0.2))))
+    variance = rounded(math.exp(2 * (first + place * (last - first) + rng.normal(0, 0.2))))
     if rng.random() < 0.75:
         return InverseGamma(mean=1, variance=variance)
     return Lognormal(mean=1, variance=variance)
@@ -226,15 +232,15 @@ def _clusters(rng: np.random.Generator, surface: PriceSurface, count: int) -> It
     for index in range(count):
         nodes = int(rng.integers(2, 9)) if rng.random() < 0.2 else 1
         larger, faster = np.exp(rng.uniform(-_SPREAD_OF_CLUSTERS, _SPREAD_OF_CLUSTERS, 2))
-        capacity = _rounded(surface.capacity * larger / nodes)
-        bandwidth = _rounded(surface.bandwidth * faster)
+        capacity = rounded(surface.capacity * larger / nodes)
+        bandwidth = rounded(surface.bandwidth * faster)
         markup = 1 + rng.exponential(0.1) if rng.random() < 0.5 else 1.0
         yield Cluster(
             name=f"c{index + 1}",
             capacity=capacity,
             bandwidth=bandwidth,
             # of the rounded values, and finer than they differ: rounding must not make one dominate another
-            unit_cost=_rounded(markup * surface.unit_cost_of(nodes * capacity, bandwidth), 8),
+            unit_cost=rounded(markup * surface.unit_cost_of(nodes * capacity, bandwidth), 8),
             nodes=nodes,
         )
 
@@ -247,13 +253,13 @@ def _switches(
     typical = float(np.median([model.improvement.at(middle)[0] for model in models]))
 
     def law(least: float, most: float) -> StudentT:
-        location = _rounded(typical * rng.uniform(least, most))
+        location = rounded(typical * rng.uniform(least, most))
         return StudentT(
             degrees_of_freedom=int(rng.integers(3, 9)),
             location=location,
-            scale=_rounded(location * rng.uniform(0.1, 0.4)),
+            scale=rounded(location * rng.uniform(0.1, 0.4)),
             lower=0,
-            upper=_rounded(3 * location),
+            upper=rounded(3 * location),
         )
 
     names = [model.name for model in models]
@@ -265,19 +271,39 @@ def _switches(
     return others, listed
 
 
-def _data_law(rng: np.random.Generator, datasets: Sequence[Dataset]) -> DataLaw:
+def drawn_data_law(rng: np.random.Generator, datasets: Sequence[Dataset]) -> DataLaw:
     """Half of the volume needs 1.2 to 1.7 times the epochs of all; fewer where some data are always there."""
     volume = math.fsum(item.volume for item in datasets)
-    base = _rounded(volume * rng.uniform(0.01, 0.1)) if rng.random() < 0.3 else 0.0
+    base = rounded(volume * rng.uniform(0.01, 0.1)) if rng.random() < 0.3 else 0.0
     if rng.random() < 0.5:
-        return PowerDataLaw(p=_rounded(rng.uniform(0.35, 0.8)), base_volume=base)
-    slope = _rounded(rng.uniform(0.25, 0.9))
-    return LogDataLaw(a=_rounded(1 + slope * math.log(base + volume), 6), b=slope, base_volume=base)
+        return PowerDataLaw(p=rounded(rng.uniform(0.35, 0.8)), base_volume=base)
+    slope = rounded(rng.uniform(0.25, 0.9))
+    return LogDataLaw(a=rounded(1 + slope * math.log(base + volume), 6), b=slope, base_volume=base)
 
 
 def _with_limits(rng: np.random.Generator, draft: Instance, market: _Market) -> tuple[Instance, Plan]:
     """Put the limits where a drawn plan just keeps them, and price transfers by what that plan costs."""
-    plan = _reference_plan(rng, draft, market)
+    return limited(rng, draft, _reference_plan(rng, draft, market), _transfers)
+
+
+def limited(
+    rng: np.random.Generator,
+    draft: Instance,
+    plan: Plan,
+    transfers: Callable[[np.random.Generator, Instance, float], Iterator[Transfer]],
+) -> tuple[Instance, Plan]:
+    """An instance whose limits a plan just keeps, named after its fingerprint, and the plan.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    draft : Instance
+        Without limits and transfers.
+    plan : Plan
+        Its epochs and data.
+    transfers : callable
+        Draws the rows of transfers for an amount of cost, 1 to 8 % of what the plan pays for computing.
+    """
     loads = [
         load(draft, number, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
         for number, epoch in enumerate(plan.epochs, start=1)
@@ -286,15 +312,15 @@ def _with_limits(rng: np.random.Generator, draft: Instance, market: _Market) -> 
     cost = math.fsum(item.price * epoch.resources for item, epoch in zip(loads, plan.epochs, strict=True))
     loss = compose(0.0, plan_steps(draft, plan))
     quantile = certified_quantile(loss, draft.target.violation_budget).upper
-    initial = _rounded(abs(quantile) * rng.uniform(1.2, 3))
+    initial = rounded(abs(quantile) * rng.uniform(1.2, 3))
     instance = draft.replace(
-        transfers=tuple(_transfers(rng, draft, cost * rng.uniform(0.01, 0.08))),
+        transfers=tuple(transfers(rng, draft, cost * rng.uniform(0.01, 0.08))),
         initial_loss=initial,
-        maximum_loss=_rounded_up(initial + quantile),
-        maximum_time=_rounded_up(math.fsum(times)),
-        round_deadline=_rounded_up(max(times) * rng.uniform(1, 1.4)) if rng.random() < 0.25 else None,
+        maximum_loss=rounded_up(initial + quantile),
+        maximum_time=rounded_up(math.fsum(times)),
+        round_deadline=rounded_up(max(times) * rng.uniform(1, 1.4)) if rng.random() < 0.25 else None,
     )
-    instance = instance.replace(name=f"heterogeneous-{instance.fingerprint[:8]}")
+    instance = instance.replace(name=f"{draft.name}-{instance.fingerprint[:8]}")
     return instance, Plan(instance=instance.fingerprint, data=plan.data, epochs=plan.epochs)
 
 
@@ -354,18 +380,18 @@ def _transfers(rng: np.random.Generator, draft: Instance, whole: float) -> Itera
         for cluster, place in zip(draft.clusters, places, strict=True):
             if place != home:
                 cost = unit * item.volume * float(distances[home, place])
-                yield Transfer(dataset=item.name, cluster=cluster.name, cost=_rounded(cost))
+                yield Transfer(dataset=item.name, cluster=cluster.name, cost=rounded(cost))
 
 
-def _rounded(value: float, figures: int = 3) -> float:
+def rounded(value: float, figures: int = 3) -> float:
     """``value`` to a few significant figures, as a person would write it."""
     return float(f"{value:.{figures}g}")
 
 
-def _rounded_up(value: float, figures: int = 5) -> float:
+def rounded_up(value: float, figures: int = 5) -> float:
     """The least number of that many significant figures that is at least ``value``."""
-    nearest = _rounded(value, figures)
+    nearest = rounded(value, figures)
     if nearest >= value:
         return nearest
     step = 10.0 ** (math.floor(math.log10(abs(value))) - figures + 1)
-    return _rounded(nearest + step, figures)
+    return rounded(nearest + step, figures)

@@ -46,6 +46,9 @@ _TEMPLATE = """\
       "bandwidth": 5,
       // kappa(n): what a resource costs per epoch [cost / resource].
       "unit_cost": 1,
+      // Optional: what a node has for a model, in any unit that models' "memory" has, too; a model trains
+      // where it needs no more. No limit unless given [memory].
+      // "memory": 16,
       // Nodes in the cluster, 1 unless given: each gets an equal share of the data, each is paid.
       "nodes": 2
     },
@@ -65,6 +68,8 @@ _TEMPLATE = """\
       "name": "sensors",
       // q(d): how much data it is; drives learning, through data_law [data].
       "volume": 3,
+      // Optional: the clusters that may use it; all unless given.
+      // "clusters": ["edge", "cloud"],
       // How much of it has to be computed on; the volume unless given [data].
       "work": 4
     },
@@ -86,6 +91,8 @@ _TEMPLATE = """\
       // Compute per unit of data, so that c(k, m, D) = demand * total work of D [resource x time / data];
       // 1 unless given.
       "demand": 2,
+      // Optional: what a node needs to train it; it fits everywhere unless given [memory].
+      // "memory": 12,
       // Optional, instead of demand: c(k, m, d) itself for the epochs k = 1, ..., maximum_epochs, as one
       // table for any data, or as one table for each dataset [resource x time].
       // "compute": [{"epochs": [18, 18, 16, 16]}],
@@ -181,6 +188,8 @@ _TEMPLATE = """\
     "maximum_epochs": 4,
     // Optional: the model before epoch 1, so that epoch 1 may be a switch too.
     // "initial_model": "full",
+    // Optional: the models of which the last one must be one; any may be unless given.
+    // "deployable": ["pruned"],
     // Optional: tau, which no single epoch may exceed [time].
     // "round_deadline": 5,
     // T_max: time for all epochs, computing and communicating (optional if there is a round_deadline) [time].

@@ -29,6 +29,7 @@ from depl.models.foundation.tolerances import PROOF_TOLERANCE
 
 _SMALL, _LARGE, _REFERENCE, _TIMED = 1000, 60, 15, 30
 _EXACTLY_FASTEST = 8
+_MANY = 12
 _EPOCHS = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 
 
@@ -40,6 +41,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         **_against_bound(rng, large, clusters),
         **_against_highs(rng, reference),
         **_growth(rng, timed, clusters[-1]),
+        **_hundred_classes(*((2, 10, 8) if smoke else (_MANY, 100, 1000))),
         **_peers(rng, large),
     }
 
@@ -132,6 +134,22 @@ def _growth(rng: np.random.Generator, count: int, clusters: int) -> dict[str, ob
     }
 
 
+def _hundred_classes(count: int, classes: int, clusters: int) -> dict[str, object]:
+    """CPU seconds for many classes on many clusters, K = 1000: with deadlines in every other problem."""
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    for transfers, spent in seconds.items():
+        rng = np.random.default_rng(classes)
+        for i in range(count + 1):  # the first one warms up
+            problem = random_placement(rng, classes, clusters, 1000, transfers=transfers, deadline=i % 2 == 0)
+            start = time.process_time()
+            place(problem)
+            spent.append(time.process_time() - start)
+    return {
+        "hundred_classes_median_seconds": float(np.median(seconds[False][1:])),
+        "hundred_classes_median_seconds_transfers": float(np.median(seconds[True][1:])),
+    }
+
+
 def _peers(rng: np.random.Generator, count: int) -> dict[str, object]:
     """Mean and largest ratio of the peers to our cost, and how often they miss the limits."""
     ratios: dict[str, list[float]] = {
@@ -188,6 +206,7 @@ CASE = Case(
         Goal("thousand_largest_ratio", "K = 1000, cost over certified bound", "<=", 1.0005),
         Goal("million_largest_ratio", "K = 10^6, cost over certified bound", "<=", 1.0005),
         Goal("highs_largest_excess", "with transfers, cost over that of HiGHS less 1", "<=", 1e-6),
+        Goal("hundred_classes_median_seconds", "100 classes, 1000 clusters, K = 1000 [CPU s]", "<=", 0.13),
         Goal("million_to_thousand_seconds", "seconds for K = 10^6 over those for 10^3", "<=", 2),
     ),
     run=_run,

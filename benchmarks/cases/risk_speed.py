@@ -14,6 +14,7 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma
 from depl.models.risk.certify import certified_margin, contour_violation
 from depl.models.risk.contour import choose_contour, label_table, violation
+from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.sampling import sample_final_loss
 
 TABLE_ONE = (
@@ -75,6 +76,19 @@ def _seconds(action: Callable[[], object], repeats: int) -> float:
     return float(np.median(times))
 
 
+def _verdict_milliseconds(plans: list[FinalLoss], repeats: int) -> float:
+    """Median CPU time of one verdict where all labels are known; budgets are kept, broken, and in between."""
+    means = [loss.mean() for loss in plans]
+    limit = float(np.median(means)) + 1.75 * math.sqrt(plans[0].variance())
+    prepared, times = PreparedVerdicts(limit, Fraction(1, 20)), []
+    for _ in range(repeats):
+        for loss in plans:
+            start = time.process_time()
+            prepared.verdict(loss)
+            times.append(time.process_time() - start)
+    return 1e3 * float(np.median(times))
+
+
 def _speed(rng: np.random.Generator, smoke: bool) -> dict[str, float]:
     epochs, plans, repeats = (10, 50, 3) if smoke else (_EPOCHS, 10_000, 51)
     terms, counts = _rows(epochs), random_counts(rng, plans, epochs)
@@ -84,6 +98,10 @@ def _speed(rng: np.random.Generator, smoke: bool) -> dict[str, float]:
         raise NotCoveredError("no contour for Table I")
     table, one, target = label_table(terms, contour), counts[:1], 15.0
     loss = FinalLoss(_INITIAL_LOSS, tuple(plan))
+    several = [
+        FinalLoss(_INITIAL_LOSS, tuple((term, 1) for term, count in zip(terms, row, strict=True) if count))
+        for row in counts[:100]
+    ]
     batch = _seconds(
         lambda: violation(contour, table.combine(counts), _INITIAL_LOSS - target), max(3, repeats // 7)
     )
@@ -93,6 +111,7 @@ def _speed(rng: np.random.Generator, smoke: bool) -> dict[str, float]:
         "label_table_milliseconds": 1e3 * _seconds(lambda: label_table(terms, contour), repeats),
         "plan_milliseconds": 1e3
         * _seconds(lambda: violation(contour, table.combine(one), _INITIAL_LOSS - target), 4 * repeats),
+        "verdict_milliseconds": _verdict_milliseconds(several, repeats),
         "batched_microseconds": 1e6 * batch / plans,
         "stand_alone_violation_milliseconds": 1e3
         * _seconds(lambda: contour_violation(loss, target), repeats),
@@ -141,6 +160,7 @@ CASE = Case(
         ),
         Goal("label_table_milliseconds", "label table of 300 rows, K = 100 [ms]", "<=", 25),
         Goal("plan_milliseconds", "certified violation of one plan from the table, K = 100 [ms]", "<=", 0.3),
+        Goal("verdict_milliseconds", "one plan's verdict by kept labels, K = 100 [CPU ms]", "<=", 0.1),
         Goal("batched_microseconds", "the same in a batch of 10,000 plans, each [us]", "<=", 20),
         Goal(
             "faster_than_monte_carlo_probability_5_percent",

@@ -23,6 +23,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="tell the decisions and put the rest to follow into the equations",
     )
+    parser.add_argument(
+        "--details", action="store_true", help="with --explain: tell every decision, also those taken back"
+    )
     parser.add_argument("--out", metavar="PLAN.json", help="write the rest to follow to this file")
     parser.add_argument("--rest", metavar="REST.json", help="write the instance of the rest to this file")
     add_json(parser)

@@ -14,6 +14,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
     )
     parser.add_argument(
+        "--details", action="store_true", help="with --explain: tell every decision, also those taken back"
+    )
+    parser.add_argument(
         "--memory",
         metavar="GIB",
         type=float,

@@ -3,6 +3,7 @@
 from depl.commands.table import fields, table
 from depl.models.foundation.wording import counted, number
 from depl.models.problem.instance import (
+    Cluster,
     ConstantImprovement,
     Instance,
     InverseLogDataLaw,
@@ -46,6 +47,8 @@ def _target(instance: Instance) -> str:
     ]
     if target.initial_model is not None:
         pairs.insert(3, ("initial model", target.initial_model))
+    if target.deployable is not None:
+        pairs.insert(3, ("last model", "one of " + ", ".join(target.deployable)))
     return fields(pairs)
 
 
@@ -64,12 +67,20 @@ def _data_law(instance: Instance) -> str:
 
 
 def _clusters(instance: Instance) -> str:
-    header = ("name", "nodes", "capacity r", "bandwidth b", "unit cost kappa")
+    names = ["name", "nodes", "capacity r", "bandwidth b", "unit cost kappa"]
     rows = [
-        (item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost))
+        [item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost)]
         for item in instance.clusters
     ]
-    return table(header, rows, right=header[1:])
+    if any(item.memory is not None for item in instance.clusters):
+        names.append("memory of a node")
+        for row, item in zip(rows, instance.clusters, strict=True):
+            row.append(_memory(item, "no limit"))
+    return table(tuple(names), [tuple(row) for row in rows], right=names[1:])
+
+
+def _memory(item: Cluster | Model, absent: str) -> str:
+    return absent if item.memory is None else number(item.memory)
 
 
 def _node_groups(instance: Instance) -> str:
@@ -89,7 +100,12 @@ def _node_groups(instance: Instance) -> str:
 def _datasets(instance: Instance) -> str:
     header = ("name", "volume q", "work")
     rows = [(item.name, number(item.volume), number(item.workload)) for item in instance.datasets]
-    return table(header, rows, right=header[1:])
+    if all(item.clusters is None for item in instance.datasets):
+        return table(header, rows, right=header[1:])
+    given = (item.clusters for item in instance.datasets)
+    homes = ("everywhere" if names is None else ", ".join(names) for names in given)
+    rows_with = [(*row, home) for row, home in zip(rows, homes, strict=True)]
+    return table((*header, "may be used on"), rows_with, right=header[1:])
 
 
 def _transfers(instance: Instance) -> str:
@@ -108,7 +124,11 @@ def _models(instance: Instance) -> str:
         )
         for item in instance.models
     ]
-    return table(header, rows, right=("size s", "demand"))
+    if all(item.memory is None for item in instance.models):
+        return table(header, rows, right=("size s", "demand"))
+    needs = (_memory(item, "any") for item in instance.models)
+    rows_with = [(*row[:3], need, row[3]) for row, need in zip(rows, needs, strict=True)]
+    return table((*header[:3], "memory", header[3]), rows_with, right=("size s", "demand", "memory"))
 
 
 def _improvement(model: Model) -> str:

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _answer(options: argparse.Namespace, instance: Instance, found: Replanning) -> Answer:
-    explanation = _explanation(found) if options.explain else ""
+    explanation = _explanation(found, options.details) if options.explain else ""
     text = "\n\n".join(filter(None, [_text(instance, found, options.keep_promise), explanation]))
     code, aside = _code(found), [explanation] if options.json and explanation else []
     files = (
@@ -139,9 +139,9 @@ def _epochs(instance: Instance, plan: Plan) -> str:
     return counted(len(plan.epochs), "epoch") + (f" ({models})" if models else "")
 
 
-def _explanation(found: Replanning) -> str:
+def _explanation(found: Replanning, details: bool) -> str:
     result = found.result
-    parts = [f"Decisions of {result.method}\n{told(result.decisions)}"] if result.decisions else []
+    parts = [f"Decisions of {result.method}\n{told(result.decisions, details)}"] if result.decisions else []
     if found.plan is not None and found.remaining is not None:
         parts.append(explain(found.remaining, found.plan))
     return "\n\n".join(parts)

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Answer:
             options=further,
             memory=options.memory,
         )
-    explanation = _explanation(instance, result) if options.explain else ""
+    explanation = _explanation(instance, result, options.details) if options.explain else ""
     text = "\n\n".join(filter(None, [summary(instance, result), explanation]))
     code, aside = exit_code(result), [explanation] if options.json and explanation else []
     if options.out:
@@ -69,9 +69,9 @@ def run(options: argparse.Namespace) -> Answer:
     return Answer(text, code, result.to_json(), "\n\n".join(aside))
 
 
-def _explanation(instance: Instance, result: Result) -> str:
+def _explanation(instance: Instance, result: Result, details: bool) -> str:
     """How the plan came about, and its numbers in the equations."""
-    parts = [f"Decisions of {result.method}\n{told(result.decisions)}"] if result.decisions else []
+    parts = [f"Decisions of {result.method}\n{told(result.decisions, details)}"] if result.decisions else []
     if result.plan is not None:
         parts.append(explain(instance, result.plan))
     return "\n\n".join(parts)

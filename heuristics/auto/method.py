@@ -220,11 +220,18 @@ class _Turns:
             ending = f"refused: {error}"
             self.refusals.append(error)
         if found is not None:
-            ending = found.termination.value
             self._keep(found)
+            ending = self._ending(found)
         self._record(name, ending, time.perf_counter() - started, found)
         if found is not None and found.termination is Termination.INTERRUPTED:
             raise KeyboardInterrupt
+
+    def _ending(self, found: Outcome) -> str:
+        """How a phase ended: by its termination, or as it proved the plan of another one."""
+        cost = _cost(self.instance, found)
+        if self.cost < cost and counts_as_proved(self.cost, found.lower_bound):
+            return "proved that no plan is cheaper than the one held"
+        return found.termination.value
 
     def _keep(self, found: Outcome) -> None:
         if math.isfinite(self.lower):  # what proves that there is no plan says why

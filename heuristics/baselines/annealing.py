@@ -114,7 +114,8 @@ class _Annealer:
         drafts = self.singles
         if chain > 0:
             drafts = [random_draft(self.rng, appraiser) for _ in range(_RANDOM_STARTS)]
-        cut = [appraiser.shortest(draft) or draft for draft in drafts if draft.models]
+        kept = [draft for draft in drafts if draft.models and appraiser.keeps_rules(draft)]
+        cut = [appraiser.shortest(draft) or draft for draft in kept]
         return min(cut, key=self._energy, default=None)
 
     def _time_gone(self, chain: int) -> float:
@@ -171,7 +172,10 @@ class _Annealer:
             length = len(proposed.models)
             if proposed is draft or not 1 <= length <= appraiser.target.maximum_epochs:
                 continue
-            if proposed.models is draft.models or appraiser.allowed(proposed.models):
+            proposed = replace(proposed, data=appraiser.within_rules(proposed.data))
+            if (
+                proposed.models is draft.models or appraiser.allowed(proposed.models)
+            ) and appraiser.keeps_rules(proposed):
                 return proposed
         return None
 

@@ -44,7 +44,7 @@ def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
     ((place, datasets),) = data.items()
     target = instance.target
-    sequences = lowest_expected_sequences(instance, datasets, target.maximum_epochs)
+    sequences = lowest_expected_sequences(instance, datasets, target.maximum_epochs, place)
     plans: list[Plan] = []
     ends: list[FinalLoss] = []
     for models in sequences:
@@ -80,10 +80,12 @@ def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAX
     )
     if classes is None:
         return Outcome(Termination.TIME_LIMIT, None, 0.0)
+    ending = instance.rules.last_models([model.name for model in instance.models])
     rows = sorted(
         (float(cost), epochs, row)
         for epochs, level in enumerate(classes.levels[1:], start=1)
         for row, cost in enumerate(level.costs)
+        if ending[level.last[row]]
     )
     losses = loss_classes(classes, rows, target.initial_loss)
     means = losses.means()
@@ -110,7 +112,7 @@ def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:
 def _met_at_start(instance: Instance) -> bool:
     target = instance.target
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
-    return start.at_most(target.violation_budget)
+    return instance.rules.may_stop and start.at_most(target.violation_budget)
 
 
 def _without_plan(limits: Limits, reason: str) -> Outcome:

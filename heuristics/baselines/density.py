@@ -14,10 +14,10 @@ which time and epochs cost as much as resources do.
 Data come the same way, by density of volume: so many datasets of most volume per work on all clusters, or of
 most volume per cost of the transfer on each.
 
-For each prices and data the items are taken greedily up to K_max. *Repair*: of this order the fewest epochs
-that are certified are kept, if they keep the time limits. Of the cheapest drafts epochs are then dropped
-or trained with a cheaper item, one by one, while the rest is still certified. What the rule knows of chance
-is the certificate alone: it sees means.
+For each prices and data the items are taken greedily up to K_max; where only some models may be the last, no
+other ones. *Repair*: of this order the fewest epochs that are certified are kept, if they keep the time
+limits. Of the cheapest drafts epochs are then dropped or trained with a cheaper item, one by one, while the
+rest is still certified. What the rule knows of chance is the certificate alone: it sees means.
 """
 
 import math
@@ -84,6 +84,7 @@ def _drafts(appraiser: Appraiser) -> Iterator[Draft]:
     if not appraiser.target.maximum_epochs:
         return
     for data in _data_choices(appraiser.instance):
+        data = appraiser.within_rules(data)
         places = [Site(n, datasets) for n, datasets in enumerate(data)]
         sites = Sites.of(appraiser.instance, places, appraiser.factors)
         most_expensive = float((sites.price * sites.capacity).max())
@@ -136,7 +137,8 @@ def _densest(
 
     -1 where every item would raise the expected loss.
     """
-    values = learning.gains[epochs][:, :, None] * sites.factors - learning.switch_losses[before][:, None]
+    switches = learning.switch_losses[before] + learning.end_charges[before]
+    values = learning.gains[epochs][:, :, None] * sites.factors - switches[:, None]
     weight = weights if len(weights) == 1 else weights[epochs]
     possible = learning.allowed[before][:, None] & np.isfinite(weight)
     values = np.where(possible, values, -math.inf).reshape(len(values), -1)

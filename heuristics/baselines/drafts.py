@@ -120,13 +120,34 @@ class Appraiser:
         return len(self.instance.models)
 
     def nothing_to_train(self) -> bool:
-        """Whether the plan without epochs meets the target."""
-        return self._verdicts.verdict(FinalLoss(self.target.initial_loss, ())) is Verdict.MET
+        """Whether the plan without epochs is one, and meets the target."""
+        start = FinalLoss(self.target.initial_loss, ())
+        return self.instance.rules.may_stop and self._verdicts.verdict(start) is Verdict.MET
 
     def allowed(self, models: Sequence[int]) -> bool:
         """Whether every switch of a sequence may be made."""
         before = (self.start, *models)
         return bool(self.learning.allowed[list(before[:-1]), list(models)].all())
+
+    def keeps_rules(self, draft: Draft) -> bool:
+        """Whether data are used, and models trained, where they may be; the last model is not looked at."""
+        rules = self.instance.rules
+        if not rules.restrict_sites:
+            return True
+        places, models = self.instance.clusters, self.instance.models
+        return all(
+            rules.may_use(draft.data[n], places[n].name) and rules.may_train(models[m].name, places[n].name)
+            for m, n in set(zip(draft.models, draft.clusters, strict=True))
+        )
+
+    def within_rules(self, data: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
+        """What every cluster may use of its data; where that is nothing, the data as they are."""
+        rules, places = self.instance.rules, self.instance.clusters
+        if not rules.restrict_data:
+            return tuple(data)
+        return tuple(
+            chosen & rules.data[place.name] or chosen for chosen, place in zip(data, places, strict=True)
+        )
 
     def resources(self, draft: Draft) -> Resources:
         """Cost and lateness of a draft."""
@@ -152,12 +173,16 @@ class Appraiser:
         return Moments(float(means[-1]), math.sqrt(float(variances[-1])))
 
     def running_moments(self, draft: Draft) -> tuple[FloatArray, FloatArray]:
-        """Means and variances of the loss after 0, 1, ..., K epochs, shape (K + 1,) each."""
+        """Means and variances of the loss after 0, 1, ..., K epochs, shape (K + 1,) each.
+
+        The mean is far too high after a model that may not be the last (`Learning.end_charges`).
+        """
         models = np.array(draft.models, dtype=np.intp)
         epochs, before = np.arange(len(models)), np.concatenate([[self.start], models[:-1]])[: len(models)]
         factors = np.array([self.factor(draft.data[n]) for n in draft.clusters])
         before = before.astype(np.intp)
-        steps = self.learning.switch_losses[before, models] - factors * self.learning.gains[epochs, models]
+        switches = self.learning.switch_losses + self.learning.end_charges
+        steps = switches[before, models] - factors * self.learning.gains[epochs, models]
         spread = self.switch_variances[before, models] + factors**2 * self.variances[epochs, models]
         means = np.concatenate([[self.target.initial_loss], self.target.initial_loss + np.cumsum(steps)])
         return means, np.concatenate([[0.0], np.cumsum(spread)])
@@ -167,7 +192,13 @@ class Appraiser:
         return score >= self.needed_score - _HOPELESS * (1 + abs(self.needed_score))
 
     def met(self, draft: Draft) -> bool:
-        """Whether a draft is certified to meet the target; moves the needed score if it said otherwise."""
+        """Whether a draft keeps the rules and is certified to meet the target.
+
+        Moves the needed score if the certificate says otherwise.
+        """
+        ends = self.learning.may_end[draft.models[-1]] if draft.models else self.instance.rules.may_stop
+        if not (ends and self.keeps_rules(draft)):
+            return False
         factors = [self.factor(draft.data[n]) for n in draft.clusters]
         met = self._verdicts.verdict(self.learning.loss(draft.models, factors)) is Verdict.MET
         score = self.moments(draft).score(self.target.maximum_loss)
@@ -288,16 +319,22 @@ def searched(instance: Instance, limits: Limits, search: Callable[[Best], None])
 def single_model_drafts(appraiser: Appraiser) -> list[Draft]:
     """K_max epochs of each model, all data, on the cluster where its first epoch is fastest.
 
-    A model that may not follow the initial model is left out.
+    A model that may not follow the initial model, or fits nowhere, is left out, and all data are those that
+    may be used on the cluster.
     """
     instance, longest = appraiser.instance, appraiser.target.maximum_epochs
     everything = frozenset(item.name for item in instance.datasets)
-    data = (everything,) * len(instance.clusters)
+    data = appraiser.within_rules((everything,) * len(instance.clusters))
     found = []
     for m in range(len(instance.models)) if longest else ():
         if appraiser.allowed([m]):
-            times = [_fastest(appraiser.load(0, m, n, everything)) for n in range(len(data))]
-            found.append(Draft((m,) * longest, (int(np.argmin(times)),) * longest, data))
+            drafts = [Draft((m,) * longest, (n,) * longest, data) for n in range(len(data))]
+            times = [
+                _fastest(appraiser.load(0, m, n, data[n])) if appraiser.keeps_rules(draft) else math.inf
+                for n, draft in enumerate(drafts)
+            ]
+            if min(times) < math.inf:
+                found.append(drafts[int(np.argmin(times))])
     return found
 
 

@@ -21,7 +21,7 @@ from depl.models.problem.laws import Law
 
 
 def lowest_expected_sequences(
-    instance: Instance, datasets: frozenset[str], maximum_epochs: int
+    instance: Instance, datasets: frozenset[str], maximum_epochs: int, cluster: str | None = None
 ) -> list[tuple[str, ...]]:
     """For every number of epochs, the allowed sequence of models with the lowest expected final loss.
 
@@ -34,11 +34,14 @@ def lowest_expected_sequences(
         D, the data of every epoch.
     maximum_epochs : int
         The greatest K, at most K_max of the instance.
+    cluster : str, optional
+        Where they are trained: models that do not fit there are left out.
 
     Returns
     -------
     list of tuple of str
-        Entry K - 1 holds the K models, for K = 1 .. ``maximum_epochs``.
+        Entry K - 1 holds the K models, for K = 1 .. ``maximum_epochs``; numbers of epochs of which no
+        sequence may end as it does, or fits, are left out.
 
     Raises
     ------
@@ -50,14 +53,18 @@ def lowest_expected_sequences(
     names = [model.name for model in instance.models]
     mean = _mean_reader()
     last: list[_Sequence | None] = [None] * len(names)
-    found = []
+    rules, found = instance.rules, []
+    fits = [cluster is None or rules.may_train(name, cluster) for name in names]
     for epoch in range(1, maximum_epochs + 1):
         keep_time()
         last = [
-            _best_arrival(instance, datasets, mean, last, epoch, following) for following in range(len(names))
+            _best_arrival(instance, datasets, mean, last, epoch, following) if fits[following] else None
+            for following in range(len(names))
         ]
-        best = min(arrival for arrival in last if arrival is not None)
-        found.append(tuple(names[index] for index in best.models))
+        ends = (row for row, name in zip(last, names, strict=True) if rules.may_end(name))
+        best = min((row for row in ends if row is not None), default=None)
+        if best is not None:
+            found.append(tuple(names[index] for index in best.models))
     return found
 
 

@@ -90,7 +90,7 @@ def graph(instance: Instance, limits: Limits) -> Outcome:
     levels, kind, weight = _read_options(instance, limits)
     place, datasets = _given_place(instance)
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
-    if start.at_most(target.violation_budget):
+    if instance.rules.may_stop and start.at_most(target.violation_budget):
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
     search = _Search(instance, limits, place, datasets, levels, weight)
     try:
@@ -220,7 +220,8 @@ class _Search:
 
     def _certified(self, candidates: list[_Path]) -> _Path | None:
         """The first candidate that meets the target under the law; remembered if it is the best so far."""
-        target = self.instance.target
+        target, rules = self.instance.target, self.instance.rules
+        candidates = [path for path in candidates if rules.may_end(path.plan.epochs[-1].model)]
         if not candidates:
             return None
         self.missed = self.missed or candidates[-1]

@@ -33,7 +33,7 @@ from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.enumeration import MAXIMUM_CLASSES, loss_classes
 from depl.models.exact.plan_classes import plan_classes
-from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load, compute
@@ -63,11 +63,17 @@ def one_pass(instance: Instance, limits: Limits) -> Outcome:
     InvalidInputError
         If the option ``order`` is none of `ORDERS`.
     NotCoveredError
-        If there are too many classes of plans to list, or losses decay by themselves.
+        If there are too many classes of plans to list, losses decay by themselves, or some data or models are
+        not allowed on some cluster.
     """
     order = limits.options.get("order", ORDERS[0])
     if order not in ORDERS:
         raise InvalidInputError(f"must be one of {', '.join(ORDERS)}, not {order!r}", ".order")
+    if instance.rules.restrict_sites:
+        raise NotCoveredError(
+            "one-pass decides on one set of data and on the models for all clusters alike; it does not cover "
+            "data that may not be used everywhere, nor models that do not fit everywhere: use depl"
+        )
     stages = _Stages(instance, limits, Appraiser(instance, limits))
     if stages.appraiser.nothing_to_train():
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
@@ -172,10 +178,10 @@ class _Stages:
             return ""
         epochs_alone = [self._with(asked, assumed.resources) for asked in classes.loads]
         costs, times = np.array(epochs_alone).reshape(-1, 2).T
-        rows = []
+        rows, ending = [], self.appraiser.learning.may_end
         for epochs, level in enumerate(classes.levels[1:], start=1):
             cost, time = (_counted(level.loads, values) for values in (costs, times))
-            in_time = np.flatnonzero(np.isfinite(time) & (time <= self._longest))
+            in_time = np.flatnonzero(np.isfinite(time) & (time <= self._longest) & ending[level.last])
             rows += [(float(cost[row]), float(time[row]), epochs, int(row)) for row in in_time]
         rows.sort()
         losses = loss_classes(

@@ -97,20 +97,25 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
     ------
     NotCoveredError
         If l(0) is not positive (the levels of the graph are fractions of it), the graph is too large, a
-        label that was asked for does not cover a law, or there are more datasets than the Lovász extension
-        ranks (`depl.heuristics.baselines.paper_extension`).
+        label that was asked for does not cover a law, some data or models are not allowed on some cluster, or
+        there are more datasets than the Lovász extension ranks (`depl.heuristics.baselines.paper_extension`).
     InvalidInputError
         If an option has a value it cannot have.
     """
     options = _read_options(limits)
     target = instance.target
-    if certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss).at_most(
-        target.violation_budget
-    ):
+    start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
+    if instance.rules.may_stop and start.at_most(target.violation_budget):
         return Outcome(Termination.EXHAUSTED, Plan(), 0.0, decisions=(record.nothing_to_train(instance),))
     if not target.initial_loss > 0:
         raise NotCoveredError(
             f"levels of loss are fractions of l(0), which is {target.initial_loss:g}; shift the loss scale"
+        )
+    if instance.rules.restrict_sites:
+        raise NotCoveredError(
+            "depl-paper has one set of data for all clusters and chooses models before clusters, as printed; "
+            "it does not cover data that may not be used everywhere, nor models that do not fit everywhere: "
+            "use depl"
         )
     loop = _Loop(instance, limits, options)
     try:

@@ -68,7 +68,7 @@ def random_draft(rng: np.random.Generator, appraiser: Appraiser) -> Draft:
     names = [item.name for item in instance.datasets]
     everything = rng.random() < 0.5
     data = tuple(frozenset(names) if everything else random_data(rng, names) for _ in instance.clusters)
-    return Draft(tuple(models), tuple(clusters), data)
+    return Draft(tuple(models), tuple(clusters), appraiser.within_rules(data))
 
 
 def whole_number(limits: Limits, name: str, default: int) -> int:

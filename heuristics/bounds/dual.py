@@ -96,6 +96,8 @@ class Dual:
         self._paths = np.empty((epochs, models)), np.empty((epochs, models), dtype=np.int64)
         finite = np.where(np.isfinite(self.learning.variances), self.learning.variances, 0.0)
         self._variances = finite
+        # beyond the plans' own losses only where a plan may not end so, which no bound has to allow for
+        self._switch_losses = self.learning.switch_losses + self.learning.end_charges
         changes = self.learning.switch_variances
         self._switch_variances = np.where(np.isfinite(changes), changes, 0.0)
         self._switch_excesses = np.zeros_like(changes)
@@ -164,7 +166,7 @@ class Dual:
         chosen = self._reduced(priced, part, prices)
         switches = np.where(
             self.learning.allowed,
-            prices.gain * self.learning.switch_losses
+            prices.gain * self._switch_losses
             + prices.variance * self._switch_variances
             + prices.excess * self._switch_excesses
             + prices.roughness * self._switch_roughness,
@@ -176,6 +178,7 @@ class Dual:
         cut = self._cut(priced, prices, models, chosen[np.arange(len(models)), models])
         parts = (cut.time, cut.gain, cut.variance, cut.excess, cut.roughness)
         size = abs(least) + math.fsum(price * abs(part) for price, part in zip(prices, parts, strict=True))
+        size += len(models) * prices.gain * self.learning.end_charge
         return least - _ROUNDING * size, cut
 
     def _reduced(self, priced: Priced, part: Part, prices: Prices) -> NDArray[np.int64]:
@@ -213,7 +216,7 @@ class Dual:
             sites,
             float(spent.sum()),
             float(time.sum()),
-            float(gains.sum() - self.learning.switch_losses[before, models].sum()),
+            float(gains.sum() - self._switch_losses[before, models].sum()),
             float(variances.sum() + self._switch_variances[before, models].sum()),
             np.bincount(sites, minlength=len(self.places.low)),
             float(excesses.sum() + self._switch_excesses[before, models].sum()),

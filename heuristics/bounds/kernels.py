@@ -119,6 +119,8 @@ def cheapest_rows(
     are left out where not even the least work keeps the deadline; work beyond what keeps it counts as what
     just keeps it, so that psi stays concave over an interval of which a part is late.
 
+    Where a model does not fit, communication is infinite.
+
     Parameters
     ----------
     clusters : tuple
@@ -150,7 +152,7 @@ def cheapest_rows(
                 room = psi[m, j] - waited - cheapest[g, j]
                 if room <= multiplier * c / full or room * room < expensive * c:
                     continue
-                if least_work[m, j] / (nodes[first] * full) + sent > deadline:
+                if math.isinf(sent) or least_work[m, j] / (nodes[first] * full) + sent > deadline:
                     continue
                 for r in range(first, groups[g + 1]):
                     c = min(work[m, j] * excess[r, j] / nodes[first], full * left)

@@ -42,6 +42,8 @@ class Learning:
         Shape (M + 1, M).
     third_ratio : float
         At least E |Y - E Y|**3 / Var Y of every increment Y with h <= 1 [loss].
+    may_end : ndarray of bool
+        Models that a plan may end with, shape (M,).
     """
 
     initial_loss: float
@@ -53,6 +55,7 @@ class Learning:
     switch_variances: FloatArray
     allowed: NDArray[np.bool_]
     third_ratio: float
+    may_end: NDArray[np.bool_]
 
     @classmethod
     def of(cls, instance: Instance, proceed: Callable[[], bool] = lambda: True) -> "Learning":
@@ -102,7 +105,23 @@ class Learning:
             switch_moments[..., 1],
             np.array([[instance.may_follow(p, m) for m in names] for p in in_time(before, proceed)]),
             moments.third_ratio,
+            instance.rules.last_models(names),
         )
+
+    @functools.cached_property
+    def end_charge(self) -> float:
+        """B of `depl.heuristics.paths.end_charge`, twice what means can fall; 0 if all may be last [loss]."""
+        if self.may_end.all():
+            return 0.0
+        fall = np.abs(self.gains).max(axis=1, initial=0.0).sum()
+        fall += len(self.gains) * np.abs(self.switch_losses).max(initial=0.0)
+        return 2.0 * float(fall)
+
+    @functools.cached_property
+    def end_charges(self) -> FloatArray:
+        """What a switch is charged or given back, as its models may be last or not; (M + 1, M) [loss]."""
+        passing = self.end_charge * ~self.may_end
+        return np.asarray(passing[None, :] - np.append(passing, 0.0)[:, None])
 
     @functools.cached_property
     def has_atoms(self) -> bool:

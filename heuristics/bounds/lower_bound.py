@@ -4,11 +4,12 @@ Two proofs, the better one counts: the dual under what two moments and the inequ
 of every plan (`depl.heuristics.bounds.requirement`), and, where all laws allow it, the duals of all classes
 of plans under their own tilts (`depl.heuristics.bounds.tilted_bound`), which lose next to nothing where
 epochs are many. Where all sites are listed they are evaluated on them. Where a frontier stands for them, a
-guide finds the prices and an evaluation on the full frontier, over all clusters, proves them.
+guide finds the prices and an evaluation on the full frontier, over all clusters, proves them: step by step
+(`depl.heuristics.bounds.stages`), so that a bound comes early and is refined as long as time lasts.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -25,8 +26,9 @@ from depl.heuristics.bounds.requirement import (
     fall_of,
     largest_variance,
 )
+from depl.heuristics.bounds.stages import Stages, Stop
 from depl.heuristics.bounds.tilted_bound import Classes
-from depl.heuristics.bounds.tilted_learning import COARSE, FEW_EPOCHS, FINE, Tilt, TiltedLearning
+from depl.heuristics.bounds.tilted_learning import COARSE, FEW_EPOCHS, FINE, TiltedLearning
 from depl.heuristics.bounds.volume_bound import Frontier
 from depl.heuristics.data.sites import (
     DataFactors,
@@ -46,14 +48,6 @@ _FREE = Prices(0.0, 1.0, 0.0)
 """Prices at which only the gain counts."""
 _INTERVALS, _FEW_INTERVALS = 400, 150
 """Intervals of volume; few to begin with where those that decide are divided later."""
-_REFINEMENTS, _PARTS, _MOST_ENTRIES = 4, 6, 1200
-"""Divisions of the intervals that decide, into how many parts, and the entries from which on none is divided.
-Set by hand: each division builds a frontier and its classes anew, in time and memory in proportion to the
-entries; with fewer the bound is that of wider intervals, and weaker."""
-
-
-Stop = Callable[[], bool]
-"""Whether to be content with what is proved so far."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +110,29 @@ class Proof:
 
     def bound(self, stop: Stop = lambda: False) -> LowerBound:
         """The better of two bounds, where no obstacle is known; what is at hand when ``stop`` says so."""
-        tilted = TiltedLearning.covers(self.instance, self.learning)
-        value = 0.0
+        return list(self.steps(stop))[-1]
+
+    def steps(self, stop: Stop, expected: float = math.nan) -> Iterator[LowerBound]:
+        """The bound after every step that may raise it, one at least.
+
+        Parameters
+        ----------
+        stop : callable
+            Asked before every step.
+        expected : float, optional
+            What plans are expected to cost, if that is known: only says where to look [cost].
+        """
+        tilted, value = TiltedLearning.covers(self.instance, self.learning), 0.0
         if self.requirement is not None and (self.outlook is None or not tilted):
             value = max(value, self._by_moments(self.requirement, stop))
         if tilted:
             with suppress(OutOfTimeError):
-                value = max(value, self._by_tilts(stop))
+                for found in self._by_tilts(stop, expected):
+                    value = max(value, found)
+                    yield self._known(value)
+        yield self._known(value)
+
+    def _known(self, value: float) -> LowerBound:
         if value == math.inf:  # the nearest reachable quantile is for a search to say
             return LowerBound(self.highest_cost, infeasible=True)
         return LowerBound(float(value))
@@ -147,45 +157,37 @@ class Proof:
             lowest = min(lowest, self.dual.value(self.part, single, guided.prices))
         return lowest
 
-    def _by_tilts(self, stop: Stop) -> float:
-        """Under what holds under the tilt of every class of plans."""
-        limit, guide = self.instance.target.maximum_time, self.places
-        part = self.part
+    def _by_tilts(self, stop: Stop, expected: float = math.nan) -> Iterator[float]:
+        """Under what holds under the tilt of every class of plans, after every step."""
+        guide, part, dual = self.places, self.part, self.dual
         if self.outlook is not None:
-            guide, part = self.outlook.guide.places, self.outlook.part
+            guide, part, dual = self.outlook.guide.places, self.outlook.part, self.outlook.guide
+        tables = self._tables(guide, stop)
+        tilts = tables.tilts()
+        if stop() or not all(tilt.says_something for tilt in tilts):
+            return
+        plain = Requirement(fall_of(self.instance), (VarianceRange(0.0, 1.0, 0.0, 0.0),))
+        latest = None if self.outlook is None else self.outlook.latest
+        start = latest or start_prices(dual, part, plain)
+        limit = self.instance.target.maximum_time
+        if self.outlook is None or not isinstance(self.places, Frontier):
+            opened = Classes(tables, guide, part, limit, self.highest_cost, tilts).priced(start, stop)
+            yield min(item.value for item in opened)
+            return
+        on_guide = Classes(tables, guide, part, limit, math.inf, tilts)
+        charged = self.outlook.charged
+        places = self.places if charged is None else self.places.charged(*charged)
+        full = Classes(tables, places, Part(np.zeros(len(places.low))), limit, self.highest_cost, tilts)
+        stages = Stages(self.instance, self.factors, on_guide, full, expected)
+        yield from stages.run(start, stop)
+
+    def _tables(self, guide: Places, stop: Stop) -> TiltedLearning:
         known = np.concatenate([places.low[places.low > 0] for places in (self.places, guide)])
         high = max(float(places.high.max()) for places in (self.places, guide))
         fineness = COARSE if self.instance.target.maximum_epochs <= FEW_EPOCHS else FINE
-        tables = TiltedLearning(
+        return TiltedLearning(
             self.instance, self.learning, float(known.min()), high, fineness, stop, self._tilted
         )
-        tilts = tables.tilts()
-        if stop() or not all(tilt.says_something for tilt in tilts):
-            return 0.0
-        plain = Requirement(fall_of(self.instance), (VarianceRange(0.0, 1.0, 0.0, 0.0),))
-        dual = self.dual if self.outlook is None else self.outlook.guide
-        latest = None if self.outlook is None else self.outlook.latest
-        start = latest or start_prices(dual, part, plain)
-        highest_cost = self.highest_cost if self.outlook is None else math.inf
-        opened = Classes(tables, guide, part, limit, highest_cost, tilts).priced(start, stop)
-        if self.outlook is None or not isinstance(self.places, Frontier):
-            return min(item.value for item in opened)
-        least = min(opened, key=lambda item: item.value)
-        coarser, classes = None, self._on(self.places.in_shares(self.outlook.shares), tables, tilts)
-        for _ in range(_REFINEMENTS):
-            places, (_, cut) = classes.places, classes.at_prices(least)
-            if cut is None or stop() or len(places.low) > _MOST_ENTRIES or not isinstance(places, Frontier):
-                break
-            ends = places.finer_ends(cut.sites.tolist(), _PARTS)
-            rates = places.relative_rates(self.instance, least.prices.time, cut.models, cut.sites)
-            finer = Frontier.between(self.instance, self.factors, ends, rates)
-            coarser, classes = classes, self._on(finer.in_shares(self.outlook.shares), tables, tilts)
-        return classes.proved(opened, stop, coarser)
-
-    def _on(self, places: Frontier, tables: TiltedLearning, tilts: list[Tilt]) -> Classes:
-        """All classes on a frontier."""
-        part = Part(np.zeros(len(places.low)))
-        return Classes(tables, places, part, self.instance.target.maximum_time, self.highest_cost, tilts)
 
 
 def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requirement | None) -> str:
@@ -200,6 +202,8 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
     least, _ = idle.cheapest(free, _FREE)
     if least == math.inf:
         return _no_epoch(instance)
+    if dual.learning.end_charge and least >= dual.learning.end_charge / 2:
+        return "models: no sequence of models ends with one that may be the last"
     if -least < needed:
         reached = target.initial_loss + least
         return (

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
 from depl.heuristics.bounds.dual import Bound, Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.opening import charged_by_cluster
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
-from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, work_of_data
+from depl.heuristics.bounds.volume_bound import Frontier, transfer_costs, usable_data, work_of_data
 from depl.heuristics.data.data_lines import fitting, order_of
 from depl.heuristics.data.sites import DataFactors, Site
 from depl.models.problem.epoch_costs import EpochCosts
@@ -53,19 +54,9 @@ _COARSELY = 0.03
 Set by hand: below, both are nearly the same site, and one is enough."""
 _LARGE = 1e30
 """Cost beyond which a bound counts as infinite: the guide's plans have no known highest cost."""
-_SHARINGS, _FIRST_STEP = 8, 2.0
-"""Changes of the shares of transfers, and the first step in the exponent. Set by hand: a step that does not
-help is halved, so the first one only has to be large, exp(2) = 7.4; each change costs one guide."""
-_STRETCHES = 3
-"""Stretches of epochs with one share. Set by hand: every stretch has its own prices psi, in time and memory;
-fewer shares make the guide's bound weaker."""
-_NEXT_TO_NOTHING = 1e-3
-"""Shares below this part of the largest count as 0. Set by hand: an epoch of such a stretch pays less than a
-thousandth of what one of the dearest pays."""
-_WORTHWHILE, _IDLE = 2e-4, 2
-"""Relative rise of the guide's bound that a change of shares has to bring, and changes in a row without it
-that end the loop. Set by hand: the first is twenty times the 1e-5 to which the bound is solved; a change that
-fails is repeated once at half its step."""
+_SHARINGS, _WORTHWHILE = 3, 5e-3
+"""Times that transfers are charged anew, at the prices found the time before, and the relative rise of the
+guide's bound below which that ends. Set by hand: each takes some seconds at full size."""
 
 
 @dataclass(eq=False)
@@ -76,21 +67,21 @@ class Outlook:
     learning: Learning
     factors: DataFactors
     guide: Dual = field(init=False)
-    shares: FloatArray = field(init=False)
+    charged: tuple[FloatArray, NDArray[np.int64]] | None = field(default=None, init=False)
     latest: Prices | None = field(default=None, init=False)
+    _cuts: list[Cut] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         """Build the guide."""
         self._volumes = np.array([item.volume for item in self.instance.datasets])
         self._work = work_of_data(self.instance).alone
         self._transfers = transfer_costs(self.instance)
+        self._usable = usable_data(self.instance)
         self._coarse = Frontier.guide(self.instance, self.factors, _COARSE)
         self._play = self._in_play()
         self._guide_places = self._coarse.restricted(self._play)
         self.part = Part(np.zeros(len(self._coarse.low)))
-        epochs = self.instance.target.maximum_epochs
-        self.shares = np.full(epochs, 1 / epochs)
-        self.guide = self._guide_in(self.shares)
+        self.guide = self._guide_in(None)
 
     def start(self, requirement: Requirement) -> Prices:
         """Prices to begin with."""
@@ -102,63 +93,49 @@ class Outlook:
         self.latest = found.prices
         return found
 
-    def share(self, requirement: Requirement, prices: Prices, stop: Callable[[], bool]) -> Bound:
-        """Charge the epochs that pay most for transfers with more of them, as long as the bound rises.
+    def share(self, requirement: Requirement, found: Bound, stop: Callable[[], bool]) -> Bound:
+        """Charge every cluster for its transfers where it is worth them, as long as the bound rises.
 
-        What the sequence that is cheapest pays in an epoch is a supergradient of the bound in its share. The
-        price of time is left as it is, in the range of the sequence that is cheapest first.
+        The price of time is left as it is, in the range of the sequence that is cheapest.
+
+        Parameters
+        ----------
+        found : Bound
+            The guide's bound in equal shares, with its prices.
         """
-        first = self.bound(requirement, prices)
-        if first.cut is None:
-            return first
-        single = replace(requirement, ranges=(_range_of(requirement, first.cut.variance),))
-        best = tried = self._at_once(single, first.prices)
-        shares, step = self.shares, _FIRST_STEP
-        if best.cut is None or not (paid := self._paid(best.cut, best.prices.time)).any():
-            return first
-        stretches, idle = _stretches(paid), 0
+        best = tried = found
+        self._cuts = list(self.guide.cuts)
         for _ in range(_SHARINGS):
-            if tried.cut is None or idle == _IDLE or stop():
+            if tried.cut is None or stop():
                 break
-            paid = self._paid(tried.cut, tried.prices.time)
-            means = np.bincount(stretches, paid) / np.bincount(stretches)
-            raised = shares * np.exp(step * means / max(means.max(), 1e-300))[stretches]
-            raised = np.where(raised < _NEXT_TO_NOTHING * raised.max(), 0.0, raised)
-            raised /= raised.sum()
-            self.guide = self._guide_in(raised)
-            tried = self._at_once(single, best.prices)
-            idle = 0 if tried.value > best.value * (1 + _WORTHWHILE) else idle + 1
+            count = len(self.instance.clusters)
+            charged = charged_by_cluster(self.learning, self._coarse, count, tried.cut, tried.prices)
+            if charged is None:
+                break
+            self.guide = self._guide_in(charged)
+            single = replace(requirement, ranges=(_range_of(requirement, tried.cut.variance),))
+            before, tried = best.value, self._at_once(single, best.prices)
+            self._cuts += self.guide.cuts
             if tried.value > best.value:
-                best, shares, self.shares = tried, raised, raised
-            else:
-                tried, step = best, step / 2
-        self.guide = self._guide_in(self.shares)
-        return self.bound(requirement, best.prices)
+                best, self.charged = tried, charged
+            if not tried.value > before * (1 + _WORTHWHILE):
+                break
+        self.guide, self.latest = self._guide_in(self.charged), best.prices
+        return best
 
     def _at_once(self, requirement: Requirement, prices: Prices) -> Bound:
         """The guide's bound with the price of time as it is."""
         self.guide.same_time = True
         return self.guide.bound(self.part, requirement, prices)
 
-    def _guide_in(self, shares: FloatArray) -> Dual:
-        self._guide_in_use = self._guide_places.in_shares(shares)
-        return Dual(self.learning, self._guide_in_use, self.instance.target.maximum_time, _LARGE)
-
-    def _paid(self, cut: Cut, multiplier: float) -> FloatArray:
-        """Transfers of the data that every epoch of a sequence trains on, 0 beyond it, shape (K,) [cost]."""
-        places, weights = self._guide_places, self._guide_in_use.weights
-        stretches = self.guide.priced(multiplier).rows_of(len(cut.models))
-        found = np.zeros(len(self.shares))
-        for stretch in np.unique(stretches).tolist():
-            _, _, which = places.rows_at(multiplier, float(weights[stretch]))
-            k = np.flatnonzero(stretches == stretch)
-            rows = which[cut.models[k], cut.sites[k]]
-            found[k] = places.charges[rows, cut.sites[k]] * len(found)
-        return found
+    def _guide_in(self, charged: tuple[FloatArray, NDArray[np.int64]] | None) -> Dual:
+        places = self._guide_places if charged is None else self._guide_places.charged(*charged)
+        return Dual(self.learning, places, self.instance.target.maximum_time, _LARGE)
 
     def sites(self, prices: Prices) -> list[Site]:
         """Sites for the volumes and clusters that are in use near some prices."""
-        return self._sites_of([cut for cut in self.guide.cuts if math.isfinite(cut.time)], prices)
+        cuts = [*self._cuts, *self.guide.cuts]
+        return self._sites_of([cut for cut in cuts if math.isfinite(cut.time)], prices)
 
     def used_at(self, prices: Prices) -> list[Site]:
         """Sites of the sequence that is cheapest at some prices."""
@@ -204,21 +181,24 @@ class Outlook:
         """What an epoch of a model at a volume costs on every row if charges count some times, shape (R,)."""
         coarse = self._coarse
         c = coarse.work[model, entry] * coarse.excess[:, entry] / coarse.nodes
-        costs = EpochCosts.of_arrays(
-            c, coarse.price, coarse.capacity, coarse.communication[:, model], coarse.deadline
-        )
-        return costs.prices(multiplier) + times * coarse.charges[:, entry]
+        fits = np.isfinite(coarse.communication[:, model])
+        sent = np.where(fits, coarse.communication[:, model], 0.0)
+        costs = EpochCosts.of_arrays(c, coarse.price, coarse.capacity, sent, coarse.deadline)
+        return np.where(fits, costs.prices(multiplier) + times * coarse.charges[:, entry], math.inf)
 
     def _sets(self, row: int, entry: int) -> list[frozenset[str]]:
-        """Datasets of a row, none larger than a volume: the first that reach it, and the same but the last.
+        """Datasets of a row that may be used there, none larger than a volume: the first that reach it.
+
+        And the same but the last.
 
         The smallest sets pay for a whole dataset, so there the cheapest one is taken.
         """
-        wanted = float(self._coarse.volumes[entry])
-        rate, transfers = float(self._coarse.rates[row]), self._transfers[self._coarse.clusters[row]]
+        wanted, cluster = float(self._coarse.volumes[entry]), self._coarse.clusters[row]
+        rate, transfers = float(self._coarse.rates[row]), self._transfers[cluster]
         weights = self._work + rate * transfers
         order = order_of(self._volumes, self._work, transfers, rate)
-        order = order[fitting(self._volumes, wanted)[order]]
+        order = order[self._usable[cluster][order]]
+        order = order[fitting(self._volumes[order], wanted)]
         size = min(int((np.cumsum(self._volumes[order]) < wanted * (1 - 1e-9)).sum()) + 1, len(order))
         chosen = [order[:size] if size > 1 else order[[np.argmin(weights[order])]]]
         if size > 1 and self._volumes[order[size - 1]] > _COARSELY * wanted:
@@ -229,19 +209,6 @@ class Outlook:
 def _range_of(requirement: Requirement, variance: float) -> VarianceRange:
     """The range in which a variance lies, or the nearest."""
     return min(requirement.ranges, key=lambda piece: max(piece.low - variance, variance - piece.high))
-
-
-def _stretches(paid: FloatArray) -> NDArray[np.int64]:
-    """A few stretches of epochs that pay about as much in transfers, shape (K,)."""
-    ends = np.flatnonzero(np.diff(paid)) + 1
-    runs = [part.tolist() for part in np.split(np.arange(len(paid)), ends)]
-    while len(runs) > _STRETCHES:
-        apart = [
-            min(len(a), len(b)) * abs(paid[a].mean() - paid[b].mean()) for a, b in itertools.pairwise(runs)
-        ]
-        place = int(np.argmin(apart))
-        runs[place : place + 2] = [runs[place] + runs[place + 1]]
-    return np.repeat(np.arange(len(runs)), [len(run) for run in runs])
 
 
 def _representative(uses: dict[tuple[int, int], int]) -> Sequence[tuple[int, int, float]]:

@@ -8,14 +8,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.bounds.tilted_dual import TiltedDual
 from depl.heuristics.bounds.tilted_learning import Tilt, TiltedLearning
 from depl.heuristics.data.sites import Places, Priced
-from depl.models.problem.laws import FloatArray
 from depl.models.solving.methods import in_time
 
 _CLOSE = 1.001
@@ -27,12 +24,9 @@ one per cent is for what the full frontier proves less than the guide; nearer to
 there."""
 _FAR = 1e30
 """Stands for an infinite value where a share of it is taken."""
-_DIVISIONS, _DEEPEST = 40, 6
+_DIVISIONS, DEEPEST = 40, 6
 """Ranges that are divided, and how often one may be. Set by hand: each division makes four ranges, halves of
 the one in H and in B, so six leave 1/64 of each; more make the least bound better and take more time."""
-_LOST, _RAISED = 0.99, 20
-"""Share of the guide's bound that has to be proved, and ranges that are raised on the full places for it. Set
-by hand: each raise runs the cutting planes on all places; without it the bound may lose more."""
 
 
 @dataclass(eq=False)
@@ -40,7 +34,9 @@ class Opened:
     """A range of a class: the best bound so far and the prices that prove it, and those to go back to.
 
     ``raised`` says whether it had its own prices, ``depth`` how often it was divided; ``farther`` are the
-    prices that it was held back from.
+    prices that it was held back from. ``proved`` is what is proved of it on a frontier, ``proved_at`` where
+    its prices were last evaluated, and ``own_time`` says whether it had a price of time of its own
+    (`depl.heuristics.bounds.stages`).
     """
 
     tilt: int
@@ -51,6 +47,9 @@ class Opened:
     raised: bool = False
     depth: int = 0
     farther: Prices | None = None
+    proved: float = -math.inf
+    proved_at: tuple[int, Prices] | None = None
+    own_time: bool = False
 
 
 @dataclass(eq=False)
@@ -97,41 +96,15 @@ class Classes:
         self._settle(found, stop)
         for _ in range(_DIVISIONS):
             item = min(found, key=lambda item: item.value)
-            if stop() or item.depth == _DEEPEST or not 0 < item.value < math.inf:
+            if stop() or item.depth == DEEPEST or not 0 < item.value < math.inf:
                 break
             found.remove(item)
-            found += self._quarters(item)
+            found += self.quarters(item)
             self._settle(found, stop)
         least = min(item.value for item in found)
         for item in found:
-            _hold_back(item, least * _ENOUGH)
+            hold_back(item, least * _ENOUGH)
         return found
-
-    def proved(
-        self,
-        guided: list[Opened],
-        stop: Callable[[], bool] = lambda: False,
-        coarser: "Classes | None" = None,
-    ) -> float:
-        """The least bound that prices found elsewhere prove.
-
-        Prices of a range are tried on all ranges of its class, those of ranges that may decide first; a range
-        with more than one that had its own prices does not decide. The price of time of the least range is
-        tried on all of them first: on a frontier another one takes long. What is proved on ``coarser`` places
-        of the same instance counts, too, and takes less time. Nothing is proved before all classes were
-        looked at.
-        """
-        proved = np.full(len(guided), -math.inf)
-        least = min(guided, key=lambda item: item.value)
-        lowest = self._proved_by(guided, proved, [guided.index(least)], least.prices.time, stop)
-        order = sorted(range(len(guided)), key=lambda place: guided[place].value)
-        held = [place for place in order if guided[place].farther is not None]
-        for classes in (self,) if coarser is None else (coarser, self):
-            classes._proved_by(guided, proved, order, least.prices.time, stop, lowest)
-            classes._proved_by(guided, proved, held, least.prices.time, stop, lowest, farther=True)
-        self._proved_by(guided, proved, order, None, stop, lowest)
-        self._raise_least(guided, proved, least.value * _LOST, stop)
-        return float(proved.min(initial=math.inf))
 
     def at_prices(self, item: Opened) -> tuple[float, Cut | None]:
         """What the prices of a range prove of it on these places, and the cheapest sequence at them."""
@@ -140,53 +113,9 @@ class Classes:
         (value,), cut = dual.valued(self.part, requirement, item.prices)
         return value, cut
 
-    def _proved_by(
-        self,
-        guided: Sequence[Opened],
-        proved: FloatArray,
-        order: Sequence[int],
-        time: float | None,
-        stop: Callable[[], bool],
-        enough: float = math.inf,
-        *,
-        farther: bool = False,
-    ) -> float:
-        """Raise what is proved of ranges to what is enough, all at one price of time or at their own."""
-        for place in order:
-            if stop():
-                break
-            if proved[place] >= enough:
-                continue
-            index, prices = guided[place].tilt, guided[place].prices
-            prices = guided[place].farther or prices if farther else prices
-            self._prove_class(guided, proved, index, prices if time is None else prices._replace(time=time))
-            if time is None:
-                enough = min(enough, float(proved[place]))
-        return float(proved[order[0]]) if order else math.inf
-
-    def _raise_least(
-        self, guided: Sequence[Opened], proved: FloatArray, enough: float, stop: Callable[[], bool]
-    ) -> None:
-        """Better prices for ranges of which much less is proved than the guide led to expect."""
-        for _ in range(_RAISED):
-            place = int(proved.argmin())
-            if proved[place] >= enough or stop():
-                break
-            dual, before = self.duals[guided[place].tilt], proved[place]
-            dual.same_time = True
-            fall, start = dual.tilt.requirement.fall, guided[place].farther or guided[place].prices
-            single = Requirement(fall, (guided[place].piece,))
-            prices = dual.bound(self.part, single, start, enough).prices
-            self._prove_class(guided, proved, guided[place].tilt, prices)
-            if proved[place] <= before:
-                break
-
-    def _prove_class(self, guided: Sequence[Opened], proved: FloatArray, index: int, prices: Prices) -> None:
-        """What some prices prove of all ranges of a class."""
-        mine = [place for place, item in enumerate(guided) if item.tilt == index]
-        dual = self.duals[index]
-        requirement = Requirement(dual.tilt.requirement.fall, tuple(guided[place].piece for place in mine))
-        proved[mine] = np.maximum(proved[mine], dual.values(self.part, requirement, prices))
+    def on(self, places: Places, part: Part) -> "Classes":
+        """The same classes on other places of the instance."""
+        return Classes(self.tables, places, part, self.maximum_time, self.highest_cost, self.tilts)
 
     def _settle(self, found: Sequence[Opened], stop: Callable[[], bool]) -> None:
         """Raise ranges until the least bound over all of them is that of one that was raised, or nearly."""
@@ -202,12 +131,12 @@ class Classes:
             if item.value < least:
                 least = item.value
                 for index in range(len(self.duals)):
-                    self._try(index, item, left)
+                    self.adopt(index, item, left)
             else:
-                self._try(item.tilt, item, left)
+                self.adopt(item.tilt, item, left)
 
-    def _quarters(self, item: Opened) -> list[Opened]:
-        """What the prices of a range are worth for its quarters."""
+    def quarters(self, item: Opened) -> list[Opened]:
+        """The quarters of a range that plans may be in, with what its prices are worth for them."""
         dual = self.duals[item.tilt]
         pieces = tuple(self.tables.divided(dual.tilt.rate, item.piece))
         requirement = Requirement(dual.tilt.requirement.fall, pieces)
@@ -232,7 +161,7 @@ class Classes:
             if item.value >= least * _CLOSE:
                 break
 
-    def _try(self, index: int, found: Opened, left: Sequence[Opened]) -> None:
+    def adopt(self, index: int, found: Opened, left: Sequence[Opened]) -> None:
         """What the prices of one range are worth for those of a class that are left."""
         mine = [item for item in left if item.tilt == index]
         if not mine:
@@ -258,7 +187,7 @@ class Classes:
         ]
 
 
-def _hold_back(item: Opened, enough: float) -> None:
+def hold_back(item: Opened, enough: float) -> None:
     """Go back towards modest prices as far as enough is proved: where plans are few, prices run away.
 
     The dual is concave, so in between it is at least the line from one value to the other.

@@ -42,6 +42,14 @@ D 1e-16 of itself, and may not come out above the table."""
 _NEAR, _AROUND = 8, 1.5
 """Rates of exchange among those that are used, and how far beyond them they reach."""
 
+_FIRST_INTERVALS = 8
+"""Parts of the first interval, in equal ratios: set by hand. The least dataset may be a thousandth of that
+interval, and where sets of next to no volume suffice, one interval for all of them proves nothing."""
+
+_TOO_MUCH = 1e3
+"""Factor on work and transfers where the data that a cluster may use have not the volume. Set by hand: it
+keeps the guide, which proves nothing, away from there."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -72,11 +80,12 @@ class Frontier:
     nodes, price, capacity : ndarray
         Of the cluster of every row, the price for all nodes, shape (R,) [1], [cost / resource], [resource].
     communication : ndarray
-        Shape (R, M) [time].
+        Shape (R, M), infinite where a model does not fit [time].
     deadline : float
         tau with its tolerance, infinite without one [time].
     weights : ndarray
-        What charges count in every stretch of epochs, shape (B,); the mean over all epochs is at most 1.
+        What charges count in every stretch of epochs on every cluster, shape (B, N), or (B, 1) if all count
+        alike; the mean over all epochs is at most 1.
     stretches : int array (K,), optional
         Stretch of every epoch; one for all of them otherwise.
     """
@@ -97,7 +106,7 @@ class Frontier:
     capacity: FloatArray
     communication: FloatArray
     deadline: float
-    weights: FloatArray = field(default_factory=lambda: np.ones(1))
+    weights: FloatArray = field(default_factory=lambda: np.ones((1, 1)))
     stretches: Integers | None = None
 
     @classmethod
@@ -105,7 +114,8 @@ class Frontier:
         """A lower bound of all sites, in intervals that get wider."""
         volumes = np.array([item.volume for item in instance.datasets])
         total, least = math.fsum(volumes.tolist()), float(volumes.min())
-        ends = least + (total - least) * np.linspace(0, 1, intervals + 1) ** 1.5
+        even = least + (total - least) * np.linspace(0, 1, intervals + 1) ** 1.5
+        ends = np.sort(np.concatenate([even, np.geomspace(least, even[1], _FIRST_INTERVALS + 1)[1:-1]]))
         ends[0], ends[-1] = least * (1 - 1e-12), total * (1 + 1e-12)
         return cls.between(instance, factors, ends)
 
@@ -143,7 +153,12 @@ class Frontier:
         even = least + (total - least) * np.linspace(0, 1, points) ** 1.5
         chosen = np.sort(np.concatenate([even, np.geomspace(least, even[1], few + 2)[1:-1]]))
         h = factors.at(chosen)
-        sets = _OfClusters.read(instance, lambda work, costs: good_sets(volumes, work, costs, chosen))
+
+        sets = _OfClusters.read(
+            instance,
+            lambda work, costs, mine: _usable_sets(volumes[mine], work[mine], costs[mine], chosen),
+            usable=usable_data(instance),
+        )
         return cls._made(instance, chosen, h, h, h, h, sets, in_intervals=False)
 
     @classmethod
@@ -163,6 +178,10 @@ class Frontier:
         shares = work_of_data(instance).shares
         sizes = np.array([model.size for model in instance.models])
         places, tau = [instance.clusters[n] for n in rows.clusters.tolist()], instance.target.round_deadline
+        sent = sizes / np.array([[place.bandwidth] for place in places])
+        if instance.rules.restrict_models:
+            names = [model.name for model in instance.models]
+            sent = np.where(instance.rules.fitting([p.name for p in places], names), sent, math.inf)
         return cls(
             volumes,
             factors,
@@ -178,7 +197,7 @@ class Frontier:
             np.array([place.nodes for place in places], dtype=float),
             np.array([place.nodes * place.unit_cost for place in places]),
             np.array([place.capacity for place in places]),
-            sizes / np.array([[place.bandwidth] for place in places]),
+            sent,
             math.inf if tau is None else tau * (1 + TIME_TOLERANCE),
         )
 
@@ -209,12 +228,13 @@ class Frontier:
         costs = transfer_costs(instance)[self.clusters].sum(axis=1)
         stretches = np.zeros(len(models), dtype=np.int64) if self.stretches is None else self.stretches
         found = [np.zeros(0)]
-        for b, weight in enumerate(self.weights.tolist()):
-            _, time, which = self.rows_at(multiplier, weight)
+        for b, weights in enumerate(self.weights):
+            _, time, which = self.rows_at(multiplier, weights)
             pairs = np.unique(np.stack([models, sites])[:, stretches[: len(models)] == b], axis=1)
             m, o, rows = pairs[0], pairs[1], which[pairs[0], pairs[1]]
             computing = time[m, o] - self.communication[rows, m]
             done = self.work[m, o] * self.excess[rows, o]  # x nodes times what computing takes
+            weight = np.broadcast_to(weights, len(instance.clusters))[self.clusters[rows]]
             rate = weight / max(1, instance.target.maximum_epochs) / (multiplier * shares[m])
             rate = rate * done / np.maximum(computing, 1e-300) * costs[rows] / work.sum()
             found.append(rate[(rate > 0) & (computing > 0)])
@@ -228,43 +248,61 @@ class Frontier:
 
     def at(self, multiplier: float) -> Priced:
         """The cheapest row of every entry."""
-        found = [self.rows_at(multiplier, weight)[:2] for weight in self.weights.tolist()]
+        found = [self.rows_at(multiplier, weights)[:2] for weights in self.weights]
         return Priced(
             np.stack([psi for psi, _ in found]), np.stack([time for _, time in found]), self.stretches
         )
 
-    def in_shares(self, shares: FloatArray) -> "Frontier":
-        """Transfers are charged in given shares of epochs in place of equal ones.
+    def charged(self, weights: FloatArray, stretches: Integers) -> "Frontier":
+        """Transfers are charged in stretches of epochs, and not in equal shares.
 
-        A cluster is charged for all of its epochs at most the sum of the shares, so any shares with a sum of
-        at most 1 keep the bound.
+        A cluster is charged for all of its epochs at most the sum of its shares, so any with a sum of at most
+        1 keep the bound, and every cluster may have its own. Weights are shares times the number of epochs;
+        those of a cluster whose mean over all epochs is above 1 are taken back to it.
 
         Parameters
         ----------
-        shares : ndarray
-            Of every epoch, nowhere negative, shape (K,); few different ones.
+        weights : ndarray
+            As the attribute.
+        stretches : ndarray of int
+            Stretch of every epoch, shape (K,).
         """
-        values, stretches = np.unique(shares / max(1.0, math.fsum(shares.tolist())), return_inverse=True)
-        return replace(self, weights=values * len(shares) * (1 - 1e-12), stretches=stretches.ravel())
+        counts = np.bincount(stretches, minlength=len(weights))
+        means = counts @ weights / len(stretches)
+        kept = weights / np.maximum(means * (1 + 1e-12), 1.0) * (1 - 1e-12)
+        return replace(self, weights=kept, stretches=stretches)
+
+    def like(self, other: "Frontier") -> "Frontier":
+        """Transfers are charged in the shares of another frontier."""
+        return replace(self, weights=other.weights, stretches=other.stretches)
 
     @functools.cached_property
     def fastest(self) -> FloatArray:
-        """Least times over the rows, shape (1, M, O) [time]."""
+        """Least times over the rows, shape (1, M, O) [time]; the least work of a cluster counts."""
         found = np.full(self.work.shape, math.inf)
-        for r in range(len(self.nodes)):
-            speed, sent = self.nodes[r] * self.capacity[r], self.communication[r][:, None]
-            in_time = self.least_work / speed + sent <= self.deadline
-            time = np.minimum(self.work * self.excess[r] / speed + sent, self.deadline)
+        groups, lightest, _ = self._groups
+        for g, r in enumerate(groups[:-1].tolist()):
+            speed, sent = self.capacity[r], self.communication[r][:, None]
+            in_time = self.least_work / (self.nodes[r] * speed) + sent <= self.deadline
+            time = np.minimum(self.work * lightest[g] / speed + sent, self.deadline)
             found = np.minimum(found, np.where(in_time, time, math.inf))
         return found[None]
 
-    def rows_at(self, multiplier: float, weight: float = 1.0) -> tuple[FloatArray, FloatArray, Integers]:
-        """Price psi with weighted charges, time, and cheapest row of every (model, entry); each (M, O)."""
+    def rows_at(
+        self, multiplier: float, weights: FloatArray | float = 1.0
+    ) -> tuple[FloatArray, FloatArray, Integers]:
+        """Price psi with weighted charges, time, and cheapest row of every (model, entry); each (M, O).
+
+        Weights are those of a row of the attribute, or one for all clusters.
+        """
         groups, lightest, cheapest = self._groups
+        weight: FloatArray = np.ravel(weights)
+        weight = weight[self.clusters][:, None] if len(weight) > 1 else weight[:, None]
+        first = weight[groups[:-1]] if len(weight) > 1 else weight
         shape = self.work.shape
         psi, time, which = np.full(shape, math.inf), np.zeros(shape), np.full(shape, -1, dtype=np.int64)
         cheapest_rows(
-            (groups, lightest, weight * cheapest),
+            (groups, lightest, first * cheapest),
             (self.work, self.least_work),
             (self.excess, weight * self.charges),
             (self.nodes, self.price, self.capacity, self.communication),
@@ -296,21 +334,43 @@ class _OfClusters:
     def read(
         cls,
         instance: Instance,
-        of_costs: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+        of_costs: Callable[..., tuple[FloatArray, FloatArray]],
         relative: FloatArray = RATES,
+        usable: NDArray[np.bool_] | None = None,
     ) -> "_OfClusters":
-        """Clusters to which all data cost the same are looked at once."""
+        """Clusters to which all data cost the same are looked at once; not those where nothing can train.
+
+        Without ``usable``, shape (N, D), sets are made of all data, whether or not a cluster may use them,
+        which is a bound all the same. With it ``of_costs`` has its row for a third argument.
+        """
         work, _, fixed = work_of_data(instance)
-        costs, which = np.unique(transfer_costs(instance), axis=0, return_inverse=True)
-        found = [of_costs(work, row) for row in costs]
-        rates = [exchange_rates(work, row, relative) for row in costs]
+        clusters = open_clusters(instance)
+        table = transfer_costs(instance)[clusters]
+        if usable is not None:
+            table = np.hstack([table, usable[clusters]])
+        costs, which = np.unique(table, axis=0, return_inverse=True)
+        rows = [(row[: len(work)], row[len(work) :] > 0) for row in costs]
+        found = [of_costs(work, *(pair if usable is not None else pair[:1])) for pair in rows]
+        every = np.ones(len(work), dtype=bool)
+        held = [(row, mine if usable is not None else every) for row, mine in rows]
+        rates = [exchange_rates(work[mine], row[mine], relative) for row, mine in held]
         which = which.ravel()
         return cls(
-            np.repeat(np.arange(len(which)), [len(rates[i]) for i in which]),
+            np.repeat(clusters, [len(rates[i]) for i in which]),
             np.concatenate([rates[i] for i in which]),
             np.concatenate([found[i][0] + fixed for i in which]),
             np.concatenate([found[i][1] for i in which]),
         )
+
+
+def _usable_sets(
+    volumes: FloatArray, work: FloatArray, costs: FloatArray, wanted: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Work and transfers of good sets of some datasets; where they have not so much volume, far too much."""
+    total = math.fsum(volumes.tolist())
+    found, paid = good_sets(volumes, work, costs, np.minimum(wanted, total))
+    factors = np.where(wanted > total * (1 + 1e-9), _TOO_MUCH, 1.0)
+    return found * factors, paid * factors
 
 
 def transfer_costs(instance: Instance) -> FloatArray:
@@ -321,6 +381,18 @@ def transfer_costs(instance: Instance) -> FloatArray:
     for row in instance.transfers:
         costs[places[row.cluster], order[row.dataset]] = row.cost
     return costs
+
+
+def open_clusters(instance: Instance) -> Integers:
+    """Clusters, by position, that may use some dataset and fit some model."""
+    rules, places = instance.rules, instance.clusters
+    return np.array([n for n, p in enumerate(places) if rules.data[p.name] and rules.models[p.name]])
+
+
+def usable_data(instance: Instance) -> NDArray[np.bool_]:
+    """Whether a dataset may be used on a cluster, shape (N, D)."""
+    places, names = ([item.name for item in group] for group in (instance.clusters, instance.datasets))
+    return instance.rules.usable(places, names)
 
 
 class DataWork(NamedTuple):

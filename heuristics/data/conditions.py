@@ -50,9 +50,12 @@ sufficient with any number; more prove it for problems that nearly break it, in 
 
 def single_density(problem: SelectionProblem) -> float | None:
     """rho if tau_d = rho q_d exactly for all datasets (as rational numbers), else None [time / data]."""
+    if not problem.size:
+        return None
     pairs = zip(problem.durations.tolist(), problem.volumes.tolist(), strict=True)
-    densities = {Fraction(duration) / Fraction(volume) for duration, volume in pairs}
-    return float(densities.pop()) if len(densities) == 1 else None
+    densities = (Fraction(duration) / Fraction(volume) for duration, volume in pairs)
+    first = next(densities)
+    return float(first) if all(density == first for density in densities) else None
 
 
 def product_is_concave(problem: SelectionProblem, least: float = 0.0) -> bool:

@@ -9,8 +9,13 @@ rises in tau.x and does not rise in q.x, so a vertex on the lower right chain do
 chain are the partial sums in the order of tau_d / q_d.
 
 Over nonempty sets a prefix is not enough: where the empty set is best, the prefix of one dataset may be worse
-than another single dataset. But a nonempty set contains some d, and with d used in any case the theorem holds
-for the rest. So the best of all {d} + prefix of the others is optimal: n (n + 1) / 2 sets.
+than another single dataset. But single datasets and prefixes are:
+
+- Take a set of volume s, at least that of the first prefix. It lasts at least as long as the frontier of the
+  polygon at s, which lies between two nonempty prefixes, and a quasi-concave ratio is there at least the
+  lesser of theirs.
+- A nonempty set of less volume contains some d. With d used in any case the theorem holds for the others; a
+  nonempty prefix of the others holds the first dataset of all, so the case above; the empty one is {d}.
 """
 
 import numpy as np
@@ -35,7 +40,7 @@ def density_order(problem: SelectionProblem) -> IntArray:
 
 
 def best_prefix(problem: SelectionProblem, nonempty: bool = True) -> frozenset[int]:
-    """The best prefix, or for nonempty sets the best {d} + prefix of the others.
+    """The best prefix, or for nonempty sets the best nonempty prefix or single dataset.
 
     It is a minimiser where `rule_holds`, and a feasible set elsewhere.
 
@@ -56,20 +61,16 @@ def best_prefix(problem: SelectionProblem, nonempty: bool = True) -> frozenset[i
     if nonempty and not problem.size:
         raise NotCoveredError("there is no dataset to use")
     order = density_order(problem)
-    sums = [_prefix_sums(part[order]) for part in (problem.volumes, problem.durations, problem.transfers)]
-    plain = _values(problem, problem.needed, *sums)
+    parts = problem.volumes, problem.durations, problem.transfers
+    prefixes = _values(problem, problem.needed, *(_prefix_sums(part[order]) for part in parts))
     start = 1 if nonempty else 0
-    best = int(np.argmin(plain[start:])) + start
-    chosen, least = as_set(order[:best]), plain[best]
+    best = int(np.argmin(prefixes[start:])) + start
     if nonempty:
-        for place, forced in enumerate(order.tolist()):
-            added = (problem.volumes[forced], problem.durations[forced], problem.transfers[forced])
-            rest = [part[: place + 1] + one for part, one in zip(sums, added, strict=True)]
-            values = _values(problem, problem.needed, *rest)
-            count = int(np.argmin(values))
-            if values[count] < least:
-                chosen, least = as_set([*order[:count].tolist(), forced]), values[count]
-    return chosen
+        singles = _values(problem, problem.needed, *parts)
+        single = int(np.argmin(singles))
+        if singles[single] < prefixes[best]:
+            return frozenset({single})
+    return as_set(order[:best])
 
 
 def _values(

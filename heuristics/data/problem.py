@@ -126,10 +126,11 @@ class SelectionProblem:
         """
         if isinstance(self.needed, TabledEpochs):
             raise InvalidInputError("K^ from a table has no volumes; enumerate its sets")
-        if inside & outside or not inside | outside <= set(range(self.size)):
+        fixed = inside | outside
+        if len(fixed) < len(inside) + len(outside) or not fixed <= set(range(self.size)):
             raise InvalidInputError("datasets to use and to leave out must exist and be different")
         forced = sorted(inside)
-        free = [place for place in range(self.size) if place not in inside | outside]
+        free = [place for place in range(self.size) if place not in fixed]
         return SelectionProblem(
             names=tuple(self.names[place] for place in free),
             needed=self.needed.with_present(math.fsum(self.volumes[forced].tolist())),

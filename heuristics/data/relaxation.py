@@ -20,14 +20,14 @@ right-hand side is convex and piecewise linear; its error falls with the square 
 """
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.prefix import density_order
 from depl.heuristics.data.problem import SelectionProblem, training_time
-from depl.heuristics.set_functions.functions import FloatArray, IntArray
+from depl.heuristics.set_functions.functions import BoolArray, FloatArray, IntArray
 from depl.models.foundation.errors import NotCoveredError
 
 _PARTS = 4
@@ -61,6 +61,8 @@ class Relaxed:
         So many datasets of ``order`` are taken whole there.
     integral : bool
         Whether the best point takes no dataset in part.
+    intervals : Intervals or None
+        What the bound rests on, for `flips`; None with prices.
     """
 
     bound: float
@@ -68,13 +70,15 @@ class Relaxed:
     volume: float
     whole: int
     integral: bool
+    intervals: "Intervals | None" = None
 
 
 @dataclass(frozen=True, eq=False)
-class _Intervals:
-    """Intervals of added volume inside pieces of the frontier, with T, its slope, and their bounds.
+class Intervals:
+    """Intervals of added volume inside pieces of the frontier, with T, its slope, K and their bounds.
 
     The slope is that of the piece: the difference of durations over a tiny width would be mostly rounding.
+    ``ends`` is the lesser value of f at the two ends of an interval, ``epochs`` K at the upper one.
     """
 
     low: FloatArray
@@ -83,6 +87,18 @@ class _Intervals:
     high_duration: FloatArray
     densities: FloatArray
     bounds: FloatArray
+    ends: FloatArray
+    epochs: FloatArray
+
+    def replaced(self, old: BoolArray, new: "Intervals") -> "Intervals":
+        """The intervals but the old ones, and the new ones."""
+        kept = ~old
+        return Intervals(
+            *(
+                np.concatenate([getattr(self, field.name)[kept], getattr(new, field.name)])
+                for field in fields(self)
+            )
+        )
 
 
 def relaxed(problem: SelectionProblem, cutoff: float = np.inf, least: float = 0.0) -> Relaxed:
@@ -117,7 +133,7 @@ def flip_bounds(
     At a multiplier r of the volume, phi(s) = max over r of r s + sum of min(0, tau - r q); without dataset
     d its term is missing, and with d it is tau_d - r q_d. So on a piece of slope r, phi grows by at least
     max(0, r q_d - tau_d) when d is left out and by max(0, tau_d - r q_d) when it is taken, and g by K times
-    it.
+    it. Intervals whose own bound is at least ``cutoff`` are counted with that bound.
 
     Parameters
     ----------
@@ -130,10 +146,18 @@ def flip_bounds(
     """
     if not isinstance(problem.needed, NeededEpochs) or problem.priced:
         raise NotCoveredError("bounds of single datasets are for problems without transfer costs")
-    parts = _refined(problem.needed, _pieces(problem, problem.needed, least), cutoff - problem.constant)
-    least_epochs = problem.needed.at(parts.high)
-    left_out, taken = np.full(problem.size, np.inf), np.full(problem.size, np.inf)
-    for slope, epochs, bound in zip(parts.densities, least_epochs, parts.bounds, strict=True):
+    limit = cutoff - problem.constant
+    return flips(problem, _refined(problem.needed, _pieces(problem, problem.needed, least), limit), cutoff)
+
+
+def flips(problem: SelectionProblem, parts: Intervals, cutoff: float) -> tuple[FloatArray, FloatArray]:
+    """`flip_bounds` from intervals that are known."""
+    limit = cutoff - problem.constant
+    weak = parts.bounds < limit
+    rest = float(parts.bounds[~weak].min(initial=np.inf))
+    left_out, taken = np.full(problem.size, rest), np.full(problem.size, rest)
+    rows = parts.densities[weak], parts.epochs[weak], parts.bounds[weak]
+    for slope, epochs, bound in zip(*rows, strict=True):
         gain = slope * problem.volumes - problem.durations
         left_out = np.minimum(left_out, bound + epochs * np.maximum(gain, 0))
         taken = np.minimum(taken, bound + epochs * np.maximum(-gain, 0))
@@ -151,16 +175,15 @@ def _free(problem: SelectionProblem, needed: NeededEpochs, cutoff: float, least:
     )
     place = int(np.argmin(parts.bounds))
     bound = float(parts.bounds[place])
+    least_bound = min(bound, float(values[corner])) + problem.constant
     if bound >= values[corner] * (1 - _PRECISION):
-        return Relaxed(
-            min(bound, float(values[corner])) + problem.constant, order, volume[corner], corner, True
-        )
+        return Relaxed(least_bound, order, volume[corner], corner, True, parts)
     middle = float(parts.low[place] + parts.high[place]) / 2
     whole = int(np.searchsorted(volume, middle, side="right")) - 1
-    return Relaxed(bound + problem.constant, order, middle, min(whole, len(order) - 1), False)
+    return Relaxed(least_bound, order, middle, min(whole, len(order) - 1), False, parts)
 
 
-def _pieces(problem: SelectionProblem, needed: NeededEpochs, least: float) -> _Intervals:
+def _pieces(problem: SelectionProblem, needed: NeededEpochs, least: float) -> Intervals:
     """One interval for each piece of the frontier beyond ``least``."""
     order = density_order(problem)
     volume, duration = _corners(problem.volumes[order]), _corners(problem.durations[order])
@@ -180,25 +203,24 @@ def _bounded(
     start: FloatArray,
     end: FloatArray,
     densities: FloatArray,
-) -> _Intervals:
-    middle = (low + high) / 2
-    value, slope = needed.at(middle), needed.slope(middle)
+) -> Intervals:
+    middle, count = (low + high) / 2, len(low)
+    epochs, slope = needed.at(np.concatenate([low, middle, high])), needed.slope(middle)
+    first, value, last = epochs[:count], epochs[count : 2 * count], epochs[2 * count :]
     left = (value + slope * (low - middle)) * start
     right = (value + slope * (high - middle)) * end
-    return _Intervals(low, high, start, end, densities, np.minimum(left, right))
+    ends = np.minimum(training_time(first, start), training_time(last, end))
+    return Intervals(low, high, start, end, densities, np.minimum(left, right), ends, last)
 
 
-def _refined(needed: NeededEpochs, parts: _Intervals, cutoff: float) -> _Intervals:
+def _refined(needed: NeededEpochs, parts: Intervals, cutoff: float) -> Intervals:
     """Split intervals until every bound is at least the cutoff, or as good as rounding lets it be."""
     for _ in range(_ROUNDS):
-        ends = np.minimum(
-            training_time(needed.at(parts.low), parts.low_duration),
-            training_time(needed.at(parts.high), parts.high_duration),
-        )
-        target = min(cutoff, float(ends.min()))
-        weak = (parts.bounds < target * (1 - _PRECISION)) & (parts.bounds < ends * (1 - _PRECISION))
+        target = min(cutoff, float(parts.ends.min()))
+        weak = parts.bounds < np.minimum(target, parts.ends) * (1 - _PRECISION)
+        count = np.count_nonzero(weak)
         # where the product is flat, every interval stays weak: what is left is decided by branching
-        if not weak.any() or weak.sum() > _MOST_WEAK:
+        if not count or count > _MOST_WEAK:
             break
         share = np.arange(_PARTS + 1) / _PARTS
         grid = [
@@ -206,13 +228,8 @@ def _refined(needed: NeededEpochs, parts: _Intervals, cutoff: float) -> _Interva
             for start, end in ((parts.low, parts.high), (parts.low_duration, parts.high_duration))
         ]
         low, high, start, end = (part.ravel() for cells in grid for part in (cells[:, :-1], cells[:, 1:]))
-        fresh = _bounded(needed, low, high, start, end, np.repeat(parts.densities[weak], _PARTS))
-        parts = _Intervals(
-            *(
-                np.concatenate([getattr(parts, name)[~weak], getattr(fresh, name)])
-                for name in ("low", "high", "low_duration", "high_duration", "densities", "bounds")
-            )
-        )
+        densities = np.repeat(parts.densities[weak], _PARTS)
+        parts = parts.replaced(weak, _bounded(needed, low, high, start, end, densities))
     return parts
 
 

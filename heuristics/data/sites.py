@@ -9,7 +9,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -176,6 +176,9 @@ class Sites:
         Shape (M, O) [time].
     deadline : float
         tau, infinite without one [time].
+    barred : ndarray of bool, optional
+        Models that do not fit on the cluster of a site, or all where its data may not be used, shape (M, O):
+        an epoch there is never in time.
     """
 
     sites: tuple[Site, ...]
@@ -186,6 +189,7 @@ class Sites:
     capacity: FloatArray
     communication: FloatArray
     deadline: float
+    barred: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, instance: Instance, sites: Sequence[Site], factors: DataFactors) -> "Sites":
@@ -198,7 +202,11 @@ class Sites:
         shape = len(rows), len(instance.models), len(sets)
         table = np.array([_work_of(instance, k, sets) for k in rows]).reshape(shape)
         bandwidth = np.array([place.bandwidth for place in places])
-        tau = instance.target.round_deadline
+        tau, names = instance.target.round_deadline, [model.name for model in instance.models]
+        barred, rules = None, instance.rules
+        if rules.restrict_sites:
+            away = [not rules.may_use(s.datasets, p.name) for s, p in zip(sites, places, strict=True)]
+            barred = ~rules.fitting([place.name for place in places], names).T | np.array(away)
         return cls(
             tuple(sites),
             np.array([factors.of(sets[position[site.datasets]]) for site in sites]),
@@ -208,6 +216,7 @@ class Sites:
             np.array([place.capacity for place in places]),
             np.array([model.size for model in instance.models])[:, None] / bandwidth,
             math.inf if tau is None else tau,
+            barred,
         )
 
     @property
@@ -246,7 +255,10 @@ class Sites:
     @functools.cached_property
     def _costs(self) -> EpochCosts:
         columns = (self.work, self.price, self.capacity, self.communication)
-        return EpochCosts.of_arrays(*columns, self.deadline)
+        costs = EpochCosts.of_arrays(*columns, self.deadline)
+        if self.barred is None:
+            return costs
+        return replace(costs, least=np.where(self.barred, math.inf, costs.least))
 
 
 def may_be_listed(instance: Instance) -> bool:
@@ -266,7 +278,7 @@ def has_frontier(instance: Instance) -> bool:
 
 
 def listed_sites(instance: Instance) -> list[Site]:
-    """Every cluster with every nonempty set of datasets.
+    """Every cluster on which some model fits with every nonempty set of datasets that may be used there.
 
     Raises
     ------
@@ -283,7 +295,14 @@ def listed_sites(instance: Instance) -> list[Site]:
     )
     sizes = range(len(names), 0, -1)
     sets = [frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size)]
-    return [Site(n, chosen) for n in range(len(instance.clusters)) for chosen in sets]
+    rules = instance.rules
+    return [
+        Site(n, chosen)
+        for n, place in enumerate(instance.clusters)
+        if rules.models[place.name]
+        for chosen in sets
+        if rules.may_use(chosen, place.name)
+    ]
 
 
 def transfers_of(instance: Instance, site: Site) -> float:

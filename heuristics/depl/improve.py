@@ -268,7 +268,8 @@ class Polish:
             if found is None or found.cost >= cutoff * (1 + _WORTHWHILE):
                 break
             loss = self._loss(restricted, found.models, found.sites)
-            met = self.judge.met(loss)
+            ends = bool(self.learning.may_end[restricted.models[int(found.models[-1])]])
+            met = ends and self.judge.met(loss)
             if met and found.cost < cutoff:
                 best, cutoff = self._candidate(restricted, found, loss), found.cost
             rate, quantile = self._known(loss)

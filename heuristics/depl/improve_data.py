@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import interpolate
 
 from depl.heuristics.bounds.cutting_planes import Cut, Prices
-from depl.heuristics.bounds.volume_bound import transfer_costs, work_of_data
+from depl.heuristics.bounds.volume_bound import transfer_costs, usable_data, work_of_data
 from depl.heuristics.data.sites import DataFactors, Site
 from depl.heuristics.depl.improve_sites import Labels, Restricted
 from depl.models.problem.epoch_cost_kernels import add_prices
@@ -70,7 +70,7 @@ class DataAtPrices:
         instance = self.instance
         self.volumes = np.array([item.volume for item in instance.datasets])
         self._work, self._shares, self._fixed = work_of_data(instance)
-        self._transfers = transfer_costs(instance)
+        self._transfers = np.where(usable_data(instance), transfer_costs(instance), math.inf)
         self._names = np.array([item.name for item in instance.datasets])
         self._position = {item.name: d for d, item in enumerate(instance.datasets)}
         places = instance.clusters
@@ -81,6 +81,8 @@ class DataAtPrices:
         self._sizes = np.array([model.size for model in instance.models])
         tau = instance.target.round_deadline
         self._deadline = math.inf if tau is None else tau
+        names = [model.name for model in instance.models]
+        self._fits = instance.rules.fitting([place.name for place in places], names)
 
     def better(self, restricted: Restricted, labels: Labels, prices: Prices, cut: Cut) -> list[Site]:
         """Sites for the epochs that a sequence trains on each of its clusters."""
@@ -114,7 +116,7 @@ class DataAtPrices:
     def _near(self, epochs: _Epochs, n: int, data: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Datasets added, dropped and exchanged, those first that cost least at the prices."""
         found: list[NDArray[np.int64]] = []
-        outside = np.setdiff1d(np.arange(len(self.volumes)), data)
+        outside = np.setdiff1d(np.flatnonzero(np.isfinite(self._transfers[n])), data)
         added = outside[np.argsort(self._with(epochs, n, data, outside), kind="stable")[:_NEAR]]
         found += [np.append(data, added[: size + 1]) for size in range(len(added))]
         if len(data) > 1:
@@ -213,6 +215,7 @@ class DataAtPrices:
                 epochs.counts[m],
                 total,
             )
+            total[~self._fits[clusters, m]] = math.inf
         return total
 
     def _slope(self, epochs: _Epochs, n: int, work: float) -> float:

@@ -250,7 +250,7 @@ class Restricted:
         if not self.learning.allowed[before, model]:
             return math.inf
         step: LossStep | None = self.learning.switches[before][model]
-        label = float(self.learning.switch_losses[before, model])
+        label = float(self.learning.switch_losses[before, model] + self.learning.end_charges[before, model])
         for term in () if step is None else step.terms:
             label += float(self.cumulants.of(term.law, np.array(rate * term.coefficient))) / rate
         return label

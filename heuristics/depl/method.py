@@ -17,6 +17,7 @@ Small and large instances take the same steps; only how many sequences are looke
 Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from depl.models.problem.site_rules import why_not_idle
 from depl.models.solving.decisions import Stage
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.methods import Limits, Outcome
@@ -87,6 +89,12 @@ _FEW_CLASSES = 20_000
 _FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
 """Shares of the time left that the bound may take before there is a plan, and once there is one, where all
 sites are listed: a bound without a plan is of little use. What is left of it comes after the search."""
+_EARLY, _EARLY_SHARE = 0.95, 0.4
+"""Share of what plans are expected to cost that the bound should reach before plans are looked for where
+sites are not listed, and of the time left that it may take. Set by hand: most of it goes into the tables of
+all laws, which every bound needs; steps up to there take about a second, and later ones wait for a plan."""
+_REPORTED = 1e-3
+"""By how much a bound has to rise to be reported at once."""
 _LOOKS = 40_000
 """Steps that choices of data past the expected cost may take in all, at kinds x K for each."""
 
@@ -142,6 +150,7 @@ class _Loop:
     clock: StageClock = field(default_factory=StageClock)
     calibrated: Reference | None = field(default=None, init=False)
     bound: LowerBound | None = field(default=None, init=False)
+    expected: float = field(default=math.nan, init=False)
     seen_choices: dict[_Key, tuple[Reference, Bound]] = field(default_factory=dict, init=False)
     judge: Judge = field(init=False)
     learning: Learning = field(init=False)
@@ -154,12 +163,14 @@ class _Loop:
     dual: Dual = field(init=False)
     polish: Polish = field(init=False)
     data: DataStage = field(init=False)
+    _steps: Iterator[LowerBound] | None = field(default=None, init=False)
+    _until: Limits = field(init=False)
 
     def run(self) -> Outcome:
         """The steps of Fig. 3, until the bound of what is left reaches the incumbent."""
         target = self.instance.target
         self.judge = Judge(self.instance)
-        if self.judge.met(FinalLoss(target.initial_loss, ())):
+        if self.instance.rules.may_stop and self.judge.met(FinalLoss(target.initial_loss, ())):
             self.record.nothing_to_do()
             return Outcome(Termination.OPTIMAL, Plan(), 0.0, decisions=self.record.decisions)
         with self.clock.during(Stage.DATA):
@@ -239,7 +250,10 @@ class _Loop:
         started = time.perf_counter()
         instance, epochs = self.instance, self.instance.target.maximum_epochs
         if epochs == 0:
-            return "models: no epoch is allowed, and the loss does not meet the target"
+            reason = "the loss does not meet the target"
+            return f"models: no epoch is allowed, and {why_not_idle(instance, reason)}"
+        if barred := instance.rules.obstacle():
+            return barred
         self.learning, self.factors = Learning.of(instance, self._proceed), DataFactors(instance)
         self.stage = ModelStage(instance, self.learning, self.factors, self.judge, self.limits)
         variances = self.learning.with_stand_ins()
@@ -253,6 +267,7 @@ class _Loop:
             sites = listed_sites(instance)
         else:
             self.start = self._calibrated_on(outlook, guess)
+            self._prove(_EARLY_SHARE, _EARLY * self.expected)
             sites = self._with_better(outlook, outlook.sites(self.start), guess)
         self.sites = Sites.of(instance, sites, self.factors)
         self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.highest_cost)
@@ -267,20 +282,33 @@ class _Loop:
     def _proceed(self) -> bool:
         return not self.limits.expired()
 
-    def _prove(self, share: float = 1.0) -> None:
-        """The lower bound: at once where all sites are listed, or else when a plan is held.
+    def _prove(self, share: float = 1.0, enough: float = math.inf) -> None:
+        """The lower bound, or better ones, until one is enough; what had to be left is tried again later.
 
-        It takes at most so much of the time that is left; what it had to leave is tried again later.
+        It takes at most so much of the time that is left.
         """
-        if self.bound is None and not self.limits.expired():
-            limits = self.limits.part(share)
-            with self.clock.during(Stage.DATA):
-                found = self.proof.bound(limits.expired)
-            self.lower = max(self.lower, found.value)
-            if share == 1 or found.infeasible or not limits.expired():
-                self.bound = found
-            if self.best is not None:
-                self.limits.report(self.cost, self.lower)
+        if self.bound is not None or self.limits.expired():
+            return
+        self._until = self.limits.part(share)
+        if self._steps is None:
+            self._steps = self.proof.steps(lambda: self._until.expired(), self.expected)
+        found, before = LowerBound(0.0), self.lower
+        with self.clock.during(Stage.DATA):
+            for found in self._steps:
+                self.lower = max(self.lower, found.value)
+                if found.infeasible or self.lower >= enough or self._good_enough():
+                    break
+                if self.proof.outlook is not None and self.lower > before * (1 + _REPORTED):
+                    before = self.lower
+                    self.limits.report(self.cost, self.lower)
+            else:
+                self._steps = None
+                if share == 1 or not self._until.expired():
+                    self.bound = found
+        if found.infeasible:
+            self.bound = found
+        if self.best is not None or (self.proof.outlook is not None and self.lower > before):
+            self.limits.report(self.cost, self.lower)
 
     def _first_guess(self) -> Requirement:
         """Before any plan is seen: the normal quantile of half the largest standard deviation."""
@@ -300,9 +328,9 @@ class _Loop:
             self.calibrated = self._seen(bound.cut, outlook.guide)
             requirement = self._requirement(self.calibrated)
             bound = outlook.bound(requirement, bound.prices)
-        if bound.cut is None:
-            return prices
-        return outlook.share(requirement, bound.prices, self.limits.expired).prices
+        bound = outlook.share(requirement, bound, self.limits.expired)
+        self.expected = bound.value
+        return bound.prices
 
     def _with_better(self, outlook: Outlook, sites: list[Site], guess: Requirement) -> list[Site]:
         """Sites and those that the outlook would rather use at their prices, a few times over."""
@@ -474,14 +502,16 @@ class _Loop:
         return known
 
     def _kinds(self, choice: DataChoice) -> list[Kind]:
-        """(Cluster, model) pairs of a choice."""
-        return [Kind(n, m) for n in choice for m in range(len(self.instance.models))]
+        """(Cluster, model) pairs of a choice, as far as models fit."""
+        places, models, rules = self.instance.clusters, self.instance.models, self.instance.rules
+        pairs = itertools.product(choice, range(len(models)))
+        return [Kind(n, m) for n, m in pairs if rules.may_train(models[m].name, places[n].name)]
 
     def _accept(self, found: Candidate) -> None:
         self.best = found
         self.limits.report(found.cost, self.lower)
         self.record.accepted(found, self.judge.target)
-        self._prove(_NEXT_SHARE if self.proof.outlook is None else 1.0)
+        self._prove(_NEXT_SHARE)
 
     def _calibrate(self, reference: Reference) -> None:
         self.calibrated = reference
@@ -497,8 +527,11 @@ class _Loop:
 
     def _finished(self) -> bool:
         """Whether time is up or the incumbent is good enough."""
-        within = max(self.limits.gap, SEARCH_TOLERANCE)
-        return self.limits.expired() or counts_as_proved(self.cost, self.lower, within)
+        return self.limits.expired() or self._good_enough()
+
+    def _good_enough(self) -> bool:
+        """Whether the incumbent is proved to be as near to the bound as is asked for."""
+        return counts_as_proved(self.cost, self.lower, max(self.limits.gap, SEARCH_TOLERANCE))
 
     def _termination(self) -> Termination:
         if self.best is not None and counts_as_proved(self.cost, self.lower, SEARCH_TOLERANCE):

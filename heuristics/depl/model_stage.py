@@ -147,7 +147,7 @@ class ModelStage:
             for item in itertools.islice(group.sequences(), _PER_CLASS):
                 candidate = self._candidate(data, problem, item.sequence, item.cost)
                 tried += 1
-                if self.judge.met(candidate.loss):
+                if self.certified(candidate):
                     return Searched(candidate, nearest)
                 nearest = nearest or candidate
             if tried >= most or self.limits.expired():
@@ -182,11 +182,17 @@ class ModelStage:
             if cost >= cutoff:
                 continue
             candidate = self._candidate(data, problem, path.models, cost)
-            if self.judge.met(candidate.loss):
+            if self.certified(candidate):
                 best, cutoff = candidate, cost
             else:
                 nearest = nearest or candidate
         return Searched(best, nearest)
+
+    def certified(self, found: Candidate) -> bool:
+        """Whether a candidate may end as it does, and is certified to meet the target."""
+        models, rules = found.models, self.instance.rules
+        ends = self.learning.may_end[models[-1]] if models else rules.may_stop
+        return bool(ends) and self.judge.met(found.loss)
 
     def plan(self, found: Candidate) -> Plan:
         """The plan of a candidate, with the cheapest resources."""
@@ -220,8 +226,7 @@ class ModelStage:
         slack: float,
     ) -> RealCostProblem:
         """The sequences of some kinds; clusters and models are those of the kinds, in order."""
-        clusters = sorted({kind.cluster for kind in kinds})
-        models = sorted({kind.model for kind in kinds})
+        clusters, models = (sorted({kind[part] for kind in kinds}) for part in (0, 1))
         sites = Sites.of(self.instance, [Site(n, data[n]) for n in clusters], self.factors)
         target, learning = self.instance.target, self.learning
         pairs = tuple((clusters.index(n), models.index(m)) for n, m in sorted(kinds))
@@ -238,8 +243,8 @@ class ModelStage:
                 losses[k, :, g] = values.run(run, sites.factors[n]) + changes[:, m]
                 steps[k, :, g] = number * (numbers.size + 1) + numbers[:, m]
         in_time = _in_time(sites, target.maximum_epochs, [(n, models[m]) for n, m in pairs])
-        follow = np.array([[learning.allowed[p, models[m]] for _, m in pairs] for p in before])
-        return RealCostProblem(
+        follow = learning.allowed[np.ix_(before, [models[m] for _, m in pairs])]
+        problem = RealCostProblem(
             models=tuple(self.instance.models[m].name for m in models),
             clusters=tuple(self.instance.clusters[n].name for n in clusters),
             kinds=pairs,
@@ -253,6 +258,7 @@ class ModelStage:
             round_deadline=target.round_deadline,
             steps=steps,
         )
+        return problem.ending_with(learning.may_end[models], self.instance.rules.may_stop)
 
     def _candidate(
         self, data: Mapping[int, frozenset[str]], problem: RealCostProblem, sequence: Kinds, cost: float

@@ -61,7 +61,7 @@ def most_certain(stage: ModelStage, dual: Dual, data: DataStage, reference: Refe
                 continue
             quantile = stage.judge.reference(candidate.loss).quantile
             lowest = min(lowest, quantile)
-            if (best is None or candidate.cost < best.cost) and stage.judge.met(candidate.loss):
+            if (best is None or candidate.cost < best.cost) and stage.certified(candidate):
                 best, prices = candidate, here
     return MostCertain(best, lowest, prices)
 
@@ -69,7 +69,7 @@ def most_certain(stage: ModelStage, dual: Dual, data: DataStage, reference: Refe
 def _candidate(stage: ModelStage, data: DataStage, cut: Cut) -> Candidate:
     """A sequence with one site for every cluster: the one of largest h among those it uses.
 
-    Only its beginning as far as the time limits are kept.
+    Only its beginning as far as the time limits are kept, and to a model that may be the last.
     """
     sites = data.sites
     chosen: dict[int, int] = {}
@@ -86,6 +86,8 @@ def _candidate(stage: ModelStage, data: DataStage, cut: Cut) -> Candidate:
     position = {kind: g for g, kind in enumerate(kinds)}
     sequence = [position[Kind(n, m)] for n, m in zip(clusters, models, strict=True)]
     length = _in_time(problem, sequence)
+    while length and not stage.learning.may_end[models[length - 1]]:
+        length -= 1
     models, clusters = models[:length], clusters[:length]
     loss = stage.learning.loss(models, [float(sites.factors[chosen[n]]) for n in clusters])
     cost = problem.cost(sequence[:length]) if length else math.inf

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
+from depl.heuristics.paths.end_charge import charge_ends
 from depl.heuristics.paths.readings import Clock, Weight
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
@@ -89,6 +90,21 @@ class AdditiveProblem:
         """The same problem with other budgets."""
         return replace(self, maximum_time=maximum_time, maximum_loss=maximum_loss)
 
+    def ending_with(self, may_end: BoolArray, may_stop: bool) -> "AdditiveProblem":
+        """The same where only some models, shape (M,), may be the last (`depl.heuristics.paths.end_charge`).
+
+        ``may_stop`` says whether the path without an epoch is one.
+        """
+        losses, start = charge_ends(
+            self.losses,
+            range(self.start),
+            may_end,
+            may_stop,
+            self.initial_loss,
+            self.maximum_loss + ATOM_TOLERANCE,
+        )
+        return replace(self, losses=losses, initial_loss=start)
+
     def totals(self, path: tuple[int, ...]) -> tuple[float, float, float]:
         """Weight, time and final loss of a path given by indices of models, summed exactly.
 
@@ -142,6 +158,8 @@ def additive_problem(
     label: AdditiveLabel | None = None,
     weight: Weight | None = None,
     clock: Clock = Clock.FULL_RESOURCES,
+    *,
+    ends_charged: bool = True,
 ) -> AdditiveProblem:
     """Model selection of an instance on given data and a given cluster.
 
@@ -157,11 +175,15 @@ def additive_problem(
         Reading of the weight; `Weight.ROOT` by default, and `Weight.LEAST_RESOURCES` without T_max.
     clock : Clock
         Reading of the time.
+    ends_charged : bool
+        Whether labels keep paths from ending with a model that may not be the last
+        (`depl.heuristics.paths.end_charge`); otherwise nothing does.
 
     Raises
     ------
     InvalidInputError
-        If ``datasets`` or ``cluster`` are not the instance's, or a weight needs a deadline that is not there.
+        If ``datasets`` or ``cluster`` are not the instance's, data may not be used there, or a weight needs a
+        deadline that is not there.
     NotCoveredError
         If the label does not cover a law.
     """
@@ -170,21 +192,21 @@ def additive_problem(
     if weight is None:
         weight = Weight.LEAST_RESOURCES if target.maximum_time is None else Weight.ROOT
     label = expected_label() if label is None else label
-    count, epochs = len(names), target.maximum_epochs
+    count, epochs, rules = len(names), target.maximum_epochs, instance.rules
     losses, allowed = _loss_changes(instance, datasets, names, label)
     weights, times = np.zeros((epochs, count)), np.zeros((epochs, count))
     for k in range(epochs):
         for m, name in enumerate(names):
             demand = load(instance, k + 1, name, cluster, datasets)
             least = minimum_resources(demand, target.round_deadline)
-            if math.isinf(least):
+            if math.isinf(least) or not rules.may_train(name, cluster):
                 allowed[k, :, m] = False
                 continue
             weights[k, m] = _weight(demand, least, weight, target.round_deadline)
             times[k, m] = demand.communication
             if clock is Clock.FULL_RESOURCES:
                 times[k, m] += demand.work / demand.capacity
-    return AdditiveProblem(
+    problem = AdditiveProblem(
         models=names,
         weights=weights,
         times=times,
@@ -194,6 +216,7 @@ def additive_problem(
         maximum_loss=target.maximum_loss - label.surcharge,
         maximum_time=math.inf if target.maximum_time is None else target.maximum_time,
     )
+    return problem.ending_with(rules.last_models(names), rules.may_stop) if ends_charged else problem
 
 
 def _loss_changes(
@@ -250,3 +273,5 @@ def _require_known(instance: Instance, datasets: frozenset[str], cluster: str) -
     places = [item.name for item in instance.clusters]
     if cluster not in places:
         raise InvalidInputError(f"there is no cluster {cluster!r}; {advice(cluster, places)}", "cluster")
+    for name in sorted(datasets - instance.rules.data[cluster]):
+        raise InvalidInputError(f"dataset {name!r} may not be used on cluster {cluster!r}", "datasets")

@@ -14,13 +14,14 @@ epoch costs depends on all others, through the one price of time that they share
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.end_charge import charge_ends
 from depl.heuristics.paths.readings import Weight
 from depl.models.exact.plan_classes import Configuration
 from depl.models.foundation.errors import InvalidInputError
@@ -110,6 +111,17 @@ class RealCostProblem:
         """Label above which a sequence misses the target: l_max and the tolerance [loss]."""
         return self.maximum_loss + ATOM_TOLERANCE
 
+    def ending_with(self, may_end: NDArray[np.bool_], may_stop: bool) -> "RealCostProblem":
+        """The same where only some models, shape (M,), may be the last (`depl.heuristics.paths.end_charge`).
+
+        ``may_stop`` says whether the sequence without an epoch is one.
+        """
+        models = [model for _, model in self.kinds]
+        losses, start = charge_ends(
+            self.losses, models, may_end, may_stop, self.initial_loss, self.highest_loss
+        )
+        return replace(self, losses=losses, initial_loss=start)
+
     def loss(self, sequence: Sequence[int]) -> float:
         """Label of the final loss, summed exactly [loss].
 
@@ -172,9 +184,10 @@ def real_cost_problem(
     names = tuple(model.name for model in instance.models)
     target = instance.target
     parts = [
-        additive_problem(instance, chosen, place, label, Weight.COMPUTE) for place, chosen in data.items()
+        additive_problem(instance, chosen, place, label, Weight.COMPUTE, ends_charged=False)
+        for place, chosen in data.items()
     ]
-    return RealCostProblem(
+    problem = RealCostProblem(
         models=names,
         clusters=tuple(data),
         kinds=tuple((place, model) for place in range(len(data)) for model in range(len(names))),
@@ -196,6 +209,7 @@ def real_cost_problem(
         round_deadline=target.round_deadline,
         steps=_steps(instance, data, names),
     )
+    return problem.ending_with(instance.rules.last_models(names), instance.rules.may_stop)
 
 
 def _steps(

@@ -10,6 +10,7 @@ import numpy as np
 
 from depl.heuristics.placement.dual import prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
+from depl.models.problem.allocation import BatchAllocation
 from depl.models.problem.laws import FloatArray
 
 _TRIED, _PARTNERS, _ROUNDS = 48, 12, 60
@@ -42,14 +43,15 @@ def improved(
     best, found = assignment, problem.evaluate([assignment])
     cost, multiplier = float(found.costs[0]), float(found.multipliers[0])
     for _ in range(_ROUNDS if np.isfinite(cost) else 0):
-        trials = [_applied(best, moves) for moves in _promising(problem, best, multiplier, allowed)]
+        trials = _promising(problem, best, multiplier, allowed)
         if not trials:
             break
-        found = problem.evaluate(trials)
+        found = _evaluated(problem, best, trials)
         index = int(np.argmin(found.costs))
         if found.costs[index] >= cost * (1 - _WORTH):
             break
-        best, cost, multiplier = trials[index], float(found.costs[index]), float(found.multipliers[index])
+        best = _applied(best, trials[index])
+        cost, multiplier = float(found.costs[index]), float(found.multipliers[index])
     return best, cost
 
 
@@ -103,6 +105,24 @@ def _pairs(
 
 def _possible(assignment: Assignment, one: Move, other: Move) -> bool:
     return one[:2] != other[:2] or assignment[one[0], one[1]] >= 2
+
+
+def _evaluated(
+    problem: PlacementProblem, assignment: Assignment, trials: list[tuple[Move, ...]]
+) -> BatchAllocation:
+    """The exact costs of an assignment after each trial; only pairs that are used are looked at."""
+    rows, groups, left, reached = (
+        np.array(column)
+        for column in zip(*((p, *move) for p, moves in enumerate(trials) for move in moves), strict=True)
+    )
+    places = len(problem.clusters)
+    leaves, goes = groups * places + left, groups * places + reached
+    pairs = np.union1d(np.flatnonzero(assignment), goes)
+    counts = np.tile(assignment.ravel()[pairs], (len(trials), 1))
+    np.add.at(counts, (rows, np.searchsorted(pairs, leaves)), -1)
+    np.add.at(counts, (rows, np.searchsorted(pairs, goes)), 1)
+    used = counts.any(axis=0)
+    return problem.evaluate_pairs(np.stack(np.divmod(pairs[used], places), axis=1), counts[:, used])
 
 
 def _applied(assignment: Assignment, moves: tuple[Move, ...]) -> Assignment:

@@ -140,16 +140,9 @@ class Openings:
 
 def restricted(problem: PlacementProblem, opened: Opened) -> PlacementProblem:
     """The problem on some of the clusters, their transfers not counted."""
-    columns = list(opened)
-    return problem.replace(
-        clusters=tuple(problem.clusters[n] for n in columns),
-        work=problem.work[:, columns],
-        price=problem.price[columns],
-        capacity=problem.capacity[columns],
-        communication=problem.communication[:, columns],
-        transfers=np.zeros(len(columns)),
-        members=(),
-    )
+    if len(opened) == len(problem.clusters) and not problem.transfers.any():
+        return problem  # and what it has derived so far
+    return problem.on(opened)
 
 
 def widened(problem: PlacementProblem, opened: Opened, assignment: Assignment) -> Assignment:

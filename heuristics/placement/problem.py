@@ -133,10 +133,38 @@ class PlacementProblem:
         if given.size and (given.min() < 0 or (given.sum(axis=2) != self.counts).any()):
             raise InvalidInputError("every epoch of a class has to be placed once", "assignments")
         used = given.any(axis=0)
-        loads = [self.load(int(g), int(n)) for g, n in np.argwhere(used)]
-        found = allocate_counts(loads, given[:, used], self.maximum_time, self.round_deadline)
-        found.costs[:] += given.any(axis=1) @ self.transfers
+        return self.evaluate_pairs(np.argwhere(used), given[:, used])
+
+    def evaluate_pairs(self, pairs: NDArray[np.intp], counts: NDArray[np.int64]) -> BatchAllocation:
+        """As `evaluate`, of assignments that use few pairs of a class and a cluster; nothing is checked.
+
+        Parameters
+        ----------
+        pairs : ndarray of int
+            (g, n), shape (R, 2).
+        counts : ndarray of int
+            Epochs of every pair, shape (P, R).
+        """
+        loads = [self.load(g, n) for g, n in pairs.tolist()]
+        found = allocate_counts(loads, counts, self.maximum_time, self.round_deadline)
+        places, column = np.unique(pairs[:, 1], return_inverse=True)
+        if self.transfers[places].any():
+            opened = (counts > 0).astype(float) @ (column[:, None] == np.arange(len(places))) > 0
+            found.costs[:] += opened @ self.transfers[places]
         return found
+
+    def on(self, clusters: Sequence[int] | NDArray[np.intp]) -> "PlacementProblem":
+        """The problem on some of the clusters, their transfers not counted."""
+        columns = list(clusters)
+        return self.replace(
+            clusters=tuple(self.clusters[n] for n in columns),
+            work=self.work[:, columns],
+            price=self.price[columns],
+            capacity=self.capacity[columns],
+            communication=self.communication[:, columns],
+            transfers=np.zeros(len(columns)),
+            members=(),
+        )
 
     def resources(self, multiplier: float) -> FloatArray:
         """Resources x at a price of time, shape (G, N): clip(sqrt(lam c / kappa), x_min, r), 0 without work.

@@ -154,12 +154,11 @@ def _compositions(count: int, extras: FloatArray, gaps: FloatArray) -> Assignmen
         return np.zeros((1, places), dtype=np.int64)
     least = int(np.argmin(extras[:, 0]))
     parts = np.zeros((1, places), dtype=np.int64)
-    for n in range(places):
-        if n == least or np.isinf(extras[n, 0]):
-            continue
-        with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.where(extras[n] > 0, np.maximum(gaps, 0) / extras[n], math.inf).min()
-        top = int(min(count, most))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = np.where(extras > 0, np.maximum(gaps, 0) / extras, math.inf).min(axis=1)
+    most[least] = 0  # it takes what is left
+    for n in np.flatnonzero((most >= 1) & np.isfinite(extras[:, 0])).tolist():
+        top = int(min(count, most[n]))
         if len(parts) * (top + 1) * places > _NUMBERS:
             return None
         grown = np.repeat(parts, top + 1, axis=0)

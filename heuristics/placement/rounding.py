@@ -90,7 +90,7 @@ def repaired(problem: PlacementProblem, assignment: Assignment) -> Assignment:
     late = np.where(np.isinf(problem.least), found, 0)
     found -= late
     np.add.at(found, (rows, fastest), late.sum(axis=1))
-    if problem.maximum_time is None or problem.maximum_time == math.inf:
+    if problem.maximum_time is None or problem.maximum_time == math.inf or _excess(problem, found) <= 0:
         return found
     gains = np.where(np.isinf(shortest), 0.0, shortest - shortest[rows, fastest][:, None])
     full = problem.price * problem.capacity

@@ -35,6 +35,10 @@ _WEIGHT_BITS = 80
 and all errors together are 1e-24 of a base for each order, far below `TOLERANCE`."""
 
 
+_SAFE = 2.0**60
+"""Sum of magnitudes below which 64-bit integers are summed, eight times: a base adds up four such sums."""
+
+
 class Certificate(Protocol):
     """Evidence of a lower bound that can be checked without trusting who found it."""
 
@@ -101,36 +105,46 @@ class FlowCertificate:
     Attributes
     ----------
     arcs : ndarray
-        y per arc, Python integers, 0 <= y <= c.
+        y per arc, 0 <= y <= c; Python integers, or of 64 bits.
     shares : ndarray
-        z per entry of ``groups`` of the function, Python integers, nonnegative, with sum w for each group.
+        z per entry of ``groups`` of the function, nonnegative, with sum w for each group; integers as above.
     denominator : int
         Unit of both.
     """
 
-    arcs: ObjectArray
-    shares: ObjectArray
+    arcs: ObjectArray | IntArray
+    shares: ObjectArray | IntArray
     denominator: int
 
     def bound(self, function: SetFunction) -> CertifiedBound:
         """See `Certificate`; linear in the number of arcs and members."""
         if not isinstance(function, GraphFunction):
             raise InvalidInputError("a flow certifies sums of arcs and groups only")
-        capacities = [Fraction(value) * self.denominator for value in function.capacities.tolist()]
-        weights = [Fraction(value) * self.denominator for value in function.weights.tolist()]
-        flows, shares = self.arcs.tolist(), self.shares.tolist()
-        fits = all(0 <= flow <= limit for flow, limit in zip(flows, capacities, strict=True))
-        totals = [sum(part.tolist()) for part in np.split(self.shares, function.starts[1:])]
-        full = all(total == w for total, w in zip(totals, weights, strict=False))
-        if not fits or not full or min(shares, default=0) < 0:
+        common = math.lcm(self.denominator, function.denominator)
+        _, modular, capacities, weights = (
+            _multiplied(part, common // function.denominator) for part in function.integers
+        )
+        flows, shares = (_multiplied(part, common // self.denominator) for part in (self.arcs, self.shares))
+        totals = np.add.reduceat(shares, function.starts) if len(function.starts) else weights
+        fits = len(flows) == len(capacities) and len(shares) == len(function.groups)
+        if (
+            not fits
+            or ((flows < 0) | (flows > capacities)).any()
+            or (shares < 0).any()
+            or (totals != weights).any()
+        ):
             raise InvalidInputError("the flow exceeds a capacity, or does not split the weight of a group")
-        base = [Fraction(value) * self.denominator for value in function.modular.tolist()]
-        for tail, head, flow in zip(function.tails.tolist(), function.heads.tolist(), flows, strict=True):
-            base[tail] += flow
-            base[head] -= flow
-        for element, share in zip(function.groups.tolist(), shares, strict=True):
-            base[element] += share
-        return _bound(function, base, self.denominator, Fraction(0))
+        base = modular.astype(np.result_type(modular, flows, shares))
+        np.add.at(base, function.tails, flows)
+        np.subtract.at(base, function.heads, flows)
+        np.add.at(base, function.groups, shares)
+        return _bound(function, base.tolist(), common, Fraction(0))
+
+
+def _multiplied(values: ObjectArray | IntArray, factor: int) -> ObjectArray | IntArray:
+    """Integers times a factor, of 64 bits only where they came so and no sum of them can overflow."""
+    small = values.dtype != object and factor == 1 and float(np.abs(values.astype(float)).sum()) < _SAFE
+    return values if small else values.astype(object) * factor
 
 
 def greedy_certificate(orders: Sequence[IntArray], weights: FloatArray) -> GreedyCertificate:

@@ -8,7 +8,6 @@ q_ij <= 0 is of this kind, because q x_i x_j = q x_i + (-q) x_i (1 - x_j).
 """
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -144,6 +143,11 @@ class GraphFunction(SetFunction):
     def integer_parts(self) -> tuple[ObjectArray, ...]:
         """Constant, u, c and w times the denominator, as Python integers."""
         return tuple(_as_integers(part, self.denominator) for part in self._parts())
+
+    @property
+    def integers(self) -> tuple[IntArray, ...] | tuple[ObjectArray, ...]:
+        """`integer_parts` as 64-bit integers where no sum of them leaves 53 bits, else as Python integers."""
+        return self._limbs[0] if self._exact_in_floats else self.integer_parts
 
     @functools.cached_property
     def _exact_in_floats(self) -> bool:
@@ -326,8 +330,14 @@ def _checked(
 
 
 def _as_integers(values: FloatArray, denominator: int) -> ObjectArray:
-    scaled = [Fraction(value) * denominator for value in values.tolist()]
-    return np.array([math.floor(value) for value in scaled], dtype=object)
+    """Exact where the denominator, a power of two, makes them whole."""
+    mantissas, exponents = np.frexp(values)
+    wholes = np.ldexp(mantissas, 53).astype(np.int64).tolist()
+    shifts = (exponents.astype(np.int64) + (denominator.bit_length() - 54)).tolist()
+    numbers = [
+        whole << shift if shift >= 0 else whole >> -shift for whole, shift in zip(wholes, shifts, strict=True)
+    ]
+    return np.array(numbers, dtype=object)
 
 
 @kernel()

@@ -6,10 +6,10 @@ member and one of capacity w_g to the sink. A cut costs f(S) - f(0) - sum of neg
 splits into a base of every term (`depl.heuristics.set_functions.certificate.FlowCertificate`), and the least
 s_i that it leaves sum to the value of the cut: the certificate is the flow.
 
-csgraph counts in 32-bit integers. All data times their common power of two are Python integers here, and
-larger ones are treated by refinement: a flow through the residual network, rounded down to a unit that fits,
-leaves a residual cut of at most (arcs + 1) units, so that every round gains about 30 bits; it ends at unit 1,
-exactly.
+csgraph counts in 32-bit integers. All data times their common power of two are integers here, of 64 bits
+where all sums fit into 53, else Python's. Larger ones are treated by refinement: a flow through the
+residual network, rounded down to a unit that fits, leaves a residual cut of at most (arcs + 1) units, so that
+every round gains about 30 bits; it ends at unit 1, exactly.
 """
 
 from dataclasses import dataclass
@@ -23,6 +23,9 @@ from depl.heuristics.set_functions.certificate import FlowCertificate
 from depl.heuristics.set_functions.functions import BoolArray, IntArray, ObjectArray, SetFunction
 from depl.heuristics.set_functions.graphs import GraphFunction
 from depl.models.foundation.errors import NotCoveredError
+
+Integers = IntArray | ObjectArray
+"""Of 64 bits or Python's."""
 
 _LARGEST = 2**31 - 1
 """Greatest 32-bit integer: `scipy.sparse.csgraph.maximum_flow` is given 32-bit capacities."""
@@ -58,28 +61,45 @@ def max_flow(function: SetFunction) -> Minimum:
 
 @dataclass(eq=False)
 class _Network:
-    """Arcs and their reverses, interleaved: arc 2 a and its reverse 2 a + 1, in Python integers."""
+    """Arcs and their reverses, interleaved: arc 2 a and its reverse 2 a + 1, in whole units."""
 
     vertices: int
     tails: IntArray
     heads: IntArray
-    capacities: ObjectArray
-    residual: ObjectArray
+    capacities: Integers
+    residual: Integers
     source: int
     sink: int
     rounds: int = 0
 
-    def flow(self) -> ObjectArray:
+    def __post_init__(self) -> None:
+        """Look for parallel arcs, which are one entry of a matrix."""
+        # the least type that holds them: numpy sorts 16 bits by counting
+        least = np.min_scalar_type(self.vertices)
+        by_head = np.argsort(self.heads.astype(least), kind="stable")
+        self.order = by_head[np.argsort(self.tails[by_head].astype(least), kind="stable")]
+        ordered = (self.tails * self.vertices + self.heads)[self.order]
+        self.starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        self.rows, self.columns = np.divmod(ordered[self.starts], self.vertices)
+        self.entry = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(ordered)))
+        self.indptr = np.searchsorted(self.rows, np.arange(self.vertices + 1)).astype(np.int32)
+
+    def flow(self) -> Integers:
         """Net flow per arc."""
         return np.asarray(self.capacities - self.residual[::2])
+
+    def matrix(self, entries: IntArray) -> csr_array:
+        """One number for each pair of vertices with an arc or its reverse."""
+        numbers = entries.astype(np.int32), self.columns.astype(np.int32), self.indptr.copy()
+        return csr_array(numbers, shape=(self.vertices, self.vertices))
 
 
 def _network(function: GraphFunction) -> _Network:
     n, groups = function.size, len(function.weights)
-    _, modular, capacities, weights = function.integer_parts
+    _, modular, capacities, weights = function.integers
     source, sink = n + groups, n + groups + 1
     elements = np.arange(n)
-    takes = np.array([value < 0 for value in modular], dtype=bool)
+    takes = (modular < 0).astype(bool)
     members = _group_of_member(function)
     tails = np.concatenate(
         [function.tails, function.groups, n + np.arange(groups), np.where(takes, source, elements)]
@@ -88,9 +108,10 @@ def _network(function: GraphFunction) -> _Network:
         [function.heads, n + members, np.full(groups, sink), np.where(takes, elements, sink)]
     )
     limits = np.concatenate([capacities, weights[members], weights, np.abs(modular)])
-    residual = np.zeros(2 * len(limits), dtype=object)
+    residual = np.zeros(2 * len(limits), dtype=limits.dtype)
     residual[::2] = limits
-    return _Network(n + groups + 2, tails, heads, limits, residual, source, sink)
+    both = np.column_stack([tails, heads]).ravel(), np.column_stack([heads, tails]).ravel()
+    return _Network(n + groups + 2, *both, limits, residual, source, sink)
 
 
 def _group_of_member(function: GraphFunction) -> IntArray:
@@ -100,53 +121,35 @@ def _group_of_member(function: GraphFunction) -> IntArray:
 
 def _saturate(network: _Network) -> BoolArray:
     """Push a maximum flow, in rounds of falling units; returns what the source still reaches."""
-    ends = _ends(network)
     remaining = _leaving(network, np.arange(network.vertices) == network.source)
     while True:
         network.rounds += 1
         limits = np.minimum(network.residual, remaining)
-        unit = _unit(network, limits, ends)
-        scaled = np.array(limits // unit, dtype=np.int64)
-        reached = _push(network, scaled, unit, ends)
+        unit = _unit(network, limits)
+        reached = _push(network, np.array(limits // unit, dtype=np.int64), unit)
         remaining = _leaving(network, reached)
         if remaining == 0:
             return reached
 
 
-def _ends(network: _Network) -> tuple[IntArray, IntArray]:
-    tails, heads = (
-        np.empty(2 * len(network.tails), dtype=np.int64),
-        np.empty(2 * len(network.tails), dtype=np.int64),
-    )
-    tails[::2], tails[1::2] = network.tails, network.heads
-    heads[::2], heads[1::2] = network.heads, network.tails
-    return tails, heads
-
-
-def _unit(network: _Network, limits: ObjectArray, ends: tuple[IntArray, IntArray]) -> int:
+def _unit(network: _Network, limits: Integers) -> int:
     """The least power of two in which all that one vertex or one pair can carry fits into 32 bits."""
-    tails, _ = ends
-    out = np.zeros(network.vertices, dtype=object)
-    np.add.at(out, tails, limits)
     # two arcs of a pair, and their reverses, add up in one entry, and so does the flow at the source
-    worst = max(2 * int(out[network.source]), 4 * max((int(value) for value in limits), default=0))
+    worst = max(2 * int(limits[network.tails == network.source].sum()), 4 * int(limits.max(initial=0)))
     unit = 1
     while worst // unit > _LARGEST // 2:
         unit *= 2
     return unit
 
 
-def _push(network: _Network, scaled: IntArray, unit: int, ends: tuple[IntArray, IntArray]) -> BoolArray:
+def _push(network: _Network, scaled: IntArray, unit: int) -> BoolArray:
     """One maximum flow in multiples of ``unit``; returns the vertices that it leaves reachable."""
-    tails, heads = ends
-    shape = (network.vertices, network.vertices)
-    used = scaled > 0
-    matrix = csr_array((scaled[used].astype(np.int32), (tails[used], heads[used])), shape=shape)
-    matrix.sum_duplicates()
-    flow = maximum_flow(matrix, network.source, network.sink).flow
-    _spread(network, scaled, csr_array(flow), unit, ends)
-    left = (matrix - flow).tocsr()
-    left.data = np.where(left.data > 0, left.data, 0)
+    limits = np.add.reduceat(scaled[network.order], network.starts)
+    flow = maximum_flow(network.matrix(limits), network.source, network.sink).flow
+    same = np.array_equal(flow.indptr, network.indptr) and np.array_equal(flow.indices, network.columns)
+    pushed = (flow.data if same else csr_array(flow)[network.rows, network.columns]).astype(np.int64)
+    _spread(network, scaled, pushed, unit)
+    left = network.matrix(limits - pushed)
     left.eliminate_zeros()
     reached = np.zeros(network.vertices, dtype=bool)
     reached[network.source] = True
@@ -155,35 +158,21 @@ def _push(network: _Network, scaled: IntArray, unit: int, ends: tuple[IntArray, 
     return reached
 
 
-def _spread(
-    network: _Network, scaled: IntArray, flow: csr_array, unit: int, ends: tuple[IntArray, IntArray]
-) -> None:
-    """Hand the flow between two vertices out to the parallel arcs between them."""
-    tails, heads = ends
-    coordinates = flow.tocoo()
-    positive = coordinates.data > 0
-    wanted = {
-        (tail, head): amount
-        for tail, head, amount in zip(
-            coordinates.row[positive].tolist(),
-            coordinates.col[positive].tolist(),
-            coordinates.data[positive].tolist(),
-            strict=True,
-        )
-    }
-    for place in np.flatnonzero(scaled > 0).tolist():
-        pair = int(tails[place]), int(heads[place])
-        amount = min(wanted.get(pair, 0), int(scaled[place]))
-        if amount:
-            wanted[pair] -= amount
-            network.residual[place] -= amount * unit
-            network.residual[place ^ 1] += amount * unit
+def _spread(network: _Network, scaled: IntArray, pushed: IntArray, unit: int) -> None:
+    """Hand the flow between two vertices out to the parallel arcs between them, the first ones first."""
+    room = scaled[network.order]
+    before = np.cumsum(room) - room
+    before -= before[network.starts][network.entry]
+    taken = np.zeros(len(scaled), dtype=np.int64)
+    taken[network.order] = np.clip(pushed[network.entry] - before, 0, room)
+    moved = taken.astype(network.residual.dtype) * unit
+    network.residual -= moved
+    network.residual += moved.reshape(-1, 2)[:, ::-1].ravel()
 
 
 def _leaving(network: _Network, reached: BoolArray) -> int:
     """Residual capacity of the arcs that leave a set of vertices: no more flow is possible."""
-    tails, heads = _ends(network)
-    return int(network.residual[reached[tails] & ~reached[heads]].sum())
+    return int(network.residual[reached[network.tails] & ~reached[network.heads]].sum())
 
 
 def _certificate(function: GraphFunction, network: _Network) -> FlowCertificate:
@@ -191,7 +180,6 @@ def _certificate(function: GraphFunction, network: _Network) -> FlowCertificate:
     flow = network.flow()
     arcs, members = len(function.capacities), len(function.groups)
     shares = flow[arcs : arcs + members].copy()
-    weights = function.integer_parts[3]
-    for group, part in enumerate(np.split(np.arange(members), function.starts[1:]) if members else []):
-        shares[part[0]] += weights[group] - sum(shares[part].tolist())
+    if members:
+        shares[function.starts] += function.integers[3] - np.add.reduceat(shares, function.starts)
     return FlowCertificate(flow[:arcs], shares, function.denominator)

@@ -28,6 +28,9 @@ CAPACITY_TOLERANCE = 1e-12
 Wanted = bool | Callable[[EndLaw], Interval | None]
 """Whether the quantile is wanted, or who decides; see `evaluate`."""
 
+SITE_RULES = ("residency", "memory", "deployment")
+"""Equations of the constraints that no resources can mend: the rules of the sites."""
+
 LEFT_OUT = "left out"
 """Evaluator of a probability that was not asked for."""
 
@@ -156,9 +159,8 @@ def evaluate(
     times = tuple(
         _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
     )
-    violation, wanted = Interval(0.0, 1.0, unknown or LEFT_OUT), None
-    if law is not None and probability:
-        violation, wanted = _certified(law, target, quantile)
+    unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
+    violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
     resources = math.fsum(
         place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
@@ -167,6 +169,7 @@ def evaluate(
     constraints = [
         *_resource_constraints(instance, plan, loads, times),
         *_horizon_constraints(instance, plan, training_time, reading),
+        *_site_constraints(instance, plan),
         _probability_constraint(target, violation),
     ]
     return Evaluation(
@@ -303,6 +306,27 @@ def _horizon_constraints(
             idle = sum(epoch.cluster != row.cluster for epoch in plan.epochs)
             name = f"epochs in which {row.cluster!r} has data but does not train"
             found.append(Constraint(name, "(6) as printed, E1", idle, 0, idle == 0))
+    return found
+
+
+def _site_constraints(instance: Instance, plan: Plan) -> list[Constraint]:
+    """The rules of the sites, as far as the instance has them."""
+    rules, found = instance.rules, []
+    if rules.restrict_data:
+        for row in plan.data:
+            away = sum(not rules.may_use((name,), row.cluster) for name in row.datasets)
+            name = f"datasets on {row.cluster!r} that may not be used there"
+            found.append(Constraint(name, SITE_RULES[0], away, 0, away == 0))
+    for index, epoch in enumerate(plan.epochs):
+        asked, held = instance.model(epoch.model).memory, instance.cluster(epoch.cluster).memory
+        if asked is not None and held is not None:
+            fits = rules.may_train(epoch.model, epoch.cluster)
+            found.append(Constraint(f"memory at epoch {index + 1}", SITE_RULES[1], asked, held, fits))
+    if rules.deployable is not None:
+        last = plan.epochs[-1].model if plan.epochs else instance.target.initial_model
+        ends = rules.may_end(last)
+        name = "no last model" if last is None else f"last model {last!r}"  # 1 where it may not be
+        found.append(Constraint(name, SITE_RULES[2], int(not ends), 0, ends))
     return found
 
 

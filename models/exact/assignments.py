@@ -51,39 +51,52 @@ class Assignment:
 
 def count_assignments(problem: Choices) -> int:
     """How many `assignments` there are."""
-    every = _count_every(problem)
+    sizes = _sets_by_cluster(problem)
+    every = _count_all(sizes)
     if every <= LARGEST_ASSIGNMENTS:
         return every
-    sets, clusters = 2 ** len(problem.instance.datasets) - 1, len(problem.instance.clusters)
-    return sum(math.comb(clusters, used) * sets**used for used in range(1, _most_used(problem) + 1))
+    most = _most_used(problem)
+    if len(set(sizes)) == 1:
+        return sum(math.comb(len(sizes), used) * sizes[0] ** used for used in range(1, most + 1))
+    by_used = [1] + [0] * most  # how many there are on so many of the clusters looked at
+    for size in sizes:
+        by_used = [1, *(same + size * fewer for fewer, same in itertools.pairwise(by_used))]
+    return sum(by_used[1:])
+
+
+def _sets_by_cluster(problem: Choices) -> list[int]:
+    """How many sets of data every cluster may use; none where no model fits."""
+    rules, places = problem.instance.rules, problem.instance.clusters
+    return [2 ** len(rules.data[item.name]) - 1 if rules.models[item.name] else 0 for item in places]
+
+
+def _count_all(sizes: Iterable[int]) -> int:
+    """How many assignments there are on any number of clusters with so many sets of data each."""
+    return math.prod(1 + size for size in sizes) - 1
 
 
 def assignments(problem: Choices) -> Iterator[Assignment]:
-    """Every cluster has a set of data, or none; not all none.
+    """Every cluster has a set of data that may be used there, or none; not all none.
 
     Where these are more than `LARGEST_ASSIGNMENTS`, those of at most K_max clusters: no plan uses more, and
     data that are not used only cost.
     """
-    clusters, subsets = len(problem.instance.clusters), range(len(problem.subsets))
+    subsets = problem.open_subsets
+    clusters = len(subsets)
     chosen: Iterable[Sequence[tuple[int, int]]]
-    if _count_every(problem) <= LARGEST_ASSIGNMENTS:
-        every = itertools.product((None, *subsets), repeat=clusters)
+    if _count_all(map(len, subsets)) <= LARGEST_ASSIGNMENTS:
+        every = itertools.product(*((None, *row) for row in subsets))
         chosen = ([(place, data) for place, data in enumerate(row) if data is not None] for row in every)
     else:
         chosen = (
             list(zip(used, data, strict=True))
             for count in range(1, _most_used(problem) + 1)
             for used in itertools.combinations(range(clusters), count)
-            for data in itertools.product(subsets, repeat=count)
+            for data in itertools.product(*(subsets[n] for n in used))
         )
     for pairs in chosen:
         if pairs:
             yield make_assignment(problem, pairs)
-
-
-def _count_every(problem: Choices) -> int:
-    """How many there are of however many clusters: each has one of 2**D sets of data, not all none."""
-    return int(2 ** (len(problem.instance.datasets) * len(problem.instance.clusters))) - 1
 
 
 def _most_used(problem: Choices) -> int:
@@ -103,18 +116,16 @@ def undominated(candidates: Iterable[Assignment]) -> list[Assignment]:
 
 def everything_allowed(problem: Choices) -> Assignment:
     """All configurations together without transfers: a relaxation of every assignment."""
-    pairs = itertools.product(range(len(problem.instance.clusters)), range(len(problem.subsets)))
-    whole = make_assignment(problem, list(pairs))
+    whole = make_assignment(problem, [(n, d) for n, row in enumerate(problem.open_subsets) for d in row])
     return Assignment(0.0, whole.models, whole.subsets, whole.options)
 
 
 def make_assignment(problem: Choices, pairs: Sequence[tuple[int, int]]) -> Assignment:
     """The kinds that (cluster, subset) pairs, given by position, offer."""
-    models, sets = len(problem.instance.models), len(problem.subsets)
     kinds: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for cluster, subset in pairs:
-        for model in range(models):
-            position = (cluster * sets + subset) * models + model
+        for model in problem.fitting[cluster]:
+            position = problem.position[cluster, subset, model]
             kinds.setdefault((model, problem.first_alike[subset]), []).append((position, subset))
     return Assignment(
         transfers=math.fsum(problem.transfer_cost(n, problem.subsets[d]) for n, d in pairs),
@@ -142,4 +153,5 @@ def make_sample(
         first_model=-1 if first is None else first,
         needed=problem.needed,
         allowed=problem.allowed,
+        may_end=problem.may_end,
     )

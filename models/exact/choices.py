@@ -1,7 +1,8 @@
 """What a plan may choose at every epoch, as tables that all exact solvers share; nothing about the quantile.
 
-A *configuration* is a (cluster, dataset subset, model) that an epoch may use. Arrays are indexed by epoch
-k - 1 and by position: configurations, models and clusters in the order of the instance.
+A *configuration* is a (cluster, dataset subset, model) that an epoch may use under the rules of the sites;
+what those forbid is not listed. Arrays are indexed by epoch k - 1 and by position: configurations, models and
+clusters in the order of the instance.
 """
 
 import functools
@@ -86,7 +87,7 @@ class Choices:
 
     @functools.cached_property
     def configurations(self) -> tuple[Configuration, ...]:
-        """All of them, whether or not they can keep the time limits."""
+        """All that the rules of the sites allow, whether or not they can keep the time limits."""
         instance = self.instance
         models, clusters = len(instance.models), len(instance.clusters)
         require_memory(
@@ -95,11 +96,49 @@ class Choices:
             "leave out datasets, clusters or models, or use depl",
         )
         return tuple(
-            Configuration(cluster, datasets, model)
-            for cluster in range(len(instance.clusters))
-            for datasets in self.subsets
-            for model in range(len(instance.models))
+            Configuration(cluster, self.subsets[position], model)
+            for cluster, positions in enumerate(self.open_subsets)
+            for position in positions
+            for model in self.fitting[cluster]
         )
+
+    @functools.cached_property
+    def open_subsets(self) -> tuple[Sequence[int], ...]:
+        """For every cluster the subsets, by position, that may be used there; none where no model fits."""
+        rules, every = self.instance.rules, range(len(self.subsets))
+        if not rules.restrict_sites:
+            return (every,) * len(self.instance.clusters)
+        return tuple(
+            [d for d in every if rules.may_use(self.subsets[d], place.name)] if self.fitting[n] else ()
+            for n, place in enumerate(self.instance.clusters)
+        )
+
+    @functools.cached_property
+    def fitting(self) -> tuple[Sequence[int], ...]:
+        """For every cluster the models, by position, that fit there."""
+        rules, every = self.instance.rules, range(len(self.instance.models))
+        if not rules.restrict_models:
+            return (every,) * len(self.instance.clusters)
+        return tuple(
+            [m for m in every if rules.may_train(self.instance.models[m].name, place.name)]
+            for place in self.instance.clusters
+        )
+
+    @functools.cached_property
+    def position(self) -> dict[tuple[int, int, int], int]:
+        """Where each configuration is listed, by cluster, subset and model, all by position."""
+        rows = enumerate(self.open_subsets)
+        triples = ((n, d, m) for n, row in rows for d in row for m in self.fitting[n])
+        return {triple: index for index, triple in enumerate(triples)}
+
+    @functools.cached_property
+    def may_end(self) -> NDArray[np.bool_]:
+        """Whether a plan may end with each model; shape (M,)."""
+        return self.instance.rules.last_models([model.name for model in self.instance.models])
+
+    def ends_well(self, choices: Sequence[Configuration]) -> bool:
+        """Whether a plan may end as a sequence does; the empty one with the initial model."""
+        return bool(self.may_end[choices[-1].model]) if choices else self.instance.rules.may_stop
 
     @functools.cached_property
     def loads(self) -> tuple[tuple[Load, ...], ...]:

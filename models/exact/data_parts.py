@@ -103,17 +103,17 @@ class DataParts:
     def everything(self) -> DataPart:
         """All assignments, with any number of epochs."""
         instance = self.problem.instance
-        offers = tuple(tuple(range(len(self.problem.subsets))) for _ in instance.clusters)
+        offers = tuple(tuple(subsets) for subsets in self.problem.open_subsets)
         lengths = tuple(range(1, self.problem.epochs + 1))
         return DataPart(0.0, offers, (False,) * len(instance.clusters), lengths)
 
     def first_assignments(self) -> list[Assignment]:
         """Some assignments of a single cluster: all data, and what costs least to bring."""
         pairs = self.everything().pairs
-        largest = max(len(data) for data in self.problem.subsets)
-        pairs.sort(key=lambda pair: (len(self.problem.subsets[pair[1]]) < largest, self._brought[pair]))
-        every = pairs[: len(self.problem.instance.clusters)][: _FIRST // 2]
-        least = sorted(pairs[len(every) :], key=lambda pair: float(self._brought[pair]))
+        brought = self._brought
+        most = [(n, data[-1]) for n, data in enumerate(self.problem.open_subsets) if data]
+        every = sorted(most, key=lambda pair: float(brought[pair]))[: _FIRST // 2]
+        least = sorted(set(pairs) - set(every), key=lambda pair: (float(brought[pair]), pair))
         chosen = [*every, *least[: _FIRST - len(every)]]
         return [make_assignment(self.problem, [pair]) for pair in chosen]
 
@@ -126,7 +126,9 @@ class DataParts:
             least = float(costs.min()) if part.obliged[cluster] else 0.0
             paid += least
             for data, cost in zip(sets, costs, strict=True):
-                charges[self._configurations[cluster, data]] = (cost - least) / part.lengths[-1]
+                for model in self.problem.fitting[cluster]:
+                    place = self.problem.position[cluster, data, model]
+                    charges[place] = (cost - least) / part.lengths[-1]
         allowed = make_assignment(self.problem, part.pairs)
         return SpreadAssignment(paid, allowed.models, allowed.subsets, allowed.options, charges)
 
@@ -171,29 +173,25 @@ class DataParts:
         )
 
     @functools.cached_property
-    def _configurations(self) -> NDArray[np.intp]:
-        """Positions of configurations, shape (N, D, M)."""
-        instance = self.problem.instance
-        shape = len(instance.clusters), len(self.problem.subsets), len(instance.models)
-        return np.arange(np.prod(shape), dtype=np.intp).reshape(shape)
+    def _cluster_of(self) -> NDArray[np.intp]:
+        """Cluster of every configuration, shape (G,)."""
+        return np.array([chosen.cluster for chosen in self.problem.configurations], dtype=np.intp)
 
     @functools.cached_property
     def _alike(self) -> list[list[int]]:
         """For every cluster those that are equal to it but for the name, in order."""
-        bare = [
-            (msgspec.structs.replace(cluster, name="-"), tuple(row))
-            for cluster, row in zip(self.problem.instance.clusters, self._brought.tolist(), strict=True)
-        ]
+        clusters = self.problem.instance.clusters
+        rows = zip(clusters, self._brought.tolist(), self.everything().offers, strict=True)
+        bare = [(msgspec.structs.replace(cluster, name="-"), tuple(row), sets) for cluster, row, sets in rows]
         return [[place for place, other in enumerate(bare) if other == one] for one in bare]
 
     def _most_used(self, part: DataPart, relaxed: Assignment, values: FloatArray) -> int:
         """The open cluster that offers most of what costs least, or the first of its equals that is open."""
         wins = np.zeros(len(part.offers))
-        size = self._configurations[0].size
         for row in relaxed.options:
             places = np.asarray(row)
             least = values[: part.lengths[-1], places]
-            wins += np.bincount(places[least.argmin(axis=1)] // size, minlength=len(wins))
+            wins += np.bincount(self._cluster_of[places[least.argmin(axis=1)]], minlength=len(wins))
         cluster = max((n for n in range(len(wins)) if part.is_open(n)), key=lambda n: float(wins[n]))
         return next(n for n in self._alike[cluster] if part.is_open(n))
 

@@ -7,8 +7,9 @@ a cheaper class that the certificate leaves undecided becomes the lower bound in
 search is that of `depl.models.exact.traced_search`.
 
 A cluster is left out beforehand only if another one with the same number of nodes is at least as good
-in capacity, bandwidth, unit cost and every transfer, and there is only one dataset: then moving all its
-epochs to the other one, with the same x, changes neither the loss nor any constraint for the worse.
+in capacity, bandwidth, unit cost and every transfer, may use the same data and has room for the same models,
+and there is only one dataset: then moving all its epochs to the other one, with the same x, changes neither
+the loss nor any constraint for the worse.
 """
 
 import itertools
@@ -27,6 +28,7 @@ from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Cluster, Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.site_rules import why_not_idle
 from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.solving.methods import Limits, Outcome
@@ -87,12 +89,12 @@ def build_plan(instance: Instance, data: Mapping[str, frozenset[str]], sequence:
 
 
 def data_assignments(instance: Instance) -> list[tuple[float, dict[str, frozenset[str]]]]:
-    """Every choice of clusters with a nonempty dataset subset each, cheapest transfers first."""
+    """Every choice of clusters with a nonempty set of data they may use each, cheapest transfers first."""
     clusters = _undominated(instance)
-    names = sorted(item.name for item in instance.datasets)
-    subsets = [None, *(frozenset(chosen) for chosen in _nonempty(names))]
+    usable = [sorted(instance.rules.data[place.name]) for place in clusters]
+    subsets = [[None, *(frozenset(chosen) for chosen in _nonempty(names))] for names in usable]
     found = []
-    for combination in itertools.product(subsets, repeat=len(clusters)):
+    for combination in itertools.product(*subsets):
         data = {place.name: chosen for place, chosen in zip(clusters, combination, strict=True) if chosen}
         if data:
             transfers = math.fsum(
@@ -104,7 +106,7 @@ def data_assignments(instance: Instance) -> list[tuple[float, dict[str, frozense
 
 def assignment_count(instance: Instance) -> int:
     """How many choices `data_assignments` lists: every cluster has a set of data, or none; not all none."""
-    return int(2 ** (len(instance.datasets) * len(_undominated(instance))) - 1)
+    return int(2 ** sum(len(instance.rules.data[place.name]) for place in _undominated(instance)) - 1)
 
 
 def only_assignment(instance: Instance) -> dict[str, frozenset[str]] | None:
@@ -133,7 +135,8 @@ class _Search:
     def run(self) -> Outcome:
         target = self.instance.target
         start = FinalLoss(target.initial_loss, ())
-        if certified_violation(start, target.maximum_loss).at_most(target.violation_budget):
+        met = certified_violation(start, target.maximum_loss).at_most(target.violation_budget)
+        if met and self.instance.rules.may_stop:
             return Outcome(Termination.OPTIMAL, Plan(), 0.0)
         self.classes_left = self.maximum_classes
         self._require_manageable(assignment_count(self.instance))
@@ -198,11 +201,12 @@ class _Search:
             return False
         self.classes_left -= sum(len(level.last) for level in classes.levels[1:])
         everywhere = (1 << len(data)) - 1  # other classes belong to assignments with fewer clusters
+        ending = self.instance.rules.last_models([model.name for model in self.instance.models])
         rows = [
             (float(cost), epochs, int(row))
             for epochs, level in enumerate(classes.levels[1:], start=1)
             for row, cost in enumerate(level.costs)
-            if level.used[row] == everywhere
+            if level.used[row] == everywhere and ending[level.last[row]]
         ]
         rows.sort()
         return self._certify(transfers, data, classes, rows)
@@ -276,7 +280,9 @@ class _Search:
         """Why there is no plan of even one epoch."""
         target = self.instance.target
         if not target.maximum_epochs:
-            return "models: maximum_epochs is 0, and the initial loss is above the target"
+            return f"models: maximum_epochs is 0, and {why_not_idle(self.instance)}"
+        if barred := self.instance.rules.obstacle():
+            return barred
         startable = [
             model.name
             for model in self.instance.models
@@ -284,12 +290,16 @@ class _Search:
         ]
         if not startable:
             return f"models: none may follow the initial model {target.initial_model!r}"
+        rules = self.instance.rules
         loads = [
-            load(self.instance, 1, model, place.name, frozenset([dataset.name]))
+            load(self.instance, 1, model, place.name, frozenset([dataset]))
             for model in startable
             for place in self.instance.clusters
-            for dataset in self.instance.datasets
+            if rules.may_train(model, place.name)
+            for dataset in rules.data[place.name]
         ]
+        if not loads:
+            return f"models: none that may follow {target.initial_model!r} fits on a cluster with data"
         fastest = min(allocate([one], None, 1e300).fastest_time for one in loads)
         return f"resources: no epoch keeps the time limits; the fastest takes {fastest:.6g}"
 
@@ -317,13 +327,16 @@ def _nonempty(names: list[str]) -> Iterator[tuple[str, ...]]:
 
 def _undominated(instance: Instance) -> list[Cluster]:
     """The clusters that may be needed; see the module's docstring."""
+    rules = instance.rules
+    clusters = [place for place in instance.clusters if rules.data[place.name] and rules.models[place.name]]
     if len(instance.datasets) > 1:
-        return list(instance.clusters)
+        return clusters
     dataset = instance.datasets[0].name
 
     def at_least_as_good(one: Cluster, other: Cluster) -> bool:
         return (
             one.nodes == other.nodes
+            and rules.models[one.name] >= rules.models[other.name]
             and one.capacity >= other.capacity
             and one.bandwidth >= other.bandwidth
             and one.unit_cost <= other.unit_cost
@@ -331,7 +344,7 @@ def _undominated(instance: Instance) -> list[Cluster]:
         )
 
     kept: list[Cluster] = []
-    for place in instance.clusters:
+    for place in clusters:
         if not any(at_least_as_good(other, place) for other in kept):
             kept = [other for other in kept if not at_least_as_good(place, other)] + [place]
     return kept

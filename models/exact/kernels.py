@@ -50,6 +50,8 @@ class Sample(NamedTuple):
     needed : float
         Gain that S - allowed scenarios have to reach [loss].
     allowed : int
+    may_end : bool array (M,)
+        Models with which a plan may end.
     """
 
     gains: FloatArray
@@ -59,6 +61,7 @@ class Sample(NamedTuple):
     first_model: int
     needed: float
     allowed: int
+    may_end: Booleans
 
 
 class Charges(NamedTuple):
@@ -107,7 +110,9 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
     length, kinds, size = sample.gains.shape
     count = sample.switch_losses.shape[1]
     table = np.full((length + 1, count, cells, size), UNREACHABLE, dtype=np.float32)
-    table[length] = np.float32(0)
+    for model in range(count):
+        if sample.may_end[model]:
+            table[length, model] = np.float32(0)
     best = np.empty((count, size), dtype=np.float32)
     for k in range(length - 1, 0, -1):
         for b in range(cells):
@@ -190,7 +195,7 @@ def descend(
 
 @compiled
 def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> FloatArray:
-    """Least cost less gain_price * gain over all sequences of k epochs, by k and scenario.
+    """Least cost less gain_price * gain over all plans of k epochs, by k and scenario.
 
     Parameters
     ----------
@@ -202,7 +207,7 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
     Returns
     -------
     float array (K + 1, S)
-        Infinite where no sequence of that length exists; row 0 is 0.
+        Infinite where no plan of that length exists; row 0 is 0.
     """
     length, kinds, size = sample.gains.shape
     count = sample.switch_losses.shape[1]
@@ -225,8 +230,9 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
                     value = before[s] + (costs[k, j] - gain_price * sample.gains[k, j, s])
                     row[s] = min(row[s], value)
         for after in range(count):
-            for s in range(size):
-                least[k + 1, s] = min(least[k + 1, s], now[after, s])
+            if sample.may_end[after]:
+                for s in range(size):
+                    least[k + 1, s] = min(least[k + 1, s], now[after, s])
     return least
 
 
@@ -264,7 +270,8 @@ def one_switch_scan(
             if sample.first_model >= 0 and not sample.may_follow[sample.first_model, begun]:
                 continue
             for second in range(kinds):
-                if not sample.may_follow[begun, sample.models[second]]:
+                ending = sample.models[second]
+                if not (sample.may_end[ending] and sample.may_follow[begun, ending]):
                     continue
                 last = length if first == second else length - 1
                 for split in range(last, last - 1 if first == second else 0, -1):
@@ -467,9 +474,12 @@ def _sums(sample: Sample, costs: FloatArray, kinds: Integers) -> tuple[FloatArra
 def _fits(
     sample: Sample, kinds: Integers, broken: Integers, first: int, last: int, total: int, kind: int
 ) -> bool:
-    """Whether all switches are allowed once epochs ``first`` to ``last`` - 1 are of one kind."""
+    """Whether switches and end are allowed once epochs ``first`` to ``last`` - 1 are of one kind."""
     entering = sample.first_model if first == 0 else sample.models[kinds[first - 1]]
     if broken[first] > 0 or (entering >= 0 and not sample.may_follow[entering, sample.models[kind]]):
+        return False
+    ending = sample.models[kind if last == total else kinds[total - 1]]
+    if not sample.may_end[ending]:
         return False
     if last == total:
         return True

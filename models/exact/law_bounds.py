@@ -97,11 +97,13 @@ def mean_bounds(
         first_model=-1 if first is None else first,
         needed=0.0,
         allowed=0,
+        may_end=problem.may_end,
     )
     costs = assignment.cheapest(prices.at(time_price))
     paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
     best = np.full(len(costs) + 1, -math.inf)
-    for price in cost / fall * GAIN_PRICES:
+    usual = cost / fall if fall > 0 else 0.0  # a loss that needs no fall, where the last model has to change
+    for price in usual * GAIN_PRICES:
         best = np.maximum(best, priced_prefixes(sample, costs, float(price))[:, 0] + price * required)
     return best + (assignment.transfers - paid)
 

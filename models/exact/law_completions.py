@@ -106,6 +106,7 @@ def least_violations(
     grid_steps: GridSteps,
     steps: Integers,
     cells: int,
+    may_end: NDArray[np.bool_],
 ) -> tuple[ComplexArray, FloatArray, Integers]:
     """Transforms of V for k = 1, ..., K, and the Euclidean norms of V.
 
@@ -115,6 +116,8 @@ def least_violations(
         Cells of budget that a kind uses up at an epoch; negative where it is excluded.
     cells : int
         b = 0, ..., cells - 1.
+    may_end : bool array (M,)
+        Models with which a plan may end.
 
     Returns
     -------
@@ -131,6 +134,7 @@ def least_violations(
     table = np.zeros((length + 1, count, cells, grid.size // 2 + 1), dtype=np.complex128)
     norms = np.zeros((length + 1, count, cells))
     least = np.zeros((length + 1, count), dtype=np.int64)
+    least[length, ~may_end] = cells
     final = np.where(np.arange(grid.lowest, grid.highest + 1) > grid.target, 1.0, 0.0)
     changes_at = np.arange(grid.lowest, grid.highest + 1) * grid.step
     values = np.empty((count, cells, grid.size))

@@ -159,7 +159,7 @@ class LawSearch(TreeSearch):
     def run(self) -> Termination:
         """Search until something is proved."""
         self._prepare()
-        if self._verdict(Plan()) is Verdict.MET:
+        if self.problem.ends_well(()) and self._verdict(Plan()) is Verdict.MET:
             self.best = Clustered((), 0.0, 0.0)
             return Termination.OPTIMAL
         self._moments = Moments.of(self.problem)
@@ -301,26 +301,34 @@ class LawSearch(TreeSearch):
     def _grid(self, length: int, points: int) -> Grid:
         """A grid whose tilt is below the saddle point, and so wide that next to nothing wraps round."""
         budget = float(self._budget)
-        fall = self._target.initial_loss - self._target.maximum_loss
+        fall = self._fall
         deviation = self._deviation()
         wanted = math.log(_LEAST_ALIAS / budget)
         saddle = max(0.5, -float(special.ndtri(budget))) / deviation
         tilt = min(wanted / (_ROOM * fall), saddle)
-        above = 0.05 * fall + deviation
+        above = 0.05 * fall + deviation + max(0.0, self._target.maximum_loss - self._target.initial_loss)
         return make_grid(
             self.problem.instance, points, tilt, length, max(wanted / tilt - fall - above, 0.05 * fall), above
         )
+
+    @property
+    def _fall(self) -> float:
+        """The fall that is asked for, or by how much the loss may rise before it misses the target [loss].
+
+        It scales grids, and any positive number would do.
+        """
+        start, end = self._target.initial_loss, self._target.maximum_loss
+        return abs(start - end) or abs(start) or 1.0
 
     def _deviation(self) -> float:
         """Standard deviation of the final loss of the first incumbent, or what stands for it [loss]."""
         if self._spread is None and self.best is not None:
             plan = self.problem.plan(self.best.choices)
             self._spread = self._deviation_of(final_loss(self.problem.instance, plan))
-        return self._spread or 0.1 * (self._target.initial_loss - self._target.maximum_loss)
+        return self._spread or 0.1 * self._fall
 
     def _deviation_of(self, loss: FinalLoss) -> float:
-        fall = self._target.initial_loss - self._target.maximum_loss
-        variance = loss.variance()
+        fall, variance = self._fall, loss.variance()
         return min(max(math.sqrt(variance), 1e-3 * fall), fall) if math.isfinite(variance) else 0.1 * fall
 
     def _judge(self, subproblem: LawSubproblem, task: Task, kinds: Sequence[int]) -> None:
@@ -330,7 +338,7 @@ class LawSearch(TreeSearch):
         plan = cheapest_clusters(
             self.problem, self._prices, task.assignment, kinds, start, math.inf, self.in_time
         )
-        if plan is not None and plan.cost < self.threshold:
+        if plan is not None and plan.cost < self.threshold and self.problem.ends_well(plan.choices):
             verdict = self._verdict(self.problem.plan(plan.choices))
             if verdict is Verdict.MET:
                 self._accept(plan)

@@ -87,7 +87,7 @@ class LawSubproblem(Charged):
         self._make_cells(max(1, min(self.most_cells, _LARGEST_TABLE // layer)))
         changes = make_changes(problem, self.assignment, grid, self.steps, self.length)
         table, norms, least = least_violations(
-            self.assignment, grid, changes, self.steps, self._steps, self._cells
+            self.assignment, grid, changes, self.steps, self._steps, self._cells, problem.may_end
         )
         first = problem.initial_model
         budget = float(1 - decimal(problem.instance.target.quantile_level))

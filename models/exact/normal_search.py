@@ -154,7 +154,9 @@ class ChordedProblem(CountedProblem):
         return np.ascontiguousarray(means[..., None] + self._slopes * variances[..., None])
 
     def misses(self, choices: Sequence[Configuration]) -> int:
-        """None of the chords if the plan is certified to meet the target, otherwise all."""
+        """None of the chords if the plan is certified to meet the target, and may end so; otherwise all."""
+        if not self.ends_well(choices):
+            return self.size
         plan = self.plan(tuple(choices)) if choices else Plan()
         verdict = self._known.verdicts.verdict(final_loss(self.instance, plan))
         if verdict is Verdict.UNDECIDED:

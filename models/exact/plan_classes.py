@@ -200,6 +200,8 @@ class _Moves:
 
     def _tabulate(self, epoch: int, previous: int, choice: int, data: Mapping[str, frozenset[str]]) -> None:
         chosen = self.configurations[choice]
+        if not self.instance.rules.may_train(chosen.model, chosen.cluster):
+            return
         before = None if previous < 0 else self.models[previous]
         if not self.instance.may_follow(before, chosen.model):
             return

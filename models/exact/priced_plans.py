@@ -9,8 +9,10 @@ the core of a knapsack (Balas and Zemel 1980), by dynamic programming over what 
 Nothing is proved here.
 """
 
+import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,17 +53,51 @@ def priced_plan(
     proceed : callable
         Says no when time is up; what is held by then is returned.
     """
-    mean = sample.gains.mean(axis=-1), sample.switch_losses.mean(axis=-1)
+    at = _Priced(sample, costs)
+    found, high = _enough_by_price(sample, costs, at, proceed)
+    if found is None:
+        return None
+    found = _cheapened(sample, costs, found, proceed)
+    if proceed() and _apart(sample, costs, found, at(high), high):
+        found = _recombined(sample, costs, found, high)
+    return [int(kind) for kind in found]
 
-    def at(price: float) -> NDArray[np.int64]:
-        kinds = np.empty(len(costs), dtype=np.int64)
+
+@dataclass(frozen=True)
+class _Priced:
+    """Cheapest sequences at prices of gain."""
+
+    sample: Sample
+    costs: FloatArray
+
+    def __call__(self, price: float) -> NDArray[np.int64]:
+        """Kinds of the cheapest sequence at a price of mean gain."""
+        sample, kinds = self.sample, np.empty(len(self.costs), dtype=np.int64)
         length = _cheapest_sequence(
-            *mean, sample.may_follow, sample.models, sample.first_model, costs, price, kinds
+            *self._means,
+            sample.may_follow,
+            sample.models,
+            sample.first_model,
+            self.costs,
+            price,
+            kinds,
+            sample.may_end,
+            0.0 if sample.needed > 0 else np.inf,
         )
         return kinds[:length]
 
+    @functools.cached_property
+    def _means(self) -> tuple[FloatArray, FloatArray]:
+        return self.sample.gains.mean(axis=-1), self.sample.switch_losses.mean(axis=-1)
+
+
+def _enough_by_price(
+    sample: Sample, costs: FloatArray, at: _Priced, proceed: Callable[[], bool]
+) -> tuple[NDArray[np.int64] | None, float]:
+    """The sequence at the least price that makes it gain enough, and that price; None if no price does."""
     known = costs[np.isfinite(costs)]
-    low, high = 0.0, max(float(known.max(initial=0.0)), 1e-300) / max(float(np.abs(mean[0]).max()), 1e-300)
+    greatest = float(np.abs(sample.gains.mean(axis=-1)).max())
+    low, high = 0.0, max(float(known.max(initial=0.0)), 1e-300) / max(greatest, 1e-300)
     found = at(high)
     for _ in range(_EXPANSIONS):
         if _enough(sample, found) or not proceed():
@@ -69,7 +105,7 @@ def priced_plan(
         low, high = high, 2 * high
         found = at(high)
     if not _enough(sample, found):
-        return None
+        return None, high
     for _ in range(_BISECTIONS):
         if not proceed():
             break
@@ -79,19 +115,17 @@ def priced_plan(
             high, found = middle, kinds
         else:
             low = middle
-    found = _cheapened(sample, costs, found, proceed)
-    if proceed() and _apart(sample, costs, found, at(high), high):
-        found = _recombined(sample, costs, found, high)
-    return [int(kind) for kind in found]
+    return found, high
 
 
 def gained(sample: Sample, kinds: NDArray[np.int64]) -> FloatArray:
-    """Gain of a sequence in every scenario, shape (S,); minus infinity after a forbidden switch."""
+    """Gain of a sequence in every scenario, shape (S,); minus infinity after a forbidden switch or end."""
     places, models = np.arange(len(kinds)), sample.models[kinds]
     total = sample.gains[places, kinds].sum(axis=0)
     before = np.concatenate([[sample.first_model], models[:-1]])[: len(models)]
     changed = np.flatnonzero((before != models) & (before >= 0))
-    if not sample.may_follow[before[changed], models[changed]].all():
+    ends = sample.may_end[models[-1]] if len(models) else True
+    if not (ends and sample.may_follow[before[changed], models[changed]].all()):
         return np.full(sample.gains.shape[-1], -math.inf)
     losses = sample.switch_losses[changed, before[changed], models[changed]].sum(axis=0)
     return np.asarray(total - losses, dtype=float)
@@ -145,8 +179,8 @@ def _recombined(
     """With other kinds in the epochs where they cost least at the price of gain, if that saves anything.
 
     A label is a combination of changes: the mean gain it loses, what it saves, and the label and the change
-    that it comes from. Labels that lose no less and save no more than another are left out, and those that cost
-    most at the price where there are too many. What switches lose is looked at in the end.
+    that it comes from. Labels that lose no less and save no more than another are left out, and the most
+    expensive ones at the price where there are too many. What switches lose is looked at in the end.
     """
     places = np.arange(len(kinds))
     lost = (sample.gains[places, kinds][:, None] - sample.gains[: len(kinds)]).mean(axis=-1)
@@ -231,14 +265,20 @@ def _cheapest_sequence(
     costs: FloatArray,
     price: float,
     kinds: Integers,
+    may_end: Booleans,
+    idle: float,
 ) -> int:
-    """Length of the sequence of least cost less price times gain; its kinds are put into ``kinds``."""
+    """Length of the sequence of least cost less price times gain; its kinds are put into ``kinds``.
+
+    None at all counts ``idle``: infinite where the plan without an epoch is none although nothing has to be
+    gained.
+    """
     length, count = costs.shape
     many = may_follow.shape[0]
     value, following = np.full(many, np.inf), np.empty(many)
     chosen = np.full((length, many), -1, dtype=np.int64)  # kind of an epoch by its model
     origin = np.full((length, many), -1, dtype=np.int64)  # model before it
-    best, best_length, best_model = 0.0, 0, -1
+    best, best_length, best_model = idle, 0, -1
     for k in range(length):
         following[:] = np.inf
         for j in range(count):
@@ -252,7 +292,7 @@ def _cheapest_sequence(
                     chosen[k, after], origin[k, after] = j, before
         value[:] = following
         for model in range(many):
-            if value[model] < best:
+            if value[model] < best and may_end[model]:
                 best, best_length, best_model = value[model], k + 1, model
     model = best_model
     for k in range(best_length - 1, -1, -1):

@@ -16,6 +16,7 @@ from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.site_rules import why_not_idle
 
 _BISECTIONS = 30
 """Halvings of a range of gains: 2**-30 = 1e-9 of it is left, and the message prints six digits."""
@@ -68,7 +69,9 @@ def obstacle(problem: Choices, prices: Prices) -> str:
     """Why not even one epoch can be trained, or nothing."""
     target = problem.instance.target
     if not problem.epochs:
-        return "models: maximum_epochs is 0, and the initial loss is above the target"
+        return f"models: maximum_epochs is 0, and {why_not_idle(problem.instance)}"
+    if barred := problem.instance.rules.obstacle():
+        return barred
     first = problem.initial_model
     startable = [
         model
@@ -78,6 +81,8 @@ def obstacle(problem: Choices, prices: Prices) -> str:
     if not startable:
         return f"models: none may follow the initial model {target.initial_model!r}"
     usable = [index for index, g in enumerate(problem.configurations) if g.model in startable]
+    if not usable:
+        return f"models: none that may follow {target.initial_model!r} fits on a cluster with data"
     least = prices.costs.shortest[0, usable]
     limit = math.inf if target.maximum_time is None else target.maximum_time
     if np.all(prices.costs.late[0, usable]) or least.min() > limit * (1 + TIME_TOLERANCE):

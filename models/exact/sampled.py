@@ -86,8 +86,8 @@ class CountedProblem(Choices):
         return total
 
     def misses(self, choices: Sequence[Configuration]) -> int:
-        """How many of the counts end above the target."""
-        return int((self.gain(choices) < self.needed).sum())
+        """How many of the counts end above the target; all where no plan may end so."""
+        return int((self.gain(choices) < self.needed).sum()) if self.ends_well(choices) else self.size
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,7 +173,8 @@ class ScenarioSearch(TreeSearch):
     def _bounded(self, assignment: Assignment) -> list[Task]:
         """Bounds at several prices of time and gain."""
         incumbent = self._incumbent()
-        usual = self.cost / self.problem.needed
+        # nothing may have to be gained where only the last model is to be another one
+        usual = self.cost / self.problem.needed if self.problem.needed > 0 else 0.0
         best = np.full(self.problem.epochs + 1, -math.inf)
         chosen = np.full(self.problem.epochs + 1, incumbent.multiplier)
         for factor in TIME_PRICES if incumbent.multiplier > 0 else (1.0,):

@@ -87,9 +87,10 @@ class Candidates:
         place = self.nodes[node].place
         return place.start + place.age - _epochs(self.past)
 
-    def by_cost(self) -> NDArray[np.intp]:
-        """Nodes, cheapest first."""
-        return np.argsort([node.cost for node in self.nodes], kind="stable")
+    def by_cost(self, chosen: Sequence[int] | None = None) -> NDArray[np.intp]:
+        """Some nodes, or all, cheapest first."""
+        nodes = np.arange(len(self.nodes)) if chosen is None else np.array(chosen, dtype=np.intp)
+        return nodes[np.argsort([self.nodes[node].cost for node in nodes], kind="stable")]
 
 
 def joined(past: Sequence[Position], ends: Sequence[Position]) -> list[Position]:
@@ -142,13 +143,18 @@ class _Listing:
         self.fewest = traced.whole_runs if traced is not None and traced.only_whole_runs else 0
         self.known = None if traced is None else traced.known
         self.past = ends_of(() if traced is None else traced.trained_before)
-        kinds = {key[0] for key in law.steps} | {pair[1] for pair in law.jumps}
+        self.data = frozenset(item.name for item in instance.datasets)
+        rules = instance.rules
+        kinds = {
+            (model, place)
+            for model, place in {key[0] for key in law.steps} | {pair[1] for pair in law.jumps}
+            if rules.may_train(model, place) and rules.may_use(self.data, place)
+        }
         self.kinds = sorted(kinds)
         self.after = {
             pair: [other for one, other in law.jumps if one == pair and instance.may_follow(one[0], other[0])]
-            for pair in kinds
+            for pair in {key[0] for key in law.steps} | {pair[1] for pair in law.jumps}
         }
-        self.data = frozenset(item.name for item in instance.datasets)
         self.transfers = {
             cluster.name: sum(instance.transfer_cost(name, cluster.name) for name in self.data)
             for cluster in instance.clusters

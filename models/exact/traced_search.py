@@ -37,6 +37,7 @@ from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.site_rules import why_not_idle
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
@@ -110,7 +111,7 @@ def _search(instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf
     if traced is None:
         raise InvalidInputError("there is no law to search under", ".traced_law")
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
-    if start.at_most(target.violation_budget):
+    if start.at_most(target.violation_budget) and instance.rules.may_stop:
         return Outcome(Termination.OPTIMAL, Plan(), 0.0)
     if traced.confidence is not None and traced.observed is not None:
         raise NotCoveredError(CONFIDENT_REST)
@@ -129,7 +130,8 @@ def _first_met(
 ) -> Outcome:
     """The cheapest schedule that is met."""
     undecided, least, nearest = math.inf, math.inf, _NOTHING
-    for node in listed.by_cost().tolist():
+    ending = [node for node, item in enumerate(listed.nodes) if instance.rules.may_end(item.place.trained[0])]
+    for node in listed.by_cost(ending).tolist():
         cost = listed.nodes[node].cost
         if limits.expired():
             reason = "stopped before a schedule that meets the target was found; allow more time"
@@ -158,7 +160,7 @@ def _first_met(
             f"no schedule is certified to meet the target; one of cost {undecided:.6g} is not seen to miss it"
         )
         return Outcome(Termination.EXHAUSTED, None, undecided, reason, build_seconds=built)
-    reason = judge.unreachable(least, nearest) if listed.nodes else _nothing_listed(instance)
+    reason = judge.unreachable(least, nearest) if ending else _nothing_listed(instance, bool(listed.nodes))
     return Outcome(Termination.INFEASIBLE, None, undecided, f"models: {reason}", build_seconds=built)
 
 
@@ -355,9 +357,13 @@ def _asked(target: Target) -> str:
     return f"target {target.maximum_loss:g} at omega {target.quantile_level:g}"
 
 
-def _nothing_listed(instance: Instance) -> str:
+def _nothing_listed(instance: Instance, badly_ended: bool) -> str:
     if not instance.target.maximum_epochs:
-        return "maximum_epochs is 0, and the initial loss is above the target"
+        return f"maximum_epochs is 0, and {why_not_idle(instance)}"
+    if badly_ended:
+        return "no schedule in the support of the traces that keeps the time limits may end as it does"
+    if barred := instance.rules.obstacle():
+        return barred.partition(": ")[2]
     traced = instance.traced_law
     if traced is not None and traced.only_whole_runs:
         return (

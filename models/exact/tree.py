@@ -149,8 +149,13 @@ class TreeSearch(ABC):
         return Termination.EXHAUSTED
 
     def ended(self) -> Termination:
-        """What is proved once no plan below the threshold is left beside the incumbent."""
+        """What is proved once no plan below the threshold is left beside the incumbent.
+
+        Where a cheaper plan is known elsewhere, that is about the other plan alone.
+        """
         self.lower = max(self.lower, self._next_cost(self.threshold))
+        if self.limits.cutoff_cost < self.cost:
+            return Termination.EXHAUSTED
         return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
 
     def tasks(self) -> list[Task | DataPart]:

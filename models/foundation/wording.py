@@ -5,6 +5,7 @@ certified one, and a printed lower bound is a lower bound.
 """
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -51,3 +52,10 @@ def _directed(value: float | Decimal, digits: int, rounding: str) -> str:
     rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
     plain = 1e-5 <= abs(float(value)) < 10**digits
     return f"{rounded.normalize():{'f' if plain else ''}}" if rounded else "0"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows as indented lines whose columns start below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [f"  {line}".rstrip() for line in padded]

@@ -90,6 +90,10 @@ class Cluster(Checked, frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    memory: (
+        Annotated[Positive, Meta(description="of a node, in the unit of models' memory; absent: no limit")]
+        | None
+    ) = None
 
     def __post_init__(self) -> None:
         """Work out what the groups give, then check as every record does."""

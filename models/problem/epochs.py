@@ -5,6 +5,7 @@ solvers, evaluators and risk code consume `LossStep` and `Load`, never ``A`` and
 that laws with memory (retention below 1) change nothing downstream.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,18 @@ class Term:
 
     coefficient: float
     law: Law
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.coefficient, self.law))
+
+    def __hash__(self) -> int:
+        """Kept: increments are looked up by the million, and the hash of a law is not."""
+        return self._hash
+
+    def __reduce__(self) -> tuple[type["Term"], tuple[float, Law]]:
+        """Copies without the hash, which another process may compute otherwise."""
+        return Term, (self.coefficient, self.law)
 
 
 @dataclass(frozen=True)
@@ -47,11 +60,11 @@ class FinalLoss:
         InvalidInputError
             If a term occurs a negative number of times.
         """
+        if all(count > 0 and term.coefficient for term, count in self.terms):
+            return self
         for term, count in self.terms:
             if count < 0:
                 raise InvalidInputError(f"{term} occurs {count} times in a final loss; counts are at least 0")
-        if all(count and term.coefficient for term, count in self.terms):
-            return self
         return FinalLoss(self.constant, tuple(pair for pair in self.terms if pair[1] and pair[0].coefficient))
 
     def mean(self) -> float:

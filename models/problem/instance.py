@@ -40,7 +40,9 @@ from depl.models.problem.learning import (
     TabledImprovement,
     entries_after,
 )
-from depl.models.problem.traced_law import FittedJump, FittedStep, ObservedRun, TracedLaw
+from depl.models.problem.site_rules import SiteRules, check_site_rules
+from depl.models.problem.traced_fit import check_traced_law
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.fingerprints import RunFingerprints
 
 SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
@@ -57,6 +59,10 @@ class Dataset(Checked, frozen=True, kw_only=True):
     volume: Annotated[Positive, Meta(description="q(d) [data]")]
     work: (
         Annotated[Positive, Meta(description="data to compute on per epoch; default: the volume [data]")]
+        | None
+    ) = None
+    clusters: (
+        Annotated[tuple[Name, ...], Meta(min_length=1, description="where it may be used; absent: anywhere")]
         | None
     ) = None
 
@@ -89,6 +95,9 @@ class Model(Checked, frozen=True, kw_only=True):
     improvement: Improvement
     demand: Annotated[Positive, Meta(description="resource x time per unit of data")] = 1.0
     compute: Annotated[tuple[ComputeTable, ...], Meta(min_length=1)] | None = None
+    memory: (
+        Annotated[NonNegative, Meta(description="that a node needs; absent: it fits on every cluster")] | None
+    ) = None
 
     def validate(self) -> None:
         """Require one table for all data, or one per dataset."""
@@ -134,6 +143,12 @@ class Target(Checked, frozen=True, kw_only=True):
     ) = None
     initial_model: (
         Annotated[Name, Meta(description="model before epoch 1; absent: epoch 1 is no switch")] | None
+    ) = None
+    deployable: (
+        Annotated[
+            tuple[Name, ...], Meta(min_length=1, description="models that may be the last; absent: all")
+        ]
+        | None
     ) = None
 
     @property
@@ -203,13 +218,14 @@ class Instance(Checked, frozen=True, kw_only=True):
         for field in ("clusters", "datasets", "models"):
             require_unique([item.name for item in getattr(self, field)], f".{field}")
         self._validate_transfers()
+        check_site_rules(self)
         self._validate_switches()
         self._validate_models()
         self._validate_data_law()
         if self.target.initial_model is not None:
             require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
         if self.traced_law is not None:
-            self._validate_traced_law(self.traced_law)
+            check_traced_law(self, self.traced_law)
         self._refuse_tiny_losses()
         self._refuse_free_time()
 
@@ -232,6 +248,11 @@ class Instance(Checked, frozen=True, kw_only=True):
         for field in ("description", "provenance", "run_fingerprints"):
             bare.pop(field, None)
         return hashlib.sha256(msgspec.json.encode(bare, order="sorted")).hexdigest()
+
+    @functools.cached_property
+    def rules(self) -> SiteRules:
+        """Where data may be used, where models fit, and which model may be the last."""
+        return SiteRules.of(self)
 
     def cluster(self, name: str) -> Cluster:
         """The cluster of that name."""
@@ -385,46 +406,6 @@ class Instance(Checked, frozen=True, kw_only=True):
             if not 0 < epochs < math.inf:
                 what = "finite" if epochs > 0 else "positive"
                 raise InvalidInputError(f"K^ is not {what} when {used}", ".data_law")
-
-    def _validate_traced_law(self, law: TracedLaw) -> None:
-        """Traces know models and clusters, not what other data or another start would have done."""
-        rows: list[tuple[str, FittedStep | FittedJump]]
-        rows = [(f".traced_law.steps[{index}]", row) for index, row in enumerate(law.steps)]
-        rows += [(f".traced_law.jumps[{index}]", row) for index, row in enumerate(law.jumps)]
-        for path, row in rows:
-            require_known(row.model, self._models_by_name, f"{path}.model")
-            require_known(row.cluster, self._clusters_by_name, f"{path}.cluster")
-            if row.previous_model is not None and row.previous_cluster is not None:
-                require_known(row.previous_model, self._models_by_name, f"{path}.previous_model")
-                require_known(row.previous_cluster, self._clusters_by_name, f"{path}.previous_cluster")
-        for path, given in (
-            (".data_law", self.data_law is not None),
-            (".target.initial_model", law.observed is None and self.target.initial_model is not None),
-            (".datasets", len(self.datasets) > 1),
-        ):
-            if given:
-                raise InvalidInputError(
-                    "a traced law holds for the data and the start of its runs; give one dataset, no data "
-                    "law and no initial model",
-                    path,
-                )
-        if law.observed is not None:
-            self._validate_observed_run(law.observed)
-
-    def _validate_observed_run(self, run: ObservedRun) -> None:
-        """Epoch 1 is the one after those of a run under way: model and loss are where that stands."""
-        for index, stage in enumerate(run.stages):
-            path = f".traced_law.observed.stages[{index}]"
-            require_known(stage.model, self._models_by_name, f"{path}.model")
-            require_known(stage.cluster, self._clusters_by_name, f"{path}.cluster")
-        last = run.stages[-1].model if run.stages else None
-        for path, given, wanted in (
-            (".target.initial_model", self.target.initial_model, last),
-            (".target.initial_loss", self.target.initial_loss, run.loss),
-        ):
-            if given != wanted:
-                message = f"is {given!r}, but the run under way (traced_law.observed) stands at {wanted!r}"
-                raise InvalidInputError(f"{message}; make the two equal", path)
 
     def _refuse_tiny_losses(self) -> None:
         """A loss 1e-9 above l_max meets it, on the scale of its law; that must stay a matter of rounding."""

@@ -137,7 +137,7 @@ def attainable(
 
 
 def best_by_length(values: FloatArray, steps: FloatArray, problem: SampledProblem) -> FloatArray:
-    """Greatest total of a path of exactly k epochs, for every k; shape (K_max, X).
+    """Greatest total of a path of exactly k epochs that may end there, for every k; shape (K_max, X).
 
     Parameters
     ----------
@@ -146,7 +146,8 @@ def best_by_length(values: FloatArray, steps: FloatArray, problem: SampledProble
     steps : float array (K_max, M, M, X)
         What the step from the first model to the second adds, minus infinity where it is forbidden.
     """
-    return np.asarray((_before(values, steps, problem.initial_model) + values).max(axis=1, initial=-np.inf))
+    totals = _before(values, steps, problem.initial_model) + values
+    return np.asarray(totals[:, problem.may_end].max(axis=1, initial=-np.inf))
 
 
 def shortest_durations(problem: SampledProblem) -> FloatArray:
@@ -178,7 +179,8 @@ def _by_model(problem: SampledProblem, usable: NDArray[np.bool_], values: FloatA
     """Greatest value of every model over the usable configurations; (K_max, M, 1)."""
     models = np.array([g.model for g in problem.configurations])
     allowed = np.where(usable, values, -np.inf)
-    columns = [allowed[:, models == m].max(axis=1) for m in range(len(problem.instance.models))]
+    every = range(len(problem.instance.models))
+    columns = [allowed[:, models == m].max(axis=1, initial=-np.inf) for m in every]
     return np.stack(columns, axis=1)[..., None]
 
 
@@ -204,7 +206,7 @@ def _through_target(
     margin: float,
 ) -> NDArray[np.bool_]:
     """Which configurations lie on paths that could meet the target often enough; (K_max, G)."""
-    rest = _before(high, steps, problem.initial_model) + _after(high, steps, lengths)
+    rest = _before(high, steps, problem.initial_model) + _after(high, steps, lengths, problem.may_end)
     enough = len(problem.scenarios) - problem.allowed
     columns = []
     for g in problem.configurations:
@@ -222,7 +224,7 @@ def _worst_gains(
     """First bound of the module's docstring; (S,) [loss]."""
     low = np.where(_data_choices(problem, usable)[..., None], -problem.gains, -np.inf).max(axis=1)
     losses = np.where(np.isinf(steps), -np.inf, -steps)
-    rest = _before(low, losses, problem.initial_model) + _after(low, losses, lengths)
+    rest = _before(low, losses, problem.initial_model) + _after(low, losses, lengths, problem.may_end)
     return np.asarray(-(low[0] + rest[0]).max(axis=0))
 
 
@@ -272,7 +274,8 @@ def _worst_difference(
 
     values = np.where(choices, -difference(problem.gains), -np.inf).max(axis=1)
     changes = np.where(problem.may_follow[None, :, :, None], difference(problem.switch_losses), -np.inf)
-    rest = _before(values, changes, problem.initial_model) + _after(values, changes, lengths)
+    rest = _before(values, changes, problem.initial_model)
+    rest = rest + _after(values, changes, lengths, problem.may_end)
     return np.asarray(-(values[0] + rest[0]).max(axis=0).reshape(len(rows), len(others)))
 
 
@@ -287,12 +290,14 @@ def _before(values: FloatArray, steps: FloatArray, initial: int | None) -> Float
     return found
 
 
-def _after(values: FloatArray, steps: FloatArray, lengths: NDArray[np.bool_]) -> FloatArray:
+def _after(
+    values: FloatArray, steps: FloatArray, lengths: NDArray[np.bool_], may_end: NDArray[np.bool_]
+) -> FloatArray:
     """Greatest total after epoch k with model m, up to an end that is allowed; (K_max, M, X)."""
     found = np.full(values.shape, -np.inf)
     for k in reversed(range(len(values))):
         if lengths[k]:
-            found[k] = 0.0
+            found[k, may_end] = 0.0
         if k + 1 < len(values):
             onward = (steps[k + 1] + (values[k + 1] + found[k + 1])[None]).max(axis=1)
             found[k] = np.maximum(found[k], onward)

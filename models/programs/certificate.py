@@ -52,10 +52,12 @@ def root_certificate(
         return None
     paid = cost + multiplier * (problem.instance.target.maximum_time or 0.0)
     began = time.perf_counter()
-    best = _at(problem, multiplier, paid / problem.needed)
+    # nothing may have to be gained where only the last model is to be another one
+    usual = paid / problem.needed if problem.needed > 0 else 0.0
+    best = _at(problem, multiplier, usual)
     loaded = time.perf_counter()  # the first bound may have had to compile the kernels
     if loaded - began < left:
-        again = _at(problem, multiplier, 0.9 * paid / problem.needed)
+        again = _at(problem, multiplier, 0.9 * usual)
         best = max(best, again, key=lambda item: item.bound)
         now = time.perf_counter()
         if now - began + _EVALUATIONS * (now - loaded) < left:

@@ -21,6 +21,7 @@ component              meaning
 ``epochs_first``       the first epochs, without which no plan meets the target, are trained
 ``epochs_prefix``      no epoch after the end
 ``epochs_no_end``      lengths that cannot meet the target or the time limits
+``last_model``         an epoch of a model that may not be the last is followed by another
 ``switch_from/to``     flow: every step leaves the model before and enters the model after
 =====================  ====================================================================================
 
@@ -196,6 +197,14 @@ def _add_epochs(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attai
     )
     gaps = [k for k in later if not bounds.lengths[k - 1]]
     model.epochs_no_end = pyo.Constraint(gaps, rule=lambda b, k: b.busy[k] == b.busy[k + 1])
+    models, rules = problem.instance.models, problem.instance.rules
+    passing = [item.name for item in models if not rules.may_end(item.name)]
+    model.last_model = pyo.Constraint(
+        [k for k in epochs if any(by_model[k, m] for m in passing)],
+        rule=lambda b, k: (
+            sum(b.trained[k, m] for m in passing) <= (b.busy[k + 1] if k < bounds.longest else 0)
+        ),
+    )
 
 
 def _add_data(

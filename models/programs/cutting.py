@@ -191,6 +191,8 @@ class _Loop:
             return self._without_training()
         self._require_manageable()
         began = time.perf_counter()
+        if problem.instance.rules.obstacle():
+            return self._infeasible()
         bounds = attainable(problem, proceed=lambda: not self.limits.expired())
         if not bounds.possible and not idle:
             return self._infeasible()

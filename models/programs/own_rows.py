@@ -21,9 +21,9 @@ from depl.models.programs.common import write_choices
 
 ROWS = frozenset(
     {
-        *("epochs_first", "epochs_prefix", "epochs_no_end", "switch_from", "switch_to", "no_goods"),
+        *("epochs_first", "epochs_prefix", "epochs_no_end", "last_model", "switch_from", "switch_to"),
         *("eq2_letter", "eq2_price_cuts", "eq2_sums", "eq3_quantile", "eq3_misses", "eq4_time", "eq5_most"),
-        *("eq5_least", "eq6_data", "eq6_one_subset", "eq6_letter", "round_deadline", "tangents"),
+        *("eq5_least", "eq6_data", "eq6_one_subset", "eq6_letter", "round_deadline", "tangents", "no_goods"),
     }
 )
 """Constraints that the programs have themselves; any other is a caller's."""

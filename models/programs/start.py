@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
@@ -41,17 +42,20 @@ def first_plan(
 def _simple_plans(problem: SampledProblem, bounds: Attainable) -> Iterator[Choices]:
     """Those that miss few enough scenarios, with epochs that are usable one by one."""
     position = {g: index for index, g in enumerate(problem.configurations)}
-    models = range(len(problem.instance.models))
-    places = itertools.product(range(len(problem.instance.clusters)), problem.subsets)
+    count = len(problem.instance.models)
+    places = ((n, d) for n, row in enumerate(problem.open_subsets) for d in row)
     longest = bounds.longest
-    size = len(position) * len(models) * longest**2
-    for cluster, datasets in places:
-        choice = [Configuration(cluster, datasets, m) for m in models]
-        usable = np.stack([bounds.usable[:, position[g]] for g in choice])
-        gains = problem.gains[:, problem.subsets.index(datasets)].swapaxes(0, 1)
+    size = len(position) * count * longest**2
+    for cluster, subset in places:
+        models = problem.fitting[cluster]
+        choice = [Configuration(cluster, problem.subsets[subset], m) for m in range(count)]
+        usable = np.stack([_usable(bounds, position.get(g)) for g in choice])
+        gains = problem.gains[:, subset].swapaxes(0, 1)
         summed = np.concatenate([np.zeros_like(gains[:, :1]), np.cumsum(gains, axis=1)], axis=1)
         broken = np.concatenate([np.zeros_like(usable[:, :1]), np.cumsum(~usable, axis=1)], axis=1)
         for first, second in itertools.product(models, models):
+            if not problem.may_end[second]:
+                continue
             if first != second and (size > _LARGEST or not problem.may_follow[first, second]):
                 continue
             for change, length in _lengths(first == second, longest):
@@ -64,6 +68,11 @@ def _simple_plans(problem: SampledProblem, bounds: Attainable) -> Iterator[Choic
                     total = total - problem.switch_losses[change, first, second]
                 if _begins(problem, first, total):
                     yield [choice[first]] * change + [choice[second]] * (length - change)
+
+
+def _usable(bounds: Attainable, position: int | None) -> NDArray[np.bool_]:
+    """At which epochs a configuration may be used; at none if it is not listed."""
+    return np.zeros(len(bounds.usable), dtype=bool) if position is None else bounds.usable[:, position]
 
 
 def _lengths(steady: bool, longest: int) -> Iterator[tuple[int, int]]:

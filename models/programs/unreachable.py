@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.site_rules import why_not_idle
 from depl.models.programs.attainable import Attainable, attainable, shortest_durations
 from depl.models.programs.common import linear, plan_frame, read_choices, usable_keys
 from depl.models.programs.highs import Answer, Session, Status
@@ -33,7 +34,9 @@ def why_infeasible(problem: SampledProblem, time_limit: float | None = None) -> 
     )
     target = problem.instance.target
     if not target.maximum_epochs:
-        return "models: maximum_epochs is 0, and the initial loss is above the target"
+        return f"models: maximum_epochs is 0, and {why_not_idle(problem.instance)}"
+    if barred := problem.instance.rules.obstacle():
+        return barred
     free = attainable(problem, meet_target=False)
     if not free.possible:
         return _no_epoch(problem, free)
@@ -50,6 +53,8 @@ def why_infeasible(problem: SampledProblem, time_limit: float | None = None) -> 
 
 def _no_epoch(problem: SampledProblem, free: Attainable) -> str:
     fastest = float(shortest_durations(problem)[0].min())
+    if free.usable[0].any() and not problem.may_end.all():
+        return "models: no plan that keeps the time limits ends with a model that may be the last one"
     if free.usable[0].any():
         initial = problem.instance.target.initial_model
         return f"models: none that keeps the time limits may follow the initial model {initial!r}"
@@ -63,7 +68,7 @@ def _best_quantile(problem: SampledProblem, free: Attainable, ends: float) -> st
     _add_time(model, problem, free, limited=True)
     model.eq2_cost = pyo.Objective(expr=-model.reached)
     answer, session = _solved(model, ends)
-    best = 0.0  # without an epoch
+    best = 0.0 if problem.ends_well(()) else -np.inf  # without an epoch
     if answer.objective is not None:
         best = max(best, float(np.sort(problem.gain(read_choices(session.model, problem)))[allowed]))
     if answer.proved:

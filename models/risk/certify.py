@@ -26,7 +26,6 @@ from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
 from depl.models.risk.conditioning import both, conditioned_quantile, conditioned_violation
 from depl.models.risk.contour import (
     Contour,
-    Labels,
     chernoff_probability,
     choose_contour,
     distribution,
@@ -38,6 +37,7 @@ from depl.models.risk.contour import (
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.interval import Interval
+from depl.models.risk.labels import Labels
 from depl.models.risk.transforms import EPSILON, transformable
 
 _USELESS, _COARSE = 0.01, 1e-3

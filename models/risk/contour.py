@@ -23,16 +23,16 @@ distance of F_h, cut after J terms and rounded, from F = P(Y <= y) has four part
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Law
-from depl.models.risk.label_columns import coarse_part, scalar_columns
+from depl.models.risk.label_columns import scalar_columns
+from depl.models.risk.labels import Labels
 from depl.models.risk.scaled_transforms import scaled_log_transforms
 from depl.models.risk.transforms import (
     EPSILON,
@@ -76,80 +76,20 @@ class Contour:
     count: int
     tilt: float
 
-    @property
+    @functools.cached_property
     def nodes(self) -> ComplexArray:
         """The J nodes, shape (J,)."""
         return np.asarray(self.abscissa + 1j * self.spacing * np.arange(self.count), dtype=complex)
+
+    @functools.cached_property
+    def radii(self) -> FloatArray:
+        """Their moduli."""
+        return np.abs(self.nodes)
 
     @property
     def period(self) -> float:
         """P = 2 pi / spacing."""
         return 2 * math.pi / self.spacing
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Additive labels of n gains at the J nodes of one contour; every field is summed over epochs.
-
-    Attributes
-    ----------
-    transform : complex array (n, J)
-        log E exp(-s_j Y).
-    rounding : float array (n, J)
-        Bound of the absolute error of ``transform``.
-    envelope : float array (n, 2)
-        Log-modulus at the last two nodes of the factors that decay, bounded below at the first and above
-        at the second; value at t = 0 of the others.
-    tilted : float array (n,)
-        log E exp(-c' Y).
-    mean, mean_rounding, variance : float arrays (n,)
-        E G, a bound of the error of its summands, and Var G of its finite part.
-    infimum : float array (n,)
-        Sum of the finite essential infima of the increments.
-    infinite_variance, unbounded : float arrays (n,)
-        How many increments have no variance, or no finite infimum.
-    """
-
-    transform: ComplexArray
-    rounding: FloatArray
-    envelope: FloatArray
-    tilted: FloatArray
-    mean: FloatArray
-    mean_rounding: FloatArray
-    variance: FloatArray
-    infimum: FloatArray
-    infinite_variance: FloatArray
-    unbounded: FloatArray
-
-    def __len__(self) -> int:
-        """Number of gains."""
-        return len(self.tilted)
-
-    def combine(self, counts: NDArray[np.integer] | FloatArray) -> "Labels":
-        """Labels of the sums that use row i ``counts[p, i]`` times, shape (p, ...)."""
-        weights = np.asarray(counts, dtype=float)
-        exact = np.column_stack([np.ascontiguousarray(self.transform).view(float), self.mean])
-        coarse = coarse_part(exact, float(np.abs(weights).sum(axis=1).max(initial=0.0)))
-        names = [field.name for field in fields(self) if field.name not in ("transform", "mean")]
-        plain = [getattr(self, name).reshape(len(self), -1) for name in names]
-        table = np.hstack([coarse, exact - coarse, *plain])
-        # One product for all; a threaded one costs more than it gains for a few plans.
-        sums = np.einsum("pi,ij->pj", weights, table) if len(weights) <= 4 else weights @ table
-        ends = np.cumsum([exact.shape[1], exact.shape[1], *(part.shape[1] for part in plain)])
-        high, low, *others = np.split(sums, ends[:-1], axis=1)
-        total = high + low
-        columns = {name: part[:, 0] for name, part in zip(names, others, strict=True)}
-        columns |= {"rounding": others[names.index("rounding")], "envelope": others[names.index("envelope")]}
-        transform = np.ascontiguousarray(total[:, :-1]).view(complex)
-        return Labels(transform=transform, mean=total[:, -1], **columns)
-
-    def __add__(self, other: "Labels") -> "Labels":
-        """Labels of the sums of independent gains, element by element."""
-        return Labels(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
-
-    def __getitem__(self, index: slice | NDArray[np.intp] | NDArray[np.bool_]) -> "Labels":
-        """Labels of a selection of the gains."""
-        return Labels(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
 class ErrorTerms(NamedTuple):
@@ -197,17 +137,22 @@ def distribution(contour: Contour, labels: Labels, deviation: FloatArray) -> tup
 
 
 def violation(
-    contour: Contour, labels: Labels, threshold: float | FloatArray, size: float | FloatArray = 0.0
+    contour: Contour,
+    labels: Labels,
+    threshold: float | FloatArray,
+    size: float | FloatArray = 0.0,
+    elementary: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """Certified bounds of P(G < threshold) for n gains, each with its own or one common threshold.
 
-    ``size`` is the sum of the magnitudes that the threshold was rounded in, if it is not exact.
+    ``size`` is the sum of the magnitudes that the threshold was rounded in, if it is not exact. Without
+    ``elementary`` bounds it is faster, and no tighter.
     """
     deviation = threshold - labels.mean
     # The threshold, the means of the rows, their sum (rounded once), and the difference.
     sizes = size + np.abs(labels.mean) + np.abs(deviation)
     doubt = labels.mean_rounding + EPSILON / 2 * sizes
-    return _bounds(contour, labels, deviation, doubt)
+    return _bounds(contour, labels, deviation, doubt, elementary)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -220,14 +165,15 @@ def error_terms(
     values = np.exp(labels.transform + shift) / nodes
     values[:, 0] *= 0.5
     scale = contour.spacing / math.pi
-    estimate = scale * values.real.sum(axis=1)
+    estimate = scale * np.add.reduce(values.real, axis=1)
     # Nodes and products of the exponent; exp (3 units of 2^-53), division (7), sum (20), scaling (2).
+    moved = doubt + (2 * EPSILON) * np.abs(deviation)
     relative = (
         labels.rounding
-        + EPSILON * (2 * np.abs(shift) + 2 * np.abs(labels.transform) + 16)
-        + np.abs(nodes) * doubt[:, None]
+        + (2 * EPSILON) * (np.abs(labels.transform) + 8)
+        + contour.radii * moved[:, None]  # of the shift, too
     )
-    rounding = scale * (np.abs(values) * np.expm1(relative)).sum(axis=1) * 1.01
+    rounding = scale * 1.01 * np.add.reduce(np.abs(values) * np.expm1(relative), axis=1)
     decay = math.exp(-contour.abscissa * period)
     alias = decay / (1 - decay)
     uncertain = _cantelli(deviation - doubt + period, labels) * alias
@@ -350,23 +296,32 @@ def cumulant(pairs: Sequence[tuple[Term, int]], s: FloatArray) -> FloatArray:
 
 
 def _bounds(
-    contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray
+    contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray, elementary: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    lower, upper = np.zeros(len(labels)), np.ones(len(labels))
     rows = max(1, _CHUNK // contour.count)
-    for first in range(0, len(labels), rows):
-        part = slice(first, first + rows)
-        estimate, terms = error_terms(contour, labels[part], deviation[part], doubt[part])
-        with np.errstate(over="ignore", invalid="ignore"):
-            low = estimate - terms.high_alias - terms.low_alias - terms.truncation - terms.rounding
-            high = (
-                estimate - (terms.high_alias - terms.high_alias_uncertain) + terms.truncation + terms.rounding
-            )
-        known = np.isfinite(low) & np.isfinite(high)
-        floor, ceiling = _elementary(contour, labels[part], deviation[part], doubt[part])
-        lower[part] = np.maximum(np.where(known, np.clip(low, 0.0, 1.0), 0.0), floor)
-        # What underflows is not proven to be zero.
-        upper[part] = np.maximum(np.minimum(np.where(known, high, 1.0), ceiling), _SMALLEST_PROBABILITY)
+    if len(labels) <= rows:
+        return _bounds_at_once(contour, labels, deviation, doubt, elementary)
+    parts = [slice(first, first + rows) for first in range(0, len(labels), rows)]
+    found = [
+        _bounds_at_once(contour, labels[part], deviation[part], doubt[part], elementary) for part in parts
+    ]
+    lower, upper = zip(*found, strict=True)
+    return np.concatenate(lower), np.concatenate(upper)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _bounds_at_once(
+    contour: Contour, labels: Labels, deviation: FloatArray, doubt: FloatArray, elementary: bool
+) -> tuple[FloatArray, FloatArray]:
+    estimate, terms = error_terms(contour, labels, deviation, doubt)
+    error = terms.truncation + terms.rounding
+    low = estimate - terms.high_alias - terms.low_alias - error
+    high = estimate - (terms.high_alias - terms.high_alias_uncertain) + error
+    known = np.isfinite(low + high)
+    floor, ceiling = _elementary(contour, labels, deviation, doubt) if elementary else (0.0, 1.0)
+    lower = np.maximum(np.where(known, np.minimum(low, 1.0), 0.0), floor)
+    # What underflows is not proven to be zero.
+    upper = np.maximum(np.minimum(np.where(known, high, 1.0), ceiling), _SMALLEST_PROBABILITY)
     return lower, upper
 
 
@@ -387,7 +342,7 @@ def _cantelli(distance: FloatArray, labels: Labels) -> FloatArray:
     """Bound of P(Y > distance) by the one-sided Chebyshev inequality."""
     usable = (labels.infinite_variance == 0) & (distance > 0)
     safe = np.where(usable, distance, 1.0)
-    return np.where(usable, labels.variance / (labels.variance + safe**2), 1.0)
+    return np.where(usable, labels.variance / (labels.variance + safe * safe), 1.0)
 
 
 def _low_alias(contour: Contour, labels: Labels, deviation: FloatArray) -> FloatArray:

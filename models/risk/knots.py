@@ -18,7 +18,8 @@ import numpy as np
 
 from depl.models.problem.laws import FloatArray, TailedLaw
 from depl.models.problem.laws.law import Bounds
-from depl.models.risk.contour import Contour, Labels, distribution
+from depl.models.risk.contour import Contour, distribution
+from depl.models.risk.labels import Labels
 from depl.models.risk.transforms import EPSILON
 
 _FARTHEST = 1e9

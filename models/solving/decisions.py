@@ -4,6 +4,7 @@ The three stages are those of Fig. 3. A decision that was taken back, or that le
 one that holds: why a loop went back is what a reader wants to know.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,16 +54,39 @@ class Decision:
     value: float | None = None
 
 
-def told(decisions: Sequence[Decision]) -> str:
-    """The decisions as text, one line each."""
+_FEW = 2
+"""Decisions in a row, taken back at one stage, that are told one by one in any case: a line that counts them
+would be no shorter."""
+
+
+def told(decisions: Sequence[Decision], details: bool = True) -> str:
+    """The decisions as text, one line each.
+
+    Parameters
+    ----------
+    details : bool
+        Whether every decision has its line. Otherwise those that were taken back one after another at the
+        same stage share one, which counts them.
+    """
     lines = []
-    for position, item in enumerate(decisions, start=1):
-        mark = "" if item.kept else "; went back"
-        values = [
-            f"{name} {number(value)}"
-            for name, value in (("cost", item.cost), ("at least", item.lower_bound))
-            if value is not None and math.isfinite(value)
-        ]
-        figures = f" ({', '.join(values)})" if values else ""
-        lines.append(f"{position:3d}. {item.stage.value}: {item.choice}: {item.outcome}{figures}{mark}")
+    numbered = enumerate(decisions, start=1)
+    for (_, kept), group in itertools.groupby(numbered, key=lambda pair: (pair[1].stage, pair[1].kept)):
+        members = list(group)
+        if details or kept or len(members) <= _FEW:
+            lines += [_line(position, item) for position, item in members]
+        else:
+            (first, item), (last, _) = members[0], members[-1]
+            tried = f"{len(members)} choices were tried and taken back, up to decision {last}"
+            lines.append(f"{first:3d}. {item.stage.value}: {tried}")
     return "\n".join(lines)
+
+
+def _line(position: int, item: Decision) -> str:
+    mark = "" if item.kept else "; went back"
+    values = [
+        f"{name} {number(value)}"
+        for name, value in (("cost", item.cost), ("at least", item.lower_bound))
+        if value is not None and math.isfinite(value)
+    ]
+    figures = f" ({', '.join(values)})" if values else ""
+    return f"{position:3d}. {item.stage.value}: {item.choice}: {item.outcome}{figures}{mark}"

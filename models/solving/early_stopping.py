@@ -22,6 +22,7 @@ from fractions import Fraction
 
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.discrete import decimal
@@ -75,9 +76,11 @@ def early_stopping(
     InvalidInputError
         If the plan does not speak of the instance, makes a forbidden switch or outlasts a table.
     NotCoveredError
-        If too many combinations of runs would have to be followed, under a traced law.
+        If too many combinations of runs would have to be followed, under a traced law; or if the run may not
+        stop after some epoch, as its model may not be the last.
     """
     plan.check_names(instance)
+    _require_all_deployable(instance, plan)
     law = loss_law(instance)
     if violation is None:
         violation = law.end(plan).violation(instance.target.maximum_loss)
@@ -94,6 +97,19 @@ def early_stopping(
         final=final,
         survival=found,
     )
+
+
+def _require_all_deployable(instance: Instance, plan: Plan) -> None:
+    """Refuse a plan with an epoch after which the run has to go on, whatever its loss."""
+    rules, target = instance.rules, instance.target
+    passing = [epoch.model for epoch in plan.epochs if not rules.may_end(epoch.model)]
+    if not passing and not rules.may_stop and target.initial_loss <= target.maximum_loss:
+        passing = [target.initial_model or "no model"]
+    if passing:
+        raise NotCoveredError(
+            f"the run may not stop with {passing[0]!r}, which may not be the last model, and stopping once "
+            "the target is reached is followed only where the run may stop after every epoch"
+        )
 
 
 def _payments(instance: Instance, plan: Plan) -> list[float]:

@@ -1,8 +1,9 @@
 """Put the numbers of a plan into the equations of the paper, line by line.
 
-Equations (1) to (6) as `docs/problem` reads them (E1 and E2 by intent), the recursion of the loss with its
-increments (8), then what binds, what the limits cost to first order, and which limit fails next when it is
-tightened (`depl.models.solving.sensitivity`). Consecutive epochs that do the same are one line.
+First what binds, which limit fails next when it is tightened, and what the limits cost to first order
+(`depl.models.solving.explain_limits`); then the recursion of the loss with its increments (8), and equations
+(1) to (6) as `docs/problem` reads them (E1 and E2 by intent). Consecutive epochs that do the same are one
+line.
 """
 
 import math
@@ -13,9 +14,7 @@ from itertools import groupby
 
 from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.evaluate import (
-    Constraint,
     Evaluation,
-    epoch_loads,
     evaluate,
     law_of_end,
     plan_steps,
@@ -26,8 +25,7 @@ from depl.models.evaluation.traced_loss import basis, below_all_seen, end_law
 from depl.models.evaluation.traced_support import epochs_ahead, mean_after
 from depl.models.foundation import wording
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.wording import counted, number
-from depl.models.problem.allocation import allocate
+from depl.models.foundation.wording import aligned, counted, number
 from depl.models.problem.epochs import Load, LossStep, compose, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Zero
@@ -35,14 +33,11 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.interval import Interval
 from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.explain_limits import binding_lines, declared, failing, next_lines, price_lines
 from depl.models.solving.node_shares import share_rows
-from depl.models.solving.sensitivity import prices, rooms
 
 _SAME_RESOURCES = 1e-9
 """Relative difference of resources that are told as the same: far below the digits that are shown."""
-
-_WORTH_SAVING = 1e-6
-"""Relative saving that is told: about the digits that are shown."""
 
 _LONGEST_SUM = 8
 """Summands that are shown in full."""
@@ -79,13 +74,16 @@ def explain(instance: Instance, plan: Plan) -> str:
     evaluation = evaluate(instance, plan)
     groups = _groups(instance, plan)
     state = "all constraints hold" if evaluation.feasible else "NOT FEASIBLE"
-    if not _declared(evaluation) and not _failing(evaluation):
+    if not declared(evaluation) and not failing(evaluation):
         state = "all constraints hold but (3), which has no law to be judged by"
     sections = (
         [
             f"Plan of {counted(evaluation.epochs, 'epoch')} for {instance.name!r}: "
             f"cost {number(evaluation.cost)}, {state}."
         ],
+        binding_lines(evaluation),
+        next_lines(instance, plan, evaluation),
+        price_lines(instance, plan, evaluation),
         _loss_lines(instance, plan, groups, evaluation),
         _time_lines(groups),
         _cost_lines(instance, plan, groups, evaluation),
@@ -95,9 +93,6 @@ def explain(instance: Instance, plan: Plan) -> str:
         _resource_lines(instance, groups),
         _node_lines(instance, groups),
         _data_lines(instance, plan),
-        _binding_lines(evaluation),
-        _price_lines(instance, plan, evaluation),
-        _next_lines(instance, plan, evaluation),
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines)
 
@@ -174,7 +169,7 @@ def _loss_lines(
         return _traced_lines(law.traced, plan, evaluation, instance.target.violation_budget)
     steps = plan_steps(instance, plan)
     final = compose(start, steps)
-    declared = _declared(evaluation)
+    known = declared(evaluation)
     rows = []
     for group in groups:
         if group.previous not in (None, group.model):
@@ -182,19 +177,19 @@ def _loss_lines(
             effect = "= 0" if change == Zero() else f"~ {change.in_words()}"
             switch = f"{group.previous} -> {group.model}"
             rows.append((f"epoch {group.first}", switch, f"l_sw {effect}", ""))
-        mean = number(compose(start, steps[: group.last]).mean()) if declared else "?"
+        mean = number(compose(start, steps[: group.last]).mean()) if known else "?"
         share = instance.learning_factor(group.datasets)
         everything = len(group.datasets) == len(instance.datasets)
         data = "all data" if everything else f"{_set(group.datasets)}, h = {number(share)}"
         on = f"{group.model} on {data}"
         rows.append((group.label, on, _run(group), f"E l({group.last}) = {mean}"))
     moments = f"  l({evaluation.epochs}) has no declared law: mean and deviation are not known."
-    if declared:
+    if known:
         deviation = number(math.sqrt(final.variance()))
         moments = f"  l({evaluation.epochs}) has mean {number(final.mean())}, standard deviation {deviation}."
     return [
         f"Loss  l(k) = l(k-1) + l_run(k) + l_sw(k), eq. (8), from l(0) = {number(start)}",
-        *_aligned(rows),
+        *aligned(rows),
         moments,
     ]
 
@@ -224,7 +219,7 @@ def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation, budget:
     return [
         f"Loss  {loss}(k) = a + b ln s + retention {loss}(k-1) + e, the traced law, "
         f"from {'a mean' if known is None else 'the'} {loss}(0) of {number(start)}",
-        *_aligned(rows),
+        *aligned(rows),
         f"  residuals e are {kind}",
         f"  rests on {basis(traced, plan.schedule)}",
         f"  l({evaluation.epochs}) has {moments}.",
@@ -256,7 +251,7 @@ def _time_lines(groups: Sequence[_Group]) -> list[str]:
         compute = f"{number(group.place.work)} / {number(group.resources)}" if group.place.work else "0"
         equation = f"T(k) = {compute} + {number(group.place.communication)} = {number(group.time)}{each}"
         rows.append((group.label, f"{group.model} on {group.cluster}", equation))
-    return ["(1) Epoch time  T(k) = c / x + s / b, with c for one node of the cluster", *_aligned(rows)]
+    return ["(1) Epoch time  T(k) = c / x + s / b, with c for one node of the cluster", *aligned(rows)]
 
 
 def _cost_lines(
@@ -279,7 +274,7 @@ def _cost_lines(
         where = f"{group.model} on {group.cluster}"
         rows.append((group.label, where, f"{meaning} = {product} = {parts[-1]}"))
     total = f"  cost = {_sum(parts)}" + (f" = {number(evaluation.cost)}" if len(parts) > 1 else "")
-    return ["(2) Cost  sum of beta(d, n), once, + sum of kappa(n) x(k)", *_aligned(rows), total]
+    return ["(2) Cost  sum of beta(d, n), once, + sum of kappa(n) x(k)", *aligned(rows), total]
 
 
 def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
@@ -289,7 +284,7 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
     constraint = next(item for item in evaluation.constraints if item.equation == "(3)")
     allowed = float(target.violation_budget)
     head = f"(3) Loss target  P({last} <= {number(target.maximum_loss)}) >= {level}"
-    if not _declared(evaluation):
+    if not declared(evaluation):
         return [
             head,
             "  no law is declared, so nothing is said; on given scenarios 'depl check' counts the misses",
@@ -315,7 +310,7 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
 def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
     last, level = evaluation.epochs, number(instance.target.maximum_loss)
     head = f"With early stopping  train until l(k) <= {level} is observed, at most {counted(last, 'epoch')}"
-    if not _declared(evaluation):
+    if not declared(evaluation):
         return [head, "  not computed: no law is declared"]
     try:
         found = early_stopping(instance, plan, evaluation.violation)
@@ -356,14 +351,14 @@ def _resource_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
         most = max((group for group in groups if group.cluster == name), key=lambda group: group.resources)
         capacity = instance.cluster(name).capacity
         rows.append((name, f"largest x(k) = {number(most.resources)}", f"r = {number(capacity)}", most.label))
-    return ["(5) Resources  x(k) <= r(n)", *_aligned(rows)]
+    return ["(5) Resources  x(k) <= r(n)", *aligned(rows)]
 
 
 def _node_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
     """Nothing where all nodes of a cluster are equal."""
     rows = list(share_rows(instance, [(group.label, group.cluster, group.resources) for group in groups]))
     head = "Unequal nodes  each commits x(k) / v, so that all of a cluster compute equally long"
-    return [head, *_aligned(rows)] if rows else []
+    return [head, *aligned(rows)] if rows else []
 
 
 def _data_lines(instance: Instance, plan: Plan) -> list[str]:
@@ -373,92 +368,7 @@ def _data_lines(instance: Instance, plan: Plan) -> list[str]:
         missing = len(instance.datasets) - len(row.datasets)
         use = "all data" if missing == 0 else f"leaves {missing} of {len(instance.datasets)} out"
         rows.append((row.cluster, f"has {_set(row.datasets)} ({use})", f"trains {counted(trains, 'epoch')}"))
-    return ["(6) Data  only clusters that train have data", *_aligned(rows)]
-
-
-def _binding_lines(evaluation: Evaluation) -> list[str]:
-    failing = _failing(evaluation)
-    # x = 0 where nothing is to be computed meets its limit 0, which says nothing.
-    binding = [item for item in evaluation.constraints if item.satisfied and item.binding and item.limit > 0]
-    lines = ["What binds" if not failing else "What fails, and what binds"]
-    for verb, items in (("fails", failing), ("binds", binding)):
-        for equation, kind in dict.fromkeys((item.equation, _kind(item)) for item in items):
-            members = [item for item in items if (item.equation, _kind(item)) == (equation, kind)]
-            worst = max(members, key=lambda item: item.value - item.limit)
-            excess = f", {number(worst.value - worst.limit)} too much" if verb == "fails" else ""
-            sides = f"{number(worst.value)} against {number(worst.limit)}{excess}"
-            lines.append(f"  {equation} {kind} {verb}: {sides}{_places(members)}")
-    return lines if len(lines) > 1 else [*lines, "  nothing: no limit is met with equality"]
-
-
-def _price_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
-    target = instance.target
-    allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
-    found = prices(instance, plan)
-    lines = ["What the limits cost, for these epochs with their cheapest resources, to first order"]
-    if found is None:
-        return [*lines, f"  no resources keep the time limits: {allocation.reason}"]
-    saving = evaluation.resource_cost - allocation.cost
-    if abs(saving) > _WORTH_SAVING * max(allocation.cost, _WORTH_SAVING):
-        lines.append(
-            f"  the resources of the plan cost {number(evaluation.resource_cost)}, "
-            f"the cheapest that keep the time limits {number(allocation.cost)}"
-        )
-    if target.maximum_time is not None:
-        lines.append(f"  one unit more of T_max saves {number(found.time)} (lambda, the price of time)")
-    if target.round_deadline is not None:
-        lines.append(f"  one unit more of tau saves {number(found.round_deadline)}")
-    lines += [
-        f"  one unit more of r({name}) saves {number(value)}"
-        for name, value in found.capacity.items()
-        if value > 0
-    ]
-    return lines if len(lines) > 1 else [*lines, "  nothing: there is no time limit"]
-
-
-def _next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
-    rows = []
-    for room in rooms(instance, plan, evaluation):
-        verb = "could fall" if room.relative >= 0 else "would have to rise"
-        share = f"{number(100 * abs(room.relative), 3)} %" + (
-            " of l(0) - l_max" if room.name == "l_max" else ""
-        )
-        change = f"{verb} from {number(room.limit)} to {number(room.last)}"
-        rows.append((room.equation, room.name, change, share))
-    return [
-        "What fails next: how far each limit alone could be tightened, with other resources; nearest first",
-        *_aligned(rows),
-    ]
-
-
-def _declared(evaluation: Evaluation) -> bool:
-    """Whether the law of the final loss is known."""
-    return not math.isnan(evaluation.expected_loss)
-
-
-def _failing(evaluation: Evaluation) -> list[Constraint]:
-    """The constraints that fail; (3) is not judged without a law."""
-    known = _declared(evaluation)
-    return [
-        item for item in evaluation.constraints if not item.satisfied and (known or item.equation != "(3)")
-    ]
-
-
-def _kind(constraint: Constraint) -> str:
-    return constraint.name.partition(" at epoch ")[0]
-
-
-def _places(constraints: Sequence[Constraint]) -> str:
-    """The epochs of constraints that stand once per epoch, as ", at epochs 1-3, 5"."""
-    epochs = [int(text) for item in constraints if (text := item.name.partition(" at epoch ")[2])]
-    runs: list[list[int]] = []
-    for epoch in epochs:
-        if runs and epoch == runs[-1][-1] + 1:
-            runs[-1].append(epoch)
-        else:
-            runs.append([epoch])
-    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    return f", at epoch{'s' if len(epochs) > 1 else ''} {', '.join(texts)}" if texts else ""
+    return ["(6) Data  only clusters that train have data", *aligned(rows)]
 
 
 def _certified(interval: Interval) -> str:
@@ -489,10 +399,3 @@ def _span(values: Sequence[float]) -> str:
 def _sum(parts: Sequence[str]) -> str:
     shown = parts if len(parts) <= _LONGEST_SUM else [*parts[: _LONGEST_SUM - 2], "...", parts[-1]]
     return " + ".join(shown) or "0"
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows as indented lines whose columns start below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return [f"  {line}".rstrip() for line in padded]

@@ -2,12 +2,12 @@
 
 import math
 import operator
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol, TypeVar
 
+from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.later import METHODS
@@ -117,7 +117,7 @@ class Limits:
     scenarios: Scenarios | None = None
     progress: Progress | None = None
     options: Mapping[str, object] = field(default_factory=dict)
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=now)
     looks: Looks | None = None
     cutoff: "Cutoff | None" = None
     reserve: float = 0.0
@@ -132,19 +132,19 @@ class Limits:
         """Whether the time limit has been reached; counts as one look at the clock."""
         if self.looks is not None and self.looks.spent():
             return True
-        return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
+        return self.time_limit is not None and now() - self.started >= self.time_limit
 
     def lateness(self) -> float:
         """Seconds since time limit and reserve are over, negative before; counts as no look at the clock."""
         if self.time_limit is None:
             return -math.inf
-        return time.perf_counter() - self.started - self.time_limit - self.reserve
+        return now() - self.started - self.time_limit - self.reserve
 
     def part(self, share: float) -> "Limits":
         """The same, but they expire once a share of the time that is left now has gone by."""
         if self.time_limit is None:
             return self
-        gone = time.perf_counter() - self.started
+        gone = now() - self.started
         until = gone + share * max(self.time_limit - gone, 0.0)
         return replace(self, time_limit=until, reserve=self.reserve if share == 1 else 0.0)
 
@@ -158,7 +158,7 @@ class Limits:
             return replace(self.part(share), looks=looks)
         if looks is not None or math.isinf(seconds):
             return replace(self, looks=looks)
-        return replace(self, time_limit=time.perf_counter() - self.started + seconds)
+        return replace(self, time_limit=now() - self.started + seconds)
 
     def enter(self, method: str) -> None:
         """Tell that another method runs from now on."""
@@ -168,7 +168,7 @@ class Limits:
     def report(self, incumbent: float, bound: float) -> None:
         """Pass one row of progress on."""
         if self.progress is not None:
-            self.progress(time.perf_counter() - self.started, incumbent, bound)
+            self.progress(now() - self.started, incumbent, bound)
 
 
 _Item = TypeVar("_Item")

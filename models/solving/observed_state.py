@@ -275,6 +275,11 @@ def _check_places(instance: Instance, state: State) -> None:
                 raise InvalidInputError(
                     f"no dataset {name!r}; correct the state", f"{path}.datasets[{position}]"
                 )
+            if not instance.rules.may_use((name,), row.cluster):
+                raise InvalidInputError(
+                    f"dataset {name!r} may not be used on {row.cluster!r}; correct the state",
+                    f"{path}.datasets[{position}]",
+                )
 
 
 def _check_progress(instance: Instance, state: State, plan: Plan) -> None:

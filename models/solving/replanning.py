@@ -28,7 +28,7 @@ from fractions import Fraction
 
 import msgspec
 
-from depl.models.evaluation.evaluate import Evaluation, epoch_loads, evaluate, law_of_end
+from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, epoch_loads, evaluate, law_of_end
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.problem.allocation import allocate
@@ -111,7 +111,8 @@ class Replanning:
     remaining : Instance or None
         The instance that was solved; None if the time is up.
     met : bool
-        Whether the observed loss meets the target, so that stopping now costs nothing.
+        Whether the observed loss meets the target and the present model may be the last, so that stopping now
+        costs nothing.
     old : OldRest
     result : Result
         The new rest, with its certificates conditional on the state.
@@ -205,10 +206,16 @@ def replan(
             on_phase=on_phase,
             options=options,
         )
-    met = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
+    met = _met(instance, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
     paid, over_all_runs = sunk_cost(instance, plan, state), loss_law(instance).conditional
     return Replanning(state, remaining, met, old, result, paid, level, *rest, over_all_runs)
+
+
+def _met(instance: Instance, state: State) -> bool:
+    """Whether the observed loss meets the target, and the present model may be the last."""
+    low = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
+    return low and instance.rules.may_end(state.model if state.epoch else instance.target.initial_model)
 
 
 def not_above(new: Interval, old: Interval) -> bool:
@@ -239,7 +246,8 @@ def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
     evaluation = evaluate(seen, rest, quantile=False, lenient=True)
     unknown = instance.has_memory and math.isnan(evaluation.expected_loss)
     broken = [item.name for item in evaluation.constraints if not item.satisfied and item.equation != "(3)"]
-    retimed, cost = (None, math.inf) if late else _retimed(seen, rest)
+    lawful = all(item.satisfied for item in evaluation.constraints if item.equation in SITE_RULES)
+    retimed, cost = _retimed(seen, rest) if lawful and not late else (None, math.inf)
     return OldRest(
         plan=rest,
         evaluation=evaluation,

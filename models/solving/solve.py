@@ -14,6 +14,7 @@ import numpy as np
 
 from depl.models.evaluation.evaluate import LEFT_OUT, Evaluation
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes
@@ -131,14 +132,14 @@ def _solved(
     looks: int | None,
 ) -> Result:
     method, (gap, time_limit, seed), (progress, on_phase) = chosen.name, limited, watching
-    wall, cpu = time.perf_counter(), time.process_time()
+    started, wall, cpu = now(), time.perf_counter(), time.process_time()
     _require_covered(instance, chosen)
     further = _options(chosen, options)
     counted = None if looks is None else Looks(_whole(looks, "looks"))
     sample = _sample(instance, chosen, scenarios, seed)
     # drawing the scenarios is a part of the solve
     limits = Limits(
-        gap, time_limit, seed, sample, progress, further, started=wall, looks=counted, on_phase=on_phase
+        gap, time_limit, seed, sample, progress, further, started=started, looks=counted, on_phase=on_phase
     )
     if time_limit is not None:
         reserve = _reserve(instance, time_limit)

@@ -7,6 +7,7 @@ none, at least one cluster some; t(A) are its transfers. For every scenario s le
 .. code-block:: text
 
     c_s(A) = min over sequences of 0 ... K_max epochs, each on a cluster of A with its data, switches allowed,
+             models fitting, the last one (of an epoch) one that may be the last,
              of  sum over epochs of (psi(lam) - mu gain_s)  +  mu needed  -  lam T_max,
 
 where psi(lam) is the least of kappa x + lam T(k, x) over the resources that keep the round deadline, gain_s
@@ -43,6 +44,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray, Forbidden
@@ -51,6 +53,7 @@ from depl.models.verifier.findings import Finding, failed, passed
 from depl.models.verifier.reading import data_share, facts_of, law_of_switch
 from depl.models.verifier.resources import least_prices
 from depl.models.verifier.sample import DrawnSample, gains, switch_losses
+from depl.models.verifier.sites import fits, may_be_last, sets_of_data
 from depl.models.verifier.tolerances import ATOM_TOLERANCE, CLAIM_TOLERANCE
 
 MOST_ASSIGNMENTS = 4096
@@ -117,7 +120,8 @@ def dual_bound(
     cautious : bool
         Whether to take the gains that favour the plan, where rounding leaves a choice.
     """
-    if sample.size <= allowed or _needed(instance) <= 0.0:
+    idle = may_be_last(instance, instance.target.initial_model)
+    if idle and (sample.size <= allowed or _needed(instance) <= 0.0):
         return 0.0  # K = 0 is feasible
     problem = _priced(instance, sample, time_price, gain_price, cautious)
     rank = sample.size - allowed
@@ -137,19 +141,18 @@ def dual_bound(
 
 
 def assignments(instance: Instance) -> Iterator[Assignment]:
-    """Every choice of data for every cluster, except none for all."""
-    names = [row.name for row in instance.datasets]
-    choices: list[frozenset[str] | None] = [None, *map(frozenset, _nonempty(names))]
-    every = itertools.product(choices, repeat=len(instance.clusters))
+    """Every choice of data that may be used for every cluster, except none for all."""
+    every = itertools.product(*([None, *row] for row in sets_of_data(instance)))
     return (given for given in every if any(data is not None for data in given))
 
 
 def used_assignments(instance: Instance) -> Iterator[Assignment]:
     """Those with data on at most K_max clusters, of which a plan needs no more; not none for all."""
-    names, places = [row.name for row in instance.datasets], range(len(instance.clusters))
+    places = range(len(instance.clusters))
+    sets = sets_of_data(instance)
     for count in range(1, min(len(places), instance.target.maximum_epochs) + 1):
         for used in itertools.combinations(places, count):
-            for data in itertools.product(map(frozenset, _nonempty(names)), repeat=count):
+            for data in itertools.product(*(sets[place] for place in used)):
                 given = dict(zip(used, data, strict=True))
                 yield tuple(given.get(place) for place in places)
 
@@ -230,8 +233,16 @@ def _time_prices(
             for place, data, model in itertools.product(instance.clusters, subsets, instance.models)
         ]
         priced = least_prices(facts, np.array([time_price]), instance.target.round_deadline)
-        found.extend(priced.reshape(-1, *shape))
+        found.extend(np.where(_open(instance, subsets), priced.reshape(-1, *shape), np.inf))
     return tuple(found * instance.target.maximum_epochs if alike else found)
+
+
+def _open(instance: Instance, subsets: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
+    """Which (cluster, subset, model) the rules of the sites allow."""
+    places, models = range(len(instance.clusters)), range(len(instance.models))
+    usable = np.array([[data in row for data in subsets] for row in map(set, sets_of_data(instance))])
+    fitting = np.array([[fits(instance, model, place) for model in models] for place in places])
+    return np.asarray(usable[:, :, None] & fitting[:, None])
 
 
 def _assigned(problem: _Priced, given: Sequence[Assignment]) -> _Stage:
@@ -273,21 +284,26 @@ def _ranked(problem: _Priced, stage: _Stage, count: int, rank: int) -> FloatArra
     start = instance.target.initial_model
     least: FloatArray = np.zeros((count, problem.sample.size))
     # of all that may follow an epoch, by the model of that epoch; training may also end there
-    later: FloatArray = np.zeros((count, len(models), problem.sample.size))
+    ending = np.array([may_be_last(instance, instance.models[model].name) for model in models])
+    stop = np.where(ending, 0.0, np.inf)
+    later = np.broadcast_to(stop[:, None], (count, len(models), problem.sample.size))
     for number in range(instance.target.maximum_epochs, 0, -1):
         through = later + stage(number)
         if number == 1:
             before = [model for model in models if instance.models[model].name == start]
-            least = _least_after(problem, 1, before[0] if before else None, through)
+            least = _least_after(problem, 1, before[0] if before else None, through, 0.0)
         else:
-            later = np.stack([_least_after(problem, number, model, through) for model in models], axis=1)
+            rows = [_least_after(problem, number, model, through, stop[model]) for model in models]
+            later = np.stack(rows, axis=1)
     values = np.partition(least + problem.constant, rank - 1, axis=1)
     return np.asarray(values[:, rank - 1])
 
 
-def _least_after(problem: _Priced, number: int, before: int | None, through: FloatArray) -> FloatArray:
-    """Least value from epoch ``number`` on, after model ``before`` or none; 0 where training ends."""
-    least = np.zeros((through.shape[0], through.shape[2]))
+def _least_after(
+    problem: _Priced, number: int, before: int | None, through: FloatArray, stop: float
+) -> FloatArray:
+    """Least value from epoch ``number`` on, after model ``before`` or none; ``stop`` where training ends."""
+    least = np.full((through.shape[0], through.shape[2]), stop)
     for after in range(through.shape[1]):
         if before is None or before == after:
             np.minimum(least, through[:, after], out=least)

@@ -24,6 +24,7 @@ from depl.models.verifier.dual import NUMBERS_AT_ONCE, Assignment, assignments, 
 from depl.models.verifier.reading import EpochFacts, facts_of
 from depl.models.verifier.requirements import BoolArray, Requirement
 from depl.models.verifier.resources import least_costs, least_prices, shortest_times
+from depl.models.verifier.sites import fits, may_be_last
 from depl.models.verifier.tolerances import CLAIM_TOLERANCE, TIME_TOLERANCE
 
 MOST_PLANS = 20_000
@@ -84,12 +85,13 @@ def listed(instance: Instance, requirement: Requirement, claimed: float, most: i
 
 def plan_count(instance: Instance, most: int) -> int | None:
     """Number of pairs of a sequence of 1 ... K_max epochs and an assignment; None if above ``most``."""
-    count, models = 0, len(instance.models)
+    count, models = 0, range(len(instance.models))
     choices = len(instance.datasets) * len(instance.clusters)
-    if instance.target.maximum_epochs and (2**choices - 1) * models > most:
+    if instance.target.maximum_epochs and (2**choices - 1) * len(models) > most:
         return None  # too many assignments even to go through
     for assignment in assignments(instance):
-        options = models * sum(data is not None for data in assignment)
+        places = [place for place, data in enumerate(assignment) if data is not None]
+        options = sum(fits(instance, model, place) for model in models for place in places)
         for length in range(1, instance.target.maximum_epochs + 1):
             count += options**length
             if count > most:
@@ -130,7 +132,7 @@ class _Sums:
 
 def _cheaper(instance: Instance, requirement: Requirement, below: float) -> Iterator[tuple[float, Plan]]:
     """Cost and plan of all that cost less than ``below`` and pass the quick tests."""
-    if below > 0.0:
+    if below > 0.0 and may_be_last(instance, instance.target.initial_model):
         yield 0.0, Plan()
     sums = _Sums(requirement, functools.cache(requirement.epoch), functools.cache(requirement.switch))
     found = itertools.chain.from_iterable(
@@ -157,7 +159,11 @@ class _Grower:
         self._data = {place: data for place, data in enumerate(assignment) if data is not None}
         self._moved = moving_cost(instance, assignment)
         models = range(len(instance.models))
-        self._options = list(itertools.product(self._data, models))
+        pairs = itertools.product(self._data, models)
+        self._options = [(place, model) for place, model in pairs if fits(instance, model, place)]
+        self._ending = np.array(
+            [may_be_last(instance, instance.models[model].name) for _, model in self._options]
+        )
         self._facts = [self._facts_at(number) for number in range(1, instance.target.maximum_epochs + 1)]
         self._prices = _prices(list(itertools.chain(*self._facts)), instance.target.maximum_time)
         deadline = instance.target.round_deadline
@@ -169,7 +175,8 @@ class _Grower:
         charge = self._prices * (self._instance.target.maximum_time or 0.0)
         for block in self._blocks():
             cheap = self._moved + (block.values - charge).max(axis=1) < below
-            rest = block.some(cheap & self._on_all_clusters(block.options))
+            ended = self._ending[block.options[:, -1]]
+            rest = block.some(cheap & ended & self._on_all_clusters(block.options))
             for row in rest.options[self._sums.requirement.possible(rest.sums)]:
                 facts = tuple(self._facts[index][option] for index, option in enumerate(row))
                 yield _Candidate(self._moved, facts, self._plan(row))

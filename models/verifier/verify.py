@@ -31,6 +31,7 @@ from depl.models.verifier.requirements import below_all_seen
 from depl.models.verifier.resources import least_cost
 from depl.models.verifier.sample import DrawnSample
 from depl.models.verifier.scenarios import Draws, claimed_sample, count_findings, counted, law_note
+from depl.models.verifier.sites import site_findings
 from depl.models.verifier.tolerances import (
     CAPACITY_TOLERANCE,
     CLAIM_TOLERANCE,
@@ -143,6 +144,7 @@ def verify(
         _data_finding(plan),
         _epochs_finding(instance, plan),
         *_switch_findings(loss),
+        *site_findings(instance, plan),
         *_support_findings(instance, loss),
         *_claim_findings(instance, plan, loss, violation, cost, duration),
         *_cheapest_findings(instance, plan, epochs, transfer_cost),

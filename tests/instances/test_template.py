@@ -52,11 +52,14 @@ def test_the_template_loads_as_it_is(tmp_path):
 
 def test_the_template_stays_valid_with_every_optional_field_in_use():
     text, count = OPTIONAL.subn(r"\1\2", template())
-    assert count == 3
+    assert count == 7
     instance = parse(text)
     assert instance.target.initial_model == "full"
     assert instance.target.round_deadline == 5
     assert instance.models[0].compute is not None
+    assert (instance.clusters[0].memory, instance.models[0].memory) == (16, 12)
+    assert instance.datasets[0].clusters == ("edge", "cloud")
+    assert instance.target.deployable == ("pruned",)
 
 
 @pytest.mark.parametrize(("field", "text"), list(alternatives()))

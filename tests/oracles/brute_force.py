@@ -117,16 +117,26 @@ def _kind(instance, index, model, place, names):
     return work / place.nodes, place.nodes * place.unit_cost, place.capacity, model.size / place.bandwidth
 
 
-def cheapest_by_brute_force(instance: Instance, below: float = math.inf) -> tuple[float, float]:
+def _everything(instance, plan):
+    """No rule."""
+    return True
+
+
+def cheapest_by_brute_force(
+    instance: Instance, below: float = math.inf, rule=_everything
+) -> tuple[float, float]:
     """Cheapest cost that is certified to meet the target, and cheapest that is not certified to miss it.
+
+    Plans that break ``rule`` are left out.
 
     Plans that differ only in resources have one loss, so verdicts are kept per sequence of models and data.
     """
     budget = 1 - instance.target.quantile_level
     start = instance.target.initial_loss <= instance.target.maximum_loss + 1e-9
-    met, possible = (0.0, 0.0) if start else (math.inf, math.inf)
+    met, possible = (0.0, 0.0) if start and rule(instance, Plan()) else (math.inf, math.inf)
     known = {}
-    for cost, plan in sorted(every_plan(instance), key=lambda pair: pair[0]):
+    plans = (pair for pair in every_plan(instance) if rule(instance, pair[1]))
+    for cost, plan in sorted(plans, key=lambda pair: pair[0]):
         if cost > min(below, met):
             break
         key = tuple((epoch.model, frozenset(plan.datasets(epoch.cluster))) for epoch in plan.epochs)
@@ -139,13 +149,14 @@ def cheapest_by_brute_force(instance: Instance, below: float = math.inf) -> tupl
     return met, possible
 
 
-def cheapest_of_every_plan_under_scenarios(instance, improvements, switches, decimals=None):
+def cheapest_of_every_plan_under_scenarios(instance, improvements, switches, decimals=None, rule=_everything):
     """The slow way to `cheapest_under_scenarios`: plan by plan, scenario by scenario, in scalars."""
     target, size = instance.target, len(improvements)
     allowed = math.floor((1 - Fraction(repr(target.quantile_level))) * size + Fraction(1, 10**9))
-    best = 0.0 if size * (target.initial_loss > target.maximum_loss + 1e-9) <= allowed else math.inf
+    idle = size * (target.initial_loss > target.maximum_loss + 1e-9) <= allowed and rule(instance, Plan())
+    best = 0.0 if idle else math.inf
     for cost, plan in every_plan(instance):
-        if cost < best:
+        if cost < best and rule(instance, plan):
             losses = [
                 _scenario_loss(instance, plan, improvements[s], switches[s], decimals) for s in range(size)
             ]

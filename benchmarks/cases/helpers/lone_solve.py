@@ -1,4 +1,4 @@
-"""One solve of a heterogeneous instance in a process of its own: seconds, gap and peak memory.
+"""One solve of a drawn instance in a process of its own: seconds, gap and peak memory.
 
 Only a process of its own has a peak memory of its own, and numerical libraries read how many threads they may
 use (one, here) when they start: `depl.benchmarks.sweep.process`.
@@ -6,6 +6,8 @@ use (one, here) when they start: `depl.benchmarks.sweep.process`.
 
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 import msgspec
 import numpy as np
@@ -15,14 +17,22 @@ from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.sweep.solving import peak_gibibytes, warm_up
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
+from depl.instances.regions import regional_instance_with_plan
 from depl.models.evaluation.evaluate import evaluate
+from depl.models.foundation.clock import cpu_seconds
 from depl.models.foundation.errors import DeplError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.solve import solve
 
-_GRACE = 600.0
-"""Seconds beyond the time limit for imports, compiling, the draw and the verification."""
+FAMILIES: Mapping[str, Callable[..., tuple[Instance, Plan]]] = {
+    "heterogeneous": heterogeneous_instance_with_plan,
+    "regions": regional_instance_with_plan,
+}
+
+_GRACE = 1800.0
+"""Wall seconds beyond the time limit for imports, compiling, the draw, the verification, and for what else
+runs on the machine where the limit is one of CPU seconds."""
 
 
 class LoneSolveError(DeplError):
@@ -30,7 +40,11 @@ class LoneSolveError(DeplError):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What to draw and how to solve it; time limit in seconds."""
+    """What to draw and how to solve it.
+
+    The time limit is in seconds, with ``cpu_clock`` of the CPU; a ``family`` is one of `FAMILIES`. A bound is
+    early that is reported within ``early_seconds``.
+    """
 
     clusters: int
     datasets: int
@@ -40,6 +54,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     time_limit: float
     gap: float
+    family: str = "heterogeneous"
+    cpu_clock: bool = False
+    early_seconds: float = 0.0
 
 
 class PlanSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +82,14 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         Wall time of `depl.solve`, verification included [s].
     planning_seconds, cpu_seconds, draw_seconds : float
         Wall and CPU time of the method alone, and wall time of the draw [s].
+    solving_cpu_seconds : float
+        CPU time of `depl.solve`, verification included [s].
+    first_plan_seconds : float or None
+        When the first plan was reported, by the clock of the time limit [s].
+    bounds : tuple of (float, float)
+        When a better bound was reported, by the clock of the time limit, and the bound [s], [cost].
+    early_gap : float
+        What the early bound is below the final plan, as a share of its cost; 1 without one.
     peak_gibibytes : float
         Greatest resident memory of the process.
     plan : PlanSize or None
@@ -79,6 +104,10 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     planning_seconds: float
     cpu_seconds: float
     draw_seconds: float
+    solving_cpu_seconds: float
+    first_plan_seconds: float | None
+    bounds: tuple[tuple[float, float], ...]
+    early_gap: float
     peak_gibibytes: float
     plan: PlanSize | None
 
@@ -89,7 +118,7 @@ def lone_solve(task: Task) -> Measured:
     Raises
     ------
     LoneSolveError
-        If the process fails, or has not answered ten minutes after the time limit; the message says how.
+        If the process fails, or has not answered half an hour after the time limit; the message says how.
     """
     with LoneProcess() as process:
         try:
@@ -112,7 +141,7 @@ def measure(task: Task) -> Measured:
     """Draw and solve in this process."""
     warm_up(task.method)
     started = time.perf_counter()
-    instance, reference = heterogeneous_instance_with_plan(
+    instance, reference = FAMILIES[task.family](
         np.random.default_rng(task.seed),
         clusters=task.clusters,
         datasets=task.datasets,
@@ -120,8 +149,18 @@ def measure(task: Task) -> Measured:
         maximum_epochs=task.maximum_epochs,
     )
     drawn = time.perf_counter()
-    result = solve(instance, task.method, time_limit=task.time_limit, gap=task.gap)
-    done = time.perf_counter()
+    reports: list[tuple[float, float, float]] = []
+    cpu = time.process_time()
+    with cpu_seconds() if task.cpu_clock else nullcontext():
+        result = solve(
+            instance,
+            task.method,
+            time_limit=task.time_limit,
+            gap=task.gap,
+            progress=lambda *report: reports.append(report),
+        )
+    cpu, done = time.process_time() - cpu, time.perf_counter()
+    bounds = _risen(reports)
     return Measured(
         termination=result.termination.value,
         cost=result.cost,
@@ -132,9 +171,30 @@ def measure(task: Task) -> Measured:
         planning_seconds=result.wall_seconds,
         cpu_seconds=result.cpu_seconds,
         draw_seconds=drawn - started,
+        solving_cpu_seconds=cpu,
+        first_plan_seconds=next((at for at, cost, _ in reports if math.isfinite(cost)), None),
+        bounds=bounds,
+        early_gap=_gap_by(task.early_seconds, bounds, result.cost),
         peak_gibibytes=peak_gibibytes(),
         plan=None if result.plan is None else _size(instance, result.plan),
     )
+
+
+def _risen(reports: Sequence[tuple[float, float, float]]) -> tuple[tuple[float, float], ...]:
+    """When the bound rose, and to what."""
+    rows: list[tuple[float, float]] = []
+    for at, _, bound in reports:
+        if bound > (rows[-1][1] if rows else 0.0):
+            rows.append((at, bound))
+    return tuple(rows)
+
+
+def _gap_by(seconds: float, bounds: Sequence[tuple[float, float]], cost: float | None) -> float:
+    """Of the last bound of that time."""
+    known = [bound for at, bound in bounds if at <= seconds]
+    if cost is None or not known:
+        return 1.0
+    return 1 - known[-1] / cost if cost > 0 else 0.0
 
 
 def _size(instance: Instance, plan: Plan) -> PlanSize:

@@ -158,10 +158,30 @@ def test_a_phase_that_proves_there_is_no_cheaper_plan_proves_the_one_that_is_kno
     for known in (20.0, 28.0):
         found = module.exact(tiny, Limits(cutoff=Cutoff(known)))
         assert known * (1 - 1e-8) <= found.lower_bound <= 28
-        assert found.termination is not Termination.INFEASIBLE
+        own = found.plan is not None and known == 28.0
+        assert found.termination is (Termination.OPTIMAL if own else Termination.EXHAUSTED)
     instead(monkeypatch, density_greedy=holding(optimum, Termination.EXHAUSTED))
     monkeypatch.setattr(module, "_MOMENT", (0.0, 0.0))
-    assert solve(tiny, "auto").solution is Solution.PROVEN_OPTIMAL
+    found = solve(tiny, "auto")
+    assert found.solution is Solution.PROVEN_OPTIMAL
+    row = next(row for row in found.phases if row.method == "exact")
+    if row.cost is None:
+        assert row.ending == "proved that no plan is cheaper than the one held"
+
+
+def test_a_search_whose_own_plan_is_not_the_cheapest_known_does_not_call_it_optimal(tiny: Instance) -> None:
+    """Of a plan held elsewhere it is told only after it has found its own."""
+    cutoff = Cutoff()
+    told: list[float] = []
+
+    def cheaper(_: float, incumbent: float, bound: float) -> None:
+        told.append(incumbent)
+        cutoff.cost = 20.0
+
+    found = module.exact(tiny, Limits(cutoff=cutoff, progress=cheaper))
+    assert told[0] >= 28
+    assert found.plan is not None
+    assert found.termination is Termination.EXHAUSTED
 
 
 @pytest.mark.parametrize("known", [28.0, 28.0 * (1 + 1e-6), pytest.param(30.0, marks=pytest.mark.slow), 1e6])

@@ -1,6 +1,7 @@
 """The outlook: sites for the volumes and clusters in use, and prices near those of all sites."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from depl.heuristics.bounds.price_guess import Outlook
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
 from depl.heuristics.data.sites import DataFactors, Site, Sites, transfers_of
 from depl.instances.heterogeneous import heterogeneous_instance
+from depl.instances.regions import regional_instance
 from depl.models.problem.instance import Cluster, Dataset, Instance, Transfer
 from depl.models.problem.learning import PowerDataLaw
 from tests.cases.loop_cases import crowded, nonempty_sets
@@ -110,19 +112,35 @@ def test_clusters_that_miss_the_deadline_are_no_sites(crowd: Instance) -> None:
 def test_charging_the_epochs_that_pay_raises_the_bound_and_shares_sum_to_one(crowd: Instance) -> None:
     outlook = made(crowd)
     plain = outlook.bound(NEEDED, outlook.start(NEEDED))
-    shared = outlook.share(NEEDED, plain.prices, lambda: False)
-    assert math.fsum(outlook.shares.tolist()) == pytest.approx(1)
-    assert (outlook.shares >= 0).all()
-    assert shared.value >= plain.value * (1 - 1e-5)
+    shared = outlook.share(NEEDED, plain, lambda: False)
+    assert shared.value >= plain.value
+    if outlook.charged is not None:
+        weights, stretches = outlook.charged
+        assert weights[stretches].mean(axis=0) == pytest.approx(np.ones(len(crowd.clusters)))
+        assert (weights >= 0).all()
 
 
-def test_where_early_epochs_alone_pay_for_data_they_are_charged_for_them() -> None:
-    """Gains fall, so late epochs do without the datasets that cost a transfer."""
-    instance = heterogeneous_instance(
-        np.random.default_rng(3), clusters=12, datasets=12, models=3, maximum_epochs=60
-    )
+@pytest.mark.parametrize(
+    ("draw", "seed"), [(heterogeneous_instance, 0), (heterogeneous_instance, 1), (regional_instance, 3)]
+)
+def test_clusters_that_are_worth_their_transfers_in_some_epochs_are_charged_there(
+    draw: Callable[..., Instance], seed: int
+) -> None:
+    instance = draw(np.random.default_rng(seed), clusters=12, datasets=12, models=3, maximum_epochs=60)
     outlook, needed = made(instance), Requirement(fall_of(instance), (VarianceRange(0.0, 9.0, 0.0, 0.0),))
     plain = outlook.bound(needed, outlook.start(needed))
-    shared = outlook.share(needed, plain.prices, lambda: False)
-    assert shared.value > plain.value
-    assert outlook.shares[:10].mean() > 1 / 60 > outlook.shares[-10:].mean()
+    shared = outlook.share(needed, plain, lambda: False)
+    assert shared.value > plain.value * 1.004
+    assert outlook.charged is not None
+    weights, stretches = outlook.charged
+    each = weights[stretches]
+    assert each.shape == (60, 12)
+    assert each.mean(axis=0) == pytest.approx(np.ones(12))
+    assert len(np.unique(np.round(each, 6), axis=1).T) > 1
+
+
+def test_without_transfers_nothing_is_shared(crowd: Instance) -> None:
+    outlook = made(crowd.replace(transfers=()))
+    plain = outlook.bound(NEEDED, outlook.start(NEEDED))
+    assert outlook.share(NEEDED, plain, lambda: False) == plain
+    assert outlook.charged is None

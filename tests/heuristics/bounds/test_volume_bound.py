@@ -272,8 +272,8 @@ def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) ->
     """All sequences of three epochs on all data of two clusters; each cluster pays for its data once."""
     rng = np.random.default_rng([41, seed])
     instance = crowded(rng, PowerDataLaw(p=0.6), datasets=3, clusters=2, models=1, epochs=3)
-    shares = rng.dirichlet([0.5] * 3)
-    frontier = Frontier.of(instance, DataFactors(instance), 400).in_shares(shares)
+    shares = rng.dirichlet([0.5] * 3, size=len(instance.clusters)).T  # every cluster has its own
+    frontier = Frontier.of(instance, DataFactors(instance), 400).charged(3 * shares, np.arange(3))
     lam, gain_price, tau = 0.7, 4.0, math.inf
     gains = rng.uniform(0.2, 2, 3)
     priced = frontier.at(lam)
@@ -293,7 +293,7 @@ def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) ->
             reduced = sum(float(epoch[n][k]) for k, n in enumerate(sequence))
             costs.append(reduced + sum(paid[n] for n in set(sequence)))
     assert bound <= min(costs) + 1e-9
-    equal = frontier.in_shares(np.full(3, 1 / 3))
+    equal = frontier.charged(np.ones((1, 1)), np.zeros(3, dtype=np.int64))
     assert equal.at(lam).psi[0] == pytest.approx(
         Frontier.of(instance, DataFactors(instance), 400).at(lam).psi[0]
     )
@@ -301,6 +301,7 @@ def test_charges_in_any_shares_bound_all_plans_of_a_small_instance(seed: int) ->
 
 def test_shares_above_one_are_taken_back_to_one(crowd: Instance) -> None:
     frontier, epochs = Frontier.of(crowd, DataFactors(crowd), 400), crowd.target.maximum_epochs
-    shared = frontier.in_shares(np.linspace(0, 1, epochs))
-    assert shared.weights[shared.stretches].mean() <= 1
-    assert shared.weights[shared.stretches].mean() == pytest.approx(1)
+    asked = np.linspace(0, 2 * epochs, epochs)[:, None] * np.array([1.0, 0.5, 1 / epochs])
+    shared = frontier.charged(asked, np.arange(epochs))
+    assert shared.weights.mean(axis=0) == pytest.approx([1, 1, 1])
+    assert (shared.weights.mean(axis=0) <= 1).all()

@@ -338,6 +338,39 @@ def test_relaxations_and_flips_bound_every_set_from_below(priced: bool) -> None:
             assert taken[place] <= min(v for v, s in sets if place in s) * (1 + 1e-12)
 
 
+def test_bounds_of_single_datasets_hold_up_to_every_cutoff_and_tell_which_cannot_be_better() -> None:
+    settled = 0
+    for problem in drawn(7, 40, largest=7):
+        sets = all_sets(problem)
+        cutoff = sets[0][0] * (1 + 1e-9)
+        left_out, taken = flip_bounds(problem, cutoff, float(problem.volumes.min()))
+        for place in range(problem.size):
+            without = min((value for value, chosen in sets if place not in chosen), default=math.inf)
+            assert left_out[place] <= without * (1 + 1e-12)
+            assert taken[place] <= min(v for v, s in sets if place in s) * (1 + 1e-12)
+        settled += int(((left_out >= cutoff) | (taken >= cutoff)).sum())
+    assert settled > 40
+
+
+def test_prefixes_and_single_datasets_are_enough_where_the_rule_holds() -> None:
+    """Over nonempty sets; in many of the draws the best one is a single dataset and no prefix."""
+    single, rng = 0, np.random.default_rng(21)
+    for _ in range(300):
+        size = int(rng.integers(2, 9))
+        volumes = rng.uniform(0.2, 1.0, size)
+        law = PowerDataLaw(p=float(rng.uniform(1.0, 1.3)), base_volume=float(rng.uniform(0, 1)))
+        durations = volumes * rng.uniform(0.9, 1.2, size)
+        fixed = float(rng.uniform(0, 0.3))
+        problem = selection_of_numbers(NeededEpochs(law), volumes, durations, fixed)
+        assert rule_holds(problem)
+        best = best_prefix(problem)
+        assert problem.value(best) == pytest.approx(all_sets(problem)[0][0], rel=1e-12)
+        single += best not in [
+            frozenset(density_order(problem)[:count].tolist()) for count in range(size + 1)
+        ]
+    assert single >= 30
+
+
 def test_without_prices_the_relaxation_is_tight_at_a_corner() -> None:
     """K^ = 1/Q with t0 = 0 and one density: every set costs the density."""
     problem = selection_of_numbers(NeededEpochs(PowerDataLaw(p=1.0)), [1.0, 2.0], [3.0, 6.0])

@@ -1,6 +1,7 @@
 """Time limits, interrupts, gaps, progress and decisions of the loop."""
 
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,19 +152,21 @@ def test_no_step_goes_on_for_long_wherever_the_time_limit_strikes(
         assert next(asked) < most + 40
 
 
-def test_with_many_datasets_a_plan_is_held_before_the_bound_is_proved(many_datasets: Instance) -> None:
-    bounds: list[float] = []
+def test_with_many_datasets_a_bound_comes_before_a_plan_and_only_rises(many_datasets: Instance) -> None:
+    rows: list[tuple[float, float]] = []
 
-    def until_proved(_: float, __: float, bound: float) -> None:
-        bounds.append(bound)
-        if bound > 0:
+    def until_a_plan(_: float, cost: float, bound: float) -> None:
+        rows.append((cost, bound))
+        if math.isfinite(cost):
             raise KeyboardInterrupt
 
-    result = depl.solve(many_datasets, "depl", progress=until_proved)
-    assert bounds[0] == 0
+    result = depl.solve(many_datasets, "depl", progress=until_a_plan)
+    assert rows[0][0] == math.inf
+    assert 0 < rows[0][1] <= rows[-1][1]
+    assert [bound for _, bound in rows] == sorted(bound for _, bound in rows)
     assert result.termination is Termination.INTERRUPTED
-    assert result.plan is not None
-    assert result.lower_bound == bounds[-1] > 0
+    assert result.cost == rows[-1][0]
+    assert result.cost >= result.lower_bound == rows[-1][1]
 
 
 @pytest.mark.parametrize(

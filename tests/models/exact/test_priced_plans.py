@@ -90,7 +90,7 @@ def small_sample(gains, losses, needed, allowed=0, first=-1, follow=None):
     models = gains.shape[1]
     return Sample(
         gains, losses, np.ones((models, models), bool) if follow is None else follow,
-        np.arange(models), first, needed, allowed,
+        np.arange(models), first, needed, allowed, np.ones(models, bool),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Deterministic
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits
+from depl.models.solving.methods import Limits, Looks
 from depl.models.solving.result import Termination
 from tests.oracles.search import cheapest, consistent, sampled, tiny_problems, with_negative_switches
 
@@ -44,7 +45,7 @@ def certain(epochs: int, total_time: float, loss: float = 3.0) -> Instance:
     )  # fmt: skip
 
 
-def searched(problem: SampledProblem, **options: float) -> tuple[float, depl.Outcome]:
+def searched(problem: SampledProblem, **options: Any) -> tuple[float, depl.Outcome]:
     """Cost of the plan by the problem's own tables, and the outcome."""
     outcome = scenario_search(problem.instance, Limits(scenarios=problem.scenarios, **options))
     if outcome.plan is None:
@@ -176,7 +177,7 @@ def test_the_time_limit_leaves_a_plan_and_a_valid_bound():
     drawn = paper_like(
         np.random.default_rng(0), maximum_epochs=100, scenarios=100, switch_share=CHEAP_SWITCHES
     )
-    found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), time_limit=0.5)
+    found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), looks=Looks(200))
     assert outcome.termination is Termination.TIME_LIMIT
     assert 0 < outcome.lower_bound < found < math.inf
 

@@ -34,7 +34,7 @@ def sampled(instance: Instance) -> SampledProblem:
 
 
 def reduced(number: int) -> tuple[Instance, int]:
-    """An instance whose costs are multiples of the unit; the least by enumeration of all sets of items."""
+    """An instance whose costs are multiples of the unit, and the least by enumeration of all sets."""
     drawn = knapsack(number)
     values, weights = drawn.whole.values, drawn.whole.weights
     subsets = itertools.product((0, 1), repeat=len(values))

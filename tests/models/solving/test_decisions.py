@@ -41,3 +41,17 @@ def test_explain_on_the_command_line_prints_them_even_without_a_plan(capsys):
     )
     assert main(["solve", "tiny", "--method", "tells-again", "--explain"]) == ExitCode.NOTHING
     assert "Decisions of tells-again\n  1. resources: 2 epochs on near" in capsys.readouterr().out
+
+
+def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted() -> None:
+    kept = Decision(Stage.MODELS, "2 full", "kept", cost=28.0)
+    tried = [Decision(Stage.DATA, f"d{index}", "nothing below 28", kept=False) for index in range(4)]
+    decisions = [kept, *tried, kept, *tried[:2]]
+    assert told(decisions).count("went back") == 6
+    lines = told(decisions, details=False).splitlines()
+    assert lines[1] == "  2. data: 4 choices were tried and taken back, up to decision 5"
+    assert lines[2].startswith("  6. models: 2 full")
+    assert [line[:12] for line in lines[3:]] == [
+        "  7. data: d",
+        "  8. data: d",
+    ]  # two are no longer than a count

@@ -15,6 +15,7 @@ from depl.models.problem.learning import ConstantImprovement
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk import finite_sums, transforms
 from depl.models.solving.explain import explain
+from depl.models.solving.solve import solve
 
 TINY = load("tiny")
 TINY_OPTIMUM = Plan(
@@ -208,3 +209,19 @@ def test_a_plan_with_a_switch_cut_far_out_is_explained_at_the_cost_of_one_cut_ne
     text = explain(instance, TINY_OPTIMUM)
     assert "Plan of 3 epochs for 'tiny'" in text
     assert exponentials[0] <= 2e7  # about a second
+
+
+def test_what_matters_comes_first_and_what_has_no_room_last() -> None:
+    """The target of the shipped instance needs all its epochs."""
+    instance = load("tiny")
+    plan = solve(instance, "exact").plan
+    assert plan is not None
+    heads = [section.splitlines()[0] for section in explain(instance, plan).split("\n\n")]
+    assert [head.split(":")[0][:20] for head in heads[1:4]] == [
+        "What binds", "What fails next", "What the limits cost"
+    ]  # fmt: skip
+    following = next(
+        part for part in explain(instance, plan).split("\n\n") if part.startswith("What fails next")
+    )
+    assert "K_max" not in "".join(following.splitlines()[:-1])
+    assert following.splitlines()[-1] == "  not at all: K_max (3)"

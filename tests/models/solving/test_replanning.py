@@ -373,3 +373,46 @@ def test_whatever_is_chosen_misses_at_most_as_often_as_the_old_rest(bell, steady
 def missed(loss, epochs):
     """P(loss - 2 K - sqrt(K) Z > 6)."""
     return stats.norm.sf((6 - loss + 2 * epochs) / math.sqrt(epochs)) if epochs else float(loss > 6)
+
+
+# --- rules of the sites ----------------------------------------------------------------------------------
+
+
+def test_the_rest_keeps_the_rules_and_stops_only_with_a_model_that_may_be_last(tiny, tiny_optimum):
+    """After one epoch of ``full`` the target is met by luck; what has to be delivered is ``pruned``."""
+    bare = msgspec.structs.replace(tiny_optimum, instance=None)
+    lucky = planned_state(tiny, tiny_optimum, 1, 6.0)
+    found = replan(tiny, bare, msgspec.structs.replace(lucky, instance=None), "exact")
+    assert found.met
+    assert found.choice is Choice.STOP
+    ruled = tiny.replace(deployable=("pruned",))
+    state = msgspec.structs.replace(lucky, instance=None)
+    found = replan(ruled, bare, state, "exact")
+    assert not found.met
+    assert found.remaining.target.deployable == ("pruned",)
+    assert found.choice is Choice.NEW
+    assert models_of(found.plan) == ["pruned"]
+    assert found.cost_to_go > 0
+
+
+def test_an_old_rest_that_breaks_a_rule_is_neither_kept_nor_retimed(tiny, tiny_optimum):
+    archive, sensors = tiny.datasets
+    moved = tiny.replace(datasets=(archive, msgspec.structs.replace(sensors, clusters=("cloud",))))
+    bare = msgspec.structs.replace(tiny_optimum, instance=None)
+    state = msgspec.structs.replace(planned_state(tiny, tiny_optimum, 2, 7.0), instance=None)
+    found = replan(moved, bare, state, "exact")
+    assert found.old.broken == ("datasets on 'edge' that may not be used there",)
+    assert found.old.retimed is None
+    assert found.choice is Choice.NEW
+    assert found.plan.data
+    assert not [row for row in found.plan.data if row.cluster == "edge" and "sensors" in row.datasets]
+
+
+def test_a_state_with_data_where_they_may_not_be_is_refused(tiny, tiny_optimum):
+    archive, sensors = tiny.datasets
+    moved = tiny.replace(datasets=(archive, msgspec.structs.replace(sensors, clusters=("cloud",))))
+    brought = (ClusterData(cluster="edge", datasets=("sensors",)),)
+    state = State(epoch=1, loss=9, model="full", transferred=brought)
+    bare = msgspec.structs.replace(tiny_optimum, instance=None)
+    with pytest.raises(InvalidInputError, match=r"transferred\[0\].*may not be used on 'edge'"):
+        replan(moved, bare, state, "exact")

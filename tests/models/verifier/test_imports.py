@@ -25,16 +25,19 @@ DATA |= {
 DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints"}
 VALIDATION = {
     "problem.affine_law",
+    "problem.site_rules",
+    "problem.traced_fit",
     "traces.metrics",
     "traces.table",
-}  # with which a traced law checks itself; not the verifier's
+}  # with which an instance and a traced law check themselves; not the verifier's
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
     "interval_mass", "learning_factor", "transfer_cost", "switch_law", "may_follow", "epochs_needed",
     "workload", "last_epoch", "violation_budget", "at", "survival", "quantile", "nodes", "decimals",
     "centred_log_transform", "tilted_nodes", "tilt_points", "tilted_cumulants", "sum_for",
-    "greatest_density", "third_moment", "resources_of_groups",
+    "greatest_density", "third_moment", "resources_of_groups", "rules", "may_train", "may_use", "may_end",
+    "may_stop",
 }  # fmt: skip
 
 
@@ -75,10 +78,10 @@ def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
         assert outside - set(sys.stdlib_module_names) <= OUTSIDE, module
 
 
-def test_only_the_data_of_a_traced_law_validate_themselves_with_it():
+def test_only_the_data_validate_themselves_with_it():
     inner = {f"depl.models.{name}" for name in VALIDATION}
     users = {module for module in reachable("verifier.verify") - VALIDATION if inner & imports(module)}
-    assert users == {"problem.traced_law", "traces.fingerprints"}
+    assert users == {"problem.instance", "problem.traced_law", "traces.fingerprints"}
 
 
 def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():

@@ -1,0 +1,269 @@
+"""Random instances of any size with another cost structure: hubs, regional prices, a family of networks.
+
+Made to judge methods on instances unlike those of `depl.instances.heterogeneous`, where prices follow a
+smooth surface, and drawn before anything is solved:
+
+- **Clusters** stand in regions. A region has a level of prices for computing (lognormal) and a bandwidth for
+  all its clusters, better in the hubs, which are one region in five. Machines come in four kinds, each about
+  three times as capable as the one before and some 15 % dearer for the same work, give or take 10 % from
+  cluster to cluster. Prices do not depend on the bandwidth, and the cheap regions are cheap for all models.
+- **Datasets** have volumes of a Pareto law with the exponent 1.1: few large ones hold about half of all data,
+  and there is a long tail of small ones. They lie in the hubs.
+- **Transfers** cost a price for each pair of regions, times the volume to the power of 0.8: a large dataset
+  costs less for the same volume than a small one. Between hubs the price is a third. Only the
+  `CHARGED_DATASETS` largest ones are charged.
+- **Models** are a family as of ResNet-18 to ResNet-152: of the parameters and operations that are published
+  for the five of them (11.7 to 60.2 million, 1.8 to 11.5 billion), interpolated on logarithms where there are
+  more models. The fall of the loss of an epoch rises with the operations to the power of 0.75, between the
+  little that the published accuracies show and a proportional rise; the fall of large networks ends later,
+  and is steadier.
+- **Switches** to a smaller network lose little (it is made from the larger one), all others about as much as
+  an epoch gains. They are normal.
+
+T_max and l_max are those of a drawn plan of one or two phases, each with a model on a cluster that is the
+cheapest for it at a drawn price of time, with 0.7 to 1 of the resources that are best at that price, on the
+datasets of the greatest volume for their work: every instance has a plan, and its limits bind.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from depl.instances.heterogeneous import drawn_data_law, limited, require_sizes, rounded
+from depl.models.problem.epoch_costs import price
+from depl.models.problem.epochs import Load
+from depl.models.problem.instance import (
+    Cluster,
+    Dataset,
+    Instance,
+    InverseSqrtImprovement,
+    Model,
+    Switch,
+    Target,
+    Transfer,
+)
+from depl.models.problem.laws import InverseGamma, Lognormal, Normal
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+
+CHARGED_DATASETS = 16
+"""How many datasets, the largest ones, cost something where they do not lie."""
+
+_PARAMETERS = (11.7, 21.8, 25.6, 44.5, 60.2)
+"""Of ResNet-18, -34, -50, -101 and -152 [millions]."""
+_OPERATIONS = (1.8, 3.6, 4.1, 7.8, 11.5)
+"""Of the same, for one image of 224 x 224 points [billions]."""
+_LEARNING_EXPONENT = 0.75
+_KINDS = (1.0, 3.0, 9.0, 27.0)
+"""Capability of the kinds of machines, over that of the first."""
+_DEARER = 1.15
+"""Price of the same work on the next kind."""
+
+
+def regional_instance(
+    rng: np.random.Generator,
+    *,
+    clusters: int = 10,
+    datasets: int = 10,
+    models: int = 5,
+    maximum_epochs: int = 100,
+) -> Instance:
+    """Draw one instance of exactly this size; it has a plan.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        The only source of chance: equal states give equal instances.
+    clusters, datasets, models, maximum_epochs : int
+        |N|, |D|, |M| and K_max, from 1 on.
+
+    Returns
+    -------
+    Instance
+        Named after its fingerprint.
+
+    Raises
+    ------
+    InvalidInputError
+        If a size is below 1.
+    """
+    sizes = {"clusters": clusters, "datasets": datasets, "models": models, "maximum_epochs": maximum_epochs}
+    return regional_instance_with_plan(rng, **sizes)[0]
+
+
+def regional_instance_with_plan(
+    rng: np.random.Generator,
+    *,
+    clusters: int = 10,
+    datasets: int = 10,
+    models: int = 5,
+    maximum_epochs: int = 100,
+) -> tuple[Instance, Plan]:
+    """The instance that `regional_instance` draws, and the plan that gave it its limits.
+
+    Raises
+    ------
+    InvalidInputError
+        If a size is below 1.
+    """
+    require_sizes(clusters=clusters, datasets=datasets, models=models, maximum_epochs=maximum_epochs)
+    regions = max(2, round(math.sqrt(clusters) / 2))
+    where = rng.integers(regions, size=clusters)
+    hubs = np.arange(regions) < max(1, regions // 5)
+    stored = tuple(_datasets(rng, datasets))
+    offered = tuple(_models(rng, models, maximum_epochs))
+    draft = Instance(
+        name="regions",
+        clusters=tuple(_clusters(rng, where, hubs, offered, stored)),
+        datasets=stored,
+        models=offered,
+        other_switches=_switch(rng, offered, maximum_epochs, 0.6, 1.5),
+        switches=tuple(_smaller(rng, offered, maximum_epochs)),
+        data_law=drawn_data_law(rng, stored),
+        target=Target(
+            initial_loss=0,
+            maximum_loss=0,
+            quantile_level=rounded(rng.uniform(0.9, 0.99), 2),
+            maximum_epochs=maximum_epochs,
+            maximum_time=1,
+        ),
+    )
+
+    def transfers(rng: np.random.Generator, draft: Instance, whole: float) -> Iterator[Transfer]:
+        return _transfers(rng, draft, whole, where, hubs)
+
+    return limited(rng, draft, _reference_plan(rng, draft), transfers)
+
+
+def _datasets(rng: np.random.Generator, count: int) -> Iterator[Dataset]:
+    for index in range(count):
+        volume = rounded(1 + float(rng.pareto(1.1)))
+        work = rounded(volume * math.exp(rng.normal(0, 0.3)))
+        yield Dataset(name=f"d{index + 1}", volume=volume, work=work)
+
+
+def _models(rng: np.random.Generator, count: int, longest: int) -> Iterator[Model]:
+    """From the smallest network to the largest."""
+    places = (np.arange(count) + 0.5) / count * (len(_OPERATIONS) - 1)
+    known = np.arange(len(_OPERATIONS))
+    sizes = np.exp(np.interp(places, known, np.log(_PARAMETERS)) + rng.normal(0, 0.05, count))
+    works = np.exp(np.interp(places, known, np.log(_OPERATIONS)) + rng.normal(0, 0.05, count))
+    unit = rng.uniform(2, 10) / longest
+    for index, (size, work) in enumerate(zip(sizes.tolist(), works.tolist(), strict=True)):
+        share = (index + 0.5) / count
+        offset = longest * math.exp(rng.normal(-2 + 1.5 * share, 0.2))
+        gain = unit * work**_LEARNING_EXPONENT * math.exp(rng.normal(0, 0.03))
+        deviation = math.exp(-1.5 * share + rng.normal(0, 0.1))
+        law = InverseGamma if rng.random() < 0.5 else Lognormal
+        yield Model(
+            name=f"m{index + 1}",
+            size=rounded(size),
+            demand=rounded(work),
+            improvement=InverseSqrtImprovement(
+                scale=rounded(gain * math.sqrt(longest / 2 + offset), 4),
+                offset=rounded(offset),
+                noise=law(mean=1, variance=rounded(deviation**2)),
+            ),
+        )
+
+
+def _clusters(
+    rng: np.random.Generator,
+    where: np.ndarray,
+    hubs: np.ndarray,
+    models: Sequence[Model],
+    datasets: Sequence[Dataset],
+) -> Iterator[Cluster]:
+    """The second kind of machine computes an epoch of the middle model on half of all data in a unit of time.
+
+    Sending it takes from a twentieth to a third of that.
+    """
+    middle = models[len(models) // 2]
+    work = middle.demand * math.fsum(item.workload for item in datasets) / 2
+    levels = np.exp(rng.normal(0, 0.3, len(hubs)))
+    waits = np.exp(rng.uniform(math.log(0.05), math.log(0.3), len(hubs))) * np.where(hubs, 0.5, 1.0)
+    for index, region in enumerate(where.tolist()):
+        kind = int(rng.integers(len(_KINDS)))
+        capability = _KINDS[kind] * math.exp(rng.normal(0, 0.2))
+        dearness = _DEARER**kind * levels[region] * math.exp(rng.normal(0, 0.1))
+        yield Cluster(
+            name=f"c{index + 1}",
+            capacity=rounded(capability / _KINDS[1] * work),
+            bandwidth=rounded(middle.size / waits[region] * math.exp(rng.normal(0, 0.05))),
+            unit_cost=rounded(dearness / work, 6),
+        )
+
+
+def _switch(
+    rng: np.random.Generator, models: Sequence[Model], longest: int, least: float, most: float
+) -> Normal:
+    """A loss of some gains of an epoch of the middle model, give or take a quarter."""
+    gain, _ = models[len(models) // 2].improvement.at((longest + 1) // 2)
+    mean = gain * rng.uniform(least, most)
+    return Normal(mean=rounded(mean), variance=rounded((mean / 4) ** 2))
+
+
+def _smaller(rng: np.random.Generator, models: Sequence[Model], longest: int) -> Iterator[Switch]:
+    """From every network to the ten that are next smaller."""
+    law = _switch(rng, models, longest, 0.1, 0.4)
+    for index, model in enumerate(models):
+        for smaller in models[max(0, index - 10) : index]:
+            yield Switch(previous=model.name, following=smaller.name, law=law)
+
+
+def _transfers(
+    rng: np.random.Generator, draft: Instance, whole: float, where: np.ndarray, hubs: np.ndarray
+) -> Iterator[Transfer]:
+    """All charged datasets together cost ``whole`` at the price 1."""
+    prices = rng.uniform(0.4, 1, (len(hubs), len(hubs)))
+    prices = np.triu(prices, 1) + np.triu(prices, 1).T
+    prices[np.ix_(hubs, hubs)] /= 3
+    charged = sorted(draft.datasets, key=lambda item: (-item.volume, item.name))[:CHARGED_DATASETS]
+    homes = rng.choice(np.flatnonzero(hubs), len(charged))
+    unit = whole / math.fsum(item.volume**0.8 for item in charged)
+    for item, home in zip(charged, homes.tolist(), strict=True):
+        for cluster, region in zip(draft.clusters, where.tolist(), strict=True):
+            if region != home:
+                cost = rounded(unit * item.volume**0.8 * float(prices[home, region]))
+                yield Transfer(dataset=item.name, cluster=cluster.name, cost=cost)
+
+
+def _reference_plan(rng: np.random.Generator, draft: Instance) -> Plan:
+    """One or two phases from a larger to a smaller network."""
+    names, work = _densest(draft.datasets, rng.uniform(0.3, 0.9))
+    longest = draft.target.maximum_epochs
+    length = max(1, round(longest * rng.uniform(0.75, 1)))
+    chosen = sorted(rng.integers(len(draft.models), size=min(length, int(rng.integers(1, 3)))), reverse=True)
+    middle = draft.models[len(draft.models) // 2].demand * work
+    typical = draft.clusters[int(rng.integers(len(draft.clusters)))]
+    multiplier = typical.unit_cost * middle * math.exp(rng.normal(0, 0.5))
+    fraction, epochs = rng.uniform(0.7, 1), list[PlannedEpoch]()
+    for number, index in enumerate(chosen, start=1):
+        model = draft.models[int(index)]
+
+        def weight(place: Cluster, model: Model = model) -> float:
+            load = Load(
+                work=model.demand * work,
+                price=place.unit_cost,
+                capacity=place.capacity,
+                communication=model.size / place.bandwidth,
+            )
+            return price(load, multiplier, None)
+
+        place = min(draft.clusters, key=weight)
+        asked = math.sqrt(multiplier * model.demand * work / place.unit_cost)
+        resources = fraction * min(asked, place.capacity)
+        epoch = PlannedEpoch(model=model.name, cluster=place.name, resources=resources)
+        epochs += [epoch] * (round(length * number / len(chosen)) - len(epochs))
+    used = {epoch.cluster for epoch in epochs}
+    data = (ClusterData(cluster=item.name, datasets=names) for item in draft.clusters if item.name in used)
+    return Plan(data=tuple(data), epochs=tuple(epochs))
+
+
+def _densest(datasets: Sequence[Dataset], share: float) -> tuple[tuple[str, ...], float]:
+    """The datasets of most volume for their work that make up this share of all work; their work."""
+    ordered = sorted(datasets, key=lambda item: (item.workload / item.volume, item.name))
+    summed = np.cumsum([item.workload for item in ordered])
+    count = max(1, int(np.searchsorted(summed, share * summed[-1])))
+    chosen = {item.name for item in ordered[:count]}
+    return tuple(item.name for item in datasets if item.name in chosen), float(summed[count - 1])

@@ -1,0 +1,104 @@
+"""Labels of gains at the nodes of a contour, and their sums as if rounded once."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.risk.label_columns import coarse_part
+from depl.models.risk.transforms import ComplexArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Additive labels of n gains at the J nodes of one contour; every field is summed over epochs.
+
+    Attributes
+    ----------
+    transform : complex array (n, J)
+        log E exp(-s_j Y).
+    rounding : float array (n, J)
+        Bound of the absolute error of ``transform``.
+    envelope : float array (n, 2)
+        Log-modulus at the last two nodes of the factors that decay, bounded below at the first and above
+        at the second; value at t = 0 of the others.
+    tilted : float array (n,)
+        log E exp(-c' Y).
+    mean, mean_rounding, variance : float arrays (n,)
+        E G, a bound of the error of its summands, and Var G of its finite part.
+    infimum : float array (n,)
+        Sum of the finite essential infima of the increments.
+    infinite_variance, unbounded : float arrays (n,)
+        How many increments have no variance, or no finite infimum.
+    """
+
+    transform: ComplexArray
+    rounding: FloatArray
+    envelope: FloatArray
+    tilted: FloatArray
+    mean: FloatArray
+    mean_rounding: FloatArray
+    variance: FloatArray
+    infimum: FloatArray
+    infinite_variance: FloatArray
+    unbounded: FloatArray
+
+    def __len__(self) -> int:
+        """Number of gains."""
+        return len(self.tilted)
+
+    def combine(self, counts: NDArray[np.integer] | FloatArray) -> "Labels":
+        """Labels of the sums that use row i ``counts[p, i]`` times, shape (p, ...)."""
+        weights = np.asarray(counts, dtype=float)
+        return LabelSums(self, float(np.abs(weights).sum(axis=1).max(initial=0.0))).combine(weights)
+
+    def __add__(self, other: "Labels") -> "Labels":
+        """Labels of the sums of independent gains, element by element."""
+        return Labels(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    def __getitem__(self, index: slice | NDArray[np.intp] | NDArray[np.bool_]) -> "Labels":
+        """Labels of a selection of the gains."""
+        return Labels(*(getattr(self, field.name)[index] for field in fields(self)))
+
+
+class LabelSums:
+    """Rows of labels, prepared for sums of up to ``most`` of them.
+
+    Transforms and means are split as `coarse_part` says, so that their sums are as if rounded once.
+
+    Parameters
+    ----------
+    labels : Labels of n gains
+    most : float
+        Sum of the multiplicities of any one sum, at most.
+    """
+
+    def __init__(self, labels: Labels, most: float) -> None:
+        exact = np.column_stack([np.ascontiguousarray(labels.transform).view(float), labels.mean])
+        coarse = coarse_part(exact, most)
+        names = [field.name for field in fields(Labels) if field.name not in ("transform", "mean")]
+        plain = [getattr(labels, name).reshape(len(labels), -1) for name in names]
+        self.most = most
+        self._width, ends = exact.shape[1], 2 * exact.shape[1]
+        self._table = np.hstack([coarse, exact - coarse, *plain])
+        self._places: dict[str, int | slice] = {}
+        for name, part in zip(names, plain, strict=True):
+            one = name not in ("rounding", "envelope")
+            self._places[name] = ends if one else slice(ends, ends + part.shape[1])
+            ends += part.shape[1]
+
+    def combine(self, weights: FloatArray) -> Labels:
+        """Labels of the sums that use row i ``weights[p, i]`` times, shape (p, ...)."""
+        # One product for all; a threaded one costs more than it gains for a few plans.
+        few = len(weights) <= 4
+        return self._read(np.einsum("pi,ij->pj", weights, self._table) if few else weights @ self._table)
+
+    def of_rows(self, rows: NDArray[np.intp], counts: FloatArray) -> Labels:
+        """Labels of one sum, shape (1, ...), that uses row ``rows[i]`` ``counts[i]`` times."""
+        return self._read(np.einsum("i,ij->j", counts, self._table.take(rows, axis=0))[None, :])
+
+    def _read(self, sums: FloatArray) -> Labels:
+        total = sums[:, : self._width] + sums[:, self._width : 2 * self._width]
+        transform = np.ascontiguousarray(total[:, :-1]).view(complex)
+        columns = {name: sums[:, place] for name, place in self._places.items()}
+        return Labels(transform=transform, mean=total[:, -1], **columns)

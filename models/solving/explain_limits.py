@@ -1,0 +1,106 @@
+"""The limits of an instance at a plan: which bind or fail, what they cost, and which one fails next."""
+
+import math
+from collections.abc import Sequence
+
+from depl.models.evaluation.evaluate import Constraint, Evaluation, epoch_loads
+from depl.models.foundation.wording import aligned, number
+from depl.models.problem.allocation import allocate
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.sensitivity import prices, rooms
+
+_WORTH_SAVING = 1e-6
+"""Relative saving that is told: about the digits that are shown."""
+
+
+def binding_lines(evaluation: Evaluation) -> list[str]:
+    """Which constraints fail, and which are met with equality."""
+    missed = failing(evaluation)
+    # x = 0 where nothing is to be computed meets its limit 0, which says nothing.
+    binding = [item for item in evaluation.constraints if item.satisfied and item.binding and item.limit > 0]
+    lines = ["What binds" if not missed else "What fails, and what binds"]
+    for verb, items in (("fails", missed), ("binds", binding)):
+        for equation, kind in dict.fromkeys((item.equation, _kind(item)) for item in items):
+            members = [item for item in items if (item.equation, _kind(item)) == (equation, kind)]
+            worst = max(members, key=lambda item: item.value - item.limit)
+            excess = f", {number(worst.value - worst.limit)} too much" if verb == "fails" else ""
+            sides = f"{number(worst.value)} against {number(worst.limit)}{excess}"
+            lines.append(f"  {equation} {kind} {verb}: {sides}{_places(members)}")
+    return lines if len(lines) > 1 else [*lines, "  nothing: no limit is met with equality"]
+
+
+def price_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
+    """What one unit more of each limit of time or capability saves."""
+    target = instance.target
+    allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
+    found = prices(instance, plan)
+    lines = ["What the limits cost, for these epochs with their cheapest resources, to first order"]
+    if found is None:
+        return [*lines, f"  no resources keep the time limits: {allocation.reason}"]
+    saving = evaluation.resource_cost - allocation.cost
+    if abs(saving) > _WORTH_SAVING * max(allocation.cost, _WORTH_SAVING):
+        lines.append(
+            f"  the resources of the plan cost {number(evaluation.resource_cost)}, "
+            f"the cheapest that keep the time limits {number(allocation.cost)}"
+        )
+    if target.maximum_time is not None:
+        lines.append(f"  one unit more of T_max saves {number(found.time)} (lambda, the price of time)")
+    if target.round_deadline is not None:
+        lines.append(f"  one unit more of tau saves {number(found.round_deadline)}")
+    lines += [
+        f"  one unit more of r({name}) saves {number(value)}"
+        for name, value in found.capacity.items()
+        if value > 0
+    ]
+    return lines if len(lines) > 1 else [*lines, "  nothing: there is no time limit"]
+
+
+def next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
+    """How far each limit alone could be tightened, the nearest first; those that cannot be, last."""
+    rows, fixed = [], []
+    for room in rooms(instance, plan, evaluation):
+        if room.last == room.limit:
+            fixed.append(f"{room.name} ({number(room.limit)})")
+            continue
+        verb = "could fall" if room.relative >= 0 else "would have to rise"
+        share = f"{number(100 * abs(room.relative), 3)} %" + (
+            " of l(0) - l_max" if room.name == "l_max" else ""
+        )
+        change = f"{verb} from {number(room.limit)} to {number(room.last)}"
+        rows.append((room.equation, room.name, change, share))
+    return [
+        "What fails next: how far each limit alone could be tightened, with other resources; nearest first",
+        *aligned(rows),
+        *([f"  not at all: {', '.join(fixed)}"] if fixed else []),
+    ]
+
+
+def declared(evaluation: Evaluation) -> bool:
+    """Whether the law of the final loss is known."""
+    return not math.isnan(evaluation.expected_loss)
+
+
+def failing(evaluation: Evaluation) -> list[Constraint]:
+    """The constraints that fail; (3) is not judged without a law."""
+    known = declared(evaluation)
+    return [
+        item for item in evaluation.constraints if not item.satisfied and (known or item.equation != "(3)")
+    ]
+
+
+def _kind(constraint: Constraint) -> str:
+    return constraint.name.partition(" at epoch ")[0]
+
+
+def _places(constraints: Sequence[Constraint]) -> str:
+    """The epochs of constraints that stand once per epoch, as ", at epochs 1-3, 5"."""
+    epochs = [int(text) for item in constraints if (text := item.name.partition(" at epoch ")[2])]
+    runs: list[list[int]] = []
+    for epoch in epochs:
+        if runs and epoch == runs[-1][-1] + 1:
+            runs[-1].append(epoch)
+        else:
+            runs.append([epoch])
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f", at epoch{'s' if len(epochs) > 1 else ''} {', '.join(texts)}" if texts else ""

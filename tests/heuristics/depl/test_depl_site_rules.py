@@ -1,0 +1,227 @@
+"""The loop and the baselines under rules of the sites: plans that keep them, bounds below the optimum."""
+
+import functools
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.heuristics.paths.end_charge import charge_ends
+from depl.heuristics.paths.real_cost_problem import real_cost_problem
+from depl.heuristics.paths.real_cost_search import cheapest_sequence
+from depl.heuristics.paths.setting import least_weight
+from depl.instances.generator import random_instance
+from depl.instances.library import load
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import ConstantImprovement, Dataset, Instance
+from depl.models.problem.laws import Deterministic, Zero
+from depl.models.solving.result import Termination
+from tests.cases.site_cases import keeps_rules, with_rules
+
+change = msgspec.structs.replace
+
+
+@functools.cache
+def drawn(number: int) -> Instance:
+    """A small random instance with drawn rules; some meet their target before they train."""
+    draw, rng = np.random.default_rng([41, number]), np.random.default_rng([42, number])
+    found = random_instance(draw, models=(2, 3), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 4))
+    if number % 6 == 0:
+        found = found.replace(maximum_loss=found.target.initial_loss + 0.01)
+    return with_rules(rng, found)
+
+
+@functools.cache
+def certain(number: int) -> Instance:
+    """Variants of ``tiny`` without chance, whose bounds are quick, with drawn rules."""
+    rng, tiny = np.random.default_rng([45, number]), load("tiny")
+    full, pruned = tiny.models
+    sure = change(full, improvement=ConstantImprovement(scale=4, noise=Deterministic(value=1.0)))
+    found = tiny.replace(
+        models=(sure, pruned),
+        switches=tuple(change(row, law=Deterministic(value=0.375)) for row in tiny.switches),
+        maximum_loss=float(rng.choice([6.5, 8.0, 9.5, 15.5], p=[0.3, 0.3, 0.3, 0.1])),
+        other_switches=Zero() if number % 2 else tiny.other_switches,
+    )
+    return with_rules(rng, found)
+
+
+@functools.cache
+def optimum(instance: Instance) -> float:
+    found = depl.solve(instance, "enumerate")
+    return math.inf if found.plan is None else found.cost
+
+
+def check_loop(instance: Instance) -> None:
+    """Its plan is verified and keeps the rules, its bound is true, and nothing is infeasible that is not."""
+    found, cheapest = depl.solve(instance, "depl"), optimum(instance)
+    assert found.lower_bound <= cheapest * (1 + 1e-9)
+    assert found.termination is not Termination.INFEASIBLE or cheapest == math.inf
+    if found.plan is None:
+        assert cheapest == math.inf
+        assert found.reason
+        return
+    assert keeps_rules(instance, found.plan)
+    assert cheapest * (1 - 1e-9) <= found.cost <= cheapest * 1.02
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_the_loop_finds_verified_plans_and_its_bound_is_true(number):
+    check_loop(certain(number))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(30))
+def test_the_loop_does_so_on_random_instances(number):
+    check_loop(drawn(number))
+
+
+def kept_by(method, instances, options=None):
+    """How many plans a method finds, which keep the rules, and how many instances it refuses, in words."""
+    plans, refused = 0, []
+    for instance in instances:
+        try:
+            found = depl.solve(instance, method, options=options)
+        except NotCoveredError as error:
+            refused.append(error.message)
+            continue
+        if found.plan is not None:
+            plans += 1
+            assert keeps_rules(instance, found.plan)
+            assert found.cost >= optimum(instance) * (1 - 1e-9)
+    return plans, refused
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("annealing", {"evaluations": 60}),
+        ("density-greedy", None),
+        ("random", {"draws": 20}),
+        ("fastest-cluster", None),
+    ],
+)
+def test_general_purpose_methods_keep_the_rules(method, options):
+    plans, refused = kept_by(method, map(certain, range(5)), options)
+    assert plans > 1
+    assert not refused
+
+
+@pytest.mark.parametrize("method", ["expected-cost", "expected-greedy", "graph", "depl-paper", "one-pass"])
+def test_other_baselines_keep_the_rules_or_refuse_in_words(method):
+    plans, refused = kept_by(method, map(drawn, range(5, 15)))
+    assert plans
+    assert refused
+    assert all("use depl" in text or "leave one dataset and one cluster" in text for text in refused)
+
+
+@pytest.mark.parametrize("method", ["depl-paper", "one-pass"])
+def test_what_assumes_one_set_of_data_for_all_clusters_refuses(tiny, method):
+    archive, sensors = tiny.datasets
+    cloud, edge = tiny.clusters
+    moved = tiny.replace(datasets=(archive, change(sensors, clusters=("cloud",))))
+    small = tiny.replace(
+        clusters=(cloud, change(edge, memory=1.0)),
+        models=tuple(change(item, memory=2.0) for item in tiny.models),
+    )
+    for instance in (moved, small):
+        with pytest.raises(NotCoveredError, match="use depl"):
+            depl.solve(instance, method)
+    last = depl.solve(tiny.replace(deployable=("full",)), method)
+    assert last.plan is None or last.plan.epochs[-1].model == "full"
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_many_datasets_stay_where_they_may_be(monkeypatch, number):
+    """Sets are not listed any more: the frontier's sites and the exchanges of datasets keep residency."""
+    monkeypatch.setattr("depl.heuristics.data.sites.LISTED_DATASETS", 1)
+    monkeypatch.setattr("depl.heuristics.data.sites.FEW_LISTED", 1)
+    plain = certain(number)
+    third = Dataset(name="third", volume=1.5, clusters=("edge",) if number % 2 else None)
+    free = tuple(change(item, clusters=None) for item in plain.datasets)
+    away = change(free[0], clusters=("cloud",))
+    instance = plain.replace(
+        datasets=(away, *free[1:], third),
+        transfers=tuple(row for row in plain.transfers if (row.dataset, row.cluster) != (away.name, "edge")),
+        maximum_loss=9.5,
+        deployable=None,
+    )
+    assert instance.rules.restrict_data
+    check_loop(instance)
+
+
+def test_sites_that_break_a_rule_are_not_listed_and_never_in_time(tiny):
+    archive, sensors = tiny.datasets
+    cloud, edge = tiny.clusters
+    full, pruned = tiny.models
+    ruled = tiny.replace(
+        datasets=(archive, change(sensors, clusters=("cloud",))),
+        clusters=(cloud, change(edge, memory=1.0)),
+        models=(change(full, memory=2.0), pruned),
+    )
+    both, one, other = (frozenset(names) for names in (("archive", "sensors"), ("archive",), ("sensors",)))
+    assert set(listed_sites(ruled)) == {Site(0, both), Site(0, one), Site(0, other), Site(1, one)}
+    sites = Sites.of(ruled, [Site(0, both), Site(1, one), Site(1, both)], DataFactors(ruled))
+    assert np.isfinite(sites.fastest[0]).tolist() == [[True, False, False], [True, True, False]]
+    assert np.isfinite(sites.at(1.0).psi[0]).tolist() == [[True, False, False], [True, True, False]]
+
+
+def test_charges_of_ends_telescope_and_put_bad_ends_out_of_reach():
+    rng = np.random.default_rng(3)
+    losses = rng.normal(-0.3, 0.5, (4, 4, 3))
+    ends, start = charge_ends(losses, range(3), np.array([True, False, True]), True, 2.0, 1.0)
+    assert start == 2.0
+    for _ in range(200):
+        path = rng.integers(3, size=int(rng.integers(1, 5)))
+        before = [3, *path[:-1]]
+        steps = [(k, p, m) for k, (p, m) in enumerate(zip(before, path, strict=True))]
+        plain, charged = (start + sum(table[step] for step in steps) for table in (losses, ends))
+        if path[-1] == 1:
+            assert charged > 1.0
+            levels = (charged - plain) / start
+            assert levels == pytest.approx(round(levels))
+        else:
+            assert charged == pytest.approx(plain, abs=1e-9)
+    same, start = charge_ends(losses, range(3), np.ones(3, dtype=bool), True, 2.0, 1.0)
+    assert same is losses
+    _, raised = charge_ends(losses, range(3), np.ones(3, dtype=bool), False, 2.0, 3.0)
+    assert raised > 3.0
+
+
+def test_searches_over_labels_end_well(tiny):
+    """The path problem and the real costs, each against the same with another last model."""
+    data, every = frozenset({"archive", "sensors"}), {}
+    for last in (("full",), ("pruned",), None):
+        ruled = tiny.replace(deployable=last, maximum_loss=8)
+        path = least_weight(additive_problem(ruled, data, "cloud")).path
+        problem = real_cost_problem(ruled, {"cloud": data, "edge": frozenset({"sensors"})})
+        found = cheapest_sequence(problem)
+        ends = problem.models[problem.kinds[found.sequence[-1]][1]]
+        every[last] = path.weight, found.cost
+        if last is not None:
+            assert (tiny.models[path.models[-1]].name, ends) == (last[0], last[0])
+            assert problem.loss(found.sequence) <= problem.highest_loss
+    for place in (0, 1):
+        assert every[None][place] == pytest.approx(min(every[("full",)][place], every[("pruned",)][place]))
+
+
+def test_a_path_on_data_that_may_not_be_used_there_is_refused(tiny):
+    archive, sensors = tiny.datasets
+    moved = tiny.replace(datasets=(archive, change(sensors, clusters=("cloud",))))
+    with pytest.raises(InvalidInputError, match="'sensors' may not be used on cluster 'edge'"):
+        additive_problem(moved, frozenset({"sensors"}), "edge")
+
+
+def test_learning_charges_what_a_switch_leads_to(tiny):
+    plain, ruled = (Learning.of(tiny.replace(deployable=last)) for last in (None, ("pruned",)))
+    assert plain.end_charge == 0
+    assert not plain.end_charges.any()
+    charge = ruled.end_charge
+    assert charge > 12 + 12  # three epochs of ``full`` gain 12 on average, and may be lost
+    assert ruled.end_charges.tolist() == [[0, -charge], [charge, 0], [charge, 0]]
+    assert np.array_equal(ruled.switch_losses, plain.switch_losses)

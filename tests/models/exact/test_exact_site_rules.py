@@ -1,0 +1,212 @@
+"""Exact methods under rules of the sites: against all plans written out, against each other, by parts."""
+
+import functools
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.instances.generator import random_instance
+from depl.models.exact.assignments import assignments, count_assignments
+from depl.models.exact.choices import Choices
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_bounds import root_bound
+from depl.models.exact.traced_search import search_under_law
+from depl.models.problem.instance import Instance
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import Limits, find
+from depl.models.solving.result import Termination
+from depl.models.verifier.dual import dual_bound
+from depl.models.verifier.sample import given_sample
+from depl.models.verifier.verify import Kind, verify
+from tests.cases.memory_search_cases import drawn
+from tests.cases.site_cases import keeps_rules, with_rules
+from tests.oracles.brute_force import cheapest_by_brute_force, cheapest_of_every_plan_under_scenarios
+
+_LAWS, _SAMPLES = 60, 40
+
+
+@functools.cache
+def under_law(number: int) -> Instance:
+    """One of the drawn instances; every seventh meets its target before it trains."""
+    draw, rng = np.random.default_rng([31, number]), np.random.default_rng([32, number])
+    many = 1 + number % 2
+    found = random_instance(
+        draw, models=(2, 3), clusters=(many, many), datasets=(1, 2), maximum_epochs=(2, 3)
+    )
+    if number % 7 == 0:
+        found = found.replace(maximum_loss=found.target.initial_loss + 0.01)
+    return with_rules(rng, found)
+
+
+@functools.cache
+def on_scenarios():
+    items = tiny_sampled(np.random.default_rng(20260314), _SAMPLES)
+    return [
+        (with_rules(np.random.default_rng([33, place]), item.instance), item.scenarios)
+        for place, item in enumerate(items)
+    ]
+
+
+def proved(instance, method, scenarios=None):
+    """Cost of the cheapest plan, infinite if it is proved that there is none; the plan keeps the rules."""
+    found = depl.solve(instance, method, scenarios=scenarios)
+    assert found.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
+    if found.plan is None:
+        assert found.reason
+        return math.inf
+    assert keeps_rules(instance, found.plan)
+    return found.cost
+
+
+def same(one, other):
+    return one == other or math.isclose(one, other, rel_tol=1e-8, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("number", range(_LAWS))
+def test_enumeration_and_exact_search_agree_under_the_law(number):
+    instance = under_law(number)
+    assert same(proved(instance, "enumerate"), proved(instance, "exact"))
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_they_find_the_cheapest_of_all_plans_that_keep_the_rules(number):
+    instance = under_law(number)
+    met, possible = cheapest_by_brute_force(instance, rule=keeps_rules)
+    assert met == possible
+    assert same(proved(instance, "enumerate"), met)
+
+
+@pytest.mark.parametrize("place", range(_SAMPLES))
+def test_all_methods_agree_on_scenarios(place):
+    instance, scenarios = on_scenarios()[place]
+    other = "milp" if place % 3 else "milp-resource"
+    assert same(proved(instance, "scenario-search", scenarios), proved(instance, other, scenarios))
+
+
+@pytest.mark.parametrize("place", range(12))
+def test_they_find_the_cheapest_of_all_plans_on_scenarios(place):
+    instance, scenarios = on_scenarios()[place]
+    given = scenarios.improvements, scenarios.switch_losses, scenarios.decimals
+    cheapest = cheapest_of_every_plan_under_scenarios(instance, *given, rule=keeps_rules)
+    assert same(proved(instance, "scenario-search", scenarios), cheapest)
+
+
+def test_enough_drawn_instances_have_a_plan_and_enough_have_none():
+    costs = [
+        find("scenario-search").run(instance, Limits(scenarios=scenarios)).plan
+        for instance, scenarios in on_scenarios()
+    ]
+    assert 8 < sum(plan is None for plan in costs) < 28
+    changed = [number for number in range(_LAWS) if under_law(number).rules.restrict_sites]
+    assert len(changed) > 20
+    assert sum(under_law(number).rules.deployable is not None for number in range(_LAWS)) > 30
+
+
+@pytest.mark.parametrize("place", range(0, _SAMPLES, 4))
+def test_the_verifier_proves_the_bounds_of_these_plans_again(place):
+    """The dual bound by its own reading of the rules, the lower bound by a list of all plans."""
+    instance, scenarios = on_scenarios()[place]
+    found = depl.solve(instance, "scenario-search", scenarios=scenarios)
+    if found.plan is None:
+        return
+    report = verify(instance, found.plan, (scenarios.improvements, scenarios.switch_losses))
+    assert report.ok
+    kinds = {finding.subject: finding.kind for finding in report.checked}
+    assert kinds["dual bound"] is kinds["lower_bound"] is Kind.CHECKED
+
+
+@pytest.mark.parametrize("place", range(_SAMPLES))
+def test_root_bounds_are_those_of_the_verifier_at_any_prices(place):
+    instance, scenarios = on_scenarios()[place]
+    problem, rng = SampledProblem(instance, scenarios), np.random.default_rng(place)
+    sample = given_sample((scenarios.improvements, scenarios.switch_losses), scenarios.decimals)
+    timed = instance.target.maximum_time is not None
+    if not any(problem.open_subsets):
+        return
+    for _ in range(3):
+        prices = float(rng.lognormal()) * timed, float(rng.lognormal(2))
+        bound = root_bound(problem, *prices)
+        low, high = (
+            dual_bound(instance, sample, problem.allowed, *prices, cautious=side) for side in (True, False)
+        )
+        assert low * (1 - 1e-9) - 1e-9 <= bound <= high * (1 + 1e-9) + 1e-9
+
+
+def test_what_is_forbidden_is_not_listed(tiny):
+    archive, sensors = tiny.datasets
+    cloud, edge = tiny.clusters
+    full, pruned = tiny.models
+    problem = Choices(
+        tiny.replace(
+            datasets=(archive, msgspec.structs.replace(sensors, clusters=("cloud",))),
+            clusters=(cloud, msgspec.structs.replace(edge, memory=1.0)),
+            models=(msgspec.structs.replace(full, memory=2.0), pruned),
+        )
+    )
+    listed = [(g.cluster, sorted(g.datasets), g.model) for g in problem.configurations]
+    cloud_sets = [["archive"], ["sensors"], ["archive", "sensors"]]
+    assert listed == [
+        *((0, data, model) for data in cloud_sets for model in (0, 1)),
+        (1, ["archive"], 1),
+    ]
+    found = [item.options for item in assignments(problem)]
+    assert len(found) == count_assignments(problem) == (1 + 3) * (1 + 1) - 1
+    assert {position for row in found for kind in row for position in kind} == set(range(len(listed)))
+
+
+def test_assignments_of_unlike_clusters_are_counted_as_they_are_listed(monkeypatch):
+    """Where only those of K_max clusters are listed, with fewer sets on some clusters than on others."""
+    monkeypatch.setattr("depl.models.exact.assignments.LARGEST_ASSIGNMENTS", 20)
+    rng, many = np.random.default_rng(8), 0
+    for _ in range(6):
+        drawn_one = random_instance(rng, clusters=(4, 5), datasets=(2, 2), maximum_epochs=(2, 3))
+        problem = Choices(with_rules(rng, drawn_one))
+        assert count_assignments(problem) == len(list(assignments(problem)))
+        many += len({len(row) for row in problem.open_subsets}) > 1
+    assert many > 2
+
+
+@pytest.mark.parametrize("method", ["enumerate", "exact"])
+@pytest.mark.parametrize("number", range(1, 6))
+def test_the_cheapest_plan_is_the_cheapest_of_those_that_end_with_each_model(method, number):
+    instance = under_law(number).replace(deployable=None)
+    parts = [proved(instance.replace(deployable=(model.name,)), method) for model in instance.models]
+    assert same(proved(instance, method), min(parts))
+
+
+@pytest.mark.parametrize("seed", range(0, 12, 2))
+def test_schedules_of_a_traced_law_keep_the_rules(seed):
+    """By parts: of those that end with each model the cheapest is cheapest; so it is without a cluster."""
+    case = drawn(seed)
+    limits = Limits()
+    best = _cost(search_under_law(case.instance, limits))
+    names = [model.name for model in case.instance.models]
+    ends = [search_under_law(case.instance.replace(deployable=(name,)), limits) for name in names]
+    assert same(min(map(_cost, ends)), best)
+    for name, found in zip(names, ends, strict=True):
+        assert found.plan is None or not found.plan.epochs or found.plan.epochs[-1].model == name
+    for place in case.instance.clusters:
+        ruled = case.instance.replace(
+            datasets=tuple(
+                msgspec.structs.replace(item, clusters=(place.name,)) for item in case.instance.datasets
+            ),
+            transfers=tuple(row for row in case.instance.transfers if row.cluster == place.name),
+        )
+        found = search_under_law(ruled, limits)
+        assert _cost(found) >= best * (1 - 1e-9)
+        if found.plan is not None:
+            assert {epoch.cluster for epoch in found.plan.epochs} <= {place.name}
+
+
+def _cost(outcome):
+    return math.inf if outcome.plan is None else outcome.lower_bound
+
+
+def test_scenarios_of_a_draw_are_those_of_the_instance_without_rules(tiny):
+    ruled = tiny.replace(deployable=("full",))
+    one, other = (draw_scenarios(item, 5, 1) for item in (tiny, ruled))
+    assert np.array_equal(one.improvements, other.improvements)

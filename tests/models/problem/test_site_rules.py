@@ -1,0 +1,270 @@
+"""The rules of the sites in the statement: what is read and refused, and what they answer."""
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.commands.instance_summary import instance_summary
+from depl.instances.generator import random_instance
+from depl.instances.library import parse
+from depl.instances.template import template
+from depl.models.evaluation.evaluate import SITE_RULES, evaluate
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance, json_schema
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.site_rules import why_not_idle
+from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.explain import explain
+from tests.cases.site_cases import keeps_rules, with_rules
+
+change = msgspec.structs.replace
+
+
+@pytest.fixture
+def ruled(tiny: Instance) -> Instance:
+    """Sensors in the cloud alone, nothing but ``pruned`` on the edge, and ``full`` last."""
+    archive, sensors = tiny.datasets
+    cloud, edge = tiny.clusters
+    full, pruned = tiny.models
+    return tiny.replace(
+        datasets=(archive, change(sensors, clusters=("cloud",))),
+        clusters=(cloud, change(edge, memory=4)),
+        models=(change(full, memory=5), change(pruned, memory=4)),
+        deployable=("full",),
+    )
+
+
+def test_the_rules_come_back_from_json_and_count_for_the_fingerprint(tiny, ruled):
+    assert Instance.from_json(ruled.to_json()) == ruled
+    assert '"clusters": [\n        "cloud"\n' in ruled.to_json()
+    prints = {tiny.fingerprint, ruled.fingerprint}
+    prints |= {ruled.replace(deployable=None).fingerprint, tiny.replace(deployable=("full",)).fingerprint}
+    assert len(prints) == 4
+    for field in ("memory", "deployable", '"clusters": null'):
+        assert field not in tiny.to_json()
+
+
+def test_the_schema_and_the_template_have_the_rules():
+    parts = json_schema()["$defs"]
+    for part, field in (
+        ("Dataset", "clusters"),
+        ("Cluster", "memory"),
+        ("Model", "memory"),
+        ("Target", "deployable"),
+    ):
+        assert field in parts[part]["properties"]
+        assert field not in parts[part]["required"]
+    text = template()
+    for line in (
+        '"memory": 16,',
+        '"clusters": ["edge", "cloud"],',
+        '"memory": 12,',
+        '"deployable": ["pruned"],',
+    ):
+        assert f"// {line}" in text
+        text = text.replace(f"// {line}", line)
+    found = parse(text)
+    assert found.clusters[0].memory == 16
+    assert found.datasets[0].clusters == ("edge", "cloud")
+    assert found.models[0].memory == 12
+    assert found.target.deployable == ("pruned",)
+
+
+def with_field(instance, part, field, value):
+    """Another value in the target, or in the first of some items."""
+    if part == "target":
+        return instance.replace(**{field: value})
+    first, *others = getattr(instance, part)
+    return instance.replace(**{part: (change(first, **{field: value}), *others)})
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value", "place"),
+    [
+        ("datasets", "clusters", ("cloud", "moon"), ".datasets[0].clusters[1]: 'moon' is not defined"),
+        (
+            "datasets",
+            "clusters",
+            ("cloud", "edge", "cloud"),
+            ".datasets[0].clusters[2]: 'cloud' is defined twice",
+        ),
+        ("datasets", "clusters", (), ".clusters: "),
+        ("clusters", "memory", 0.0, ".memory: "),
+        ("models", "memory", -1.0, ".memory: "),
+        ("target", "deployable", ("large",), ".target.deployable[0]: 'large' is not defined"),
+        ("target", "deployable", ("full", "full"), ".target.deployable[1]: 'full' is defined twice"),
+        ("target", "deployable", (), ".deployable: "),
+    ],
+)
+def test_mistakes_are_refused_with_their_place(tiny, part, field, value, place):
+    with pytest.raises(InvalidInputError) as caught:
+        with_field(tiny, part, field, value)
+    assert place in str(caught.value)
+
+
+def test_a_transfer_to_where_data_may_not_be_used_is_refused(tiny):
+    archive, sensors = tiny.datasets
+    with pytest.raises(InvalidInputError, match=r"\.transfers\[1\]: brings 'sensors' to 'cloud'"):
+        tiny.replace(datasets=(archive, change(sensors, clusters=("edge",))))
+
+
+def test_answers_of_the_rules(tiny, ruled):
+    rules = ruled.rules
+    assert rules.data == {"cloud": {"archive", "sensors"}, "edge": {"archive"}}
+    assert not rules.may_use(("archive", "sensors"), "edge")
+    assert rules.may_train("full", "cloud")
+    assert not rules.may_train("full", "edge")
+    assert rules.may_train("pruned", "edge")  # as much as a node has
+    assert [rules.may_end(name) for name in ("full", "pruned", None)] == [True, False, False]
+    assert rules.fitting(("cloud", "edge"), ("full", "pruned")).tolist() == [[True, True], [False, True]]
+    assert rules.usable(("edge",), ("archive", "sensors")).tolist() == [[True, False]]
+    assert (rules.restrict_data, rules.restrict_models, rules.may_stop) == (True, True, False)
+    plain = tiny.rules
+    assert not plain.restrict_sites
+    assert plain.may_end(None)
+    assert plain.usable(("edge",), ("archive", "sensors")).all()
+    assert plain.fitting(("edge",), ("full",)).all()
+    assert ruled.replace(initial_model="full").rules.may_stop
+
+
+def test_a_rule_that_forbids_nothing_restricts_nothing(tiny):
+    wide = tiny.replace(
+        datasets=tuple(change(item, clusters=("edge", "cloud")) for item in tiny.datasets),
+        clusters=tuple(change(item, memory=3.0) for item in tiny.clusters),
+        models=tuple(change(item, memory=3.0) for item in tiny.models),
+    )
+    assert not wide.rules.restrict_sites
+    assert wide.rules.obstacle() == ""
+
+
+def everywhere(items, **fields):
+    return tuple(change(item, **fields) for item in items)
+
+
+def test_what_leaves_no_plan_is_said_in_words(tiny):
+    large = everywhere(tiny.models, memory=9.0)
+    cloud, edge = tiny.clusters
+    assert tiny.replace(models=large, clusters=everywhere(tiny.clusters, memory=8.0)).rules.obstacle() == (
+        "models: no cluster has memory for any model"
+    )
+    archive, _ = tiny.datasets
+    at_edge = tiny.replace(datasets=(change(archive, clusters=("edge",)),), transfers=())
+    closed = at_edge.replace(models=large, clusters=(cloud, change(edge, memory=8.0)))
+    assert closed.rules.obstacle() == "models: no cluster that may use some dataset has memory for any model"
+    full, pruned = tiny.models
+    only = tiny.replace(
+        models=(change(full, memory=9.0), pruned),
+        clusters=everywhere(tiny.clusters, memory=8.0),
+        deployable=("full",),
+    )
+    assert (
+        only.rules.obstacle()
+        == "models: no model that may be the last one (full) fits on a cluster with data"
+    )
+    for method in ("enumerate", "exact", "depl"):
+        found = depl.solve(only, method)
+        assert found.termination is depl.Termination.INFEASIBLE
+        assert found.reason == only.rules.obstacle()
+
+
+def test_without_an_epoch_the_initial_model_is_the_last(tiny):
+    met = tiny.replace(maximum_loss=15, deployable=("pruned",))
+    assert why_not_idle(met).startswith("a plan without an epoch ends with no model")
+    assert (
+        why_not_idle(met.replace(initial_model="full")) == "the initial model 'full' may not be the last one"
+    )
+    assert why_not_idle(met.replace(maximum_loss=14)) == "the initial loss is above the target"
+    assert why_not_idle(tiny) == "the initial loss is above the target"
+
+
+@pytest.mark.parametrize(
+    "method", ["enumerate", "exact", "scenario-search", "milp", "milp-resource", "depl", "auto"]
+)
+def test_without_an_epoch_there_is_a_plan_only_if_it_ends_well(tiny, method):
+    """The loss meets the target at once, which is no use where the model must not be delivered."""
+    met = tiny.replace(maximum_loss=16, deployable=("pruned",), maximum_epochs=2)
+    scenarios = 10 if method in ("scenario-search", "milp", "milp-resource") else None
+    trained = depl.solve(met, method, scenarios=scenarios)
+    assert [epoch.model for epoch in trained.plan.epochs] == ["pruned"]
+    assert trained.cost == pytest.approx(0.25)  # one epoch of work 1 in time 5 - 1 at the edge
+    idle = depl.solve(met.replace(initial_model="pruned"), method, scenarios=scenarios)
+    assert idle.plan.epochs == ()
+    none = depl.solve(met.replace(maximum_epochs=0), method, scenarios=scenarios)
+    assert none.plan is None
+    assert "ends with no model" in none.reason
+
+
+BROKEN = Plan(
+    data=(
+        ClusterData(cluster="cloud", datasets=("archive", "sensors")),
+        ClusterData(cluster="edge", datasets=("archive", "sensors")),
+    ),
+    epochs=(
+        PlannedEpoch(model="full", cluster="cloud", resources=4.0),
+        PlannedEpoch(model="full", cluster="edge", resources=4.0),
+        PlannedEpoch(model="pruned", cluster="edge", resources=3.0),
+    ),
+)
+
+
+def test_an_evaluation_has_a_constraint_for_every_rule(tiny, ruled):
+    rows = [item for item in evaluate(ruled, BROKEN).constraints if item.equation in SITE_RULES]
+    assert [(item.equation, item.name, item.value, item.limit, item.satisfied) for item in rows] == [
+        ("residency", "datasets on 'cloud' that may not be used there", 0, 0, True),
+        ("residency", "datasets on 'edge' that may not be used there", 1, 0, False),
+        ("memory", "memory at epoch 2", 5, 4, False),
+        ("memory", "memory at epoch 3", 4, 4, True),
+        ("deployment", "last model 'pruned'", 1, 0, False),
+    ]
+    idle = evaluate(ruled, Plan()).constraints[-2]
+    assert (idle.equation, idle.name, idle.satisfied) == ("deployment", "no last model", False)
+    assert not [item for item in evaluate(tiny, BROKEN).constraints if item.equation in SITE_RULES]
+    assert "memory memory fails: 5 against 4, 1 too much, at epoch 2" in explain(ruled, BROKEN)
+
+
+def test_early_stopping_is_not_followed_past_models_that_may_not_be_last(tiny, tiny_optimum):
+    assert early_stopping(tiny.replace(deployable=("full", "pruned")), change(tiny_optimum, instance=None))
+    with pytest.raises(NotCoveredError, match="may not stop with 'full'"):
+        early_stopping(tiny.replace(deployable=("pruned",)), change(tiny_optimum, instance=None))
+    met = tiny.replace(maximum_loss=16, deployable=("pruned",))
+    plan = change(depl.solve(met, "exact").plan, instance=None)
+    with pytest.raises(NotCoveredError, match="may not stop with 'no model'"):
+        early_stopping(met, plan)
+
+
+def test_the_summary_shows_the_rules_that_there_are(tiny, ruled):
+    shown = instance_summary(ruled)
+    assert "last model      one of full" in shown
+    assert "memory of a node" in shown
+    assert "no limit" in shown
+    assert "may be used on" in shown
+    plain = instance_summary(tiny)
+    assert "memory" not in plain
+    assert "may be used" not in plain
+    assert "last model" not in plain
+
+
+def test_drawn_rules_are_of_every_kind_and_read_a_third_time():
+    rng, drawn = np.random.default_rng(4), []
+    for _ in range(30):
+        drawn.append(with_rules(rng, random_instance(rng)))
+    assert sum(item.rules.restrict_data for item in drawn) > 8
+    assert sum(item.rules.restrict_models for item in drawn) > 5
+    assert sum(item.rules.deployable is not None for item in drawn) > 10
+
+
+def test_the_third_reading_tells_the_rules_apart(ruled):
+    cloud = ClusterData(cluster="cloud", datasets=("archive", "sensors"))
+    fine = Plan(data=(cloud,), epochs=(PlannedEpoch(model="full", cluster="cloud", resources=1.0),))
+    assert keeps_rules(ruled, fine)
+    assert not keeps_rules(ruled, Plan())
+    assert not keeps_rules(ruled, change(fine, epochs=(change(fine.epochs[0], model="pruned"),)))
+    assert not keeps_rules(ruled, change(fine, data=(change(cloud, cluster="edge"),)))
+    assert not keeps_rules(
+        ruled,
+        Plan(
+            data=(ClusterData(cluster="edge", datasets=("archive",)),),
+            epochs=(PlannedEpoch(model="full", cluster="edge", resources=1.0),),
+        ),
+    )

@@ -1,0 +1,157 @@
+"""The verifier reads the rules of the sites by itself: findings by altered plans, bounds by lists."""
+
+import itertools
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.instances.generator import random_instance, random_plan
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
+from depl.models.verifier.plans import plan_count
+from depl.models.verifier.sites import fits, may_be_last, sets_of_data
+from depl.models.verifier.verify import Kind, verify
+from tests.cases.site_cases import keeps_rules, with_rules
+
+change = msgspec.structs.replace
+EQUATIONS = ["sites, residency", "sites, memory", "sites, deployment"]
+
+
+@pytest.fixture
+def ruled(tiny: Instance) -> Instance:
+    """The edge has no room for ``full`` and no right to the archive; ``pruned`` has to be last."""
+    archive, sensors = tiny.datasets
+    cloud, edge = tiny.clusters
+    full, pruned = tiny.models
+    kept = tuple(row for row in tiny.transfers if row.dataset != "archive")
+    return tiny.replace(
+        datasets=(change(archive, clusters=("cloud",)), sensors),
+        transfers=kept,
+        clusters=(cloud, change(edge, memory=2.0)),
+        models=(change(full, memory=2.5), change(pruned, memory=2.0)),
+        deployable=("pruned",),
+    )
+
+
+@pytest.fixture
+def plan(tiny_optimum: Plan) -> Plan:
+    return change(tiny_optimum, instance=None, claims=None)
+
+
+def of_sites(report):
+    return [finding for finding in report.findings if finding.equation in EQUATIONS]
+
+
+def test_a_plan_that_keeps_all_rules_is_told_so(tiny, ruled, plan):
+    report = verify(ruled, plan)
+    assert report.ok
+    assert [finding.equation for finding in of_sites(report)] == EQUATIONS
+    assert {finding.kind for finding in of_sites(report)} == {Kind.CHECKED}
+    assert not of_sites(verify(tiny, plan))
+
+
+def test_data_where_they_may_not_be_used_are_named(ruled, plan):
+    cloud, edge = plan.data
+    everywhere = change(plan, data=(cloud, change(edge, datasets=("sensors", "archive"))))
+    (failure,) = [item for item in verify(ruled, everywhere).failures if item.equation in EQUATIONS]
+    assert failure.equation == "sites, residency"
+    assert failure.message == "dataset 'archive' may not be used on cluster 'edge'"
+
+
+def test_a_model_that_does_not_fit_is_named_with_what_it_lacks(ruled, plan):
+    first, second, last = plan.epochs
+    moved = change(plan, epochs=(first, change(second, cluster="edge"), last))
+    (failure,) = [item for item in verify(ruled, moved).failures if item.equation in EQUATIONS]
+    assert failure.equation == "sites, memory"
+    assert failure.message == "epoch 2: model 'full' needs memory 2.5, a node of 'edge' has 2"
+    assert failure.amount == 0.5
+
+
+def test_a_last_model_that_may_not_be_is_named(ruled, plan):
+    first, second, _ = plan.epochs
+    short = change(plan, data=plan.data[:1], epochs=(first, second))
+    (failure,) = [item for item in verify(ruled, short).failures if item.equation in EQUATIONS]
+    assert failure.equation == "sites, deployment"
+    assert failure.message == "the last model 'full' is none of pruned"
+
+
+@pytest.mark.parametrize(
+    ("initial", "message"),
+    [
+        (None, "without an epoch there is no last model; it has to be one of pruned"),
+        ("full", "without an epoch the last model is the initial one, 'full' is none of pruned"),
+        ("pruned", None),
+    ],
+)
+def test_the_plan_without_an_epoch_ends_with_the_initial_model(ruled, initial, message):
+    met = ruled.replace(maximum_loss=16, initial_model=initial)
+    found = [item.message for item in verify(met, Plan()).failures]
+    assert found == ([] if message is None else [message])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_plans_are_judged_as_by_a_third_reading(seed):
+    rng = np.random.default_rng(seed)
+    instance = with_rules(rng, random_instance(rng, maximum_epochs=(2, 5)))
+    for _ in range(6):
+        plan = change(random_plan(rng, instance), instance=None)
+        verdict = all(finding.ok for finding in of_sites(verify(instance, plan)))
+        assert verdict == keeps_rules(instance, plan)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_sets_of_data_are_those_of_the_rules(seed):
+    rng = np.random.default_rng([seed, 2])
+    instance = with_rules(rng, random_instance(rng))
+    names = [item.name for item in instance.datasets]
+    every = [frozenset(s) for size in range(1, len(names) + 1) for s in itertools.combinations(names, size)]
+    for n, (place, found) in enumerate(zip(instance.clusters, sets_of_data(instance), strict=True)):
+        rules = instance.rules
+        usable = [data for data in every if rules.may_use(data, place.name)]
+        expected = usable if rules.models[place.name] else []
+        assert found == expected
+        for m, model in enumerate(instance.models):
+            assert fits(instance, m, n) is rules.may_train(model.name, place.name)
+    for name in (None, *(model.name for model in instance.models)):
+        assert may_be_last(instance, name) is instance.rules.may_end(name)
+
+
+def test_a_bound_is_not_refuted_by_a_cheaper_plan_that_breaks_a_rule(tiny):
+    """With ``full`` last the optimum is 42.14; without the rule there is a plan for 28."""
+    ruled = tiny.replace(deployable=("full",))
+    found = depl.solve(ruled, "exact")
+    claims = found.plan.claims
+    assert claims.lower_bound == pytest.approx(42.142857)
+    report = verify(ruled, found.plan)
+    assert report.ok
+    assert report.proved_bound == claims.lower_bound
+    refuted = verify(tiny, change(found.plan, instance=None))
+    assert [item.subject for item in refuted.failures] == ["lower_bound"]
+    high = change(found.plan, claims=change(claims, cost=None, lower_bound=42.142857142857146))
+    assert verify(ruled, high).ok
+
+
+def test_the_plan_without_an_epoch_refutes_no_bound_where_it_is_none(tiny):
+    met = tiny.replace(maximum_loss=16, deployable=("pruned",), maximum_epochs=1)
+    plan = Plan(
+        data=(ClusterData(cluster="edge", datasets=("sensors",)),),
+        epochs=(PlannedEpoch(model="pruned", cluster="edge", resources=0.25),),
+        claims=Claims(lower_bound=0.25),
+    )
+    assert verify(met, plan).ok
+    free = met.replace(deployable=None)
+    assert [item.subject for item in verify(free, plan).failures] == ["lower_bound"]
+
+
+def test_plans_that_break_a_rule_are_not_counted(tiny, ruled):
+    """Pairs of a sequence and an assignment, by the options of each assignment."""
+    count = 0
+    for cloud, edge in itertools.product(range(4), range(2)):  # three sets in the cloud, one at the edge
+        options = 2 * (cloud > 0) + (edge > 0)
+        count += sum(options**length for length in (1, 2, 3)) if cloud or edge else 0
+    assert plan_count(ruled, 10**6) == count
+    assert plan_count(tiny, 10**6) > count
+    assert math.isfinite(count)
