@@ -7,7 +7,7 @@ that p may not be above Delta; here the plan sits on the boundary of the target.
 import cmath
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,9 +22,11 @@ from depl.models.risk.lower_bound.laws import Reach, TiltedTable
 from depl.models.risk.lower_bound.spread import Spread
 from depl.models.risk.lower_bound.switches import TiltedSwitch
 from depl.models.risk.lower_bound.transform import (
+    _HUGE,
     _NODES,
     _WEIGHTS,
     _lost,
+    _misread,
     _points,
     _remainders,
     circles,
@@ -392,11 +394,8 @@ def test_what_stands_beside_w_and_t_lies_in_its_circle_whatever_switches_add() -
     assert nearest > 0.95
 
 
-@pytest.mark.parametrize("variance", [0.4, 3.0, 40.0])
-@pytest.mark.parametrize("roughness", [0.0, 0.5, 6.0])
-def test_what_lies_beyond_the_panels_is_bounded_closely(variance: float, roughness: float) -> None:
-    """Panels without a remainder lose nothing; Y is the end of the last one that may be used."""
-    fourth, half, count = roughness * variance**2, min(0.3 / math.sqrt(variance), 0.4), 12
+def falling(variance: float, fourth: float) -> Callable[[float], float]:
+    """At least |f| / |1 - i y| / pi, by the docstring of the module."""
 
     def integrand(y: float) -> float:
         power = -variance * y**2 / 2
@@ -404,14 +403,62 @@ def test_what_lies_beyond_the_panels_is_bounded_closely(variance: float, roughne
             power = -3 * variance**2 / fourth * math.log1p(y**2 * fourth / (6 * variance))
         return math.exp(power) / math.sqrt(1 + y**2) / math.pi
 
+    return integrand
+
+
+def integral_from(start: float, variance: float, fourth: float) -> float:
+    """Of `falling` up to infinity."""
+    integrand, far = falling(variance, fourth), start + 40 / math.sqrt(variance)
+    near = integrate.quad(integrand, start, far, epsabs=1e-14, limit=400)[0]
+    return near + integrate.quad(integrand, far, math.inf, epsabs=1e-14)[0]
+
+
+@pytest.mark.parametrize("variance", [0.4, 3.0, 40.0])
+@pytest.mark.parametrize("roughness", [0.0, 0.5, 6.0])
+def test_what_lies_beyond_the_panels_is_bounded_closely(variance: float, roughness: float) -> None:
+    """Panels without a remainder lose nothing; Y is the end of the last one that may be used."""
+    fourth, half, count = roughness * variance**2, min(0.3 / math.sqrt(variance), 0.4), 12
+    offsets, spreads = np.zeros(count, dtype=np.complex128), np.zeros(count)
+    y = _points(half, count, _NODES)
     for used in (0, 1, 4):
         end = 2 * half * used
-        offsets, spreads = np.zeros(count, dtype=np.complex128), np.zeros(count)
-        y = _points(half, count, _NODES)
         found, panels = _lost(
             variance, variance, 0.0, 0.0, fourth, end * (1 + 1e-9), half, count, offsets, spreads, y, _WEIGHTS
         )
-        exact = integrate.quad(integrand, end, end + 40 / math.sqrt(variance), epsabs=1e-14, limit=400)[0]
-        exact += integrate.quad(integrand, end + 40 / math.sqrt(variance), math.inf, epsabs=1e-14)[0]
+        exact = integral_from(end, variance, fourth)
         assert panels == used
         assert exact <= found <= 1.2 * exact + 1e-6
+
+
+def test_what_panels_lose_is_their_integral_of_what_the_integrand_may_be_off_and_the_best_end_is_taken() -> (
+    None
+):
+    """By a rule of 40 points on every panel; what the one of twelve points may err by is added."""
+    rng, (nodes, weights) = np.random.default_rng(21), np.polynomial.legendre.leggauss(40)
+    ends, shares = set(), []
+    for _ in range(25):
+        low, count = math.exp(rng.uniform(-1, 3.5)), 12
+        half, high, away = min(0.3 / math.sqrt(low), 0.4), low * rng.uniform(1, 1.02), rng.uniform(0, 0.01)
+        fourth = float(rng.choice([1e-3, 0.3, 2.0])) * low**2
+        offsets = fourth / 24 * (rng.uniform(-0.5, 0.2, count) + 1j * rng.uniform(-0.5, 0.5, count))
+        spreads = fourth / 24 * 10.0 ** rng.uniform(-3, 0) * rng.uniform(0.5, 1, count)
+        rule = _points(half, count, _NODES)
+        found, used = _lost(low, high, away, 0.1, fourth, 1e3, half, count, offsets, spreads, rule, _WEIGHTS)
+        y = half * (2 * np.arange(count)[:, None] + 1 + nodes)
+        size = np.exp(offsets.real[:, None] * y**4 - low * y**2 / 2) / np.sqrt(1 + y**2) / math.pi
+        off = np.expm1(spreads[:, None] * y**4) + (high - low) * y**2 / 4 + away * y**3 / 6
+        misread = [_misread(p, low, high, away, 0.1, half, offsets[p], spreads[p]) for p in range(count)]
+        near = np.append(0.0, np.cumsum((size * off) @ weights * half + misread))
+        beyond = np.array([integral_from(2 * half * p, low, fourth) for p in range(count + 1)])
+        p, z = 6 * low**2 / fourth, (2 * half * count) ** 2 * fourth / (6 * low)
+        last = (1 + 1 / z) * (1 + z) ** (-p / 2) / p / math.pi
+        most = near * (1 + 1e-5) + 1.2 * (beyond - beyond[-1]) + last
+        wild = (spreads + abs(offsets)) * (2 * half * np.arange(1, count + 1)) ** 4 > _HUGE
+        usable = int(np.argmax(wild)) if wild.any() else count
+        assert used <= usable
+        assert near[used] + beyond[used] < found <= most[: usable + 1].min() + 1e-6
+        ends.add(used)
+        shares.append(near[used] / found)
+    assert len(ends) > 3
+    assert min(shares) < 0.3
+    assert max(shares) > 0.7
