@@ -5,8 +5,8 @@ smooth surface, and drawn before anything is solved:
 
 - **Clusters** stand in regions. A region has a level of prices for computing (lognormal) and a bandwidth for
   all its clusters, better in the hubs, which are one region in five. Machines come in four kinds, each about
-  three times as capable as the one before and some 15 % dearer for the same work, give or take 10 % from
-  cluster to cluster. Prices do not depend on the bandwidth, and the cheap regions are cheap for all models.
+  three times as capable as the one before and some 15 % more expensive for the same work, give or take 10 %
+  from cluster to cluster. Prices do not depend on the bandwidth, and cheap regions are so for all models.
 - **Datasets** have volumes of a Pareto law with the exponent 1.1: few large ones hold about half of all data,
   and there is a long tail of small ones. They lie in the hubs.
 - **Transfers** cost a price for each pair of regions, times the volume to the power of 0.8: a large dataset
@@ -56,7 +56,7 @@ _OPERATIONS = (1.8, 3.6, 4.1, 7.8, 11.5)
 _LEARNING_EXPONENT = 0.75
 _KINDS = (1.0, 3.0, 9.0, 27.0)
 """Capability of the kinds of machines, over that of the first."""
-_DEARER = 1.15
+_STEP_OF_PRICES = 1.15
 """Price of the same work on the next kind."""
 
 
@@ -185,12 +185,12 @@ def _clusters(
     for index, region in enumerate(where.tolist()):
         kind = int(rng.integers(len(_KINDS)))
         capability = _KINDS[kind] * math.exp(rng.normal(0, 0.2))
-        dearness = _DEARER**kind * levels[region] * math.exp(rng.normal(0, 0.1))
+        markup = _STEP_OF_PRICES**kind * levels[region] * math.exp(rng.normal(0, 0.1))
         yield Cluster(
             name=f"c{index + 1}",
             capacity=rounded(capability / _KINDS[1] * work),
             bandwidth=rounded(middle.size / waits[region] * math.exp(rng.normal(0, 0.05))),
-            unit_cost=rounded(dearness / work, 6),
+            unit_cost=rounded(markup / work, 6),
         )
 
 

@@ -50,7 +50,7 @@ _MOST_AHEAD = 2**16
 changes seconds, not what is found."""
 _REDUCED = 10
 """Drafts, the cheapest first, that are reduced in the end. Set by hand: each costs certificates; one that
-begins dearer may end cheaper, so fewer may miss the best."""
+begins more expensive may end cheaper, so fewer may miss the best."""
 
 
 def density_greedy(instance: Instance, limits: Limits) -> Outcome:
