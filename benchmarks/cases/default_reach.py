@@ -83,15 +83,15 @@ def _row(size: _Size, instance: Instance, limit: float, loop_limit: float) -> di
     found = solve(instance, "auto", time_limit=limit)
     loop = solve(instance, "depl", time_limit=loop_limit)
     proved = found.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
-    known = found.cost is not None and found.cost > 0
+    cost = found.cost or 0.0
     return {
         "size": size.named(),
         "proved": proved,
         "epochs": None if found.plan is None else len(found.plan.epochs),
         "seconds": found.wall_seconds,
         "cost": found.cost,
-        "lower_bound": found.lower_bound if known else None,
-        "loop_gap": (found.cost - loop.lower_bound) / found.cost if proved and known else None,
+        "lower_bound": found.lower_bound if cost > 0 else None,
+        "loop_gap": (cost - loop.lower_bound) / cost if proved and cost > 0 else None,
     }
 
 
