@@ -46,9 +46,9 @@ class Stages:
     ----------
     instance : Instance
     factors : DataFactors
-    guide : Classes
+    guide : `depl.heuristics.bounds.tilted_bound.Classes`
         On few places, where prices are found; nothing is proved on them.
-    full : Classes
+    full : `depl.heuristics.bounds.tilted_bound.Classes`
         On a frontier over all clusters.
     expected : float
         What plans are expected to cost, if that is known: only says where to look [cost].

@@ -61,7 +61,7 @@ class DataPart:
         return not any(map(self.is_open, range(len(self.offers))))
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
+    def offered(self) -> list[tuple[int, int]]:
         """Every cluster with every set that it may use, by position."""
         return [(cluster, data) for cluster, sets in enumerate(self.offers) for data in sets]
 
@@ -94,7 +94,7 @@ class DataParts:
     Attributes
     ----------
     problem : Choices
-    prices : Prices
+    prices : `depl.models.exact.prices.Prices`
     """
 
     problem: Choices
@@ -109,7 +109,7 @@ class DataParts:
 
     def first_assignments(self) -> list[Assignment]:
         """Some assignments of a single cluster: all data, and what costs least to bring."""
-        pairs = self.everything().pairs
+        pairs = self.everything().offered
         brought = self._brought
         most = [(n, data[-1]) for n, data in enumerate(self.problem.open_subsets) if data]
         every = sorted(most, key=lambda pair: float(brought[pair]))[: _FIRST // 2]
@@ -129,17 +129,17 @@ class DataParts:
                 for model in self.problem.fitting[cluster]:
                     place = self.problem.position[cluster, data, model]
                     charges[place] = (cost - least) / part.lengths[-1]
-        allowed = make_assignment(self.problem, part.pairs)
+        allowed = make_assignment(self.problem, part.offered)
         return SpreadAssignment(paid, allowed.models, allowed.subsets, allowed.options, charges)
 
     def uncharged(self, part: DataPart) -> Assignment:
         """Everything that a part allows in any epoch, whatever it costs to bring."""
-        allowed = make_assignment(self.problem, part.pairs)
+        allowed = make_assignment(self.problem, part.offered)
         return replace(allowed, transfers=0.0)
 
     def assignment(self, part: DataPart) -> Assignment:
         """The assignment of a part that is `DataPart.whole`."""
-        return make_assignment(self.problem, part.pairs)
+        return make_assignment(self.problem, part.offered)
 
     def divided(self, part: DataPart, relaxed: Assignment, values: FloatArray) -> list[DataPart]:
         """Parts that have all plans of a part between them, up to exchanges of equal clusters.

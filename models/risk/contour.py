@@ -124,7 +124,7 @@ def distribution(contour: Contour, labels: Labels, deviation: FloatArray) -> tup
 
     Parameters
     ----------
-    labels : Labels of n gains
+    labels : `depl.models.risk.labels.Labels` of n gains
     deviation : float array (n,)
         y, in the unit of the loss; must be exact (rounding of a mean is added by `violation`).
 

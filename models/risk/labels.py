@@ -68,7 +68,7 @@ class LabelSums:
 
     Parameters
     ----------
-    labels : Labels of n gains
+    labels : `depl.models.risk.labels.Labels` of n gains
     most : float
         Sum of the multiplicities of any one sum, at most.
     """

@@ -69,7 +69,7 @@ def exchanged(pairs: list[tuple[int, int]], equal: list[int]) -> tuple[tuple[int
 def test_parts_come_down_to_every_assignment_that_the_epochs_can_use(clusters, datasets, epochs, equal):
     """Once each, but for exchanges of equal clusters; 15 sets are halved by a dataset first."""
     parts = parts_of(drawn(1, clusters, datasets, epochs, equal))
-    found = [part.pairs for part in wholes(parts, parts.everything(), np.random.default_rng(1))]
+    found = [part.offered for part in wholes(parts, parts.everything(), np.random.default_rng(1))]
     same = [0, *range(clusters, clusters + equal)]
     total = clusters + equal
     expected = {
@@ -95,11 +95,12 @@ def test_no_plan_of_a_part_costs_less_than_its_relaxation(seed):
         cheapest = relaxed.cheapest(values)
         for whole in wholes(parts, part, rng):
             length = int(rng.choice(whole.lengths))
-            uses = [*whole.pairs, *(whole.pairs[i] for i in rng.integers(len(whole.pairs), size=length))][
-                :length
-            ]
+            uses = [
+                *whole.offered,
+                *(whole.offered[i] for i in rng.integers(len(whole.offered), size=length)),
+            ][:length]
             chosen = [(n * len(problem.subsets) + d) * models + int(rng.integers(models)) for n, d in uses]
-            cost = make_assignment(problem, whole.pairs).transfers + sum(
+            cost = make_assignment(problem, whole.offered).transfers + sum(
                 values[k, g] for k, g in enumerate(chosen)
             )
             bound = relaxed.transfers + sum(cheapest[k, kind_of[g]] for k, g in enumerate(chosen))
