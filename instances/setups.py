@@ -88,14 +88,24 @@ _TEMPLATE = """\
       "bandwidth": 5,
       // kappa(n): what a resource costs per epoch [cost / resource].
       "unit_cost": 1,
+      // Optional: what a node has for a model, in any unit that models' "memory" has, too; a model trains
+      // where it needs no more. No limit unless given [memory].
+      // "memory": 16,
       // Nodes in the cluster, 1 unless given.
       "nodes": 2
     },
     {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}
   ],
+  // Nodes that differ are given in groups, instead of capacity, bandwidth, unit_cost and nodes; speed is the
+  // work that one resource does per unit of time, and count and speed are 1 unless given:
+  // or: [
+  //       {"name": "edge", "groups": [
+  //         {"count": 2, "capacity": 10, "bandwidth": 5, "unit_cost": 1},
+  //         {"count": 1, "capacity": 8, "bandwidth": 6, "unit_cost": 1.5, "speed": 2}]},
+  //       {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}]
 
   // The one dataset: what each cluster trained on in the runs. Its work is computed on in every epoch;
-  // the volume unless given [data].
+  // the volume unless given [data]. With "clusters": ["edge"] it may be used there only.
   "datasets": [{"name": "examples", "volume": 3, "work": 4}],
 
   // beta(d, n): the cost of bringing it to a cluster, paid once; nothing unless listed [cost].
@@ -109,6 +119,8 @@ _TEMPLATE = """\
       "size": 4,
       // Compute per unit of data, 1 unless given [resource x time / data].
       "demand": 2
+      // Optional: what a node needs to train it; it fits everywhere unless given [memory].
+      // "memory": 12,
       // Optional, instead of demand: compute itself for epochs 1, ..., maximum_epochs [resource x time].
       // "compute": [{"epochs": [8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8]}]
     },
@@ -127,6 +139,8 @@ _TEMPLATE = """\
     "maximum_epochs": 20,
     // Optional: tau, which no single epoch may exceed [time].
     // "round_deadline": 5,
+    // Optional: models of which the last one trained has to be one; any unless given.
+    // "deployable": ["pruned"],
     // T_max: time for all epochs (optional if there is a round_deadline) [time].
     "maximum_time": 40
   },

@@ -33,6 +33,9 @@ class SetupModel(Checked, frozen=True, kw_only=True):
     size: Annotated[NonNegative, Meta(description="s(m), sent once per epoch [size]")]
     demand: Annotated[Positive, Meta(description="resource x time per unit of data")] = 1.0
     compute: Annotated[tuple[ComputeTable, ...], Meta(min_length=1)] | None = None
+    memory: (
+        Annotated[NonNegative, Meta(description="that a node needs; absent: it fits on every cluster")] | None
+    ) = None
 
     def with_improvement(self, improvement: Improvement) -> Model:
         """The model of an instance."""
@@ -41,6 +44,7 @@ class SetupModel(Checked, frozen=True, kw_only=True):
             size=self.size,
             demand=self.demand,
             compute=self.compute,
+            memory=self.memory,
             improvement=improvement,
         )
 
@@ -57,6 +61,12 @@ class SetupTarget(Checked, frozen=True, kw_only=True):
     maximum_time: Annotated[Positive, Meta(description="T_max; absent: no limit [time]")] | None = None
     round_deadline: (
         Annotated[Positive, Meta(description="tau, for every epoch; absent: none [time]")] | None
+    ) = None
+    deployable: (
+        Annotated[
+            tuple[Name, ...], Meta(min_length=1, description="models that may be the last; absent: all")
+        ]
+        | None
     ) = None
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -79,7 +80,7 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         return tilted(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(TiltedSwitch, "of", of)
-    monkeypatch.setattr(methods.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     return now
 
 
@@ -118,7 +119,7 @@ def test_a_part_of_limits_ends_after_a_share_of_the_time_left(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [4.0]
-    monkeypatch.setattr(methods.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     part = Limits(time_limit=10, started=0.0).part(share)
     now[0] += 6 * share - 1e-6
     assert not part.expired()

@@ -10,6 +10,7 @@ import pytest
 
 import depl
 from depl.heuristics.auto import method as automatic
+from depl.models.foundation import clock as clocks
 from depl.models.foundation import deadline as deadlines
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -47,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
     transforms._kept_trapezoid.cache_clear()
     monkeypatch.setattr(transforms, "_line_sums", slow)
-    for module in (methods, paused, automatic):  # all that look at the clock on the way
+    for module in (clocks, paused, automatic):  # all that look at the clock on the way
         monkeypatch.setattr(module, "time", found)
     yield found
     transforms._kept_trapezoid.cache_clear()
