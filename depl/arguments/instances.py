@@ -4,7 +4,7 @@ import argparse
 
 from depl.arguments.shared import add_imports, add_instance, add_json, positive_count, seed
 
-FAMILIES = ("small", "heterogeneous")
+FAMILIES = ("small", "heterogeneous", "regions")
 SIZES = {
     "clusters": (10, "clusters"),
     "datasets": (10, "datasets"),
@@ -31,10 +31,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--family",
         choices=FAMILIES,
         default=FAMILIES[0],
-        help="small: every feature, at most 10 epochs; heterogeneous: any size; default: small",
+        help="small: every feature, at most 10 epochs; heterogeneous, and regions with hubs and regional "
+        "prices: any size; default: small",
     )
     for name, (default, what) in SIZES.items():
-        text = f"how many {what}, of heterogeneous instances alone; default: {default}"
+        text = f"how many {what}, but of small instances; default: {default}"
         make.add_argument(f"--{name}", metavar="N", type=positive_count, help=text)
     make.set_defaults(run="depl.commands.instances:run_make")
     schema = actions.add_parser("schema", help="print the JSON Schema of instance files")

@@ -14,6 +14,7 @@ from depl.commands.table import table
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.library import describe
+from depl.instances.regions import regional_instance
 from depl.instances.setups import setup_template
 from depl.instances.template import template
 from depl.models.estimation.setup import setup_schema
@@ -73,11 +74,13 @@ def _drawn(options: argparse.Namespace) -> tuple[Instance, ...]:
     given = {name: getattr(options, name) for name in SIZES if getattr(options, name) is not None}
     if options.family == FAMILIES[0]:
         if given:
-            raise InvalidInputError(f"sizes are those of {FAMILIES[1]} instances", f"--{next(iter(given))}")
+            others = " and ".join(FAMILIES[1:])
+            raise InvalidInputError(f"sizes are those of {others} instances", f"--{next(iter(given))}")
         return random_instances(rng, options.count)
     sizes = {name: given.get(name, default) for name, (default, _) in SIZES.items()}
+    draw = heterogeneous_instance if options.family == FAMILIES[1] else regional_instance
     return tuple(
-        heterogeneous_instance(
+        draw(
             rng,
             clusters=sizes["clusters"],
             datasets=sizes["datasets"],

@@ -105,10 +105,19 @@ def test_heterogeneous_instances_are_written_in_the_size_asked_for(ask, tmp_path
     assert len(load(Path(out.strip())).clusters) == 10
 
 
+def test_instances_with_regions_are_drawn_in_the_size_asked_for(ask, tmp_path):
+    sizes = ("--clusters", "4", "--datasets", "5", "--models", "3", "--epochs", "20")
+    code, _, _ = ask("instances", "make", "--family", "regions", "--out", str(tmp_path / "drawn"), *sizes)
+    (path,) = (tmp_path / "drawn").iterdir()
+    made = Instance.from_json(path.read_bytes())
+    assert (code, len(made.clusters), len(made.datasets), len(made.models)) == (0, 4, 5, 3)
+    assert made.target.maximum_epochs == 20
+
+
 def test_sizes_of_small_instances_are_refused(ask, tmp_path):
     code, out, err = ask("instances", "make", "--models", 3, "--out", tmp_path / "none")
     assert (code, out) == (2, "")
-    assert "--models: sizes are those of heterogeneous instances" in err
+    assert "--models: sizes are those of heterogeneous and regions instances" in err
     assert not (tmp_path / "none").exists()
 
 
