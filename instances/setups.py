@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from depl.instances.library import strip_comments
+from depl.instances.template import UNEQUAL_NODES
 from depl.models.estimation.setup import Setup
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
@@ -63,7 +64,8 @@ def setup_template() -> str:
     return _TEMPLATE
 
 
-_TEMPLATE = """\
+_TEMPLATE = (
+    """\
 // A depl setup: what 'depl fit' needs besides traces, that is, an instance without its laws of learning.
 // Lines that begin with // are comments: plain text explains the line below it, and a quoted field is
 // optional and may be used by removing the slashes. Symbols are those of the paper, arXiv 2402.14346.
@@ -96,14 +98,9 @@ _TEMPLATE = """\
     },
     {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}
   ],
-  // Nodes that differ are given in groups, instead of capacity, bandwidth, unit_cost and nodes; speed is the
-  // work that one resource does per unit of time, and count and speed are 1 unless given:
-  // or: [
-  //       {"name": "edge", "groups": [
-  //         {"count": 2, "capacity": 10, "bandwidth": 5, "unit_cost": 1},
-  //         {"count": 1, "capacity": 8, "bandwidth": 6, "unit_cost": 1.5, "speed": 2}]},
-  //       {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}]
-
+"""
+    + UNEQUAL_NODES
+    + """
   // The one dataset: what each cluster trained on in the runs. Its work is computed on in every epoch;
   // the volume unless given [data]. With "clusters": ["edge"] it may be used there only.
   "datasets": [{"name": "examples", "volume": 3, "work": 4}],
@@ -152,3 +149,4 @@ _TEMPLATE = """\
   ]
 }
 """
+)

@@ -21,7 +21,19 @@ def template() -> str:
     return _TEMPLATE
 
 
-_TEMPLATE = """\
+UNEQUAL_NODES = """\
+  // Nodes that differ are given in groups, instead of capacity, bandwidth, unit_cost and nodes; speed is the
+  // work that one resource does per unit of time, and count and speed are 1 unless given:
+  // or: [
+  //       {"name": "edge", "groups": [
+  //         {"count": 2, "capacity": 10, "bandwidth": 5, "unit_cost": 1},
+  //         {"count": 1, "capacity": 8, "bandwidth": 6, "unit_cost": 1.5, "speed": 2}]},
+  //       {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}]
+"""
+"""How nodes that differ are given, as comments below the clusters of an instance or a setup."""
+
+_TEMPLATE = (
+    """\
 // A depl instance. Lines that begin with // are comments: plain text explains the line below it,
 // a quoted field is optional and may be used by removing the slashes, and "or:" offers another value
 // for the field above it. Symbols and sections are those of the paper, arXiv 2402.14346.
@@ -54,14 +66,9 @@ _TEMPLATE = """\
     },
     {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}
   ],
-  // Nodes that differ are given in groups, instead of capacity, bandwidth, unit_cost and nodes; speed is the
-  // work that one resource does per unit of time, and count and speed are 1 unless given:
-  // or: [
-  //       {"name": "edge", "groups": [
-  //         {"count": 2, "capacity": 10, "bandwidth": 5, "unit_cost": 1},
-  //         {"count": 1, "capacity": 8, "bandwidth": 6, "unit_cost": 1.5, "speed": 2}]},
-  //       {"name": "cloud", "capacity": 40, "bandwidth": 20, "unit_cost": 1.5}]
-
+"""
+    + UNEQUAL_NODES
+    + """
   // Datasets d. A plan chooses for each used cluster a set of them, once and for all its epochs.
   "datasets": [
     {
@@ -207,3 +214,4 @@ _TEMPLATE = """\
   ]
 }
 """
+)
