@@ -29,6 +29,7 @@ from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import price
 from depl.models.problem.laws import FloatArray
+from depl.models.solving.result import DualBound
 from tests.oracles.search import cheapest, feasible_plans, sampled, tiny_problems, with_negative_switches
 
 TINY = depl.load("tiny")
@@ -176,6 +177,14 @@ def test_the_root_bound_is_its_definition_and_no_more_than_the_optimum(seed):
     best = best_root_bound(problem)
     assert best.bound == root_bound(problem, best.time_price, best.gain_price)
     assert 0 <= best.bound <= optimum * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("limits", [{}, {"maximum_time": None, "round_deadline": 4.0}])
+def test_where_a_plan_needs_no_epoch_or_may_have_none_the_best_root_bound_is_zero(limits):
+    """At prices that can be charged: time has none without T_max."""
+    for changed in ({"maximum_loss": TINY.target.initial_loss}, {"maximum_epochs": 0}):
+        problem = sampled(TINY.replace(**changed, **limits), 20)
+        assert best_root_bound(problem, 3.0 if not limits else None) == DualBound(0.0, 0.0, 0.0)
 
 
 def test_the_best_root_bound_says_something():

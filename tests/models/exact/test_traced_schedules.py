@@ -24,6 +24,7 @@ from tests.cases.memory_cases import (
     random_law,
     with_tables,
 )
+from tests.cases.observed_run_cases import observed_cases, rest_of
 from tests.oracles.traced_law import Oracle, Schedule, places
 
 LIMITS: list[dict[str, float | None]] = [
@@ -254,3 +255,16 @@ def test_a_past_of_several_stages_is_not_counted_among_the_epochs_to_come() -> N
         for node in range(len(ahead)):
             assert found.epochs(node) == node + 1
             assert found.schedule(node) == ahead[: node + 1]
+
+
+def test_the_rest_of_a_run_under_way_goes_on_with_what_was_trained_before() -> None:
+    """By the statement of the support; what only whole runs promise is listed with all that begins so."""
+    begun = within = 0
+    for document, oracle, promised in observed_cases(12):
+        found, past = schedules(listed(rest_of(document, maximum_time=1e3))), document.trained_before
+        assert set(promised) <= set(found)
+        assert all(oracle.supports(ahead) for ahead in found)
+        assert not oracle.margin or len(found) == len(promised)
+        begun += bool(past) and bool(promised)
+        within += any(ahead[:1] == past[-1:] for ahead in promised)
+    assert min(begun, within) >= 4, (begun, within)

@@ -291,8 +291,13 @@ def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
     assert stopped > 50
 
 
-def test_counting_that_is_cut_short_leaves_schedules_open() -> None:
-    """The cheaper of two models is listed second; as long as it was not counted, it may be the best."""
+def on_ten(instance: Instance, limits: Limits) -> Outcome:
+    return search_under_scenarios(instance, limits, draw_scenarios(instance, 10))
+
+
+@pytest.mark.parametrize("search", [search_under_law, on_ten])
+def test_judging_that_is_cut_short_leaves_schedules_open(search: Search) -> None:
+    """The cheaper of two models is listed second; as long as it was not judged, it may be the best."""
     runs = [run_of([(trained, 1)], [2.0, 1.0]) for trained in (CUT, FULL) for _ in range(8)]
     steps = [
         FittedStep(model=model, cluster="edge", first=True, age=1, intercept=1, retention=0)
@@ -304,9 +309,9 @@ def test_counting_that_is_cut_short_leaves_schedules_open() -> None:
     instance = bare.replace(models=(full, msgspec.structs.replace(cut, demand=9.0)))
     cheapest = cheapest_cost(instance, (FULL,))
     assert cheapest < cheapest_cost(instance, (CUT,))
-    scenarios, stopped = draw_scenarios(instance, 10), set()
+    stopped = set()
     for patience in range(8):
-        outcome = search_under_scenarios(instance, Patience(patience=patience), scenarios)
+        outcome = search(instance, Patience(patience=patience))
         assert outcome.lower_bound <= cheapest * (1 + 1e-9)
         stopped.add(outcome.termination)
     assert stopped == {Termination.TIME_LIMIT, Termination.OPTIMAL}
