@@ -1,7 +1,10 @@
 """Cases are found, judged by their goals, recorded whole, and each of them runs once as smoke."""
 
+import contextlib
 import dataclasses
+import io
 import math
+import subprocess
 import sys
 import types
 
@@ -9,8 +12,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from depl.benchmarks.cases import first_path
 from depl.benchmarks.runner import provenance, registry, results
 from depl.benchmarks.runner.registry import Case, Goal, all_cases, select
+from depl.cli import main
 from depl.models.estimation import instance as fitted
 from depl.models.foundation.errors import InvalidInputError
 
@@ -74,13 +79,36 @@ def look_at_printed_statements(values):
     )
 
 
+@pytest.fixture
+def commands_here(monkeypatch):
+    """Commands of the path of a first user run in this process: three others would each import SciPy."""
+
+    def here(command, **_):
+        assert list(command[:3]) == [sys.executable, "-m", "depl"]
+        out, aside = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
+            code = main(list(command[3:]))
+        return subprocess.CompletedProcess(command, code, out.getvalue(), aside.getvalue())
+
+    monkeypatch.setattr(first_path, "subprocess", types.SimpleNamespace(run=here))
+
+
 CLOSER = {"printed-statements": look_at_printed_statements}
 """What else is asked of the values of a smoke run."""
 
 
-@pytest.mark.usefixtures("fewer_resamples")
+@pytest.mark.usefixtures("fewer_resamples", "commands_here")
 @pytest.mark.parametrize("name", CASES)
 def test_every_registered_case_runs_as_smoke(name):
+    check_smoke(name)
+
+
+@pytest.mark.slow
+def test_the_path_of_a_first_user_runs_in_processes_of_its_own():
+    check_smoke("first-path")
+
+
+def check_smoke(name):
     record = results.measure(CASES[name], smoke=True)
     CLOSER.get(name, len)(record.values)
     assert {goal.name for goal in CASES[name].goals} <= set(record.values)
