@@ -31,6 +31,7 @@ def pytest_collection_finish() -> None:
     """Modules and tests live until the end: the collector of garbage need not walk them again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # of what is made since then, little is garbage that needs the collector
 
 
 @pytest.fixture(scope="session")
