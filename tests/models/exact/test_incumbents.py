@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -34,6 +35,79 @@ def gains_enough(
 ) -> bool:
     choices = [problem.configurations[assignment.options[kind][0]] for kind in kinds]
     return int((problem.gain(choices) < needed).sum()) <= problem.allowed
+
+
+def cheapest_of(
+    problem: SampledProblem,
+    assignment: Assignment,
+    plans: Iterable[tuple[int, ...]],
+    multiplier: float,
+) -> float:
+    """Least price of those that the rules allow and that gain enough; infinite if there is none."""
+    prices, target = Prices.of(problem), problem.instance.target
+    psi = assignment.cheapest(prices.at(multiplier))
+    charge = assignment.transfers - multiplier * (target.maximum_time or 0.0)
+    least = math.inf
+    for kinds in plans:
+        models = [problem.initial_model, *(int(assignment.models[kind]) for kind in kinds)]
+        pairs = [pair for pair in itertools.pairwise(models) if pair[0] is not None]
+        allowed = all(problem.may_follow[pair] for pair in pairs) and problem.may_end[models[-1]]
+        cost = charge + sum(psi[k, kind] for k, kind in enumerate(kinds))
+        if allowed and cost < least and gains_enough(problem, assignment, kinds, problem.needed):
+            least = cost
+    return least
+
+
+def blocks(kinds: tuple[int, ...], count: int, longest: int) -> Iterator[tuple[int, ...]]:
+    """What differs from a plan in its length, by two at most, and in one block of epochs of a kind."""
+    padded = (*kinds, *(kinds[-1],) * (longest - len(kinds)))
+    for length in range(max(1, len(kinds) - 2), min(longest, len(kinds) + 2) + 1):
+        for first, last in itertools.combinations(range(length + 1), 2):
+            for kind in range(count):
+                yield (*padded[:first], *(kind,) * (last - first), *padded[last:length])
+
+
+@pytest.mark.parametrize("initial", [None, "first", "last"])
+def test_plans_of_one_switch_and_exchanges_of_a_block_are_the_cheapest_of_all_written_out(initial):
+    """Also from an initial model, whose switch loses something else at every epoch."""
+    found = exchanged = 0
+    for problem in begun_with(tiny_problems(50, 12), initial):
+        for assignment in assignments(problem):
+            near, multiplier = Neighbourhood(problem, Prices.of(problem), assignment), 0.0
+            if problem.instance.target.maximum_time is not None:
+                multiplier = 0.7
+            written = at_most_one_switch(problem, assignment)
+            least = cheapest_of(problem, assignment, written, multiplier)
+            kinds = near.one_switch(multiplier, 1e5)
+            if kinds is None:
+                assert least > 1e5
+                continue
+            assert cheapest_of(problem, assignment, [tuple(kinds)], multiplier) == pytest.approx(least)
+            found += 1
+            for start in written[:: max(1, len(written) // 3)]:
+                around = list(blocks(start, len(assignment.models), problem.epochs))
+                least = cheapest_of(problem, assignment, around, multiplier)
+                better = near.exchanged(start, multiplier, 1e5)
+                if better is None:
+                    assert least > 1e5
+                    continue
+                assert tuple(better) in around
+                assert cheapest_of(problem, assignment, [tuple(better)], multiplier) == pytest.approx(least)
+                exchanged += 1
+    assert found > 10
+    assert exchanged > 30
+
+
+def begun_with(problems: list[SampledProblem], place: str | None) -> list[SampledProblem]:
+    """The same problems from their first or last model on, where a sample tells what leaving it loses."""
+    if place is None:
+        return problems
+    changed = []
+    for problem in problems:
+        names = [model.name for model in problem.instance.models]
+        instance = problem.instance.replace(initial_model=names[0 if place == "first" else -1])
+        changed.append(sampled(instance, 12))
+    return changed
 
 
 def test_nothing_is_offered_that_is_not_below_the_cutoff():
