@@ -1,9 +1,11 @@
 """Good plans under one assignment keep what they promise: cheaper than asked for, in time, and improved."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pytest
 
 import depl
@@ -11,6 +13,7 @@ from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
+from depl.models.scenarios.draws import draw_scenarios
 from tests.oracles.search import sampled, tiny_problems
 
 TINY = depl.load("tiny")
@@ -71,7 +74,7 @@ def blocks(kinds: tuple[int, ...], count: int, longest: int) -> Iterator[tuple[i
 def test_plans_of_one_switch_and_exchanges_of_a_block_are_the_cheapest_of_all_written_out(initial):
     """Also from an initial model, whose switch loses something else at every epoch."""
     found = exchanged = 0
-    for problem in begun_with(tiny_problems(50, 12), initial):
+    for problem in begun_with(tiny_problems(50, 20), initial):
         for assignment in assignments(problem):
             near, multiplier = Neighbourhood(problem, Prices.of(problem), assignment), 0.0
             if problem.instance.target.maximum_time is not None:
@@ -99,14 +102,16 @@ def test_plans_of_one_switch_and_exchanges_of_a_block_are_the_cheapest_of_all_wr
 
 
 def begun_with(problems: list[SampledProblem], place: str | None) -> list[SampledProblem]:
-    """The same problems from their first or last model on, where a sample tells what leaving it loses."""
-    if place is None:
-        return problems
-    changed = []
+    """The same, where switches lose and win as much as epochs gain; from their first or last model on."""
+    changed, rng = [], np.random.default_rng(71)
     for problem in problems:
         names = [model.name for model in problem.instance.models]
-        instance = problem.instance.replace(initial_model=names[0 if place == "first" else -1])
-        changed.append(sampled(instance, 12))
+        instance = problem.instance
+        if place is not None:
+            instance = instance.replace(initial_model=names[0 if place == "first" else -1])
+        scenarios = draw_scenarios(instance, 12)
+        losses = rng.normal(0.0, scenarios.improvements.mean(), scenarios.switch_losses.shape)
+        changed.append(SampledProblem(instance, dataclasses.replace(scenarios, switch_losses=losses)))
     return changed
 
 

@@ -55,6 +55,16 @@ def test_what_fits_is_solved_under_a_ceiling(tiny):
     assert depl.solve(tiny, "exact", memory=0.01).termination is Termination.OPTIMAL
 
 
+def test_what_choices_ask_for_is_counted_for_each_of_them_in_each_epoch():
+    """Of their 300 bytes each, measured, a tenth less are too few, and a tenth more are enough."""
+    found = Choices(drawn(maximum_epochs=30))
+    needed = 300 * 30 * len(found.configurations) / 2**30
+    with memory_ceiling(0.9 * needed), pytest.raises(NotCoveredError, match="in each of 30 epochs would"):
+        _ = found.loads
+    with memory_ceiling(1.1 * needed):
+        assert len(found.loads) == 30
+
+
 def test_a_refusal_takes_no_memory_itself():
     instance = drawn(clusters=60, datasets=16, models=10)
     tracemalloc.start()
