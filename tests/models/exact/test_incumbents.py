@@ -13,6 +13,8 @@ from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
+from depl.models.problem.instance import Switch
+from depl.models.problem.laws import Forbidden
 from depl.models.scenarios.draws import draw_scenarios
 from tests.oracles.search import sampled, tiny_problems
 
@@ -102,13 +104,20 @@ def test_plans_of_one_switch_and_exchanges_of_a_block_are_the_cheapest_of_all_wr
 
 
 def begun_with(problems: list[SampledProblem], place: str | None) -> list[SampledProblem]:
-    """The same, where switches lose and win as much as epochs gain; from their first or last model on."""
+    """The same, where switches lose and win as much as epochs gain; from their first or last model on.
+
+    In some of them the first model cannot be left.
+    """
     changed, rng = [], np.random.default_rng(71)
-    for problem in problems:
+    for number, problem in enumerate(problems):
         names = [model.name for model in problem.instance.models]
         instance = problem.instance
         if place is not None:
             instance = instance.replace(initial_model=names[0 if place == "first" else -1])
+        if number % 3 == 0 and len(names) > 1:  # of the two ways one is barred
+            instance = instance.replace(
+                switches=(Switch(previous=names[0], following=names[1], law=Forbidden()),)
+            )
         scenarios = draw_scenarios(instance, 12)
         losses = rng.normal(0.0, scenarios.improvements.mean(), scenarios.switch_losses.shape)
         changed.append(SampledProblem(instance, dataclasses.replace(scenarios, switch_losses=losses)))
@@ -145,6 +154,17 @@ def test_a_plan_with_at_most_one_switch_is_in_time_where_one_written_out_is(limi
             maximum_time = None if limit == "none" else least * factor
             near = Neighbourhood(problem, Prices(Prices.of(problem).costs, maximum_time), assignment)
             assert near.in_time(needed) == (math.isfinite(least) and limit != "short")
+
+
+def test_without_a_time_limit_the_round_deadline_excludes_what_is_slower():
+    """Just where no epoch of any kind keeps it, no plan does."""
+    for deadline, possible in ((50.0, True), (1e-6, False)):
+        problem = sampled(TINY.replace(maximum_time=None, round_deadline=deadline), 10)
+        found = [
+            Neighbourhood(problem, Prices.of(problem), item).in_time(0.3 * problem.needed)
+            for item in assignments(problem)
+        ]
+        assert any(found) == possible
 
 
 def test_exchanges_find_cheaper_plans_from_where_there_are_some():
