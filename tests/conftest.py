@@ -18,8 +18,9 @@ from depl.models.problem.laws import Deterministic, Normal, registry
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving import methods
 
-# A test passes or fails alike on every machine, however busy; `--hypothesis-profile=explore` draws afresh.
-settings.register_profile("repeat", deadline=None, derandomize=True)
+# A test passes or fails alike on every machine, however busy; `--hypothesis-profile=explore` draws afresh,
+# and a hundred examples each: where the same ones come again and again, the second half of them adds little.
+settings.register_profile("repeat", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("repeat")
 

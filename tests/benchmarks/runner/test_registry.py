@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.benchmarks.cases import first_path
+from depl.benchmarks.cases import first_path, scale
 from depl.benchmarks.runner import provenance, registry, results
 from depl.benchmarks.runner.registry import Case, Goal, all_cases, select
 from depl.cli import main
@@ -80,6 +80,12 @@ def look_at_printed_statements(values):
 
 
 @pytest.fixture
+def shorter(monkeypatch):
+    """Large instances are tiny ones in smoke runs, whose plans come in a tenth of a second, too."""
+    monkeypatch.setattr(scale, "_SMOKE_SECONDS", 0.1)
+
+
+@pytest.fixture
 def commands_here(monkeypatch):
     """Commands of the path of a first user run in this process: three others would each import SciPy."""
 
@@ -97,7 +103,7 @@ CLOSER = {"printed-statements": look_at_printed_statements}
 """What else is asked of the values of a smoke run."""
 
 
-@pytest.mark.usefixtures("fewer_resamples", "commands_here")
+@pytest.mark.usefixtures("fewer_resamples", "commands_here", "shorter")
 @pytest.mark.parametrize("name", CASES)
 def test_every_registered_case_runs_as_smoke(name):
     check_smoke(name)
