@@ -11,7 +11,9 @@ from depl.models.foundation.errors import InvalidInputError
 SIZES = {"clusters": 30, "datasets": 40, "models": 7, "maximum_epochs": 50}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 6))]
+)
 def test_every_instance_has_the_plan_that_gave_it_its_limits(seed):
     instance, plan = regional_instance_with_plan(np.random.default_rng(seed), **SIZES)
     assert (len(instance.clusters), len(instance.datasets), len(instance.models)) == (30, 40, 7)

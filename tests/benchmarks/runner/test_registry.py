@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.cases import first_path, scale
+from depl.benchmarks.cases.helpers import lone_solve
 from depl.benchmarks.runner import provenance, registry, results
 from depl.benchmarks.runner.registry import Case, Goal, all_cases, select
 from depl.cli import main
@@ -81,8 +82,9 @@ def look_at_printed_statements(values):
 
 @pytest.fixture
 def shorter(monkeypatch):
-    """Large instances are tiny ones in smoke runs, whose plans come in a tenth of a second, too."""
+    """Large instances are tiny ones, whose plans come in a tenth of a second; and nobody reads the times."""
     monkeypatch.setattr(scale, "_SMOKE_SECONDS", 0.1)
+    monkeypatch.setattr(lone_solve, "warm_up", lambda method: None)
 
 
 @pytest.fixture

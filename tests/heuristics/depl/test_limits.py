@@ -124,7 +124,7 @@ SMALL = {"models": (1, 3), "clusters": (1, 2), "datasets": (1, 2), "maximum_epoc
 )
 def test_the_same_seed_gives_the_same_plan(sizes: dict[str, tuple[int, int]], place: int) -> None:
     instance = random_instances(np.random.default_rng([6, 8]), 2, **sizes)[place]
-    first, second = (depl.solve(instance, "depl", seed=3) for _ in range(2))
+    first, second = (depl.solve(instance, "depl", seed=3, looks=1500) for _ in range(2))
     assert first.plan == second.plan
     assert first.decisions == second.decisions
     assert first.lower_bound == second.lower_bound
