@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
 # The folder is read first: setuptools overwrites the arguments of the process.
-BUILD = "import sys, setuptools.build_meta as b; out = sys.argv[1]; b.build_wheel(out); b.build_sdist(out)"
+BUILD = "import sys, setuptools.build_meta as b; out = sys.argv[1]; b.build_wheel(out)"
+AND_SOURCES = "; b.build_sdist(out)"
 
 
 def copy_of_the_project(target: Path) -> None:
@@ -33,8 +34,15 @@ def expected_modules() -> list[str]:
     return sorted(modules)
 
 
-@pytest.mark.parametrize("links", ["links", "text files", pytest.param("nothing", marks=pytest.mark.slow)])
-def test_archives_hold_every_source_once(tmp_path, links):
+@pytest.mark.parametrize(
+    ("links", "sources"),
+    [
+        ("links", True),
+        ("text files", False),  # the source archive takes the files of the same packages
+        *(pytest.param(kind, True, marks=pytest.mark.slow) for kind in ("text files", "nothing")),
+    ],
+)
+def test_archives_hold_every_source_once(tmp_path, links, sources):
     project, out = tmp_path / "project", tmp_path / "out"
     project.mkdir()
     out.mkdir()
@@ -44,7 +52,8 @@ def test_archives_hold_every_source_once(tmp_path, links):
         if links == "text files":  # what git writes where links are not allowed
             (project / "depl" / layer).write_text(f"../{layer}", encoding="utf-8")
 
-    subprocess.run([sys.executable, "-c", BUILD, str(out)], cwd=project, check=True, capture_output=True)
+    build = BUILD + AND_SOURCES if sources else BUILD
+    subprocess.run([sys.executable, "-c", build, str(out)], cwd=project, check=True, capture_output=True)
 
     (wheel,) = out.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
@@ -52,6 +61,8 @@ def test_archives_hold_every_source_once(tmp_path, links):
     assert "depl/py.typed" in names
     assert {name for name in names if name.startswith("depl/instances/data/")} == shipped_data()
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    if not sources:
+        return
     (sdist,) = out.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         inside = [name.partition("/")[2] for name in archive.getnames()]
