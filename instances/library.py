@@ -8,6 +8,7 @@ file. Which values are the paper's and which are assumed stands in the ``provena
 A file may contain whole-line comments that begin with ``//``, as `depl.instances.template` does.
 """
 
+import functools
 import math
 import os
 import re
@@ -189,7 +190,9 @@ class _Described(msgspec.Struct):
     targets: dict[str, msgspec.Raw] = {}
 
 
+@functools.cache
 def _shipped(name: str) -> Instance | Family:
+    """Read once: shipped files do not change, and neither do documents."""
     return parse(_text(name))
 
 
@@ -197,6 +200,7 @@ def _text(name: str) -> str:
     return (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
 
 
+@functools.cache
 def _entry(name: str) -> Entry:
     found = peek(strip_comments(_text(name)), _Described)
     described = found.instance or found
