@@ -164,6 +164,29 @@ def test_root_bounds_are_those_of_the_verifier_at_any_prices(place):
         assert low * (1 - 1e-9) - 1e-9 <= bound <= high * (1 + 1e-9) + 1e-9
 
 
+@pytest.mark.parametrize("memory", [1.0, 3.0, None])
+@pytest.mark.parametrize("deployable", [("full",), None])
+def test_a_cluster_that_holds_fewer_models_replaces_none_that_holds_more(tiny, memory, deployable):
+    """It is better in all else, and comes first or last; the only data cost nothing to move."""
+    archive, _ = tiny.datasets
+    edge = tiny.clusters[1]
+    better = msgspec.structs.replace(edge, name="better", capacity=9.0, unit_cost=0.5, memory=memory)
+    full, pruned = tiny.models
+    for clusters in ((better, edge), (edge, better)):
+        instance = tiny.replace(
+            clusters=clusters,
+            datasets=(archive,),
+            transfers=(),
+            models=(msgspec.structs.replace(full, memory=2.0), pruned),
+            maximum_loss=9.0,
+            deployable=deployable,
+        )
+        met, _ = cheapest_by_brute_force(instance, rule=keeps_rules)
+        assert math.isfinite(met)
+        assert same(proved(instance, "enumerate"), met)
+        assert same(proved(instance, "exact"), met)
+
+
 def test_what_is_forbidden_is_not_listed(tiny):
     archive, sensors = tiny.datasets
     cloud, edge = tiny.clusters
