@@ -52,6 +52,8 @@ in proportion; a site that is left out may still come in at the prices of a plan
 _TIMES_PAID = (1.0, 4.0)
 """How often a transfer counts: once, and as if few epochs paid for it. Set by hand: the second lists sets
 that cost less to bring."""
+_ROUGHLY = 1e-3
+"""Relative gap at which cutting planes on fewer volumes end: set by hand, as those volumes are off by more."""
 _COARSELY = 0.03
 """Share of the volume that the last dataset of a set has to have for the set without it to be listed, too.
 Set by hand: below, both are nearly the same site, and one is enough."""
@@ -87,7 +89,7 @@ class Outlook:
         self.part = Part(np.zeros(len(self._coarse.low)))
         self.guide = self._guide_in(None)
         thin = self._guide_places.thinned(_THIN)
-        self.thin = Dual(self.learning, thin, self.instance.target.maximum_time, _LARGE)
+        self.thin = Dual(self.learning, thin, self.instance.target.maximum_time, _LARGE, closed=_ROUGHLY)
 
     def start(self, requirement: Requirement) -> Prices:
         """Prices to begin with."""

@@ -237,7 +237,7 @@ class Frontier:
         and pays the weight of its stretch for a K_max-th of the transfers.
         """
         work, shares, _ = work_of_data(instance)
-        if not work.any():  # transfers buy no work
+        if not work.any() or multiplier == 0:  # transfers buy no work, or work costs no time
             return RATES
         costs = transfer_costs(instance)[self.clusters].sum(axis=1)
         stretches = np.zeros(len(models), dtype=np.int64) if self.stretches is None else self.stretches

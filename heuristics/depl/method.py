@@ -301,6 +301,8 @@ class _Loop:
                 if self.proof.outlook is not None and self.lower > before * (1 + _REPORTED):
                     before = self.lower
                     self.limits.report(self.cost, self.lower)
+                if self._until.expired():
+                    break
             else:
                 self._steps = None
                 if share == 1 or not self._until.expired():
