@@ -75,6 +75,8 @@ class Dual:
         T_max [time].
     highest_cost : float
         No plan costs more [cost].
+    closed : float
+        Relative gap between the ceiling of the cutting planes and the best bound at which a run ends.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class Dual:
     maximum_time: float | None
     highest_cost: float
     cuts: list[Cut] = field(default_factory=list)
+    closed: float = CLOSED
     same_time: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -253,7 +256,7 @@ class Dual:
             program.add(cut)
             self._keep(cut)
             ceiling, newest = program.solve()
-            if newest is None or ceiling - best.value <= CLOSED * max(abs(best.value), 1e-12):
+            if newest is None or ceiling - best.value <= self.closed * max(abs(best.value), 1e-12):
                 return best
             prices = between(newest, best.prices)
             if self.same_time:

@@ -10,7 +10,6 @@ guide finds the prices and an evaluation on the full frontier, over all clusters
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -115,6 +114,8 @@ class Proof:
     def steps(self, stop: Stop, expected: float = math.nan) -> Iterator[LowerBound]:
         """The bound after every step that may raise it, one at least.
 
+        Once ``stop`` says so, one more is returned; asked again with time, the steps go on.
+
         Parameters
         ----------
         stop : callable
@@ -123,13 +124,23 @@ class Proof:
             What plans are expected to cost, if that is known: only says where to look [cost].
         """
         tilted, value = TiltedLearning.covers(self.instance, self.learning), 0.0
-        if self.requirement is not None and (self.outlook is None or not tilted):
+        while self.requirement is not None and (self.outlook is None or not tilted):
             value = max(value, self._by_moments(self.requirement, stop))
-        if tilted:
-            with suppress(OutOfTimeError):
+            if self.outlook is None or not stop():
+                break
+            yield self._known(value)
+            if stop():  # who asks for more has time again
+                return
+        while tilted:
+            try:
                 for found in self._by_tilts(stop, expected):
                     value = max(value, found)
                     yield self._known(value)
+                break
+            except OutOfTimeError:
+                yield self._known(value)
+                if stop():
+                    return
         yield self._known(value)
 
     def _known(self, value: float) -> LowerBound:
@@ -164,7 +175,9 @@ class Proof:
             guide, part, dual = self.outlook.guide.places, self.outlook.part, self.outlook.guide
         tables = self._tables(guide, stop)
         tilts = tables.tilts()
-        if stop() or not all(tilt.says_something for tilt in tilts):
+        if stop():
+            raise OutOfTimeError
+        if not all(tilt.says_something for tilt in tilts):
             return
         plain = Requirement(fall_of(self.instance), (VarianceRange(0.0, 1.0, 0.0, 0.0),))
         latest = None if self.outlook is None else self.outlook.latest
@@ -172,7 +185,10 @@ class Proof:
         limit = self.instance.target.maximum_time
         if self.outlook is None or not isinstance(self.places, Frontier):
             opened = Classes(tables, guide, part, limit, self.highest_cost, tilts).priced(start, stop)
+            stopped = stop()
             yield min(item.value for item in opened)
+            if stopped:
+                raise OutOfTimeError
             return
         on_guide = Classes(tables, guide, part, limit, math.inf, tilts)
         charged = self.outlook.charged

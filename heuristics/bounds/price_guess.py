@@ -31,9 +31,12 @@ from depl.models.problem.laws import FloatArray
 _COARSE = 64
 """Intervals of the volume in the guide. Set by hand: time and memory of its dynamic programs are in
 proportion; nothing is proved on it, so fewer only make its prices and volumes less exact."""
-_FEW = 8
-"""Intervals of the volume where clusters are picked for the guide. Set by hand: which cluster is cheapest
-changes slowly with the volume, and every price of time asks for all of them."""
+_SKIPPED = 8
+"""Of so many volumes of the guide one is kept where clusters are picked for it. Set by hand: which cluster is
+cheapest changes slowly with the volume, and every price of time asks for all of them."""
+_THIN = 4
+"""Of so many volumes of the guide one is kept where the first prices are looked for. Set by hand: each price
+of time then takes a quarter of the time, and the guide itself goes on from the prices that are found."""
 _TIME_PRICES = 60
 """Prices of time at which clusters are picked, over 18 decades: a factor of 2.02 from one to the next. Set by
 hand: finer steps may find a cluster that is cheapest only in between."""
@@ -49,6 +52,8 @@ in proportion; a site that is left out may still come in at the prices of a plan
 _TIMES_PAID = (1.0, 4.0)
 """How often a transfer counts: once, and as if few epochs paid for it. Set by hand: the second lists sets
 that cost less to bring."""
+_ROUGHLY = 1e-3
+"""Relative gap at which cutting planes on fewer volumes end: set by hand, as those volumes are off by more."""
 _COARSELY = 0.03
 """Share of the volume that the last dataset of a set has to have for the set without it to be listed, too.
 Set by hand: below, both are nearly the same site, and one is enough."""
@@ -67,6 +72,7 @@ class Outlook:
     learning: Learning
     factors: DataFactors
     guide: Dual = field(init=False)
+    thin: Dual = field(init=False)
     charged: tuple[FloatArray, NDArray[np.int64]] | None = field(default=None, init=False)
     latest: Prices | None = field(default=None, init=False)
     _cuts: list[Cut] = field(default_factory=list, init=False)
@@ -82,10 +88,16 @@ class Outlook:
         self._guide_places = self._coarse.restricted(self._play)
         self.part = Part(np.zeros(len(self._coarse.low)))
         self.guide = self._guide_in(None)
+        thin = self._guide_places.thinned(_THIN)
+        self.thin = Dual(self.learning, thin, self.instance.target.maximum_time, _LARGE, closed=_ROUGHLY)
 
     def start(self, requirement: Requirement) -> Prices:
         """Prices to begin with."""
-        return start_prices(self.guide, self.part, requirement)
+        return start_prices(self.thin, Part(np.zeros(len(self.thin.places.low))), requirement)
+
+    def first(self, requirement: Requirement, prices: Prices) -> Bound:
+        """What the guide's bound nearly is, on fewer volumes: its sites are those of ``thin``."""
+        return self.thin.bound(Part(np.zeros(len(self.thin.places.low))), requirement, prices)
 
     def bound(self, requirement: Requirement, prices: Prices) -> Bound:
         """The guide's bound: not proved for the instance."""
@@ -158,7 +170,7 @@ class Outlook:
 
     def _in_play(self) -> list[int]:
         """Clusters that are cheapest for some model and volume at some price of time."""
-        few = Frontier.guide(self.instance, self.factors, _FEW)
+        few = self._coarse.thinned(_SKIPPED)
         play: set[int] = set()
         for times in _TIMES_PAID:
             paid = replace(few, charges=times * few.charges)

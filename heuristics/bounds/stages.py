@@ -74,18 +74,27 @@ class Stages:
         return min((item.proved for item in self.items), default=math.inf)
 
     def run(self, start: Prices, stop: Stop) -> Iterator[float]:
-        """The bound after every step; the first one comes once all classes were evaluated."""
+        """The bound after every step; the first one comes once all classes were evaluated.
+
+        Where ``stop`` says so, 0 or the same bound is returned again, and the steps go on if there is time.
+        """
         self._open(start)
         for first in self._first_of_classes():
             if stop():
-                return
+                yield 0.0
+                if stop():
+                    return
             self._prove(first)
         yield self.value
         yield from self._better(stop)
 
     def _better(self, stop: Stop) -> Iterator[float]:
         """The bound after every step that works at the range that decides, until none is of use."""
-        while self.items and not stop():
+        while self.items:
+            if stop():
+                yield self.value
+                if stop():  # who asks for more has time again
+                    return
             item = min(self.items, key=lambda item: item.proved)
             if item.proved == math.inf or not self._improved(item):
                 return

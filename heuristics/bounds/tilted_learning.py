@@ -228,6 +228,8 @@ class TiltedLearning:
         self._changes = list(dict.fromkeys(itertools.chain.from_iterable(step.terms for step in changes)))
         self._known: dict[object, FloatArray] = {}
         self._spreads: dict[tuple[float, float, float], Spread] = {}
+        self._without_switches: dict[tuple[float, float], Spread] = {}
+        self._switches_at: dict[float, list[TiltedSwitch]] = {}
         laws = self._read_runs()
         greatest = math.sqrt(2 * self.goal) / (self.fineness.least_spread * fall_of(self.instance))
         first = self._surely_least(laws)
@@ -340,14 +342,17 @@ class TiltedLearning:
     def _spread(self, rate: float, most: float, roughness: float) -> Spread:
         """What is known of plans with H and the roughness of switches up to some values."""
         if (rate, most, roughness) not in self._spreads:
-            self._spreads[rate, most, roughness] = Spread.of(
-                self._reach(rate, most),
-                self._switches(rate),
-                len(self.rows),
-                roughness,
-                clear=self._clear(rate),
+            self._spreads[rate, most, roughness] = self._spread_of_runs(rate, most).with_switches(
+                self._switches(rate), len(self.rows), roughness
             )
         return self._spreads[rate, most, roughness]
+
+    def _spread_of_runs(self, rate: float, most: float) -> Spread:
+        if (rate, most) not in self._without_switches:
+            self._without_switches[rate, most] = Spread.of_runs(
+                self._reach(rate, most), clear=self._clear(rate)
+            )
+        return self._without_switches[rate, most]
 
     def _reach(self, rate: float, most: float) -> Reach:
         """All runs with H up to a value."""
@@ -452,7 +457,9 @@ class TiltedLearning:
             raise OutOfTimeError
 
     def _switches(self, rate: float) -> list[TiltedSwitch]:
-        return [self._switch(term, rate) for term in self._changes]
+        if rate not in self._switches_at:
+            self._switches_at[rate] = [self._switch(term, rate) for term in self._changes]
+        return self._switches_at[rate]
 
     def _margins(self, ends: FloatArray, excesses: FloatArray, spread: Spread) -> FloatArray:
         """Those of other classes where nothing differs."""
@@ -466,12 +473,23 @@ class TiltedLearning:
         """Mean losses under the tilt, H, B and roughness of all switches, shape (M + 1, M)."""
         losses = self.learning.switch_losses.copy()
         divergences, excesses, roughs = (np.zeros_like(losses) for _ in range(3))
+        tilted = dict(zip(self._changes, self._switches(rate), strict=True))
+        known: dict[tuple[Term, ...], tuple[float, float, float, float]] = {}
         for p, row in enumerate(self.learning.switches):
             for m, step in enumerate(row):
-                if step is not None and step.terms:
-                    tilted = [self._switch(term, rate) for term in step.terms]
-                    losses[p, m] = step.shift + math.fsum(item.loss for item in tilted)
-                    divergences[p, m] = math.fsum(item.divergence for item in tilted)
-                    excesses[p, m] = math.fsum(item.excess for item in tilted)
-                    roughs[p, m] = min(math.fsum(item.roughness for item in tilted), self.fineness.roughs[-1])
+                if step is None or not step.terms:
+                    continue
+                if step.terms not in known:
+                    known[step.terms] = self._sums([tilted[term] for term in step.terms])
+                lost, divergences[p, m], excesses[p, m], roughs[p, m] = known[step.terms]
+                losses[p, m] = step.shift + lost
         return losses, divergences, excesses, roughs
+
+    def _sums(self, switches: Sequence[TiltedSwitch]) -> tuple[float, float, float, float]:
+        """Mean loss, H, B and roughness of all that changes at one switch."""
+        return (
+            math.fsum(item.loss for item in switches),
+            math.fsum(item.divergence for item in switches),
+            math.fsum(item.excess for item in switches),
+            min(math.fsum(item.roughness for item in switches), self.fineness.roughs[-1]),
+        )

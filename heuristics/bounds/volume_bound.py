@@ -207,6 +207,20 @@ class Frontier:
         names = ("clusters", "rates", "excess", "charges", "nodes", "price", "capacity", "communication")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
+    def thinned(self, step: int) -> "Frontier":
+        """The same with only some of the volumes, the least and the greatest among them; no bound for all.
+
+        Of a `guide`, whose entries do not come in pairs.
+        """
+        last = len(self.volumes) - 1
+        kept = np.unique([*range(0, last, step), last])
+        named = ("volumes", "factors", "low", "high", "below")
+        tables = ("work", "least_work", "excess", "charges")
+        found = {name: getattr(self, name)[kept] for name in named}
+        return replace(
+            self, **found, **{name: np.ascontiguousarray(getattr(self, name)[:, kept]) for name in tables}
+        )
+
     def finer_ends(self, entries: Sequence[int], parts: int) -> FloatArray:
         """Ends of intervals of which those with some entries are divided into a number of parts."""
         ends = np.append(self.volumes[::2], self.volumes[-1])
@@ -223,7 +237,7 @@ class Frontier:
         and pays the weight of its stretch for a K_max-th of the transfers.
         """
         work, shares, _ = work_of_data(instance)
-        if not work.any():  # transfers buy no work
+        if not work.any() or multiplier == 0:  # transfers buy no work, or work costs no time
             return RATES
         costs = transfer_costs(instance)[self.clusters].sum(axis=1)
         stretches = np.zeros(len(models), dtype=np.int64) if self.stretches is None else self.stretches

@@ -301,6 +301,8 @@ class _Loop:
                 if self.proof.outlook is not None and self.lower > before * (1 + _REPORTED):
                     before = self.lower
                     self.limits.report(self.cost, self.lower)
+                if self._until.expired():
+                    break
             else:
                 self._steps = None
                 if share == 1 or not self._until.expired():
@@ -321,13 +323,14 @@ class _Loop:
         plain = VarianceRange(0.0, self.largest, 0.0, 0.0)
         requirement = Requirement(fall_of(self.instance), (plain,))
         prices = outlook.start(requirement)
-        bound = outlook.bound(requirement, prices)
+        bound = outlook.first(requirement, prices)
         for _ in range(2):
             if bound.cut is None:
                 return prices
-            self.calibrated = self._seen(bound.cut, outlook.guide)
+            self.calibrated = self._seen(bound.cut, outlook.thin)
             requirement = self._requirement(self.calibrated)
-            bound = outlook.bound(requirement, bound.prices)
+            bound = outlook.first(requirement, bound.prices)
+        bound = outlook.bound(replace(requirement, ranges=bound.ranges), bound.prices)
         bound = outlook.share(requirement, bound, self.limits.expired)
         self.expected = bound.value
         return bound.prices

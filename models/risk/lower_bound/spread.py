@@ -12,7 +12,7 @@ share of their *roughness*, a sum as well.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -85,19 +85,34 @@ class Spread:
 
         ``clear`` says whether rounding changes sums of what increments say of T and F by less than 1e-9.
         """
-        used = [item for item in switches if item.roughness <= roughness]
-        own = _ends([item.excess / item.divergence for item in used])
-        widest = math.floor(2 * min([12.0, *(item.widest for item in used)])) / 2
+        return cls.of_runs(runs, clear=clear).with_switches(switches, epochs, roughness)
+
+    @classmethod
+    def of_runs(cls, runs: Reach, *, clear: bool) -> Self:
+        """Of plans with these runs and without switches; ``clear`` as for `of`."""
         return cls(
             *_lines(runs, "third", _THIRD_SLOPES),
             *_lines(runs, "fourth", _FOURTH_SLOPES),
+            excess_high=_up(runs.greatest_ratio()) if clear else 1.0,
+            widest=math.inf if clear else 0.0,
+        )
+
+    def with_switches(
+        self, switches: Sequence[TiltedSwitch], epochs: int, roughness: float = math.inf
+    ) -> "Spread":
+        """The same runs with switches of some roughness in all."""
+        used = [item for item in switches if item.roughness <= roughness]
+        own = _ends([item.excess / item.divergence for item in used])
+        widest = math.floor(2 * min([12.0, *(item.widest for item in used)])) / 2
+        return replace(
+            self,
             excess_low=own[0],
-            excess_high=max(_up(runs.greatest_ratio()) if clear else 1.0, own[1]),
+            excess_high=max(self.excess_high, own[1]),
             roughness=roughness if used else 0.0,
             switch_excess=own,
             switch_third=_ends([item.third / item.divergence for item in used]),
             switch_fourth=min(roughness, _to_a_power(epochs * max([0.0, *(s.fourth for s in used)]))),
-            widest=widest if clear else 0.0,
+            widest=min(self.widest, widest),
         )
 
     def may_reach(self, divergence: float, excess: float) -> bool:
