@@ -35,8 +35,8 @@ class Suite:
 
 _SECONDS, _LONG_SECONDS = 60.0, 120.0
 _PLANNING_SECONDS, _LONG_PLANNING_SECONDS = 55.0, 112.0
-"""What the method may take of them; the rest is for its last step and for the verification: in the recording of
-2026-11-23 two seconds and one."""
+"""What the method may take of them; the rest is for its last step and for the verification: two seconds and
+one in the recording of 2026-11-23."""
 SUITES: Mapping[str, Suite] = {
     "full": Suite("heterogeneous", 1000, 1000, 50, 1000, 10, _PLANNING_SECONDS, _SECONDS),
     "regions": Suite("regions", 1000, 1000, 50, 1000, 10, _PLANNING_SECONDS, _SECONDS),

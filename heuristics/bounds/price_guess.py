@@ -53,7 +53,7 @@ _TIMES_PAID = (1.0, 4.0)
 """How often a transfer counts: once, and as if few epochs paid for it. Set by hand: the second lists sets
 that cost less to bring."""
 _ROUGHLY = 1e-3
-"""Relative gap at which cutting planes on fewer volumes end: set by hand, as those volumes are off by more."""
+"""Relative gap at which cutting planes on fewer volumes end. Set by hand: those volumes are off by more."""
 _COARSELY = 0.03
 """Share of the volume that the last dataset of a set has to have for the set without it to be listed, too.
 Set by hand: below, both are nearly the same site, and one is enough."""
