@@ -23,6 +23,7 @@ from depl import linked  # noqa: F401 - and this says what to do where the folde
 
 # isort: on
 from depl.models.foundation.later import METHODS
+from depl.models.foundation.showing import SHOWING
 
 if TYPE_CHECKING:
     from depl.instances.library import load
@@ -106,6 +107,7 @@ def __dir__() -> list[str]:
 
 
 METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())
+SHOWING.add(lambda: importlib.import_module("depl.showing.registered").register_all())
 
 __all__ = [
     "DeplError",

@@ -15,6 +15,7 @@ from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
@@ -82,8 +83,8 @@ class Constraint:
         return math.isclose(self.value, self.limit, rel_tol=1e-6, abs_tol=1e-12)
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Shown):
     """The numbers of one plan.
 
     Attributes

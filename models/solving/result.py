@@ -15,6 +15,8 @@ import msgspec
 import numpy as np
 
 from depl.models.foundation.documents import document
+from depl.models.foundation.showing import Shown
+from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.decisions import Decision
@@ -108,8 +110,8 @@ class Phase:
     lower_bound: float
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Shown):
     """The outcome of `depl.solve`.
 
     Attributes
@@ -140,6 +142,8 @@ class Result:
         [s].
     phases : tuple of Phase
         The methods that the method let run, in their order; empty if it did all itself.
+    problem : Instance or None
+        What was solved, for whoever shows the result; it is no part of its content.
     """
 
     termination: Termination
@@ -167,6 +171,7 @@ class Result:
     build_seconds: float = 0.0
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
     phases: tuple[Phase, ...] = ()
+    problem: Instance | None = field(default=None, compare=False)
 
     @property
     def gap(self) -> float | None:
