@@ -4,8 +4,9 @@ import argparse
 import math
 
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.figures import plan_figure
 from depl.commands.json_text import as_json
-from depl.commands.options import inside, read_instance, read_plan
+from depl.commands.options import figure_files, inside, read_instance, read_plan, require_outputs
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
@@ -16,6 +17,7 @@ from depl.showing.reports import gap_of, names_of
 
 def run(options: argparse.Namespace) -> Answer:
     """Verify the plan; one that fails is an answer, one that does not speak of the instance is not."""
+    require_outputs(figure_files(options.figure), [options.instance, options.plan, options.scenarios])
     instance, plan = read_instance(options), read_plan(options.plan)
     with inside(options.plan):
         plan.check_names(instance)
@@ -26,7 +28,8 @@ def run(options: argparse.Namespace) -> Answer:
         draws = scenarios.improvements, scenarios.switch_losses
     report = verify(instance, plan, draws)
     code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
-    return Answer(str(report), code, as_json(_content(report, len(plan.epochs))))
+    aside = plan_figure(options.figure, instance, plan)
+    return Answer(str(report), code, as_json(_content(report, len(plan.epochs))), aside)
 
 
 def _require_same_origin(plan: Plan, scenarios: Scenarios, path: str) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.options import figure_files, named_traces, require_outputs
+from depl.commands.options import figure_files, require_outputs
+from depl.instances.training.recorded import named_traces
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose

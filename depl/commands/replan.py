@@ -4,8 +4,16 @@ import argparse
 import math
 
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.figures import plan_figure
 from depl.commands.json_text import as_json
-from depl.commands.options import further_options, inside, read_instance, read_plan, require_outputs
+from depl.commands.options import (
+    figure_files,
+    further_options,
+    inside,
+    read_instance,
+    read_plan,
+    require_outputs,
+)
 from depl.commands.progress import Watched
 from depl.commands.solve import exit_code
 from depl.models.foundation.documents import document, read_text, write_text
@@ -20,7 +28,8 @@ from depl.models.solving.result import Termination
 
 def run(options: argparse.Namespace) -> Answer:
     """Plan the rest, and write what is to be followed where that is asked for."""
-    require_outputs([options.out, options.rest], [options.instance, options.plan, options.state])
+    written = [options.out, options.rest, *figure_files(options.figure)]
+    require_outputs(written, [options.instance, options.plan, options.state])
     instance, plan = read_instance(options), read_plan(options.plan)
     with inside(options.state):
         state = State.from_json(read_text(options.state))
@@ -67,7 +76,12 @@ def _answer(options: argparse.Namespace, found: Replanning) -> Answer:
         except InvalidInputError as error:
             code = ExitCode.INVALID
             aside.append(f"depl: {error}")
-    return Answer(text, code, as_json(_content(found)), "\n\n".join(aside))
+    try:
+        aside.append(plan_figure(options.figure, found.remaining, found.plan))
+    except InvalidInputError as error:
+        code = ExitCode.INVALID
+        aside.append(f"depl: {error}")
+    return Answer(text, code, as_json(_content(found)), "\n\n".join(filter(None, aside)))
 
 
 def _code(found: Replanning) -> ExitCode:

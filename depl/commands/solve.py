@@ -3,7 +3,14 @@
 import argparse
 
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import further_options, read_instance, read_scenarios, require_outputs
+from depl.commands.figures import plan_figure
+from depl.commands.options import (
+    figure_files,
+    further_options,
+    read_instance,
+    read_scenarios,
+    require_outputs,
+)
 from depl.commands.progress import Watched
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
@@ -19,7 +26,7 @@ from depl.models.solving.solve import solve
 def run(options: argparse.Namespace) -> Answer:
     """Solve, and write the plan where one was found and asked for."""
     given = options.scenarios if isinstance(options.scenarios, str) else None
-    require_outputs([options.out], [options.instance, given])
+    require_outputs([options.out, *figure_files(options.figure)], [options.instance, given])
     instance = read_instance(options)
     scenarios, further = read_scenarios(options, instance), further_options(options, instance)
     with Watched(options.method or default_method(instance)) as watched:
@@ -38,13 +45,13 @@ def run(options: argparse.Namespace) -> Answer:
     explanation = _explanation(instance, result, options.details) if options.explain else ""
     text = "\n\n".join(filter(None, [str(result), explanation]))
     code, aside = exit_code(result), [explanation] if options.json and explanation else []
-    if options.out:
-        # The answer is worth showing even if the file cannot be written after all.
-        try:
+    try:  # the answer is worth showing even if a file cannot be written after all
+        if options.out:
             aside.append(_written(result.plan, options.out))
-        except InvalidInputError as error:
-            code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
-    return Answer(text, code, result.to_json(), "\n\n".join(aside))
+        aside.append(plan_figure(options.figure, instance, result.plan))
+    except InvalidInputError as error:
+        code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
+    return Answer(text, code, result.to_json(), "\n\n".join(filter(None, aside)))
 
 
 def _explanation(instance: Instance, result: Result, details: bool) -> str:

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from itertools import groupby
 
-from depl.models.evaluation.evaluate import epoch_loads
+from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.wording import counted, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
@@ -101,33 +101,28 @@ def _bounds(bounds: Bounds) -> str:
 
 def plan_drawing(plan: Plan, instance: Instance | None = None) -> str:
     """Epochs by cluster: as wide as they are long where the instance is known, all alike where it is not."""
-    if instance is None:
-        durations, across = [1.0] * len(plan.epochs), f"epochs 1 to {len(plan.epochs)}"
-        most = dict.fromkeys((epoch.cluster for epoch in plan.epochs), _greatest(plan))
-    else:
-        loads = epoch_loads(instance, plan)
-        durations = [
-            load.communication + (load.work / epoch.resources if load.work and epoch.resources else 0.0)
-            for load, epoch in zip(loads, plan.epochs, strict=True)
-        ]
+    durations, across = [1.0] * len(plan.epochs), f"epochs 1 to {len(plan.epochs)}"
+    if instance is not None:
+        durations = list(epoch_times(instance, plan))
         across = f"time 0 to {number(math.fsum(durations))}"
-        most = {cluster.name: cluster.capacity for cluster in instance.clusters}
+    most = most_resources(plan)
     return bars(
         [
-            Bar(
-                epoch.model, epoch.cluster, duration, min(epoch.resources / (most[epoch.cluster] or 1.0), 1.0)
-            )
+            Bar(epoch.model, epoch.cluster, duration, _share(epoch.resources, most.get(epoch.cluster, 0.0)))
             for epoch, duration in zip(plan.epochs, durations, strict=True)
             if math.isfinite(duration)
         ],
-        f"{across}; height: resources of a node, the whole lane is "
-        + ("the most of this plan" if instance is None else "the capacity"),
+        f"{across}; height: resources of a node, relative to the most on its cluster",
     )
 
 
-def _greatest(plan: Plan) -> float:
-    values = [epoch.resources for epoch in plan.epochs if math.isfinite(epoch.resources)]
-    return max(values, default=1.0)
+def most_resources(plan: Plan) -> dict[str, float]:
+    """The most resources that a node of each cluster commits in an epoch."""
+    most: dict[str, float] = {}
+    for epoch in plan.epochs:
+        if math.isfinite(epoch.resources):
+            most[epoch.cluster] = max(most.get(epoch.cluster, 0.0), epoch.resources)
+    return most
 
 
 def _share(resources: float, most: float) -> float:

@@ -157,9 +157,7 @@ def evaluate(
     target = instance.target
     law, unknown = _law_or_reason(instance, plan, lenient)
     loads = epoch_loads(instance, plan)
-    times = tuple(
-        _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
-    )
+    times = _times(loads, plan)
     unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
     violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
@@ -246,6 +244,15 @@ def epoch_loads(instance: Instance, plan: Plan) -> list[Load]:
         load(instance, index + 1, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
         for index, epoch in enumerate(plan.epochs)
     ]
+
+
+def epoch_times(instance: Instance, plan: Plan) -> tuple[float, ...]:
+    """T(k) of every epoch of a plan, infinite where it has work and no resources [time]."""
+    return _times(epoch_loads(instance, plan), plan)
+
+
+def _times(loads: list[Load], plan: Plan) -> tuple[float, ...]:
+    return tuple(_epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True))
 
 
 def plan_cost(instance: Instance, plan: Plan) -> float:
@@ -338,6 +345,7 @@ __all__ = [
     "Evaluation",
     "Reading",
     "epoch_loads",
+    "epoch_times",
     "evaluate",
     "final_loss",
     "law_of_end",
