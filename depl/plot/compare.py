@@ -47,8 +47,8 @@ def compare(results: Mapping[str, Result] | Sequence[Result], axes: "Axes | None
         if item.cost is None:
             continue
         if 0 < item.lower_bound < item.cost:
-            width, look = item.cost - item.lower_bound, {"color": style.colour, "alpha": 0.3, "label": _BAND}
-            drawn.barh(row, width, left=item.lower_bound, height=0.5, **look)
+            band = item.cost - item.lower_bound, item.lower_bound
+            drawn.barh(row, band[0], 0.5, band[1], color=style.colour, alpha=0.3, label=_BAND)
         drawn.plot([item.cost], [row], style.marker, color=style.colour, markersize=7)
     _finish(drawn, labelled)
     return drawn

@@ -113,12 +113,14 @@ def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes:
 
 
 def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
+    from matplotlib.ticker import MaxNLocator
+
     target = instance.target
     axes.axhline(target.maximum_loss, color="black", linestyle="--", linewidth=1, label="$\\ell_{\\max}$")
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     axes.set_xlim(0, max(len(plan.epochs), 1))
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     reason = _draw_band(instance, plan, axes)
     if reason:
         axes.plot([0], [target.initial_loss], "o", color="#0072B2", label="loss at the start")

@@ -83,11 +83,7 @@ def _claims(claims: Claims) -> list[tuple[str, str]]:
             pairs.append((name, number(value)))
     for name, bounds in (("P(l(K) > l_max)", claims.violation), ("quantile of l(K)", claims.quantile)):
         if bounds is not None:
-            known = bounds.lower is not None and bounds.upper is not None
-            words = (number(bounds.lower), number(bounds.upper))
-            pairs.append(
-                (name, f"in {interval(bounds.lower, bounds.upper)}" if known else " to ".join(words))
-            )
+            pairs.append((name, _bounds(bounds)))
     if claims.method is not None:
         pairs.append(("method", claims.method))
     return pairs

@@ -54,10 +54,10 @@ def bars(epochs: Sequence[Bar], across: str) -> str:
         title = f"<title>{escaped(f'{len(stage)} x {model} on {cluster}')}</title>"
         colour = nth(MODEL_COLOURS, models.index(model))
         drawn.append(f'<path d="{" ".join(points)}" fill="{colour}" stroke="{colour}">{title}</path>')
-    top = _LANE * len(clusters) + 14
-    drawn.append(_text(_MARGIN, top, across))
+    below = _LANE * len(clusters) + 14
+    drawn.append(_text(_MARGIN, below, across))
     keys = [(nth(MODEL_COLOURS, index), name) for index, name in enumerate(models)]
-    return _svg(top + 6 + _ROW * len(keys), [*drawn, *_keys(keys, top + 6)])
+    return _svg(below + 6 + _ROW * len(keys), [*drawn, *_keys(keys, below + 6)])
 
 
 def cells(colours: Sequence[tuple[str, str]]) -> str:

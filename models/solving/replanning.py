@@ -215,9 +215,9 @@ def replan(
         )
     met = _met(instance, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
-    paid, over_all_runs = sunk_cost(instance, plan, state), loss_law(instance).conditional
-    about = (instance, keep_promise)
-    return Replanning(state, remaining, met, old, result, paid, level, *rest, *about, over_all_runs)
+    paid = sunk_cost(instance, plan, state)
+    about = (instance, keep_promise, loss_law(instance).conditional)
+    return Replanning(state, remaining, met, old, result, paid, level, *rest, *about)
 
 
 def _met(instance: Instance, state: State) -> bool:
@@ -296,9 +296,8 @@ def _lost(violation: Interval) -> bool:
 
 
 def _too_late(instance: Instance, method: str, seed: int, reason: str | None) -> Result:
-    nothing = (None, None, math.inf)
-    ended = Termination.INFEASIBLE, Solution.NONE
-    return Result(*ended, method, *nothing, reason=reason, seed=seed, problem=instance)
+    ended = Termination.INFEASIBLE, Solution.NONE, method
+    return Result(*ended, None, None, math.inf, reason=reason, seed=seed, problem=instance)
 
 
 def _allowed(
