@@ -213,10 +213,9 @@ def replan(
             on_phase=on_phase,
             options=options,
         )
-    met = _met(instance, state)
+    met, paid = _met(instance, state), sunk_cost(instance, plan, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
-    paid = sunk_cost(instance, plan, state)
-    about = (instance, keep_promise, loss_law(instance).conditional)
+    about = instance, keep_promise, loss_law(instance).conditional
     return Replanning(state, remaining, met, old, result, paid, level, *rest, *about)
 
 

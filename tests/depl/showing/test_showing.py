@@ -18,6 +18,7 @@ from depl.models.estimation.diagnosis import diagnose
 from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import look_of
+from depl.models.problem.plan import ClusterData
 from depl.models.solving.observed_state import State
 from depl.showing.diagnoses import diagnosis_sections
 from depl.showing.parts import text_of
@@ -26,7 +27,13 @@ from depl.showing.registered import LOOKS
 
 ROOT = Path(__file__).resolve().parents[3]
 LONGEST = 200
-STATE = State(epoch=1, loss=11.0, elapsed_time=1.5, model="full")
+STATE = State(
+    epoch=1,
+    loss=11.0,
+    elapsed_time=1.5,
+    model="full",
+    transferred=(ClusterData(cluster="cloud", datasets=("sensors",)),),
+)
 
 
 class Balanced(HTMLParser):
@@ -53,6 +60,8 @@ def shown():
     text = depl.load("tiny").to_json().replace("cloud", "<cloud> & 'co'").replace('"tiny"', '"<tiny>"')
     instance = depl.Instance.from_json(text)
     result = depl.solve(instance, "exact")
+    rows = (ClusterData(cluster=instance.clusters[0].name, datasets=("sensors",)),)
+    state = msgspec.structs.replace(STATE, transferred=rows)
     traces = recorded_traces("digits-alexnet").select(np.arange(60))
     return {
         "Instance": instance,
@@ -60,7 +69,7 @@ def shown():
         "Plan": result.plan,
         "Evaluation": depl.evaluate(instance, result.plan),
         "Report": depl.check(instance, result.plan),
-        "Replanning": depl.replan(instance, result.plan, STATE, method="exact"),
+        "Replanning": depl.replan(instance, result.plan, state, method="exact"),
         "Diagnosis": diagnose(traces, np.random.default_rng(0), resamples=19),
     }
 
