@@ -5,7 +5,8 @@ from pathlib import Path
 
 from depl.benchmarks.figures.canvas import save
 from depl.fitting import fit
-from depl.instances.library import load
+from depl.instances.library import load, parse
+from depl.instances.template import template
 from depl.models.solving.solve import solve
 from depl.plot import compare, instance, plan, traces
 
@@ -22,7 +23,12 @@ def main(folder: Path) -> None:
     cheapest = answers[0].plan
     if best is None or cheapest is None:
         raise RuntimeError("no plan was found for a shipped instance")
+    first = parse(template())
+    answer = solve(first).plan
+    if answer is None:
+        raise RuntimeError("no plan was found for the template")
     figures = {
+        "my-training": plan(first, answer)[0],
         "instance": instance(load("tiny"))[0],
         "plan": plan(paper, cheapest)[0],
         "fitted": plan(fitted, best)[0],

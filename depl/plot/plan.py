@@ -156,7 +156,7 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     label = f"{100 * level:g} % quantile, {number(float(quantile.upper))}"
     axes.plot([len(plan.epochs)], [float(quantile.upper)], "D", color="#D55E00", label=label, clip_on=False)
     kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
-    fitted = " under the fitted law" if instance.has_memory else ""
+    assumed = "under the fitted law" if instance.has_memory else "under the instance's laws"
     promise = f"$\\ell(K) \\leq {number(instance.target.maximum_loss)}$ with probability at least {kept}"
-    axes.set_title(f"{promise}, certified{fitted}; asked: {level:g}", fontsize="medium", loc="left")
+    axes.set_title(f"{promise}, certified {assumed}; asked: {level:g}", fontsize="medium", loc="left")
     return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from depl import fitting
 from depl.benchmarks.cases.exact_law import FAMILIES
 from depl.benchmarks.cases.search_goals import SIZES
 from depl.benchmarks.figures.comparison import compare, entry_of, optimum
@@ -22,10 +23,13 @@ from depl.benchmarks.sweep.read import read_attempts
 from depl.cli import main
 from depl.commands import diagnose, fit
 from depl.commands.demo import METHODS, comparison_table
-from depl.instances.library import load
+from depl.instances.library import load, parse
 from depl.instances.setups import load_setup
+from depl.instances.template import template
 from depl.models.estimation import diagnosis
 from depl.models.estimation.choices import CARE
+from depl.models.solving.result import Solution
+from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +48,7 @@ _HEADLINE = (
     "largest",
 )
 _SUITES = ("paper", "random", "reconstruction")
-(TABLE,) = (text.splitlines() for language, text in BLOCKS if language == "text")
+FIRST_ANSWER, TABLE = (text.splitlines() for language, text in BLOCKS if language == "text")
 TOLD_OF = ["enumerate", "depl-paper", "expected-cost", "expected-greedy"]
 """The methods that the README compares on the family with deadlines."""
 DEFAULTS_OF_FIT = {
@@ -66,6 +70,25 @@ def test_the_first_screen_has_both_commands_and_the_way_without_make():
     assert len(first.splitlines()) <= 45
 
 
+def test_the_first_answer_is_what_the_template_gives():
+    instance = parse(template())
+    printed = str(solve(instance)).splitlines()
+    assert len(FIRST_ANSWER) == 5
+    assert all(line in printed for line in FIRST_ANSWER)
+    first = " ".join(README[: README.index("## ")].split())
+    edge, cloud = instance.clusters
+    assert (edge.nodes, edge.unit_cost, cloud.unit_cost) == (2, 1, 1.5)
+    assert sorted(row.cost for row in instance.transfers) == [6, 9]
+    target = instance.target
+    assert (target.initial_loss, target.maximum_loss) == (6, 4)
+    assert (target.maximum_epochs, target.maximum_time, target.quantile_level) == (4, 10, 0.95)
+    for words, place in (("All epochs on `edge` would cost", edge), ("all in the `cloud`", cloud)):
+        moved = tuple(row for row in instance.transfers if row.cluster == place.name)
+        alone = solve(instance.replace(clusters=(place,), transfers=moved), "exact")
+        assert alone.solution is Solution.PROVEN_OPTIMAL
+        assert f"{words} {alone.cost:.2f}" in first
+
+
 def test_every_make_target_that_is_named_exists():
     named = set(
         re.findall(r"\bmake ([a-z]+)\b", " ".join([*COMMANDS, *re.findall(r"`(make [a-z]+)`", README)]))
@@ -75,7 +98,9 @@ def test_every_make_target_that_is_named_exists():
 
 @pytest.mark.usefixtures("own_methods")
 @pytest.mark.parametrize("example", PYTHON, ids=range(len(PYTHON)))
-def test_the_python_examples_run(example):
+def test_the_python_examples_run(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.json").write_text(template(), encoding="utf-8")  # as 'depl instances new' writes it
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
 
@@ -101,7 +126,7 @@ def answered_once(monkeypatch):
             found[key] = diagnosis.diagnose(traces, rng, metric, resamples)
         return found[key]
 
-    monkeypatch.setattr(fit, "fit_instance", shipped)
+    monkeypatch.setattr(fitting, "fit_instance", shipped)
     monkeypatch.setattr(fit, "diagnose", diagnosed)
     monkeypatch.setattr(diagnose, "diagnose", diagnosed)
 
@@ -159,7 +184,7 @@ def test_links_and_pictures_resolve():
     assert len(local) >= 5
     assert not [link for link in local if not (ROOT / link).is_file()]
     pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
-    assert len(pictures) == 2
+    assert len(pictures) == 3
     assert all((ROOT / picture).read_bytes().startswith(b"\x89PNG\r\n") for picture in pictures)
 
 
