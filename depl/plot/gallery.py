@@ -7,6 +7,7 @@ from depl.benchmarks.figures.canvas import save
 from depl.fitting import fit
 from depl.instances.library import load, parse
 from depl.instances.template import template
+from depl.models.problem.instance import Instance
 from depl.models.solving.solve import solve
 from depl.plot import compare, instance, plan, traces
 
@@ -24,8 +25,8 @@ def main(folder: Path) -> None:
     if best is None or cheapest is None:
         raise RuntimeError("no plan was found for a shipped instance")
     first = parse(template())
-    answer = solve(first).plan
-    if answer is None:
+    answer = solve(first).plan if isinstance(first, Instance) else None
+    if answer is None or not isinstance(first, Instance):
         raise RuntimeError("no plan was found for the template")
     figures = {
         "my-training": plan(first, answer)[0],

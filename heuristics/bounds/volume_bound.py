@@ -20,7 +20,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,10 +216,9 @@ class Frontier:
         kept = np.unique([*range(0, last, step), last])
         named = ("volumes", "factors", "low", "high", "below")
         tables = ("work", "least_work", "excess", "charges")
-        found = {name: getattr(self, name)[kept] for name in named}
-        return replace(
-            self, **found, **{name: np.ascontiguousarray(getattr(self, name)[:, kept]) for name in tables}
-        )
+        found: dict[str, Any] = {name: getattr(self, name)[kept] for name in named}
+        found |= {name: np.ascontiguousarray(getattr(self, name)[:, kept]) for name in tables}
+        return replace(self, **found)
 
     def finer_ends(self, entries: Sequence[int], parts: int) -> FloatArray:
         """Ends of intervals of which those with some entries are divided into a number of parts."""

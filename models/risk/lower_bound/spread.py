@@ -80,7 +80,7 @@ class Spread:
         roughness: float = math.inf,
         *,
         clear: bool,
-    ) -> Self:
+    ) -> "Spread":
         """Of plans with these runs and with switches of some roughness in all, rounded to few values.
 
         ``clear`` says whether rounding changes sums of what increments say of T and F by less than 1e-9.
