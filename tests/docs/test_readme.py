@@ -66,7 +66,8 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
 
 def test_the_first_screen_has_both_commands_and_the_way_without_make():
     first = README[: README.index("## ")]
-    assert all(text in first for text in ("make demo", "make test", "python3 -m venv .venv", "![", "```text"))
+    assert all(text in first for text in ("make demo", "make test", "without make is below", "![", "```text"))
+    assert "python3 -m venv .venv" in README[: README.index("## From Python")]
     assert len(first.splitlines()) <= 45
 
 
@@ -82,6 +83,8 @@ def test_the_first_answer_is_what_the_template_gives():
     target = instance.target
     assert (target.initial_loss, target.maximum_loss) == (6, 4)
     assert (target.maximum_epochs, target.maximum_time, target.quantile_level) == (4, 10, 0.95)
+    data = {row.cluster: row.datasets for row in solve(instance).plan.data}
+    assert data == {"edge": ("sensors",), "cloud": ("sensors", "archive")}  # the first are brought for 6
     for words, place in (("All epochs on `edge` would cost", edge), ("all in the `cloud`", cloud)):
         moved = tuple(row for row in instance.transfers if row.cluster == place.name)
         alone = solve(instance.replace(clusters=(place,), transfers=moved), "exact")
