@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from depl.models.problem.laws import Law, register_law
     from depl.models.problem.plan import Plan
     from depl.models.solving.explain import explain
+    from depl.models.solving.front import front
+    from depl.models.solving.front_points import Front
     from depl.models.solving.methods import Limits, Outcome, register
     from depl.models.solving.observed_state import State
     from depl.models.solving.replanning import Replanning, replan
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DeplError": "models.foundation.errors",
     "Evaluation": "models.evaluation.evaluate",
+    "Front": "models.solving.front_points",
     "Instance": "models.problem.instance",
     "InvalidInputError": "models.foundation.errors",
     "Law": "models.problem.laws",
@@ -63,6 +66,7 @@ _HOMES = {
     "check": "models.verifier.verify:verify",
     "evaluate": "models.evaluation.evaluate",
     "explain": "models.solving.explain",
+    "front": "models.solving.front",
     "load": "instances.library",
     "methods": "method_table",
     "register": "models.solving.methods",
@@ -110,6 +114,7 @@ METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())
 __all__ = [
     "DeplError",
     "Evaluation",
+    "Front",
     "Instance",
     "InvalidInputError",
     "Law",
@@ -128,6 +133,7 @@ __all__ = [
     "check",
     "evaluate",
     "explain",
+    "front",
     "load",
     "methods",
     "register",

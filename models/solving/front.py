@@ -1,6 +1,6 @@
 """Fronts: the cost of certified plans against l_max, T_max or omega, each point with its own lower bound.
 
-Points help each other, as feasible sets are nested (`depl.models.solving.budgets`, which names the exception):
+Points help each other, as feasible sets are nested (`depl.models.solving.budgets` names the exception):
 
 - Every plan that is known is tried at every budget. The cheapest that keeps it is where the next solve
   starts, and methods that can look for cheaper plans alone.
@@ -48,8 +48,8 @@ _LEAST_SECONDS = 0.05
 """Of a time limit, below which no further solve is begun: about what the certificate of its plan takes."""
 
 _ANY, _PROBE_SECONDS, _PROBE_SHARE = 0.99, 5.0, 0.1
-"""Gap, seconds and share of the time left with which any plan is sought for the range. Set by hand: one that costs
-a hundred times the bound is good enough there; if none is found in time, the range ends sooner."""
+"""Gap, seconds and share of the time left with which any plan is sought for the range. Set by hand: one that
+costs a hundred times the bound is good enough there; if none is found in time, the range ends sooner."""
 
 
 def front(
@@ -302,8 +302,8 @@ class _Search:
         held = math.inf if result.cost is None else result.cost
         if lower > min(cost, held) * (1 + PROOF_TOLERANCE) and min(cost, held) < math.inf:
             raise VerificationError(
-                f"at {self.against.field} {budget:g} a plan costs {min(cost, held):.12g}, and no plan costs less "
-                f"than {lower:.12g}, as it was proved at a looser one"
+                f"at {self.against.field} {budget:g} a plan costs {min(cost, held):.12g}, and no plan costs "
+                f"less than {lower:.12g}, as it was proved at a looser one"
             )
         cheaper, higher = cost < held * (1 - PROOF_TOLERANCE), lower > result.lower_bound
         if not cheaper and (not higher or result.solution is Solution.PROVEN_OPTIMAL):

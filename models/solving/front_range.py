@@ -24,8 +24,8 @@ _TIME_STEP = 0.05
 a time 7 % less than the one before."""
 
 _MOST_STEPS = 12
-"""Steps at most on the way to the tight end, each a solve: set by hand. Half of them reach 64 steps out, and the
-rest halve what that leaves to one."""
+"""Steps at most on the way to the tight end, each a solve: set by hand. Half of them reach 64 steps out, and
+the rest halve what that leaves to one."""
 
 _TIMES_FASTEST = 4.0
 """The loosest T_max over the time of the fastest plan, where no time is cheapest. Without a limit of time the
