@@ -123,19 +123,29 @@ def front(
         between = between or known.between
     if between is None:
         between = default_range(instance, kind, search.any_plan, search.cheapest_plan)
-    budgets = spread(kind, between, points)
+    return _completed(search, between, spread(kind, between, points), file, on_point)
+
+
+def _completed(
+    search: "_Search",
+    between: tuple[float, float],
+    budgets: Sequence[float],
+    file: str | Path | None,
+    on_point: OnPoint | None,
+) -> Front:
+    """The front at these budgets and those known before; written and told after every point."""
     asked = len({*budgets, *search.found})
 
     def so_far(stopped: Termination | None = None) -> Front:
-        front = search.front(between, asked, stopped)
+        found = search.front(between, asked, stopped)
         if file is not None:
-            write_front(front, file)
-        return front
+            write_front(found, file)
+        return found
 
     def tell() -> None:
-        front = so_far()
+        found = so_far()
         if on_point is not None:
-            on_point(front)
+            on_point(found)
 
     stopped = search.run(budgets, tell)
     with first_interrupt_ignored():

@@ -148,7 +148,7 @@ def spread(against: Against, between: tuple[float, float], count: int) -> list[f
     InvalidInputError
         If the number is below 1.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if type(count) is not int or count < 1:
         raise InvalidInputError(f"must be a whole number from 1 on, not {count!r:.80}", "points")
     loosest, tightest = between
     first, last = against.demand(loosest), against.demand(tightest)

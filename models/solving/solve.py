@@ -180,18 +180,25 @@ def _solved(
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     if known is not None:
-        if known.contradicts(outcome):
-            raise VerificationError(
-                f"method {method!r} proves that no plan costs less than {outcome.lower_bound:.12g}; the plan "
-                f"to start from is feasible and costs {known.cost:.12g}"
-            )
-        outcome = known.unless_better(instance, outcome, gap)
+        outcome = _unless_better(instance, known, outcome, gap, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
         result = _result(instance, method, seed, sample, outcome, seconds, Spare(limits))
     reached = result.gap is not None and result.gap <= gap + PROOF_TOLERANCE
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
     return result
+
+
+def _unless_better(
+    instance: Instance, known: KnownPlan, outcome: Outcome, gap: float, method: str
+) -> Outcome:
+    """The outcome with the plan to start from, unless that of the method costs less."""
+    if known.contradicts(outcome):
+        raise VerificationError(
+            f"method {method!r} proves that no plan costs less than {outcome.lower_bound:.12g}; the plan "
+            f"to start from is feasible and costs {known.cost:.12g}"
+        )
+    return known.unless_better(instance, outcome, gap)
 
 
 def _reserve(instance: Instance, time_limit: float) -> float:
