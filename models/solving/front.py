@@ -108,7 +108,7 @@ def front(
     >>> from depl.instances.library import load
     >>> found = front(load("tiny"), "loss", between=(9, 15), points=3)
     >>> [(point.budget, round(point.cost, 6), point.solution.value) for point in found]
-    [(15.0, 0.0, 'proven_optimal'), (12.0, 11.0, 'proven_optimal'), (9.0, 28.0, 'proven_optimal')]
+    [(15.0, 0.0, 'proven_optimal'), (12.0, 4.5, 'proven_optimal'), (9.0, 10.477712, 'proven_optimal')]
     """
     kind = against_named(against)
     gap, time_limit, seed = require_limits(gap, time_limit, seed)

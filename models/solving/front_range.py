@@ -127,7 +127,7 @@ def required_range(instance: Instance, against: Against, between: tuple[float, f
     InvalidInputError
         If the second number is below the first, or the instance cannot have one of them.
     """
-    low, high = between
+    low, high = map(float, between)
     if not low <= high:
         raise InvalidInputError(f"the first, {low:g}, must not exceed the second, {high:g}", "between")
     for budget in between:
