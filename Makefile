@@ -26,8 +26,9 @@ help: ## list the targets
 demo: $(EDITABLE) ## make .venv if needed, then run the main job
 	@$(BIN) -m depl demo
 
-picture: demo ## draw the README's picture again
+picture: demo ## draw the pictures of README and docs again
 	@mkdir -p docs/figures && cp demo/paper-alexnet-deadline-overview.png docs/figures/
+	@$(BIN) -m depl.plot.gallery docs/figures
 
 test: lint unit ## ruff, mypy and the tests
 

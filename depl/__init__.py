@@ -23,8 +23,12 @@ from depl import linked  # noqa: F401 - and this says what to do where the folde
 
 # isort: on
 from depl.models.foundation.later import METHODS
+from depl.models.foundation.showing import SHOWING
 
 if TYPE_CHECKING:
+    from depl import plot
+    from depl.certifying import certify
+    from depl.fitting import fit
     from depl.instances.library import load
     from depl.method_table import methods
     from depl.models.evaluation.evaluate import Evaluation, evaluate
@@ -63,9 +67,11 @@ _HOMES = {
     "State": "models.solving.observed_state",
     "Termination": "models.solving.result",
     "VerificationError": "models.solving.solve",
+    "certify": "certifying",
     "check": "models.verifier.verify:verify",
     "evaluate": "models.evaluation.evaluate",
     "explain": "models.solving.explain",
+    "fit": "fitting",
     "front": "models.solving.front",
     "load": "instances.library",
     "methods": "method_table",
@@ -77,6 +83,10 @@ _HOMES = {
 """The module of each public name, and its name there where that is another one.
 
 They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
+
+
+_ROOMS = ("plot",)
+"""Public names that are modules with functions of their own."""
 
 
 def _version() -> str:
@@ -95,6 +105,8 @@ if not TYPE_CHECKING:  # or every name would pass for one of this module
         """Import a public name at its first use."""
         if name == "__version__":
             value = _version()
+        elif name in _ROOMS:
+            value = importlib.import_module(f"depl.{name}")
         elif name in _HOMES:
             module, _, original = _HOMES[name].partition(":")
             value = getattr(importlib.import_module(f"depl.{module}"), original or name)
@@ -110,6 +122,7 @@ def __dir__() -> list[str]:
 
 
 METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())
+SHOWING.add(lambda: importlib.import_module("depl.showing.registered").register_all())
 
 __all__ = [
     "DeplError",
@@ -130,12 +143,15 @@ __all__ = [
     "Termination",
     "VerificationError",
     "__version__",
+    "certify",
     "check",
     "evaluate",
     "explain",
+    "fit",
     "front",
     "load",
     "methods",
+    "plot",
     "register",
     "register_law",
     "replan",

@@ -1,11 +1,11 @@
 """`depl.methods`: the registered methods, which print as a table."""
 
-import html
 from collections.abc import Sequence
 
 from depl.commands.table import fields, table
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import Meaning, Proof, Registered, registered
+from depl.showing.parts import Grid
 
 _HEADER = ("method", "proves", "needs", "what it does")
 
@@ -17,15 +17,13 @@ class Methods(tuple[Registered, ...]):
 
     def __str__(self) -> str:
         """Return the table."""
-        return table(_HEADER, self._rows())
+        return Grid(_HEADER, self._rows()).text()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        rows = [_HEADER, *self._rows()]
-        cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
-        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        return Grid(_HEADER, self._rows()).html()
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         order = [*Proof, None]

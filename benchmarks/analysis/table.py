@@ -10,6 +10,7 @@ from typing import Any
 from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.frames import frame_of
 
 Cell = str | int | float | bool | None
 
@@ -86,13 +87,7 @@ class Table:
         InvalidInputError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InvalidInputError(
-                "frames need pandas, which is not installed: pip install 'depl[tables]'; .csv() does without"
-            ) from error
-        return pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
+        return frame_of(self.columns, self.rows, ".csv() does without")
 
 
 def table_of(records: Sequence[Mapping[str, Cell]], columns: Iterable[str] = ()) -> Table:

@@ -1,28 +1,14 @@
-"""Axes to draw on, colours that everybody can tell apart, and files that come out the same every time."""
+"""Axes to draw on, and files that come out the same every time."""
 
 import io
 import math
 from pathlib import Path
-from typing import TypeVar
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from depl.models.foundation.documents import write_bytes, write_text
-
-Dash = str | tuple[int, tuple[int, ...]]
-"""A line style of matplotlib: a name, or an offset with the lengths of strokes and spaces."""
-Style = TypeVar("Style")
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's palette: distinct under the common kinds of colour blindness. Markers, lines and hatches
-differ as well wherever colours do."""
-MODEL_COLOURS = ("#56B4E9", "#E69F00", "#CC79A7", "#000000", "#009E73")
-"""The same palette in another order, so that models are not taken for methods."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-HATCHES = ("", "///", "...", "xxx", "\\\\\\")
 
 _PANEL = (4.2, 3.2)
 _RESOLUTION = 160
@@ -50,11 +36,6 @@ def panels(count: int = 1, columns: int | None = None) -> tuple[Figure, list[Axe
 def given_or_new(axes: Axes | None) -> Axes:
     """``axes``, or the only axes of a new figure."""
     return panels()[1][0] if axes is None else axes
-
-
-def nth(choices: tuple[Style, ...], index: int) -> Style:
-    """Entry ``index`` of a list of styles, from the start again after its end."""
-    return choices[index % len(choices)]
 
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:

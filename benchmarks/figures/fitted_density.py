@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, DASHES, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, DASHES, nth
 from depl.models.problem.laws import FloatArray
 
 _POINTS = 400

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, given_or_new
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS
 
 _NAMES = {"loss": "bound on the expected loss $E[\\ell(K)]$", "time": "time $T_{\\max}$"}
 

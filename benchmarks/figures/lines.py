@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, nth
+from depl.benchmarks.figures.palette import COLOURS, DASHES, MARKERS, nth
 
 
 class MethodLine(NamedTuple):

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from depl.benchmarks.figures.canvas import COLOURS, DASHES, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, DASHES, nth
 
 _FREE_ROWS = 3
 _ROOM = 0.05

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, HATCHES, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, HATCHES, nth
 
 _BINS = 20
 THRESHOLD = 0.05

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
 
 _SPREAD = 0.006
 _SETTINGS = ("never run", "all runs", "flattered", "piloted")

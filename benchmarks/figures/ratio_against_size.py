@@ -6,7 +6,8 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, DASHES, MARKERS, nth
 
 _ROOM = 0.08
 _LINEAR_UP_TO = 5.0

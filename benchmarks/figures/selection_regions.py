@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from depl.benchmarks.figures.canvas import COLOURS, HATCHES, given_or_new
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, HATCHES
 from depl.heuristics.data.continuous import Best
 
 REGIONS = (Best.LEAST, Best.BETWEEN, Best.EVERYTHING)

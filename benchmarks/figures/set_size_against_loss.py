@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from depl.benchmarks.figures.canvas import COLOURS, MARKERS, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
 
 
 class RunPoints(NamedTuple):

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from depl.benchmarks.figures.canvas import COLOURS, given_or_new
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS
 
 _OFFSET = 0.16
 _TRAININGS = (("expected", "o", "white"), ("dependable", "s", None))

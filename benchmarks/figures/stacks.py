@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import HATCHES, MODEL_COLOURS, nth
+from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
 
 
 def stacked_bars(

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from scipy.stats import gmean
 
-from depl.benchmarks.figures.canvas import COLOURS, DASHES, MARKERS, Dash, given_or_new, nth
+from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.palette import COLOURS, DASHES, MARKERS, Dash, nth
 from depl.benchmarks.figures.ratio_against_size import sized_axis
 
 _LONGER = "$\\uparrow$"

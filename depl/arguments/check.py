@@ -2,7 +2,7 @@
 
 import argparse
 
-from depl.arguments.shared import add_instance, add_json, add_plan
+from depl.arguments.shared import add_figure, add_instance, add_json, add_plan
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -14,5 +14,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.npz",
         help="the scenarios that the plan was made for; needed where they are not of a seeded stream",
     )
+    add_figure(parser, "the plan")
     add_json(parser, "the findings")
     parser.set_defaults(run="depl.commands.check:run")

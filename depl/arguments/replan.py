@@ -2,7 +2,7 @@
 
 import argparse
 
-from depl.arguments.shared import add_instance, add_json, add_plan, add_solving
+from depl.arguments.shared import add_figure, add_instance, add_json, add_plan, add_solving
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -28,5 +28,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="PLAN.json", help="write the rest to follow to this file")
     parser.add_argument("--rest", metavar="REST.json", help="write the instance of the rest to this file")
+    add_figure(parser, "the rest to follow")
     add_json(parser)
     parser.set_defaults(run="depl.commands.replan:run")

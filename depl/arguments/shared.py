@@ -40,6 +40,11 @@ def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> No
     parser.add_argument("--json", action="store_true", help=f"print {content} as one JSON object")
 
 
+def add_figure(parser: argparse.ArgumentParser, what: str) -> None:
+    """Declare ``--figure``."""
+    parser.add_argument("--figure", metavar="NAME", help=f"draw {what} in NAME.png and NAME.svg")
+
+
 def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
     """Declare the method, its limits, and what some methods take besides; with ``files`` also scenarios."""
     given = ", or a file of them" if files else ""

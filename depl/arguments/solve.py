@@ -2,7 +2,7 @@
 
 import argparse
 
-from depl.arguments.shared import add_instance, add_json, add_solving
+from depl.arguments.shared import add_figure, add_instance, add_json, add_solving
 from depl.models.foundation.memory import MEMORY
 
 
@@ -24,5 +24,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"GiB that a table may take; what needs more is refused; default: {MEMORY:g}",
     )
     parser.add_argument("--out", metavar="PLAN.json", help="write the plan to this file")
+    add_figure(parser, "the plan")
     add_json(parser, "the result")
     parser.set_defaults(run="depl.commands.solve:run")

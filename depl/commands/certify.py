@@ -6,19 +6,18 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from depl.certifying import named_choice
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import named_traces, read_plan
+from depl.commands.options import read_plan
 from depl.commands.table import fields
-from depl.instances.library import load
+from depl.instances.training.recorded import named_traces
 from depl.models.estimation.binomial import design
 from depl.models.estimation.certificate import Certificate, QuantileBound, Verdict, certificate
 from depl.models.estimation.combinations import schedule_label
 from depl.models.estimation.held_out import HeldOut, held_out
 from depl.models.foundation.wording import counted, interval, number, rounded_down, rounded_up
-from depl.models.problem.instance import Instance
 from depl.models.risk.discrete import decimal
-from depl.models.traces.table import Traces
 
 _DIGITS = 4
 _UNNAMED = (
@@ -32,7 +31,7 @@ def run(options: argparse.Namespace) -> Answer:
     traces = named_traces(options.traces)
     plan = None if options.plan is None else read_plan(options.plan)
     diverged = [name.strip() for name in options.diverged.split(",") if name.strip()]
-    chosen_by = [_chosen_by(name) for name in options.chosen_by]
+    chosen_by = [named_choice(name) for name in options.chosen_by]
     judges = held_out(traces, chosen_by, plan, options.metric, diverged)
     found = certificate(
         judges.losses,
@@ -129,10 +128,6 @@ def _needed(found: Certificate) -> str:
     elif found.exceedances:
         text += "; as often as here is too often for a sample of any practical size"
     return f"{text}. To add runs until it is certified proves nothing"
-
-
-def _chosen_by(name: str) -> Traces | Instance:
-    return load(name) if name.endswith(".json") else named_traces(name)
 
 
 def _content(options: argparse.Namespace, judges: HeldOut, found: Certificate) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 import argparse
 
 from depl.commands.answer import Answer
-from depl.commands.options import inside, read_instance, read_plan
+from depl.commands.figures import plan_figure
+from depl.commands.options import figure_files, inside, read_instance, read_plan, require_outputs
 from depl.models.solving.explain import explain
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Explain the plan, feasible or not."""
+    require_outputs(figure_files(options.figure), [options.instance, options.plan])
     instance, plan = read_instance(options), read_plan(options.plan)
     with inside(options.plan):
-        return Answer(explain(instance, plan))
+        text = explain(instance, plan)
+        return Answer(text, aside=plan_figure(options.figure, instance, plan))

@@ -11,12 +11,14 @@ import numpy as np
 from depl.arguments.fit import SCALES
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.options import inside, named_traces, require_outputs
+from depl.commands.options import inside, require_outputs
 from depl.commands.table import fields, table
+from depl.fitting import fit
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
+from depl.instances.training.recorded import named_traces
 from depl.models.estimation.diagnosis import diagnose
-from depl.models.estimation.instance import fit_instance, runs_of_setup
+from depl.models.estimation.instance import runs_of_setup
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.evaluation.traced_loss import only_whole_runs
@@ -42,7 +44,7 @@ def run(options: argparse.Namespace) -> Answer:
         setup = _retargeted(setup, options.target)
     traces = named_traces(options.traces)
     chosen = runs_of_setup(traces, setup) if options.only_setup else traces
-    instance = fit_instance(
+    instance = fit(
         chosen,
         setup,
         law=options.law,

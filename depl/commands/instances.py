@@ -7,7 +7,6 @@ import numpy as np
 
 from depl.arguments.instances import FAMILIES, SIZES
 from depl.commands.answer import Answer
-from depl.commands.instance_summary import instance_summary
 from depl.commands.json_text import as_json
 from depl.commands.options import make_folder, read_instance, require_outputs
 from depl.commands.table import table
@@ -38,7 +37,7 @@ def run_show(options: argparse.Namespace) -> Answer:
         options.target = targets[0]
         aside = f"shown at target {targets[0]} of {', '.join(targets)}; choose another one with --target"
     instance = read_instance(options)
-    return Answer(instance_summary(instance), json=instance.to_json().rstrip("\n"), aside=aside)
+    return Answer(str(instance), json=instance.to_json().rstrip("\n"), aside=aside)
 
 
 def run_make(options: argparse.Namespace) -> Answer:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from depl.instances.library import load
-from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import found_there, read_text, reason_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import import_source, resolved
@@ -20,8 +19,6 @@ from depl.models.scenarios.draws import Scenarios, draw_scenarios
 from depl.models.scenarios.files import load_scenarios
 from depl.models.solving.methods import default_method, find, registered, require_counting
 from depl.models.solving.options import read_options
-from depl.models.traces.files import read_traces
-from depl.models.traces.table import Traces
 
 _LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relatively
 
@@ -99,18 +96,6 @@ def read_plan(path: str) -> Plan:
     """
     with inside(path):
         return Plan.from_json(read_text(path))
-
-
-def named_traces(name: str) -> Traces:
-    """The traces in a file, or those of a shipped family.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.models.traces.files.read_traces` and `depl.instances.training.recorded.recorded_traces`.
-    """
-    written = Path(name).suffix in (".csv", ".npz") or os.path.exists(name)
-    return read_traces(name) if written else recorded_traces(name)
 
 
 @contextmanager

@@ -3,18 +3,21 @@
 import argparse
 import math
 
-from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.figures import plan_figure
 from depl.commands.json_text import as_json
-from depl.commands.options import further_options, inside, read_instance, read_plan, require_outputs
+from depl.commands.options import (
+    figure_files,
+    further_options,
+    inside,
+    read_instance,
+    read_plan,
+    require_outputs,
+)
 from depl.commands.progress import Watched
-from depl.commands.solve import exit_code, summary
-from depl.commands.table import fields
+from depl.commands.solve import exit_code
 from depl.models.foundation.documents import document, read_text, write_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted, counter_probability, number
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 from depl.models.solving.decisions import told
 from depl.models.solving.explain import explain
 from depl.models.solving.methods import default_method
@@ -22,24 +25,11 @@ from depl.models.solving.observed_state import State, check_state
 from depl.models.solving.replanning import Choice, Replanning, replan
 from depl.models.solving.result import Termination
 
-_CHOICES = {
-    Choice.NEW: "the new rest",
-    Choice.OLD: "the old rest, as planned",
-    Choice.RETIMED: "the epochs of the old rest, with the cheapest resources for the time that is left",
-    Choice.STOP: "stop here",
-    Choice.NONE: "nothing: no rest is known that is allowed",
-}
-_OVER_ALL_RUNS = "yes, under the law: the promise made at the start, if the rule is followed in every state"
-_NOT_PROVED = (
-    "not proved: residuals kept per run, and margins, are drawn afresh in every state; count it on real runs"
-)
-_MET = ": the target is met"
-_LOST = ": the old rest cannot meet the target any more, and no other is known to"
-
 
 def run(options: argparse.Namespace) -> Answer:
     """Plan the rest, and write what is to be followed where that is asked for."""
-    require_outputs([options.out, options.rest], [options.instance, options.plan, options.state])
+    written = [options.out, options.rest, *figure_files(options.figure)]
+    require_outputs(written, [options.instance, options.plan, options.state])
     instance, plan = read_instance(options), read_plan(options.plan)
     with inside(options.state):
         state = State.from_json(read_text(options.state))
@@ -63,12 +53,12 @@ def run(options: argparse.Namespace) -> Answer:
             on_phase=watched.on_phase,
             options=further,
         )
-    return _answer(options, instance, found)
+    return _answer(options, found)
 
 
-def _answer(options: argparse.Namespace, instance: Instance, found: Replanning) -> Answer:
+def _answer(options: argparse.Namespace, found: Replanning) -> Answer:
     explanation = _explanation(found, options.details) if options.explain else ""
-    text = "\n\n".join(filter(None, [_text(instance, found, options.keep_promise), explanation]))
+    text = "\n\n".join(filter(None, [str(found), explanation]))
     code, aside = _code(found), [explanation] if options.json and explanation else []
     files = (
         (options.out, "plan", None if found.plan is None else found.plan.to_json()),
@@ -86,7 +76,12 @@ def _answer(options: argparse.Namespace, instance: Instance, found: Replanning) 
         except InvalidInputError as error:
             code = ExitCode.INVALID
             aside.append(f"depl: {error}")
-    return Answer(text, code, as_json(_content(found)), "\n\n".join(aside))
+    try:
+        aside.append(plan_figure(options.figure, found.remaining, found.plan))
+    except InvalidInputError as error:
+        code = ExitCode.INVALID
+        aside.append(f"depl: {error}")
+    return Answer(text, code, as_json(_content(found)), "\n\n".join(filter(None, aside)))
 
 
 def _code(found: Replanning) -> ExitCode:
@@ -96,47 +91,6 @@ def _code(found: Replanning) -> ExitCode:
         return code
     stopped = found.result.termination in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
     return ExitCode.STOPPED if stopped else ExitCode.ANSWERED
-
-
-def _text(instance: Instance, found: Replanning, keep_promise: bool) -> str:
-    target, state, old = instance.target, found.state, found.old
-    limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
-    level = number(target.maximum_loss)
-    violation = old.evaluation.violation
-    if violation.exact is None:
-        reached = f"at least {counter_probability(violation.upper)}"
-    else:
-        reached = f"is {number(float(1 - violation.exact))}"
-    law = " under the fitted law, of which the last loss is all that is taken from the run"
-    certified = f"{reached}, certified{law if instance.has_memory else ''}"
-    chance = certified if old.outside is None else f"is not known: {old.outside}"
-    met = "met: to stop now costs nothing more" if found.met else "not met yet"
-    pairs = [
-        ("state", f"after epoch {state.epoch} of at most {target.maximum_epochs}, loss {number(state.loss)}"),
-        ("target", f"{level}, {met}"),
-        ("time used", f"{number(state.elapsed_time)}{limit}"),
-        ("paid so far", f"{number(found.sunk_cost)}, as planned"),
-        ("old rest", f"{_epochs(instance, old.plan)}; cost to go {number(old.evaluation.cost)}"),
-        (f"P(l(K) <= {level} | state)", f"{chance}; omega is {number(target.quantile_level)}"),
-    ]
-    if old.broken:
-        pairs.append(("does not keep", ", ".join(old.broken)))
-    new = summary(instance if found.remaining is None else found.remaining, found.result)
-    why = "" if found.choice is not Choice.STOP else _MET if found.met else _LOST
-    follow = [("follow", _CHOICES[found.choice] + why)]
-    if keep_promise:
-        follow.append(("kept over all runs", _OVER_ALL_RUNS if found.holds_over_all_runs else _NOT_PROVED))
-    if found.plan is not None:
-        follow += [
-            ("cost to go", f"{number(found.cost_to_go)} for {_epochs(instance, found.plan)}"),
-            ("cost in all", number(found.total_cost)),
-        ]
-    return "\n\n".join([fields(pairs), f"New rest, given the state\n{new}", fields(follow)])
-
-
-def _epochs(instance: Instance, plan: Plan) -> str:
-    models = ", ".join(f"{count} {name}" for name, count in epochs_by_model(instance, plan).items() if count)
-    return counted(len(plan.epochs), "epoch") + (f" ({models})" if models else "")
 
 
 def _explanation(found: Replanning, details: bool) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import COLOURS, nth
+from depl.benchmarks.figures.palette import COLOURS, nth
 from depl.models.problem.epochs import compute, loss_step
 from depl.models.problem.instance import Instance
 

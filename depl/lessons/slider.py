@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from matplotlib.ticker import MaxNLocator
 
-from depl.benchmarks.figures.canvas import COLOURS
+from depl.benchmarks.figures.palette import COLOURS
 from depl.models.foundation.errors import InvalidInputError
 
 _WIDTH, _HEIGHT = 720, 360

@@ -19,7 +19,7 @@ import itertools
 import matplotlib.pyplot as plt
 
 import depl
-from depl.benchmarks.figures.canvas import COLOURS
+from depl.benchmarks.figures.palette import COLOURS
 from depl.instances.reductions import (
     knapsack_by_cost,
     knapsack_by_time,

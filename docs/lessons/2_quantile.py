@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import depl
-from depl.benchmarks.figures.canvas import COLOURS
+from depl.benchmarks.figures.palette import COLOURS
 from depl.lessons.check import check
 from depl.lessons.plans import all_plans
 from depl.lessons.slider import Frame, Polyline, Slider

@@ -28,7 +28,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import depl
-from depl.benchmarks.figures.canvas import COLOURS
+from depl.benchmarks.figures.palette import COLOURS
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.paths.graph_guarantees import certified_cost
 from depl.heuristics.paths.layered import cost_up, layered_search, steps_in_levels

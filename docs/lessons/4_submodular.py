@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import depl
-from depl.benchmarks.figures.canvas import COLOURS
+from depl.benchmarks.figures.palette import COLOURS
 from depl.heuristics.data.conditions import SelectionFunction
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets

@@ -29,7 +29,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import depl
-from depl.benchmarks.figures.canvas import COLOURS
+from depl.benchmarks.figures.palette import COLOURS
 from depl.lessons.check import check
 from depl.lessons.slider import Frame, Polyline, Slider
 from depl.models.evaluation.evaluate import epoch_loads

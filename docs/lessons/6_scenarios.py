@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats  # noqa: F401 - for your answers
 
 import depl
-from depl.benchmarks.figures.canvas import COLOURS
+from depl.benchmarks.figures.palette import COLOURS
 from depl.lessons.check import check
 from depl.lessons.plans import all_plans
 from depl.models.estimation.binomial import least_runs

@@ -4,7 +4,9 @@ Losses and error rates are kept to five decimals. The provenance of each file sa
 and versions it was made; the runs are named by their seeds.
 """
 
+import os
 from importlib import resources
+from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
@@ -32,6 +34,18 @@ def recorded_traces(family: str) -> Traces:
         raise InvalidInputError(f"there are no traces of {family!r}; {advice(family, known)}", ".family")
     with resources.as_file(_FOLDER / f"{family}.npz") as path:
         return read_traces(path)
+
+
+def named_traces(name: str) -> Traces:
+    """The traces in a file, or those of a shipped family.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.models.traces.files.read_traces` and `recorded_traces`.
+    """
+    written = Path(name).suffix in (".csv", ".npz") or os.path.exists(name)
+    return read_traces(name) if written else recorded_traces(name)
 
 
 def _is_trace(name: str) -> bool:

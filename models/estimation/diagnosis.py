@@ -24,6 +24,7 @@ from depl.models.estimation.independence import USABLE, Independence, independen
 from depl.models.estimation.levels import LevelCheck, level_checks
 from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.showing import Shown
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces
 
@@ -64,8 +65,8 @@ class Promise:
     reference_shared: float
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Shown):
     """What traces say about the independent law.
 
     Attributes
@@ -84,6 +85,8 @@ class Diagnosis:
         The verdict.
     warnings : tuple of str
         Why not, or what else stands out; empty if nothing does.
+    runs, schedules : int
+        How many runs the traces hold, and of how many schedules.
     """
 
     fit: TracesFit
@@ -93,6 +96,8 @@ class Diagnosis:
     promises: tuple[Promise, ...]
     usable: bool
     warnings: tuple[str, ...]
+    runs: int
+    schedules: int
 
 
 def diagnose(
@@ -137,6 +142,8 @@ def diagnose(
         promises=tuple(_promise(nominal, whole) for nominal in NOMINAL),
         usable=whole.usable and not clear and all(item.acceptable for item in levels),
         warnings=tuple(notes),
+        runs=len(traces.runs),
+        schedules=len(groups),
     )
 
 

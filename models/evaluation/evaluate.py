@@ -15,6 +15,7 @@ from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
@@ -82,8 +83,8 @@ class Constraint:
         return math.isclose(self.value, self.limit, rel_tol=1e-6, abs_tol=1e-12)
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Shown):
     """The numbers of one plan.
 
     Attributes
@@ -156,9 +157,7 @@ def evaluate(
     target = instance.target
     law, unknown = _law_or_reason(instance, plan, lenient)
     loads = epoch_loads(instance, plan)
-    times = tuple(
-        _epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True)
-    )
+    times = _times(loads, plan)
     unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
     violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
@@ -245,6 +244,15 @@ def epoch_loads(instance: Instance, plan: Plan) -> list[Load]:
         load(instance, index + 1, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
         for index, epoch in enumerate(plan.epochs)
     ]
+
+
+def epoch_times(instance: Instance, plan: Plan) -> tuple[float, ...]:
+    """T(k) of every epoch of a plan, infinite where it has work and no resources [time]."""
+    return _times(epoch_loads(instance, plan), plan)
+
+
+def _times(loads: list[Load], plan: Plan) -> tuple[float, ...]:
+    return tuple(_epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True))
 
 
 def plan_cost(instance: Instance, plan: Plan) -> float:
@@ -337,6 +345,7 @@ __all__ = [
     "Evaluation",
     "Reading",
     "epoch_loads",
+    "epoch_times",
     "evaluate",
     "final_loss",
     "law_of_end",

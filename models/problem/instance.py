@@ -25,7 +25,9 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.showing import Shown
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
+from depl.models.problem.frames import instance_frames
 from depl.models.problem.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
 from depl.models.problem.learning import (
     ConstantImprovement,
@@ -174,7 +176,7 @@ class Provenance(Checked, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Instance(Checked, frozen=True, kw_only=True):
+class Instance(Shown, Checked, frozen=True, kw_only=True):
     """One planning problem.
 
     Raises
@@ -304,6 +306,16 @@ class Instance(Checked, frozen=True, kw_only=True):
             except InvalidInputError as error:
                 raise InvalidInputError(error.message, f".target{error.path}") from error
         return msgspec.structs.replace(self, **changes)
+
+    def frames(self) -> dict[str, Any]:
+        """Clusters, datasets, models and transfers as frames of pandas, by these names.
+
+        Raises
+        ------
+        InvalidInputError
+            If pandas is not installed.
+        """
+        return instance_frames(self)
 
     def to_json(self) -> str:
         """The instance as indented JSON."""

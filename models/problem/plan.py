@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from depl.models.foundation.documents import Checked, Name, decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NonNegative
 
@@ -73,7 +74,7 @@ class Claims(Checked, frozen=True, kw_only=True):
     dual: DualClaim | None = None
 
 
-class Plan(Checked, frozen=True, kw_only=True):
+class Plan(Shown, Checked, frozen=True, kw_only=True):
     """A complete decision; an empty tuple of epochs is the plan that does not train."""
 
     format: Literal["depl-plan"] = "depl-plan"

@@ -30,6 +30,7 @@ import msgspec
 
 from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, epoch_loads, evaluate, law_of_end
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
@@ -101,8 +102,8 @@ class OldRest:
     retimed_cost: float
 
 
-@dataclass(frozen=True)
-class Replanning:
+@dataclass(frozen=True, repr=False)
+class Replanning(Shown):
     """What became of a plan, and what may take its place.
 
     Attributes
@@ -126,6 +127,10 @@ class Replanning:
         The rest to follow, for ``remaining``; None if there is none.
     cost_to_go : float or None
         What that costs [cost].
+    instance : Instance
+        The whole problem, whose rest this is.
+    keep_promise : bool
+        Whether the new rest was asked for what the old one would deliver.
     holds_over_all_runs : bool
         Whether following the rule of ``keep_promise`` at every state keeps the promise made at the start over
         all runs, under the law: probabilities given a state have to be conditional ones.
@@ -141,6 +146,8 @@ class Replanning:
     choice: Choice
     plan: Plan | None
     cost_to_go: float | None
+    instance: Instance
+    keep_promise: bool = False
     holds_over_all_runs: bool = True
 
     @property
@@ -193,7 +200,7 @@ def replan(
     level = _level(instance, old) if keep_promise else instance.target.quantile_level
     remaining, reason = _remaining(instance, state, level)
     if remaining is None:
-        result = _too_late(method, seed, reason)
+        result = _too_late(instance, method, seed, reason)
     else:
         result = solve(
             remaining,
@@ -206,10 +213,10 @@ def replan(
             on_phase=on_phase,
             options=options,
         )
-    met = _met(instance, state)
+    met, paid = _met(instance, state), sunk_cost(instance, plan, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
-    paid, over_all_runs = sunk_cost(instance, plan, state), loss_law(instance).conditional
-    return Replanning(state, remaining, met, old, result, paid, level, *rest, over_all_runs)
+    about = instance, keep_promise, loss_law(instance).conditional
+    return Replanning(state, remaining, met, old, result, paid, level, *rest, *about)
 
 
 def _met(instance: Instance, state: State) -> bool:
@@ -287,9 +294,9 @@ def _lost(violation: Interval) -> bool:
     return violation.lower >= 1
 
 
-def _too_late(method: str, seed: int, reason: str | None) -> Result:
-    nothing = (None, None, math.inf)
-    return Result(Termination.INFEASIBLE, Solution.NONE, method, *nothing, reason=reason, seed=seed)
+def _too_late(instance: Instance, method: str, seed: int, reason: str | None) -> Result:
+    ended = Termination.INFEASIBLE, Solution.NONE, method
+    return Result(*ended, None, None, math.inf, reason=reason, seed=seed, problem=instance)
 
 
 def _allowed(

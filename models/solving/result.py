@@ -14,7 +14,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from depl.models.evaluation.evaluate import epoch_loads, epoch_times
 from depl.models.foundation.documents import document
+from depl.models.foundation.frames import frame_of
+from depl.models.foundation.showing import Shown
+from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.decisions import Decision
@@ -108,8 +112,8 @@ class Phase:
     lower_bound: float
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Shown):
     """The outcome of `depl.solve`.
 
     Attributes
@@ -140,6 +144,8 @@ class Result:
         [s].
     phases : tuple of Phase
         The methods that the method let run, in their order; empty if it did all itself.
+    problem : Instance or None
+        What was solved, for whoever shows the result; it is no part of its content.
     """
 
     termination: Termination
@@ -167,6 +173,7 @@ class Result:
     build_seconds: float = 0.0
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
     phases: tuple[Phase, ...] = ()
+    problem: Instance | None = field(default=None, compare=False)
 
     @property
     def gap(self) -> float | None:
@@ -176,6 +183,30 @@ class Result:
         if self.cost == self.lower_bound:
             return 0.0
         return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else None
+
+    def frame(self) -> Any:
+        """The plan as a frame of pandas, a row per epoch; without rows where there is no plan.
+
+        Columns are ``epoch``, ``model``, ``cluster``, ``resources`` of a node [resource], and ``time`` [time]
+        and ``cost`` [cost] of the epoch, transfers not included; these two are missing if the instance is.
+
+        Raises
+        ------
+        InvalidInputError
+            If pandas is not installed.
+        """
+        columns = ("epoch", "model", "cluster", "resources", "time", "cost")
+        epochs = () if self.plan is None else self.plan.epochs
+        known: list[tuple[float | None, float | None]] = [(None, None)] * len(epochs)
+        if self.problem is not None and self.plan is not None:
+            prices = [load.price for load in epoch_loads(self.problem, self.plan)]
+            spent = [price * epoch.resources for price, epoch in zip(prices, epochs, strict=True)]
+            known = list(zip(epoch_times(self.problem, self.plan), spent, strict=True))
+        rows = enumerate(zip(epochs, known, strict=True), start=1)
+        return frame_of(
+            columns,
+            [(k, epoch.model, epoch.cluster, epoch.resources, *numbers) for k, (epoch, numbers) in rows],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data; infinite or absent values become None."""

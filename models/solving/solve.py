@@ -322,6 +322,7 @@ def _result(
         build_seconds=outcome.build_seconds,
         stage_seconds=dict(outcome.stage_seconds),
         phases=outcome.phases,
+        problem=instance,
     )
     if outcome.plan is None:
         return result

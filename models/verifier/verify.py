@@ -9,9 +9,10 @@ in their intent (errata E2 and E1): a transfer is paid once, and a cluster with 
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan
 from depl.models.verifier.bounds import MOST_PLANS, bound_findings
@@ -42,8 +43,8 @@ from depl.models.verifier.tolerances import (
 _UNKNOWN = Bracket(0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
     """All findings, and what the verifier recomputed.
 
     Attributes
@@ -59,6 +60,8 @@ class Report:
         E l(K).
     proved_bound : float
         Greatest lower bound of the cost of all plans that was proved again; 0 says nothing [cost].
+    problem : Instance or None
+        What the plan was checked against, for whoever shows the report.
     """
 
     findings: tuple[Finding, ...]
@@ -67,6 +70,7 @@ class Report:
     violation: Bracket
     expected_loss: float
     proved_bound: float = 0.0
+    problem: Instance | None = field(default=None, compare=False)
 
     @property
     def ok(self) -> bool:
@@ -123,7 +127,7 @@ def verify(
     """
     unreadable = tuple(_reading_failures(instance, plan))
     if unreadable:
-        return Report(unreadable, math.nan, math.nan, _UNKNOWN, math.nan)
+        return Report(unreadable, math.nan, math.nan, _UNKNOWN, math.nan, problem=instance)
     epochs, loss = epoch_facts(instance, plan), loss_facts(instance, plan)
     resource_cost = math.fsum(epoch.price * epoch.resources for epoch in epochs)
     transfer_cost = transfers(instance, plan)
@@ -151,7 +155,7 @@ def verify(
         *(finding for finding, _ in bounds),
     ]
     proved = max((bound for _, bound in bounds), default=0.0)
-    return Report(tuple(findings), cost, duration, violation, loss.mean, proved)
+    return Report(tuple(findings), cost, duration, violation, loss.mean, proved, instance)
 
 
 def _reading_failures(instance: Instance, plan: Plan) -> Iterator[Finding]:

@@ -38,6 +38,7 @@ WITH_EXAMPLES = (
     "index.rst",
     "loop.rst",
     "model_selection.rst",
+    "objects.rst",
     "placement.rst",
     "prediction_sets.rst",
     "problem.rst",
@@ -136,7 +137,9 @@ def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
     page = (DOCS / "reference" / "face.rst").read_text(encoding="utf-8")
     rows = dict(re.findall(r"(?m)^   \* - ``(\w+)``\n     - (.+)$", page))
     assert sorted(rows) == sorted(depl.__all__)
-    for name in set(rows) - {"__version__"}:
+    for name in depl._ROOMS:
+        assert rows[name] == f"the functions of `{getattr(depl, name).__name__}`"
+    for name in set(rows) - {"__version__", *depl._ROOMS}:
         found = getattr(depl, name)
         assert rows[name] == f"`{found.__module__}.{found.__name__}`"
 

@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from depl.benchmarks.figures.canvas import COLOURS, DASHES, MODEL_COLOURS, panels, save
+from depl.benchmarks.figures.canvas import panels, save
 from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
 from depl.benchmarks.figures.epochs_per_model import epochs_per_model
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
+from depl.benchmarks.figures.palette import COLOURS, DASHES, MODEL_COLOURS
 from depl.models.foundation.errors import InvalidInputError
 
 COSTS = [

@@ -90,4 +90,4 @@ def test_the_list_in_python_is_a_tuple_that_prints_as_the_table():
     assert repr(found) == str(found) == str(Methods(found))
     assert "mine" in str(found)
     assert "not declared" in str(found)
-    assert "<td>Says &lt;what&gt; it does.</td>" in found._repr_html_()
+    assert ">Says &lt;what&gt; it does.</td>" in found._repr_html_()

@@ -209,12 +209,12 @@ def test_every_method_answers_equal_nodes_in_groups_as_their_number(tiny: Instan
 def test_only_the_data_the_verifier_and_what_is_shown_read_groups() -> None:
     readers = {
         str(path.relative_to(ROOT))
-        for layer in ("models", "heuristics", "instances", "depl/commands")
+        for layer in ("models", "heuristics", "instances", "depl/commands", "depl/showing")
         for path in ROOT.glob(f"{layer}/**/*.py")
         if re.search(r"\b(place|cluster|item)\.groups\b", path.read_text(encoding="utf-8"))
     }
     assert readers == {
-        "depl/commands/instance_summary.py",
+        "depl/showing/instances.py",
         "models/solving/node_shares.py",
         "models/verifier/reading.py",
     }

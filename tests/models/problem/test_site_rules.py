@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import depl
-from depl.commands.instance_summary import instance_summary
 from depl.instances.generator import random_instance
 from depl.instances.library import parse
 from depl.instances.template import template
@@ -234,12 +233,12 @@ def test_early_stopping_is_not_followed_past_models_that_may_not_be_last(tiny, t
 
 
 def test_the_summary_shows_the_rules_that_there_are(tiny, ruled):
-    shown = instance_summary(ruled)
+    shown = str(ruled)
     assert "last model      one of full" in shown
     assert "memory of a node" in shown
     assert "no limit" in shown
     assert "may be used on" in shown
-    plain = instance_summary(tiny)
+    plain = str(tiny)
     assert "memory" not in plain
     assert "may be used" not in plain
     assert "last model" not in plain

@@ -1,6 +1,5 @@
 """An instance for people: its target, its parts, and where its values come from."""
 
-from depl.commands.table import fields, table
 from depl.models.foundation.wording import counted, number
 from depl.models.problem.instance import (
     Cluster,
@@ -13,28 +12,45 @@ from depl.models.problem.instance import (
     PowerDataLaw,
 )
 from depl.models.problem.laws import Zero
+from depl.showing.parts import Grid, Pairs, Section, shortened_name
+from depl.showing.svg import shares
 
 _LONGEST_NOTE = 240
 
 
-def instance_summary(instance: Instance) -> str:
+def instance_brief(instance: Instance) -> str:
+    """One line on an instance."""
+    target = instance.target
+    sizes = (
+        counted(len(found), noun)
+        for noun, found in (
+            ("cluster", instance.clusters),
+            ("dataset", instance.datasets),
+            ("model", instance.models),
+        )
+    )
+    promise = f"l_max = {number(target.maximum_loss)} with probability {target.quantile_level:g}"
+    return f"<Instance {shortened_name(instance.name)}: {', '.join(sizes)}; {promise}>"
+
+
+def instance_sections(instance: Instance) -> list[Section]:
     """The whole instance as titled tables; a part that is empty is left out."""
     parts = [
-        ("", "\n".join(filter(None, [instance.name, instance.description]))),
-        ("Target", _target(instance)),
-        ("Clusters", _clusters(instance)),
-        ("Nodes that differ; above is what they amount to", _node_groups(instance)),
-        ("Datasets", _datasets(instance)),
-        ("Transfers: one-time cost beta(d, n); others cost nothing", _transfers(instance)),
-        ("Models", _models(instance)),
-        ("Law of the loss, fitted to traces; instead of improvements and switches", _traced(instance)),
-        (f"Switches; all others: {instance.other_switches.in_words()}", _switches(instance)),
-        ("Where the values come from", _provenance(instance)),
+        Section("", "\n".join(filter(None, [instance.name, instance.description]))),
+        Section("Target", _target(instance)),
+        Section("Clusters", _clusters(instance)),
+        Section("Nodes that differ; above is what they amount to", _node_groups(instance)),
+        Section("Datasets", _datasets(instance)),
+        Section("Transfers: one-time cost beta(d, n); others cost nothing", _transfers(instance)),
+        Section("Models", _models(instance)),
+        Section("Law of the loss, fitted to traces; instead of improvements and switches", _traced(instance)),
+        Section(f"Switches; all others: {instance.other_switches.in_words()}", _switches(instance)),
+        Section("Where the values come from", _provenance(instance)),
     ]
-    return "\n\n".join("\n".join(filter(None, part)) for part in parts if part[1])
+    return [part for part in parts if part.body]
 
 
-def _target(instance: Instance) -> str:
+def _target(instance: Instance) -> Pairs:
     target = instance.target
     pairs = [
         ("loss", f"from l(0) = {number(target.initial_loss)} to l_max = {number(target.maximum_loss)}"),
@@ -49,7 +65,7 @@ def _target(instance: Instance) -> str:
         pairs.insert(3, ("initial model", target.initial_model))
     if target.deployable is not None:
         pairs.insert(3, ("last model", "one of " + ", ".join(target.deployable)))
-    return fields(pairs)
+    return Pairs(pairs)
 
 
 def _data_law(instance: Instance) -> str:
@@ -66,7 +82,7 @@ def _data_law(instance: Instance) -> str:
             return f"epochs needed are listed for {counted(len(tabled.subsets), 'subset')}"
 
 
-def _clusters(instance: Instance) -> str:
+def _clusters(instance: Instance) -> Grid:
     names = ["name", "nodes", "capacity r", "bandwidth b", "unit cost kappa"]
     rows = [
         [item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost)]
@@ -76,14 +92,14 @@ def _clusters(instance: Instance) -> str:
         names.append("memory of a node")
         for row, item in zip(rows, instance.clusters, strict=True):
             row.append(_memory(item, "no limit"))
-    return table(tuple(names), [tuple(row) for row in rows], right=names[1:])
+    return Grid(tuple(names), [tuple(row) for row in rows], right=names[1:])
 
 
 def _memory(item: Cluster | Model, absent: str) -> str:
     return absent if item.memory is None else number(item.memory)
 
 
-def _node_groups(instance: Instance) -> str:
+def _node_groups(instance: Instance) -> Grid | str:
     header = ("cluster", "nodes", "speed v", "capacity r", "bandwidth b", "unit cost kappa")
     rows = [
         (
@@ -94,26 +110,26 @@ def _node_groups(instance: Instance) -> str:
         for item in instance.clusters
         for group in item.groups or ()
     ]
-    return table(header, rows, right=header[1:]) if rows else ""
+    return Grid(header, rows, right=header[1:]) if rows else ""
 
 
-def _datasets(instance: Instance) -> str:
+def _datasets(instance: Instance) -> Grid:
     header = ("name", "volume q", "work")
     rows = [(item.name, number(item.volume), number(item.workload)) for item in instance.datasets]
     if all(item.clusters is None for item in instance.datasets):
-        return table(header, rows, right=header[1:])
+        return Grid(header, rows, right=header[1:])
     given = (item.clusters for item in instance.datasets)
     homes = ("everywhere" if names is None else ", ".join(names) for names in given)
     rows_with = [(*row, home) for row, home in zip(rows, homes, strict=True)]
-    return table((*header, "may be used on"), rows_with, right=header[1:])
+    return Grid((*header, "may be used on"), rows_with, right=header[1:])
 
 
-def _transfers(instance: Instance) -> str:
+def _transfers(instance: Instance) -> Grid | str:
     rows = [(row.dataset, row.cluster, number(row.cost)) for row in instance.transfers]
-    return table(("dataset", "cluster", "beta"), rows, right=("beta",)) if rows else ""
+    return Grid(("dataset", "cluster", "beta"), rows, right=("beta",)) if rows else ""
 
 
-def _models(instance: Instance) -> str:
+def _models(instance: Instance) -> Grid:
     header = ("name", "size s", "demand", "improvement of epoch k")
     rows = [
         (
@@ -125,10 +141,10 @@ def _models(instance: Instance) -> str:
         for item in instance.models
     ]
     if all(item.memory is None for item in instance.models):
-        return table(header, rows, right=("size s", "demand"))
+        return Grid(header, rows, right=("size s", "demand"))
     needs = (_memory(item, "any") for item in instance.models)
     rows_with = [(*row[:3], need, row[3]) for row, need in zip(rows, needs, strict=True)]
-    return table((*header[:3], "memory", header[3]), rows_with, right=("size s", "demand", "memory"))
+    return Grid((*header[:3], "memory", header[3]), rows_with, right=("size s", "demand", "memory"))
 
 
 def _improvement(model: Model) -> str:
@@ -141,7 +157,7 @@ def _improvement(model: Model) -> str:
             return f"listed for {counted(len(tabled.epochs), 'epoch')}"
 
 
-def _traced(instance: Instance) -> str:
+def _traced(instance: Instance) -> Pairs | str:
     law = instance.traced_law
     if law is None:
         return ""
@@ -154,21 +170,36 @@ def _traced(instance: Instance) -> str:
         ("residuals e", kept),
         ("deviations", f"of {counted(len(law.deviations), 'plan')}" if law.deviations else "none"),
     ]
-    return fields(pairs)
+    return Pairs(pairs)
 
 
-def _switches(instance: Instance) -> str:
+def _switches(instance: Instance) -> Grid | str:
     rows = [(row.previous, row.following, row.law.in_words()) for row in instance.switches]
     if not rows:
         return "" if instance.other_switches == Zero() else "none is listed"
-    return table(("from", "to", "change of the loss"), rows)
+    return Grid(("from", "to", "change of the loss"), rows)
 
 
-def _provenance(instance: Instance) -> str:
+def _provenance(instance: Instance) -> Grid | str:
     rows = [(row.path, row.source, _shortened(row.note)) for row in instance.provenance]
-    return table(("value", "source", "note"), rows) if rows else ""
+    return Grid(("value", "source", "note"), rows) if rows else ""
 
 
 def _shortened(note: str) -> str:
     """A note may name hundreds of runs, which only the file shows."""
     return note if len(note) <= _LONGEST_NOTE else note[: _LONGEST_NOTE - 4] + " ..."
+
+
+def instance_drawing(instance: Instance) -> str:
+    """The capacity of every cluster, all its nodes together, with its price."""
+    totals = [cluster.capacity * cluster.nodes for cluster in instance.clusters]
+    return shares(
+        [
+            (
+                cluster.name,
+                total / max(totals),
+                f"{number(total)} resources at {number(cluster.unit_cost)} each and epoch",
+            )
+            for cluster, total in zip(instance.clusters, totals, strict=True)
+        ]
+    )

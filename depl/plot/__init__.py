@@ -1,0 +1,18 @@
+"""Pictures of what is planned: an instance, a plan, answers of several methods, and the runs behind a law.
+
+One function a file. Each takes the thing to draw and, if there are, axes of matplotlib to draw on; it returns
+the axes, and so can be put into a figure of one's own. matplotlib is imported when something is drawn.
+
+>>> import depl
+>>> problem = depl.load("tiny")
+>>> upper, lower = depl.plot.plan(problem, depl.solve(problem).plan)
+>>> lower.get_xlabel()
+'epoch'
+"""
+
+from depl.plot.compare import compare
+from depl.plot.instance import instance
+from depl.plot.plan import plan
+from depl.plot.traces import traces
+
+__all__ = ["compare", "instance", "plan", "traces"]

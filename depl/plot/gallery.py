@@ -1,0 +1,38 @@
+"""The pictures of the page *Objects and pictures*, made again by ``python -m depl.plot.gallery FOLDER``."""
+
+import sys
+from pathlib import Path
+
+from depl.benchmarks.figures.canvas import save
+from depl.fitting import fit
+from depl.instances.library import load
+from depl.models.solving.solve import solve
+from depl.plot import compare, instance, plan, traces
+
+METHODS = ("exact", "depl", "one-pass", "graph")
+"""What the comparison shows: a proof, a bound, and two methods that prove nothing."""
+
+
+def main(folder: Path) -> None:
+    """Draw them all, as ``plot-NAME.png``."""
+    paper = load("paper-alexnet-deadline", 9)
+    answers = [solve(paper, method, time_limit=60) for method in METHODS]
+    fitted = fit("digits-alexnet", "digits-alexnet")
+    best = solve(fitted).plan
+    cheapest = answers[0].plan
+    if best is None or cheapest is None:
+        raise RuntimeError("no plan was found for a shipped instance")
+    figures = {
+        "instance": instance(load("tiny"))[0],
+        "plan": plan(paper, cheapest)[0],
+        "fitted": plan(fitted, best)[0],
+        "compare": compare(answers),
+        "traces": traces("digits-alexnet", (0.35,)),
+    }
+    for name, axes in figures.items():
+        _, drawing = save(axes.get_figure(root=True), folder, f"plot-{name}")
+        drawing.unlink()  # pages show the png
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,110 @@
+"""What there is to plan with: clusters, models and transfers, a panel each."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from depl.benchmarks.figures.palette import COLOURS, MARKERS, MODEL_COLOURS, nth
+from depl.models.foundation.wording import number
+from depl.models.problem.epochs import load, loss_step
+from depl.models.problem.instance import Instance
+from depl.plot.legends import legend_beside, new_axes, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_CELLS = 80
+"""Cells of the table of transfers that hold their number: more would be too small to read."""
+
+
+def instance(instance: Instance, axes: "Sequence[Axes] | None" = None) -> "tuple[Axes, Axes, Axes]":
+    """Draw clusters by speed and price, models by work and gain, and the cost of transfers.
+
+    A cluster's speed is what all its nodes do per unit of time at full capacity; its price is kappa, what one
+    resource of one node costs in an epoch. A model's gain is the mean improvement of epoch 1 on all data.
+
+    Parameters
+    ----------
+    instance : Instance
+    axes : three Axes, optional
+        Where to draw; those of a new figure by default.
+
+    Returns
+    -------
+    tuple of three Axes
+    """
+    clusters, models, transfers = new_axes(3, 1, 7.0, 8.0) if axes is None else axes
+    _draw_clusters(instance, clusters)
+    _draw_models(instance, models)
+    _draw_transfers(instance, transfers)
+    return clusters, models, transfers
+
+
+def _draw_clusters(instance: Instance, axes: "Axes") -> None:
+    for index, item in enumerate(instance.clusters):
+        axes.plot(
+            [item.capacity * item.nodes],
+            [item.unit_cost],
+            nth(MARKERS, index),
+            color=nth(COLOURS, index),
+            markersize=9,
+            label=plain(f"{item.name}, bandwidth {number(item.bandwidth)}"),
+            clip_on=False,
+        )
+    axes.margins(0.1)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("speed at full capacity: nodes times capacity")
+    axes.set_ylabel("price $\\kappa$ of a resource")
+    axes.set_title(plain(f"{instance.name}: clusters"), fontsize="medium", loc="left")
+    legend_beside(axes)
+
+
+def _draw_models(instance: Instance, axes: "Axes") -> None:
+    data = frozenset(item.name for item in instance.datasets)
+    fastest = max(instance.clusters, key=lambda item: item.capacity * item.nodes)
+    for index, item in enumerate(instance.models):
+        work = load(instance, 1, item.name, fastest.name, data).work * fastest.nodes
+        gain = _gain(instance, item.name, data)
+        if math.isfinite(gain):
+            axes.plot(
+                [work],
+                [gain],
+                nth(MARKERS, index),
+                color=nth(MODEL_COLOURS, index),
+                markersize=9,
+                label=plain(f"{item.name}, size {number(item.size)}"),
+                clip_on=False,
+            )
+    axes.margins(0.1)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.set_xlabel("work of epoch 1 on all data")
+    axes.set_ylabel("mean gain of epoch 1")
+    alone = "; gains without the memory of the fitted law" if instance.has_memory else ""
+    axes.set_title(f"models{alone}", fontsize="medium", loc="left")
+    legend_beside(axes)
+
+
+def _gain(instance: Instance, model: str, data: frozenset[str]) -> float:
+    alone = instance.replace(traced_law=None) if instance.has_memory else instance
+    step = loss_step(alone, 1, 0, None, model, data)
+    means = [term.coefficient * term.law.moments().mean for term in step.terms if term.law.declared]
+    return -math.fsum([step.shift, *means]) if len(means) == len(step.terms) else math.nan
+
+
+def _draw_transfers(instance: Instance, axes: "Axes") -> None:
+    datasets, clusters = instance.datasets, instance.clusters
+    costs = [[instance.transfer_cost(data.name, place.name) for place in clusters] for data in datasets]
+    axes.imshow(costs, cmap="Blues", aspect="auto", vmin=0.0, vmax=max(map(max, costs)) or 1.0)
+    axes.set_xticks(range(len(clusters)), [plain(item.name) for item in clusters], fontsize="small")
+    axes.set_yticks(range(len(datasets)), [plain(item.name) for item in datasets], fontsize="small")
+    darkest = 0.6 * (max(map(max, costs)) or 1.0)
+    for row, data in enumerate(datasets):
+        for column, place in enumerate(clusters):
+            allowed = instance.rules.may_use((data.name,), place.name)
+            text = number(costs[row][column], 4) if allowed else "not allowed"
+            if len(costs) * len(clusters) <= _MOST_CELLS:
+                colour = "white" if costs[row][column] > darkest else "black"
+                axes.annotate(text, (column, row), ha="center", va="center", color=colour, fontsize="small")
+    axes.set_title("one-time cost of a transfer, dataset to cluster", fontsize="medium", loc="left")

@@ -1,0 +1,158 @@
+"""A plan in two panels: who trains when with which resources, and where the loss goes."""
+
+import itertools
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
+from depl.models.evaluation.evaluate import epoch_times, plan_cost
+from depl.models.evaluation.loss_law import loss_law
+from depl.models.evaluation.traced_loss import OutsideSupportError
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted, counter_probability, number
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.trajectory import milestones
+from depl.plot.legends import legend_beside, new_axes, plain
+from depl.showing.plans import most_resources
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS = 12
+"""Epochs at which the band is computed, besides those around switches: more look the same, and each takes
+three certified quantiles."""
+
+_SEPARATE = 60
+"""Most epochs whose bars have white edges and hatches; of more, edges would cover the bars."""
+
+_LANE = 0.85
+"""Height of the most resources in a lane of height 1, so that lanes stay apart."""
+
+_TAIL = Fraction(1, 100)
+"""Probability below the band and above it, as in Figs. 2 and 9 of the paper."""
+
+
+def plan(instance: Instance, plan: Plan, axes: "tuple[Axes, Axes] | None" = None) -> "tuple[Axes, Axes]":
+    """Draw the epochs of a plan in time, and beneath them how its loss falls.
+
+    The upper panel has a lane per cluster, in which a bar is an epoch: as wide as it takes time, as high as
+    the resources that each node commits (the most of this plan on the cluster is 0.85 of a lane), coloured by
+    its model. The lower panel shows the median of the loss with the band between its 1 and 99 percent
+    quantiles, l_max, and the certified omega-quantile at the end; its title holds the certified probability
+    of keeping l_max.
+
+    Parameters
+    ----------
+    instance : Instance
+    plan : Plan
+        Feasible or not, with epochs that end.
+    axes : pair of Axes, optional
+        Where to draw; those of a new figure by default.
+
+    Returns
+    -------
+    pair of Axes
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan does not speak of the instance, or has an epoch that never ends.
+    """
+    plan.check_names(instance)
+    times = epoch_times(instance, plan)
+    if not all(map(math.isfinite, times)):
+        place = next(index for index, time in enumerate(times) if not math.isfinite(time))
+        raise InvalidInputError("has work and no resources, so it never ends", f"$.epochs[{place}].resources")
+    upper, lower = new_axes(2, 1, 7.5, 5.6) if axes is None else axes
+    _draw_epochs(instance, plan, times, upper)
+    _draw_loss(instance, plan, lower)
+    return upper, lower
+
+
+def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes: "Axes") -> None:
+    starts = list(itertools.accumulate(times, initial=0.0))
+    used = {epoch.cluster for epoch in plan.epochs}
+    clusters = [cluster for cluster in instance.clusters if cluster.name in used]
+    lanes = {cluster.name: lane for lane, cluster in enumerate(clusters)}
+    most = most_resources(plan)
+    apart = len(times) <= _SEPARATE
+    for index, model in enumerate(instance.models):
+        chosen = [(k, epoch) for k, epoch in enumerate(plan.epochs) if epoch.model == model.name]
+        if not chosen:
+            continue
+        axes.bar(
+            [starts[k] for k, _ in chosen],
+            [_LANE * epoch.resources / (most[epoch.cluster] or 1.0) for _, epoch in chosen],
+            width=[times[k] for k, _ in chosen],
+            bottom=[lanes[epoch.cluster] for _, epoch in chosen],
+            align="edge",
+            label=plain(model.name),
+            color=nth(MODEL_COLOURS, index),
+            hatch=nth(HATCHES, index) if apart else "",
+            edgecolor="white",
+            linewidth=0.6 if apart else 0.0,
+        )
+    for name, lane in lanes.items():
+        full = f"{name}: up to {number(most[name], 4)} of {number(instance.cluster(name).capacity)} resources"
+        axes.axhline(lane + _LANE, color="0.6", linewidth=0.7, linestyle=":")
+        axes.axhline(lane, color="0.3", linewidth=0.8)
+        axes.annotate(plain(full), (0, lane + _LANE), (3, 2), textcoords="offset points", fontsize="x-small")
+    axes.set_yticks([])
+    axes.set_ylim(0, max(len(lanes), 1) + 0.1)
+    axes.set_xlim(0, instance.target.maximum_time or starts[-1] or 1.0)
+    if instance.target.maximum_time is not None:
+        axes.set_xlim(0, 1.02 * max(instance.target.maximum_time, starts[-1]))
+        axes.axvline(instance.target.maximum_time, color="black", linestyle="--", label="$T_{\\max}$")
+    axes.set_xlabel("time")
+    axes.set_ylabel("resources by cluster")
+    size = f"{counted(len(times), 'epoch')}, time {number(starts[-1])}" if times else "no training"
+    axes.set_title(f"{size}, cost {number(plan_cost(instance, plan))}", fontsize="medium", loc="left")
+    legend_beside(axes)
+
+
+def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    target = instance.target
+    axes.axhline(target.maximum_loss, color="black", linestyle="--", linewidth=1, label="$\\ell_{\\max}$")
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("loss")
+    axes.set_xlim(0, max(len(plan.epochs), 1))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    reason = _draw_band(instance, plan, axes)
+    if reason:
+        axes.plot([0], [target.initial_loss], "o", color="#0072B2", label="loss at the start")
+        axes.set_title(reason, fontsize="small", loc="left", wrap=True)
+    legend_beside(axes)
+
+
+def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
+    """Draw median, band and quantile, and say what is certified; or why there is no law of the loss."""
+    if not instance.declares_laws:
+        return "no law of the loss is declared: nothing is known of its course"
+    try:
+        law, chosen = loss_law(instance), milestones(plan, _POINTS)
+        courses = law.after_epochs(plan, chosen)
+        ends = [
+            [float(course.quantile(tail).upper) for course in courses]
+            for tail in (1 - _TAIL, Fraction(1, 2), _TAIL)
+        ]
+        budget = instance.target.violation_budget
+        end = law.end(plan)
+        violation = end.violation(instance.target.maximum_loss, budget)
+        quantile = end.quantile(budget)
+    except OutsideSupportError as error:
+        return f"the law says nothing of this plan: {error.message}"
+    low, median, high = ends
+    axes.fill_between(chosen, low, high, color="#0072B2", alpha=0.2, linewidth=0, label="1 to 99 % of runs")
+    axes.plot(chosen, median, color="#0072B2", linewidth=2, label="median")
+    level = instance.target.quantile_level
+    label = f"{100 * level:g} % quantile, {number(float(quantile.upper))}"
+    axes.plot([len(plan.epochs)], [float(quantile.upper)], "D", color="#D55E00", label=label, clip_on=False)
+    kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
+    fitted = " under the fitted law" if instance.has_memory else ""
+    promise = f"$\\ell(K) \\leq {number(instance.target.maximum_loss)}$ with probability at least {kept}"
+    axes.set_title(f"{promise}, certified{fitted}; asked: {level:g}", fontsize="medium", loc="left")
+    return ""

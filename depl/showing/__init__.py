@@ -1,0 +1,1 @@
+"""How objects show themselves: the tables of the command line, pages for notebooks, and frames of pandas."""

@@ -1,0 +1,225 @@
+"""A diagnosis of traces for people: fits, tests, and whether the independent law may be used."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from depl.models.estimation.combinations import FitRow, TracesFit, fit_rows
+from depl.models.estimation.diagnosis import Diagnosis
+from depl.models.estimation.facts import Facts
+from depl.models.estimation.independence import USABLE, Independence, Tested
+from depl.models.foundation.wording import counted, number
+from depl.showing.parts import Grid, Pairs, Section
+from depl.showing.svg import levels
+
+_DIGITS = 3
+_READING = (
+    "shape and p are those of the inverse gamma. p printed: as in the paper, for the positive ratios, with\n"
+    "fitted parameters put in. p honest: by a bootstrap that fits anew; 0 where ratios are not positive."
+)
+
+
+def diagnosis_brief(found: Diagnosis) -> str:
+    """One line on a diagnosis."""
+    verdict = "may be used" if found.usable else "must NOT be used"
+    runs = counted(found.runs, "run")
+    return f"<Diagnosis of {runs}: the independent law {verdict}; {counted(len(found.warnings), 'warning')}>"
+
+
+def diagnosis_sections(
+    found: Diagnosis, name: str = "these runs", fit: TracesFit | None = None, facts: Facts | None = None
+) -> list[Section]:
+    """Verdict, fits, tests, and what promises under the law are worth.
+
+    Parameters
+    ----------
+    name : str
+        Of the traces.
+    fit : TracesFit, optional
+        Shown instead of that of every model.
+    facts : Facts, optional
+        The three facts of Sec. II, where many runs share a schedule.
+    """
+    verdict = "the independent law may be used" if found.usable else "the independent law must NOT be used"
+    fit = found.fit if fit is None else fit
+    runs = ("runs", f"{found.runs}, of {found.schedules} schedules")
+    sections = [
+        Section("", f"{name}: {verdict}"),
+        Section("", Pairs([runs, *_independence_fields(found.whole)])),
+        Section("Improvements, A / sqrt(k + B) X with E[X] = 1:", _fit_table(fit_rows(fit.improvements))),
+        Section("", _READING),
+    ]
+    if fit.jumps:
+        sections.append(Section("Loss of switches:", _jump_table(fit)))
+    if found.stages:
+        title = "Variance ratios by model, from switch to switch:"
+        sections.append(Section(title, _stage_table(found.stages)))
+    if found.levels:
+        title = "Final losses of frequent schedules, by the fitted law and in truth:"
+        sections.append(Section(title, _level_table(found)))
+    title = "What a promised probability of missing the target is worth:"
+    sections.append(Section(title, _promise_table(found)))
+    if found.warnings:
+        sections.append(Section("Warnings:", "\n".join(f"- {note}" for note in found.warnings)))
+    return sections if facts is None else [*sections, Section("", _facts_text(facts))]
+
+
+def _independence_fields(whole: Independence) -> list[tuple[str, str]]:
+    ratio, bounds = whole.variance_ratio, whole.bounds
+    start = whole.start_correlation
+    correlations = ", ".join(number(item.value, 2) for item in whole.autocorrelations) or "none"
+    return [
+        ("compared", f"{whole.runs} runs of {whole.epochs} epochs that share their schedule"),
+        (
+            "variance ratio",
+            f"{number(ratio.value, _DIGITS)}, 95 % interval {number(bounds.lower, _DIGITS)} to "
+            f"{number(bounds.upper, _DIGITS)}, p = {number(ratio.p_value, _DIGITS)}; 1 if independent",
+        ),
+        ("first loss with improvement", "all runs begin alike" if start is None else _tested(start)),
+        ("correlations, 1, 2, ... apart", correlations),
+    ]
+
+
+def _tested(item: Tested) -> str:
+    return f"correlation {number(item.value, 2)}, p = {number(item.p_value, _DIGITS)}"
+
+
+def _fit_table(rows: tuple[FitRow, ...]) -> Grid:
+    header = ("model", "runs", "ratios", "<= 0", "A", "B", "shape", "p printed", "p honest", "best law")
+    cells = [
+        (
+            row.combination,
+            str(row.runs),
+            str(row.ratios),
+            f"{100 * row.nonpositive / row.ratios:.3g} %",
+            *(number(value, _DIGITS) for value in (row.scale, row.offset, row.gamma_shape)),
+            number(row.paper_p_value, _DIGITS),
+            number(row.p_value, _DIGITS),
+            row.best,
+        )
+        for row in rows
+    ]
+    return Grid(header, cells, right=header[1:-1])
+
+
+def _jump_table(fit: TracesFit) -> Grid:
+    header = (
+        "switch",
+        "jumps",
+        "estimated",
+        "<= 0",
+        "mean",
+        "deviation",
+        "best law",
+        "p printed",
+        "p honest",
+    )
+    cells = []
+    for (previous, following), found in fit.jumps.items():
+        law = found.law("student_t") if found.laws else None
+        cells.append(
+            (
+                f"{previous} -> {following}",
+                str(found.jumps.size),
+                str(fit.estimated_jumps[previous, following]),
+                str(found.nonpositive),
+                number(float(found.jumps.mean()), _DIGITS),
+                number(float(found.jumps.std()), _DIGITS),
+                found.best,
+                number(None if law is None else law.goodness.paper_p_value, _DIGITS),
+                number(None if law is None else law.p_value, _DIGITS),
+            )
+        )
+    return Grid(header, cells, right=(*header[1:6], *header[7:]))
+
+
+def _stage_table(stages: Mapping[str, Independence]) -> Grid:
+    header = ("model", "runs", "variance ratio", "from", "to", "p")
+    cells = [
+        (
+            model,
+            str(found.runs),
+            *(
+                number(value, _DIGITS)
+                for value in (
+                    found.variance_ratio.value,
+                    found.bounds.lower,
+                    found.bounds.upper,
+                    found.variance_ratio.p_value,
+                )
+            ),
+        )
+        for model, found in stages.items()
+    ]
+    return Grid(header, cells, right=header[1:])
+
+
+def _level_table(found: Diagnosis) -> Grid:
+    header = (
+        "schedule",
+        "runs",
+        "mean by law",
+        "observed",
+        "deviation by law",
+        "observed",
+        "below .95-quantile",
+    )
+    cells = [
+        (
+            item.schedule,
+            str(item.runs),
+            *(
+                number(value, _DIGITS)
+                for value in (
+                    item.predicted_mean,
+                    item.observed_mean,
+                    item.predicted_deviation,
+                    item.observed_deviation,
+                )
+            ),
+            f"{100 * item.delivered:.3g} %",
+        )
+        for item in found.levels
+    ]
+    return Grid(header, cells, right=header[1:])
+
+
+def _promise_table(found: Diagnosis) -> Grid:
+    header = ("promised", "as measured", "AR(1) as measured", "AR(1) of .3", "shared factor of .1")
+    cells = [[f"{100 * value:.2g} %" for value in asdict(item).values()] for item in found.promises]
+    return Grid(header, cells, right=header)
+
+
+def _facts_text(facts: Facts) -> str:
+    """The three facts of Sec. II in a sentence each per schedule or pair."""
+    lines = ["The three facts of Sec. II, for schedules that many runs share:"]
+    lines += [
+        f"1. {item.schedule}: after epoch {item.epoch} the 1 to 99 % band of {item.runs} runs goes from "
+        f"{number(item.lower, _DIGITS)} to {number(item.upper, _DIGITS)}, {number(item.relative, 2)} times "
+        "the mean wide"
+        for item in facts.spreads
+    ]
+    lines += [
+        f"2. {item.first} | {item.second}: at epoch {item.epoch} means {_both(item.means)}, deviations "
+        f"{_both(item.deviations)}; p = {number(item.p_value, 2)} for equal distributions"
+        for item in facts.differences
+    ]
+    lines += [
+        f"3. {item.schedule}: in {100 * item.share:.2g} % of the pairs of epochs of a stage (95 % interval "
+        f"{100 * item.bounds.lower:.2g} to {100 * item.bounds.upper:.2g} %) the mean falls and the deviation "
+        "rises from the first to the second"
+        for item in facts.trends
+    ]
+    return "\n".join(lines)
+
+
+def _both(pair: tuple[float, float]) -> str:
+    return " and ".join(number(value, _DIGITS) for value in pair)
+
+
+def diagnosis_drawing(found: Diagnosis) -> str:
+    """The variance ratio of whole runs and of every model's stages, with intervals and the usable band."""
+    rows = [
+        (name, item.bounds.lower, item.variance_ratio.value, item.bounds.upper)
+        for name, item in (("whole runs", found.whole), *found.stages.items())
+    ]
+    return levels(rows, USABLE)

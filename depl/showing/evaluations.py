@@ -1,0 +1,67 @@
+"""The evaluation of a plan for people: its numbers, and the constraints nearest to their limits."""
+
+from depl.models.evaluation.evaluate import Evaluation
+from depl.models.foundation.wording import counted, interval, number
+from depl.showing.parts import Grid, Pairs, Section
+from depl.showing.svg import cells
+
+_MOST_CELLS = 30
+"""Constraints that are drawn: they fill the width of a drawing; the table names the nearest of each kind."""
+
+
+def evaluation_brief(found: Evaluation) -> str:
+    """One line on an evaluation."""
+    broken = sum(not item.satisfied for item in found.constraints)
+    state = f"{counted(broken, 'constraint')} broken" if broken else "feasible"
+    return (
+        f"<Evaluation: {state}, cost {number(found.cost)}, time {number(found.training_time)}, "
+        f"{counted(found.epochs, 'epoch')}>"
+    )
+
+
+def evaluation_sections(found: Evaluation) -> list[Section]:
+    """Cost, time and loss, and of every kind of constraint the one that is nearest to its limit."""
+    lower, upper = float(found.violation.lower), float(found.violation.upper)
+    split = f"transfers {number(found.transfer_cost)} + resources {number(found.resource_cost)}"
+    pairs = [
+        ("evaluation", "every constraint is satisfied" if found.feasible else "NOT feasible"),
+        ("cost", f"{number(found.cost)} = {split}"),
+        ("epochs", str(found.epochs)),
+        ("training time", number(found.training_time)),
+        ("P(l(K) > l_max)", f"in {interval(lower, upper)}"),
+        ("expected loss", number(found.expected_loss)),
+    ]
+    if found.quantile is not None:
+        bounds = interval(float(found.quantile.lower), float(found.quantile.upper))
+        pairs.insert(5, ("quantile of l(K)", f"in {bounds}, certified"))
+    header = ("equation", "constraint", "value", "limit", "verdict")
+    return [
+        Section("", Pairs(pairs)),
+        Section("", Grid(header, nearest_constraints(found), right=("value", "limit"))),
+    ]
+
+
+def nearest_constraints(found: Evaluation) -> list[tuple[str, str, str, str, str]]:
+    """One row per equation: a broken constraint if there is any, else the one with least slack."""
+    nearest: dict[str, tuple[bool, float, int]] = {}
+    for index, item in enumerate(found.constraints):
+        key = item.equation
+        slack = item.limit - item.value
+        if key not in nearest or (item.satisfied, slack) < nearest[key][:2]:
+            nearest[key] = item.satisfied, slack, index
+    rows = []
+    for _, _, index in nearest.values():
+        item = found.constraints[index]
+        verdict = "BROKEN" if not item.satisfied else "binds" if item.binding else "holds"
+        rows.append((item.equation, item.name, number(item.value), number(item.limit), verdict))
+    return rows
+
+
+def evaluation_drawing(found: Evaluation) -> str:
+    """One cell per constraint: green where it holds, orange where it binds, red where it is broken."""
+    return cells(
+        [
+            ("#D55E00" if not item.satisfied else "#E69F00" if item.binding else "#009E73", item.name)
+            for item in found.constraints[:_MOST_CELLS]
+        ]
+    )

@@ -1,0 +1,84 @@
+"""The verifier's report for people: every finding, and the numbers worked out again."""
+
+from collections.abc import Iterable
+
+from depl.models.foundation.wording import counted, interval, number, rounded_down
+from depl.models.verifier.findings import Finding, Kind
+from depl.models.verifier.verify import Report
+from depl.showing.parts import Grid, Pairs, Section
+from depl.showing.svg import cells
+
+_COLOUR_OF_KIND = {
+    Kind.CHECKED: "#009E73",
+    Kind.REPEATED: "#E69F00",
+    Kind.NOTE: "#999999",
+    Kind.FAILED: "#D55E00",
+    Kind.UNDECIDED: "#D55E00",
+}
+
+
+def report_brief(report: Report) -> str:
+    """One line on a report."""
+    state = "every equation holds" if report.ok else f"{counted(len(report.failures), 'finding')} FAILED"
+    return f"<Report: {state}, {counted(len(report.findings), 'finding')}, cost {number(report.cost)}>"
+
+
+def report_sections(report: Report) -> list[Section]:
+    """The verdict, a row per finding, and what was recomputed."""
+    verdict = "every equation holds" if report.ok else "the plan FAILS"
+    if report.repeated:
+        verdict += f"\nRepeated from the plan, not checked: {', '.join(names_of(report.repeated))}"
+    rows = [(finding.equation, _word(finding), finding.message) for finding in report.findings]
+    instance = report.problem
+    name, limit = "the plan", "l_max"
+    if instance is not None:
+        name, limit = instance.name, number(instance.target.maximum_loss)
+    lower, upper = float(report.violation.lower), float(report.violation.upper)
+    numbers = [
+        ("cost", number(report.cost)),
+        ("training time", number(report.training_time)),
+        (f"P(l(K) > {limit})", f"in {interval(lower, upper)}"),
+        *([("least cost of any plan", _least(report))] if report.proved_bound > 0 else []),
+    ]
+    return [
+        Section("", f"{name}: {verdict}"),
+        Section("", Grid(("equation", "verdict", "finding"), rows)),
+        Section("Recomputed by the verifier:", Pairs(numbers)),
+    ]
+
+
+def _least(report: Report) -> str:
+    gap = gap_of(report)
+    below = "" if gap is None else f", {100 * gap:.3g} % below the plan"
+    return f"at least {rounded_down(report.proved_bound)}, proved by the verifier{below}"
+
+
+def gap_of(report: Report) -> float | None:
+    """(cost - proved bound) / cost of a plan that passes; None where nothing was proved about others."""
+    if not (report.ok and report.cost > 0 and report.proved_bound > 0):
+        return None
+    return max(report.cost - report.proved_bound, 0.0) / report.cost
+
+
+def names_of(findings: Iterable[Finding]) -> list[str]:
+    """The equations or claims of findings, by their bare names."""
+    return [finding.subject for finding in findings]
+
+
+def _word(finding: Finding) -> str:
+    if finding.kind is Kind.NOTE:
+        return ""
+    if finding.kind is Kind.CHECKED:
+        return finding.kind.value if finding.is_claim else "holds"
+    if finding.ok:
+        return finding.kind.value
+    return finding.kind.value.upper()
+
+
+def report_drawing(report: Report) -> str:
+    """One cell per finding, coloured by its verdict."""
+    return cells([(_COLOUR_OF_KIND[item.kind], _titled(item)) for item in report.findings])
+
+
+def _titled(finding: Finding) -> str:
+    return f"{finding.equation}: {finding.kind.value}"

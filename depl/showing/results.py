@@ -1,0 +1,132 @@
+"""A result for people: what is proved about it, and the numbers of its plan."""
+
+from collections import Counter
+
+from depl.models.foundation.wording import counted, counter_probability, interval, number, rounded_down
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.scenarios.evidence import ScenarioEvidence
+from depl.models.solving.methods import Meaning, registered
+from depl.models.solving.node_shares import shares_of, unequal_clusters
+from depl.models.solving.result import Phase, Result, Termination
+from depl.showing.parts import Pairs, Section, shortened_name
+from depl.showing.plans import models_in_words, plan_drawing
+
+STATES = {
+    Termination.OPTIMAL: "proved cheapest",
+    Termination.GAP_REACHED: "within the wanted gap of the cheapest, proved",
+    Termination.INFEASIBLE: "proved infeasible: no plan meets the target",
+    Termination.TIME_LIMIT: "stopped by the time limit",
+    Termination.INTERRUPTED: "stopped by the user",
+    Termination.EXHAUSTED: "ended without a proof",
+    Termination.ERROR: "failed",
+}
+
+ON_SCENARIOS = {
+    Termination.OPTIMAL: "proved cheapest on these scenarios",
+    Termination.GAP_REACHED: "within the wanted gap of the cheapest on these scenarios, proved",
+    Termination.INFEASIBLE: "proved infeasible: no plan meets the target on these scenarios",
+}
+
+
+def result_brief(result: Result) -> str:
+    """One line on a result."""
+    plan = "no plan"
+    if result.cost is not None:
+        gap = "" if result.gap is None else f", gap {100 * result.gap:.3g} %"
+        plan = f"cost {number(result.cost)}{gap}, {counted(result.epochs or 0, 'epoch')}"
+    bound = f"lower bound {rounded_down(result.lower_bound)}"
+    return f"<Result {result.termination.value}: {plan}, {bound}, by {shortened_name(result.method)}>"
+
+
+def result_sections(result: Result) -> list[Section]:
+    """The result in a few lines."""
+    state = STATES[result.termination]
+    if _counts_scenarios(result.method):
+        state = ON_SCENARIOS.get(result.termination, state)
+    if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
+        state = f"a feasible plan; {state}"
+    instance = result.problem
+    name = "result" if instance is None else instance.name
+    pairs = [(name, state), ("method", f"{result.method}, {result.wall_seconds:.2f} s")]
+    if result.phases:
+        pairs.append(("phases", "; ".join(map(_phase, result.phases))))
+    if result.reason:
+        pairs.append(("reason", result.reason))
+    if result.plan is not None and instance is not None:
+        pairs += _plan_pairs(instance, result, result.plan)
+    elif result.plan is not None:
+        pairs += [_cost(result), ("epochs", str(len(result.plan.epochs)))]
+    elif result.termination is not Termination.INFEASIBLE:
+        pairs.append(("lower bound", number(result.lower_bound)))
+    return [Section("", Pairs(pairs))]
+
+
+def _counts_scenarios(name: str) -> bool:
+    return any(method.meaning is Meaning.SCENARIOS for method in registered() if method.name == name)
+
+
+def _phase(phase: Phase) -> str:
+    """What one of the methods that a method let run came to."""
+    known = {ending.value: words for ending, words in STATES.items()}
+    return f"{phase.method} {phase.seconds:.2f} s: {known.get(phase.ending, phase.ending)}"
+
+
+def _cost(result: Result) -> tuple[str, str]:
+    gap = "" if result.gap is None else f" (gap {100 * result.gap:.3g} %)"
+    return "cost", f"{number(result.cost)}, lower bound {number(result.lower_bound)}{gap}"
+
+
+def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[str, str]]:
+    target = instance.target
+    models = models_in_words(plan, instance)
+    places = Counter(epoch.cluster for epoch in plan.epochs)
+    clusters = ", ".join(f"{count} on {name}" for name, count in places.items())
+    limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
+    pairs = [
+        _cost(result),
+        ("epochs", f"{len(plan.epochs)}: {models or 'no training'}" + (f"; {clusters}" if clusters else "")),
+        ("training time", f"{number(result.training_time)}{limit}"),
+    ]
+    pairs += [(f"nodes of {item.name}", shares_of(item)) for item in unequal_clusters(instance, plan)]
+    if result.scenarios is not None:
+        pairs += _scenario_pairs(result.scenarios, instance.declares_laws)
+    if result.violation is not None:
+        reached = counter_probability(result.violation.highest)
+        event = f"P(l(K) <= {number(target.maximum_loss)})"
+        short = ""
+        if result.scenarios is not None and result.violation.highest > target.violation_budget:
+            short = ": NOT met under the law, only on the scenarios"
+        law = "certified" if result.rests_on is None else "certified under the fitted law"
+        pairs.append((event, f"at least {reached}, {law}; asked {number(target.quantile_level)}{short}"))
+    if result.rests_on is not None:
+        pairs.append(("rests on", result.rests_on))
+    if result.quantile is not None:
+        level = f"{number(target.quantile_level)}-quantile"
+        pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
+    if result.expected_loss is not None:
+        pairs.append(("expected loss", number(result.expected_loss)))
+    return pairs
+
+
+def _scenario_pairs(evidence: ScenarioEvidence, declared: bool) -> list[tuple[str, str]]:
+    origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
+    fresh = evidence.fresh
+    counted = f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}"
+    if fresh is None:
+        why = "there was no time to look at the law" if declared else "no law is declared"
+        nothing = f"nothing is promised: {why}, and what holds on these scenarios may not hold later"
+        return [("scenarios", counted), ("probability", nothing)]
+    missed = interval(100 * fresh.lower, 100 * fresh.upper)
+    return [
+        ("scenarios", counted),
+        (
+            "fresh draws",
+            f"{fresh.violations} of {fresh.samples} missed: {missed} % with confidence {fresh.confidence:g}",
+        ),
+    ]
+
+
+def result_drawing(result: Result) -> str:
+    """The plan in time, if there is one."""
+    return "" if result.plan is None else plan_drawing(result.plan, result.problem)

@@ -1,0 +1,206 @@
+"""Pictures show the numbers of what they draw, on axes that are given or new, and stay readable."""
+
+import doctest
+import sys
+
+import msgspec
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import depl
+from depl.benchmarks.figures.palette import COLOURS, METHOD_STYLES, styles_of
+from depl.instances.heterogeneous import heterogeneous_instance
+from depl.models.evaluation.evaluate import epoch_times
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import ConstantImprovement
+from depl.models.problem.laws import Undeclared
+from depl.models.traces.table import Traces
+from tests.cases.picture_cases import require_readable
+
+
+@pytest.fixture(scope="module")
+def solved():
+    instance = depl.load("tiny")
+    return instance, depl.solve(instance, "exact")
+
+
+def runs() -> Traces:
+    """Two runs of three epochs, of which the last trains another model."""
+    names, epochs = np.repeat(["a", "b"], 4), np.tile(np.arange(4), 2)
+    models = np.tile(["full", "full", "full", "cut"], 2)
+    return Traces(names, epochs, models, np.full(8, "edge"), np.array([9.0, 7, 5, 4, 9, 8, 6, 5]))
+
+
+def test_a_bar_is_as_wide_as_its_epoch_is_long_and_as_high_as_its_resources(solved):
+    instance, result = solved
+    plan = msgspec.structs.replace(
+        result.plan,
+        claims=None,
+        epochs=tuple(
+            msgspec.structs.replace(epoch, resources=value)
+            for epoch, value in zip(result.plan.epochs, (2.0, 4.0, 3.0), strict=True)
+        ),
+    )
+    upper, _ = depl.plot.plan(instance, plan)
+    bars = sorted(upper.patches, key=lambda bar: bar.get_x())
+    assert [bar.get_width() for bar in bars] == pytest.approx(epoch_times(instance, plan))
+    assert [bar.get_x() for bar in bars] == pytest.approx([0.0, *np.cumsum(epoch_times(instance, plan))[:-1]])
+    first, second, third = (bar.get_height() for bar in bars)
+    assert first / second == pytest.approx(2.0 / 4.0)
+    assert third == pytest.approx(second)  # each is the most on its own cluster
+    assert [bar.get_y() for bar in bars] == [0, 0, 1]
+    assert bars[0].get_facecolor() == bars[1].get_facecolor() != bars[2].get_facecolor()
+
+
+def test_the_band_begins_at_the_first_loss_and_holds_what_is_certified(solved):
+    instance, result = solved
+    _, lower = depl.plot.plan(instance, result.plan)
+    target, median, quantile = lower.lines
+    assert list(target.get_ydata()) == [6.5, 6.5]
+    assert median.get_ydata()[0] == 15.0
+    assert quantile.get_xydata().tolist()[0] == pytest.approx([3, result.quantile.upper])
+    assert "at least 0.75, certified" in lower.get_title(loc="left")
+    (band,) = lower.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert heights.min() == pytest.approx(2.0)  # 15 - 6 - 6 - (2.5 / 2) + .25
+    assert 15.0 in heights
+
+
+def test_a_plan_of_many_epochs_is_drawn_without_edges_between_its_bars():
+    instance = depl.load("paper-alexnet-deadline", 9).replace(
+        maximum_epochs=250, maximum_time=900.0, maximum_loss=-30.0
+    )
+    epoch = {"model": "slow-steady", "cluster": "A", "resources": 5.0}
+    data = [{"cluster": "A", "datasets": [item.name for item in instance.datasets]}]
+    long = depl.Plan(data=data, epochs=[epoch] * 240)
+    upper, _ = depl.plot.plan(instance, long)
+    assert len(upper.patches) == 240
+    assert {bar.get_linewidth() for bar in upper.patches} == {0.0}
+    assert {bar.get_hatch() for bar in upper.patches} == {""}
+
+
+def test_an_epoch_that_never_ends_is_refused_with_its_place(solved):
+    instance, result = solved
+    stuck = msgspec.structs.replace(result.plan.epochs[1], resources=0.0)
+    epochs = (result.plan.epochs[0], stuck, result.plan.epochs[2])
+    plan = msgspec.structs.replace(result.plan, epochs=epochs, claims=None)
+    with pytest.raises(InvalidInputError, match=r"epochs\[1\]\.resources"):
+        depl.plot.plan(instance, plan)
+
+
+def test_the_plan_that_does_not_train_is_drawn(solved):
+    instance, _ = solved
+    upper, lower = depl.plot.plan(instance.replace(maximum_loss=16.0), depl.Plan())
+    assert "no training" in upper.get_title(loc="left")
+    assert not upper.patches
+    assert "at least 1, certified" in lower.get_title(loc="left")
+
+
+def test_where_no_law_is_declared_the_picture_says_so(solved):
+    instance, result = solved
+    models = tuple(
+        msgspec.structs.replace(model, improvement=ConstantImprovement(scale=2.0, noise=Undeclared()))
+        for model in instance.models
+    )
+    unknown = instance.replace(models=models)
+    plan = msgspec.structs.replace(result.plan, instance=None, claims=None)
+    upper, lower = depl.plot.plan(unknown, plan)
+    assert len(upper.patches) == 3
+    assert "no law of the loss is declared" in lower.get_title(loc="left")
+    assert not lower.collections
+
+
+def test_compare_marks_costs_and_bounds_in_the_style_of_the_method(solved):
+    instance, best = solved
+    other = depl.solve(instance, "density-greedy")
+    axes = depl.plot.compare([best, other])
+    marks = [line for line in axes.lines if line.get_marker() not in ("None", None)]
+    assert [float(line.get_xdata()[0]) for line in marks] == [best.cost, other.cost]
+    assert marks[0].get_color() == METHOD_STYLES["exact"].colour
+    assert marks[1].get_color() == METHOD_STYLES["density-greedy"].colour
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels[0] == "exact: 28, proved cheapest"
+    assert labels[1].endswith("no bound")
+    require_readable(axes)
+
+
+def test_compare_refuses_nothing_and_results_of_different_instances(solved):
+    _, best = solved
+    with pytest.raises(InvalidInputError, match="no result"):
+        depl.plot.compare([])
+    other = depl.solve(depl.load("paper-alexnet", 9), "exact")
+    with pytest.raises(InvalidInputError, match="different instances"):
+        depl.plot.compare([best, other])
+
+
+def test_traces_are_a_line_per_run_coloured_by_model():
+    axes = depl.plot.traces(runs(), (4.5,))
+    full, cut, target = axes.lines
+    assert np.nanmax(full.get_ydata()) == 9.0
+    pieces = cut.get_xydata().reshape(-1, 3, 2)[:, :2].tolist()
+    assert pieces == [[[2, 5], [3, 4]], [[2, 6], [3, 5]]]
+    assert list(target.get_ydata()) == [4.5, 4.5]
+    assert full.get_color() != cut.get_color()
+    require_readable(axes)
+
+
+def test_an_instance_is_drawn_by_its_numbers(solved):
+    instance, _ = solved
+    clusters, models, transfers = depl.plot.instance(instance)
+    assert [line.get_xydata().tolist()[0] for line in clusters.lines] == [[10, 4], [4, 1]]
+    assert [line.get_xydata().tolist()[0] for line in models.lines] == [[4, 4], [2, 2.5]]
+    assert transfers.images[0].get_array().tolist() == [[0, 2], [1, 0]]
+    for axes in (clusters, models):
+        require_readable(axes)
+
+
+def test_instances_of_many_parts_have_legends_that_count_what_they_leave_out():
+    many = heterogeneous_instance(
+        np.random.default_rng(0), clusters=20, datasets=3, models=3, maximum_epochs=5
+    )
+    clusters, _, _ = depl.plot.instance(many)
+    texts = [text.get_text() for text in clusters.get_legend().get_texts()]
+    assert len(texts) == 14
+    assert texts[-1] == "and 7 more"
+    require_readable(clusters)
+
+
+def test_every_picture_takes_axes_and_gives_them_back(solved):
+    instance, result = solved
+    figure = Figure(layout="constrained", figsize=(12, 12))
+    axes: list[Axes] = list(figure.subplots(4, 2).flat)
+    assert depl.plot.plan(instance, result.plan, (axes[0], axes[1])) == (axes[0], axes[1])
+    assert depl.plot.instance(instance, axes[2:5]) == tuple(axes[2:5])
+    assert depl.plot.compare({"mine": result}, axes[5]) is axes[5]
+    assert depl.plot.traces(runs(), axes=axes[6]) is axes[6]
+    for each in axes[:7]:
+        require_readable(each)
+
+
+def test_a_name_with_dollar_signs_stays_a_name(solved):
+    instance, _ = solved
+    odd = msgspec.structs.replace(instance.clusters[0], name="$x_{$")
+    only = instance.replace(clusters=(odd,), transfers=())
+    clusters, _, _ = depl.plot.instance(only)
+    assert r"\$x_{\$" in clusters.get_legend().get_texts()[0].get_text()
+    clusters.figure.draw_without_rendering()
+
+
+def test_styles_of_methods_differ_and_of_other_labels_too():
+    assert len(set(METHOD_STYLES.values())) == len(METHOD_STYLES)
+    registered = {method.name for method in depl.methods()}
+    assert set(METHOD_STYLES) <= registered
+    labels = [*METHOD_STYLES, *(f"mine-{number}" for number in range(30))]
+    found = styles_of(labels)
+    assert len(set(found.values())) == len(labels)
+    assert found["exact"] == METHOD_STYLES["exact"]
+    assert all(style.colour in COLOURS for style in found.values())
+
+
+@pytest.mark.parametrize("name", ["depl.plot", "depl.certifying", "depl.fitting"])
+def test_the_examples_run(name):
+    result = doctest.testmod(sys.modules[name] if name in sys.modules else __import__(name, fromlist=["_"]))
+    assert result.failed == 0
+    assert result.attempted >= 2
