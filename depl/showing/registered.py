@@ -16,6 +16,7 @@ LOOKS = {
     "depl.models.evaluation.evaluate.Evaluation": ("evaluations", "evaluation"),
     "depl.models.problem.instance.Instance": ("instances", "instance"),
     "depl.models.problem.plan.Plan": ("plans", "plan"),
+    "depl.models.solving.front_points.Front": ("fronts", "front"),
     "depl.models.solving.replanning.Replanning": ("replannings", "replanning"),
     "depl.models.solving.result.Result": ("results", "result"),
     "depl.models.verifier.verify.Report": ("reports", "report"),

@@ -32,6 +32,7 @@ from depl.models.solving.budgets import (
     seems_kept,
     with_cheapest_resources,
 )
+from depl.models.solving.defaults import FRONT_POINTS
 from depl.models.solving.front_file import read_front, write_front
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.front_range import default_range, halving_order, required_range, spread
@@ -57,7 +58,7 @@ def front(
     against: str | Against,
     *,
     between: tuple[float, float] | None = None,
-    points: int = 20,
+    points: int = FRONT_POINTS,
     method: str | None = None,
     gap: float = 0.0,
     time_limit: float | None = None,

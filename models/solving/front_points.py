@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.frames import frame_of
+from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.budgets import Against
@@ -14,6 +15,20 @@ from depl.models.solving.result import Range, Result, Solution, Termination
 
 FORMAT, VERSION = "depl-front", 1
 """What a file of a front says it is."""
+
+COLUMNS = (
+    "budget",
+    "termination",
+    "cost",
+    "lower_bound",
+    "gap",
+    "epochs",
+    "training_time",
+    "expected_loss",
+    "violation_lower",
+    "violation_upper",
+)
+"""Of the table of a front, see `FrontPoint.row`."""
 
 _STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)
 
@@ -66,22 +81,23 @@ class FrontPoint:
     def row(self) -> dict[str, Any]:
         """The numbers of the point, as a table shows them; None for what is not known."""
         found, missed = self.result, self.result.violation
-        return {
-            "budget": self.budget,
-            "termination": found.termination.value,
-            "cost": found.cost,
-            "lower_bound": found.lower_bound if math.isfinite(found.lower_bound) else None,
-            "gap": found.gap,
-            "epochs": found.epochs,
-            "training_time": found.training_time,
-            "expected_loss": found.expected_loss,
-            "violation_lower": None if missed is None else missed.lower,
-            "violation_upper": None if missed is None else missed.upper,
-        }
+        values = (
+            self.budget,
+            found.termination.value,
+            found.cost,
+            found.lower_bound if math.isfinite(found.lower_bound) else None,
+            found.gap,
+            found.epochs,
+            found.training_time,
+            found.expected_loss,
+            None if missed is None else missed.lower,
+            None if missed is None else missed.upper,
+        )
+        return dict(zip(COLUMNS, values, strict=True))
 
 
-@dataclass(frozen=True)
-class Front:
+@dataclass(frozen=True, repr=False)
+class Front(Shown):
     """The cost of certified plans against a budget.
 
     Attributes
@@ -158,13 +174,8 @@ class Front:
         InvalidInputError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InvalidInputError(
-                "frames need pandas, which is not installed: pip install 'depl[tables]'; .rows() does without"
-            ) from error
-        return pd.DataFrame.from_records(self.rows())
+        rows = self.rows()
+        return frame_of(COLUMNS, [tuple(row.values()) for row in rows], ".rows() does without")
 
     def to_dict(self) -> dict[str, Any]:
         """The front as plain data, with the whole result and the plan of each point."""

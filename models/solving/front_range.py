@@ -125,9 +125,11 @@ def required_range(instance: Instance, against: Against, between: tuple[float, f
     Raises
     ------
     InvalidInputError
-        If the second number is below the first, or the instance cannot have one of them.
+        If a number is not finite, the second is below the first, or the instance cannot have one of them.
     """
     low, high = map(float, between)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise InvalidInputError("both ends must be finite numbers", "between")
     if not low <= high:
         raise InvalidInputError(f"the first, {low:g}, must not exceed the second, {high:g}", "between")
     for budget in between:

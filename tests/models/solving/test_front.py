@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from depl.instances.library import load
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
@@ -14,6 +15,7 @@ from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
+from tests.cases.memory_search_cases import case_of, drawn
 
 RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.999)}
 
@@ -90,3 +92,40 @@ def test_a_solve_returns_the_plan_it_starts_from_unless_a_cheaper_one_is_found(t
     assert (again.cost, again.termination) == (best.cost, Termination.OPTIMAL)
     with pytest.raises(InvalidInputError, match="start: is not feasible"):
         solve(tiny.replace(maximum_time=0.5), "exact", start=bare(best.plan))
+
+
+@pytest.mark.parametrize("against", RANGES)
+def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(against: str) -> None:
+    """The law, its quantiles and the cheapest resources are recomputed without code of the product."""
+    known = 0
+    for seed in (2, 5, 8):
+        instance = drawn(seed).instance
+        target = instance.target
+        between = {
+            "loss": (target.maximum_loss - 0.5, target.maximum_loss + 0.5),
+            "time": (0.7 * (target.maximum_time or 20.0), 1.5 * (target.maximum_time or 20.0)),
+            "probability": (0.4, 0.95),
+        }[against]
+        found = front(instance, against, between=between, points=4)
+        assert found.nested == (against != "probability")
+        assert found.complete
+        for point in found:
+            met = case_of(found.instance_at(point.budget)).met()
+            assert point.infeasible == (not met)
+            if met:
+                assert point.lower_bound <= point.cost == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+                assert verify(found.instance_at(point.budget), point.plan).ok
+        known += sum(point.cost is not None and point.cost > 0 for point in found)
+        inside = found.bounds((found.points[0].budget + found.points[1].budget) / 2)
+        assert found.nested or inside == (0.0, math.inf)
+    assert known >= 4
+
+
+def test_a_front_of_an_instance_that_was_fitted_to_runs() -> None:
+    instance = load("digits-alexnet")
+    found = front(instance, "loss", between=(2.1, 2.4), points=2)
+    assert [point.solution.value for point in found] == ["proven_optimal"] * 2
+    for point in found:
+        assert verify(found.instance_at(point.budget), point.plan).ok
+        assert point.violation.highest <= instance.target.violation_budget
+    assert 0 < found.points[0].cost < found.points[1].cost
