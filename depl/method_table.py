@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from depl.commands.table import fields, table
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import Meaning, Proof, Registered, registered
-from depl.showing.parts import Grid
+from depl.showing.parts import Listing
 
 _HEADER = ("method", "proves", "needs", "what it does")
 
@@ -17,13 +17,13 @@ class Methods(tuple[Registered, ...]):
 
     def __str__(self) -> str:
         """Return the table."""
-        return Grid(_HEADER, self._rows()).text()
+        return Listing(_HEADER, self._rows()).text()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return Grid(_HEADER, self._rows()).html()
+        return Listing(_HEADER, self._rows()).html()
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         order = [*Proof, None]

@@ -30,7 +30,10 @@ def main(folder: Path) -> None:
         "traces": traces("digits-alexnet", (0.35,)),
     }
     for name, axes in figures.items():
-        _, drawing = save(axes.get_figure(root=True), folder, f"plot-{name}")
+        figure = axes.get_figure(root=True)
+        if figure is None:
+            raise RuntimeError(f"the axes of {name} stand in no figure")
+        _, drawing = save(figure, folder, f"plot-{name}")
         drawing.unlink()  # pages show the png
 
 

@@ -24,6 +24,9 @@ _POINTS = 12
 """Epochs at which the band is computed, besides those around switches: more look the same, and each takes
 three certified quantiles."""
 
+_FITTED_POINTS = 60
+"""The same under a law fitted to runs, whose quantiles jump from epoch to epoch and take little time."""
+
 _SEPARATE = 60
 """Most epochs whose bars have white edges and hatches; of more, edges would cover the bars."""
 
@@ -133,7 +136,8 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     if not instance.declares_laws:
         return "no law of the loss is declared: nothing is known of its course"
     try:
-        law, chosen = loss_law(instance), milestones(plan, _POINTS)
+        points = _FITTED_POINTS if instance.has_memory else _POINTS
+        law, chosen = loss_law(instance), milestones(plan, points)
         courses = law.after_epochs(plan, chosen)
         ends = [
             [float(course.quantile(tail).upper) for course in courses]

@@ -8,7 +8,7 @@ from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.facts import Facts
 from depl.models.estimation.independence import USABLE, Independence, Tested
 from depl.models.foundation.wording import counted, number
-from depl.showing.parts import Grid, Pairs, Section
+from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import levels
 
 _DIGITS = 3
@@ -83,7 +83,7 @@ def _tested(item: Tested) -> str:
     return f"correlation {number(item.value, 2)}, p = {number(item.p_value, _DIGITS)}"
 
 
-def _fit_table(rows: tuple[FitRow, ...]) -> Grid:
+def _fit_table(rows: tuple[FitRow, ...]) -> Listing:
     header = ("model", "runs", "ratios", "<= 0", "A", "B", "shape", "p printed", "p honest", "best law")
     cells = [
         (
@@ -98,10 +98,10 @@ def _fit_table(rows: tuple[FitRow, ...]) -> Grid:
         )
         for row in rows
     ]
-    return Grid(header, cells, right=header[1:-1])
+    return Listing(header, cells, right=header[1:-1])
 
 
-def _jump_table(fit: TracesFit) -> Grid:
+def _jump_table(fit: TracesFit) -> Listing:
     header = (
         "switch",
         "jumps",
@@ -129,10 +129,10 @@ def _jump_table(fit: TracesFit) -> Grid:
                 number(None if law is None else law.p_value, _DIGITS),
             )
         )
-    return Grid(header, cells, right=(*header[1:6], *header[7:]))
+    return Listing(header, cells, right=(*header[1:6], *header[7:]))
 
 
-def _stage_table(stages: Mapping[str, Independence]) -> Grid:
+def _stage_table(stages: Mapping[str, Independence]) -> Listing:
     header = ("model", "runs", "variance ratio", "from", "to", "p")
     cells = [
         (
@@ -150,10 +150,10 @@ def _stage_table(stages: Mapping[str, Independence]) -> Grid:
         )
         for model, found in stages.items()
     ]
-    return Grid(header, cells, right=header[1:])
+    return Listing(header, cells, right=header[1:])
 
 
-def _level_table(found: Diagnosis) -> Grid:
+def _level_table(found: Diagnosis) -> Listing:
     header = (
         "schedule",
         "runs",
@@ -180,13 +180,13 @@ def _level_table(found: Diagnosis) -> Grid:
         )
         for item in found.levels
     ]
-    return Grid(header, cells, right=header[1:])
+    return Listing(header, cells, right=header[1:])
 
 
-def _promise_table(found: Diagnosis) -> Grid:
+def _promise_table(found: Diagnosis) -> Listing:
     header = ("promised", "as measured", "AR(1) as measured", "AR(1) of .3", "shared factor of .1")
     cells = [[f"{100 * value:.2g} %" for value in asdict(item).values()] for item in found.promises]
-    return Grid(header, cells, right=header)
+    return Listing(header, cells, right=header)
 
 
 def _facts_text(facts: Facts) -> str:

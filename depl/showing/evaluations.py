@@ -2,7 +2,7 @@
 
 from depl.models.evaluation.evaluate import Evaluation
 from depl.models.foundation.wording import counted, interval, number
-from depl.showing.parts import Grid, Pairs, Section
+from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import cells
 
 _MOST_CELLS = 30
@@ -37,7 +37,7 @@ def evaluation_sections(found: Evaluation) -> list[Section]:
     header = ("equation", "constraint", "value", "limit", "verdict")
     return [
         Section("", Pairs(pairs)),
-        Section("", Grid(header, nearest_constraints(found), right=("value", "limit"))),
+        Section("", Listing(header, nearest_constraints(found), right=("value", "limit"))),
     ]
 
 

@@ -12,7 +12,8 @@ from depl.models.problem.instance import (
     PowerDataLaw,
 )
 from depl.models.problem.laws import Zero
-from depl.showing.parts import Grid, Pairs, Section, shortened_name
+from depl.showing.frames import instance_frames
+from depl.showing.parts import Listing, Pairs, Section, shortened_name
 from depl.showing.svg import shares
 
 _LONGEST_NOTE = 240
@@ -82,7 +83,7 @@ def _data_law(instance: Instance) -> str:
             return f"epochs needed are listed for {counted(len(tabled.subsets), 'subset')}"
 
 
-def _clusters(instance: Instance) -> Grid:
+def _clusters(instance: Instance) -> Listing:
     names = ["name", "nodes", "capacity r", "bandwidth b", "unit cost kappa"]
     rows = [
         [item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost)]
@@ -92,14 +93,14 @@ def _clusters(instance: Instance) -> Grid:
         names.append("memory of a node")
         for row, item in zip(rows, instance.clusters, strict=True):
             row.append(_memory(item, "no limit"))
-    return Grid(tuple(names), [tuple(row) for row in rows], right=names[1:])
+    return Listing(tuple(names), [tuple(row) for row in rows], right=names[1:])
 
 
 def _memory(item: Cluster | Model, absent: str) -> str:
     return absent if item.memory is None else number(item.memory)
 
 
-def _node_groups(instance: Instance) -> Grid | str:
+def _node_groups(instance: Instance) -> Listing | str:
     header = ("cluster", "nodes", "speed v", "capacity r", "bandwidth b", "unit cost kappa")
     rows = [
         (
@@ -110,26 +111,26 @@ def _node_groups(instance: Instance) -> Grid | str:
         for item in instance.clusters
         for group in item.groups or ()
     ]
-    return Grid(header, rows, right=header[1:]) if rows else ""
+    return Listing(header, rows, right=header[1:]) if rows else ""
 
 
-def _datasets(instance: Instance) -> Grid:
+def _datasets(instance: Instance) -> Listing:
     header = ("name", "volume q", "work")
     rows = [(item.name, number(item.volume), number(item.workload)) for item in instance.datasets]
     if all(item.clusters is None for item in instance.datasets):
-        return Grid(header, rows, right=header[1:])
+        return Listing(header, rows, right=header[1:])
     given = (item.clusters for item in instance.datasets)
     homes = ("everywhere" if names is None else ", ".join(names) for names in given)
     rows_with = [(*row, home) for row, home in zip(rows, homes, strict=True)]
-    return Grid((*header, "may be used on"), rows_with, right=header[1:])
+    return Listing((*header, "may be used on"), rows_with, right=header[1:])
 
 
-def _transfers(instance: Instance) -> Grid | str:
+def _transfers(instance: Instance) -> Listing | str:
     rows = [(row.dataset, row.cluster, number(row.cost)) for row in instance.transfers]
-    return Grid(("dataset", "cluster", "beta"), rows, right=("beta",)) if rows else ""
+    return Listing(("dataset", "cluster", "beta"), rows, right=("beta",)) if rows else ""
 
 
-def _models(instance: Instance) -> Grid:
+def _models(instance: Instance) -> Listing:
     header = ("name", "size s", "demand", "improvement of epoch k")
     rows = [
         (
@@ -141,10 +142,10 @@ def _models(instance: Instance) -> Grid:
         for item in instance.models
     ]
     if all(item.memory is None for item in instance.models):
-        return Grid(header, rows, right=("size s", "demand"))
+        return Listing(header, rows, right=("size s", "demand"))
     needs = (_memory(item, "any") for item in instance.models)
     rows_with = [(*row[:3], need, row[3]) for row, need in zip(rows, needs, strict=True)]
-    return Grid((*header[:3], "memory", header[3]), rows_with, right=("size s", "demand", "memory"))
+    return Listing((*header[:3], "memory", header[3]), rows_with, right=("size s", "demand", "memory"))
 
 
 def _improvement(model: Model) -> str:
@@ -173,16 +174,16 @@ def _traced(instance: Instance) -> Pairs | str:
     return Pairs(pairs)
 
 
-def _switches(instance: Instance) -> Grid | str:
+def _switches(instance: Instance) -> Listing | str:
     rows = [(row.previous, row.following, row.law.in_words()) for row in instance.switches]
     if not rows:
         return "" if instance.other_switches == Zero() else "none is listed"
-    return Grid(("from", "to", "change of the loss"), rows)
+    return Listing(("from", "to", "change of the loss"), rows)
 
 
-def _provenance(instance: Instance) -> Grid | str:
+def _provenance(instance: Instance) -> Listing | str:
     rows = [(row.path, row.source, _shortened(row.note)) for row in instance.provenance]
-    return Grid(("value", "source", "note"), rows) if rows else ""
+    return Listing(("value", "source", "note"), rows) if rows else ""
 
 
 def _shortened(note: str) -> str:
@@ -203,3 +204,6 @@ def instance_drawing(instance: Instance) -> str:
             for cluster, total in zip(instance.clusters, totals, strict=True)
         ]
     )
+
+
+__all__ = ["instance_brief", "instance_drawing", "instance_frames", "instance_sections"]

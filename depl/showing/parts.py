@@ -26,7 +26,7 @@ class Pairs(NamedTuple):
         return _table(rows)
 
 
-class Grid(NamedTuple):
+class Listing(NamedTuple):
     """Rows under a header; the columns named in ``right`` are set flush right."""
 
     header: Sequence[str]
@@ -47,7 +47,7 @@ class Section(NamedTuple):
     """A title, which may be empty, over plain text, pairs or a grid; with neither it is left out."""
 
     title: str
-    body: str | Pairs | Grid = ""
+    body: str | Pairs | Listing = ""
 
     def text(self) -> str:
         """Title and body below each other."""

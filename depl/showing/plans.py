@@ -8,7 +8,7 @@ from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.wording import counted, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
-from depl.showing.parts import Grid, Pairs, Section
+from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import Bar, bars
 
 _MOST_STAGES = 60
@@ -47,7 +47,7 @@ def plan_sections(plan: Plan) -> list[Section]:
     rows = _stages(plan)
     if rows:
         header = ("epochs", "model", "cluster", "resources x of a node")
-        sections.append(Section("", Grid(header, rows[:_MOST_STAGES])))
+        sections.append(Section("", Listing(header, rows[:_MOST_STAGES])))
     if len(rows) > _MOST_STAGES:
         sections.append(Section("", f"and {counted(len(rows) - _MOST_STAGES, 'more stage')}"))
     if plan.claims is not None and (claims := _claims(plan.claims)):

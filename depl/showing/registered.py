@@ -1,7 +1,8 @@
 """The looks of all objects that show themselves, registered at the first need and imported at the first use.
 
 Every module named here has, for every stem named here, three functions of one object: ``STEM_brief`` gives a
-line, ``STEM_sections`` the parts of the text and of the page, ``STEM_drawing`` a small drawing.
+line, ``STEM_sections`` the parts of the text and of the page, ``STEM_drawing`` a small drawing. That of
+instances has ``instance_frames``, too.
 """
 
 import importlib
@@ -39,4 +40,5 @@ def _look(module: str, stem: str) -> Look:
         brief=lambda thing: str(part("brief")(thing)),
         text=lambda thing: text_of(part("sections")(thing)),
         page=lambda thing: page_of(part("sections")(thing), part("drawing")(thing)),
+        frames=lambda thing: dict(part("frames")(thing)),
     )

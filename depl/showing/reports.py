@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from depl.models.foundation.wording import counted, interval, number, rounded_down
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report
-from depl.showing.parts import Grid, Pairs, Section
+from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import cells
 
 _COLOUR_OF_KIND = {
@@ -42,7 +42,7 @@ def report_sections(report: Report) -> list[Section]:
     ]
     return [
         Section("", f"{name}: {verdict}"),
-        Section("", Grid(("equation", "verdict", "finding"), rows)),
+        Section("", Listing(("equation", "verdict", "finding"), rows)),
         Section("Recomputed by the verifier:", Pairs(numbers)),
     ]
 

@@ -75,7 +75,8 @@ def levels(rows: Sequence[tuple[str, float, float, float]], band: tuple[float, f
 
     Parameters
     ----------
-    rows : sequence of (name, lower, value, upper)
+    rows : sequence of tuple
+        Name, lower end, value and upper end of each.
     band : tuple of float
     """
     finite = [item for row in rows for item in row[1:] if math.isfinite(item)]

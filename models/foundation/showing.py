@@ -25,11 +25,14 @@ class Look(NamedTuple):
         What the command line prints, for `str`.
     page : callable
         HTML with a drawing and tables, for notebooks.
+    frames : callable
+        Frames of pandas, by the names of the parts; for instances.
     """
 
     brief: Callable[[Any], str]
     text: Callable[[Any], str]
     page: Callable[[Any], str]
+    frames: Callable[[Any], dict[str, Any]]
 
 
 _LOOKS: dict[str, Look] = {}
@@ -61,6 +64,19 @@ def look_of(thing: object) -> Look:
         if name in _LOOKS:
             return _LOOKS[name]
     raise LookupError(f"no look is registered for {type(thing).__name__}")
+
+
+def frames_of(thing: object) -> dict[str, Any]:
+    """The parts of an object as frames of pandas, by name.
+
+    Raises
+    ------
+    InvalidInputError
+        If pandas is not installed.
+    LookupError
+        If objects of this kind have no look.
+    """
+    return look_of(thing).frames(thing)
 
 
 class Shown:

@@ -25,9 +25,8 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.showing import Shown
+from depl.models.foundation.showing import Shown, frames_of
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
-from depl.models.problem.frames import instance_frames
 from depl.models.problem.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
 from depl.models.problem.learning import (
     ConstantImprovement,
@@ -315,7 +314,7 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
         InvalidInputError
             If pandas is not installed.
         """
-        return instance_frames(self)
+        return frames_of(self)
 
     def to_json(self) -> str:
         """The instance as indented JSON."""

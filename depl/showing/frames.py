@@ -1,11 +1,9 @@
 """The parts of an instance as frames of pandas: a row per cluster, dataset, model and transfer."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from depl.models.foundation.frames import frame_of
-
-if TYPE_CHECKING:
-    from depl.models.problem.instance import Instance
+from depl.models.problem.instance import Instance
 
 COLUMNS = {
     "clusters": ("name", "nodes", "capacity", "bandwidth", "unit_cost", "memory"),
@@ -16,7 +14,7 @@ COLUMNS = {
 """The columns of each frame, by the names that fields have in the instance."""
 
 
-def instance_frames(instance: "Instance") -> dict[str, Any]:
+def instance_frames(instance: Instance) -> dict[str, Any]:
     """One frame for each entry of `COLUMNS`; missing values are missing, and laws are left to the instance.
 
     Raises
