@@ -6,7 +6,7 @@ from depl.models.foundation.wording import counted, number, rounded_down, rounde
 from depl.models.solving.budgets import Against
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.result import Solution, Termination
-from depl.showing.parts import Grid, Pairs, Section, shortened_name
+from depl.showing.parts import Listing, Pairs, Section, shortened_name
 from depl.showing.results import STATES
 from depl.showing.svg import cells
 
@@ -49,7 +49,7 @@ def front_sections(front: Front) -> list[Section]:
     if front.instance.has_memory:
         pairs.append(("rests on", "a fitted law; how many runs speak for each plan: --json, rests_on"))
     header = (budget, "state", "cost", "lower bound", "epochs", "time", "P(l(K) > l_max)")
-    grid = Grid(header, [_row(point) for point in front], right=(budget, *header[2:]))
+    grid = Listing(header, [_row(point) for point in front], right=(budget, *header[2:]))
     return [
         Section("", Pairs(pairs)),
         Section("", grid if front.points else ""),
