@@ -61,6 +61,7 @@ def _require_kind(options: argparse.Namespace) -> None:
         raise InvalidInputError(
             "a bound on the expected loss has no probability; leave --expected out", "--against probability"
         )
+    others: tuple[str, ...]
     if options.expected:
         others, reason = (
             _OF_CERTIFIED,

@@ -136,21 +136,22 @@ def _draw_infeasible(front: Front, axes: "Axes", beyond: float) -> None:
 
 
 def _draw_points(front: Front, axes: "Axes") -> None:
-    known = [point for point in front if point.cost is not None]
-    proved = [point for point in known if point.solution is Solution.PROVEN_OPTIMAL]
-    others = [point for point in known if point.solution is not Solution.PROVEN_OPTIMAL]
-    for points, face, label in ((proved, _COST, "proved cheapest"), (others, "white", "a plan, not proved")):
-        if points:
-            x, y = [point.budget for point in points], [point.cost for point in points]
+    """A mark at every plan, hollow where it is not proved cheapest, with a line down to its own bound."""
+    proved: list[tuple[float, float]] = []
+    others: list[tuple[float, float]] = []
+    for point in front:
+        if point.cost is not None:
+            same = proved if point.solution is Solution.PROVEN_OPTIMAL else others
+            same.append((point.budget, point.cost))
+            if point.lower_bound < point.cost and same is others:
+                axes.vlines(point.budget, point.lower_bound, point.cost, color=_BOUND, linewidth=1)
+    for pairs, face, label in (
+        (proved, _COST, "proved cheapest"),
+        (others, "white", "feasible, not proved cheapest"),
+    ):
+        if pairs:
+            x, y = zip(*pairs, strict=True)
             axes.plot(x, y, "o", markersize=5, color=_COST, markerfacecolor=face, label=label)
-    if not front.nested and others:
-        axes.vlines(
-            [point.budget for point in others],
-            [point.lower_bound for point in others],
-            [point.cost for point in others],
-            color=_BOUND,
-            label="down to the proved bound",
-        )
 
 
 def _draw_marks(front: Front, axes: "Axes") -> None:

@@ -84,6 +84,24 @@ def test_what_is_stopped_by_a_limit_says_so(ask, tmp_path):
     assert len(json.loads(file.read_text(encoding="utf-8"))["points"]) == 4
 
 
+def test_ctrl_c_leaves_the_points_found_by_then_in_the_file(ask, tmp_path, monkeypatch):
+    file, plans, own, calls = tmp_path / "front.json", tmp_path / "plans", depl.models.solving.front.solve, []
+
+    def interrupted(*args: object, **more: object) -> depl.Result:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return own(*args, **more)
+
+    monkeypatch.setattr("depl.models.solving.front.solve", interrupted)
+    code, out, _ = ask(*asked("time", "--out", file, "--plans", plans))
+    assert code == 4
+    assert "2 of 4 points, stopped by the user" in out
+    assert len(json.loads(file.read_text(encoding="utf-8"))["points"]) == 2
+    assert len(list(plans.glob("*.plan.json"))) == out.count("proved cheapest")
+    assert ask(*asked("time", "--out", file))[0] == 0
+
+
 def test_a_table_is_written_and_the_front_drawn(ask, tmp_path):
     table, figure = tmp_path / "front.csv", tmp_path / "drawn"
     code, _, err = ask(*asked("time", "--out", table, "--figure", figure))

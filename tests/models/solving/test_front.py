@@ -121,6 +121,7 @@ def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(aga
     assert known >= 4
 
 
+@pytest.mark.slow
 def test_a_front_of_an_instance_that_was_fitted_to_runs() -> None:
     instance = load("digits-alexnet")
     found = front(instance, "loss", between=(2.1, 2.4), points=2)
