@@ -8,7 +8,7 @@ import numpy as np
 from depl.benchmarks.figures.palette import COLOURS
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
-from depl.models.solving.budgets import Against
+from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.front_range import MARKS
 from depl.models.solving.result import Solution
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NAMES = {
-    Against.LOSS: "bound on the loss $\\ell_{\\max}$",
-    Against.TIME: "limit of time $T_{\\max}$",
-    Against.PROBABILITY: "probability $\\omega$ of keeping $\\ell_{\\max}$",
+    Budget.LOSS: "bound on the loss $\\ell_{\\max}$",
+    Budget.TIME: "limit of time $T_{\\max}$",
+    Budget.PROBABILITY: "probability $\\omega$ of keeping $\\ell_{\\max}$",
 }
 _TICKS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999)
 """Values of omega that are written at the axis, as far as they are drawn."""
@@ -66,7 +66,7 @@ def front(front: Front, axes: "Axes | None" = None) -> "Axes":
         _draw_steps(front, drawn)
     _draw_infeasible(front, drawn, beyond)
     _draw_points(front, drawn)
-    if front.against is Against.PROBABILITY:
+    if front.against is Budget.PROBABILITY:
         _draw_marks(front, drawn)
     _finish(front, drawn)
     return drawn
@@ -83,7 +83,7 @@ def _omega(nines: Any) -> Any:
 def _axis(front: Front, axes: "Axes") -> float:
     """Set scale and limits of the budgets; the limit on the tight side."""
     loosest, tightest = front.points[0].budget, front.points[-1].budget
-    if front.against is Against.PROBABILITY:
+    if front.against is Budget.PROBABILITY:
         axes.set_xscale("function", functions=(_nines, _omega))
         first, last = float(_nines(loosest)), float(_nines(tightest))
         margin = _BEYOND * ((last - first) or 1.0)

@@ -3,14 +3,14 @@
 import math
 
 from depl.models.foundation.wording import counted, number, rounded_down, rounded_up
-from depl.models.solving.budgets import Against
+from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.result import Solution, Termination
 from depl.showing.parts import Listing, Pairs, Section, shortened_name
 from depl.showing.results import STATES
 from depl.showing.svg import cells
 
-BUDGETS = {Against.LOSS: "l_max", Against.TIME: "T_max", Against.PROBABILITY: "omega"}
+BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}
 """What varies, by its symbol."""
 
 _STATES = {Termination.INFEASIBLE: "proved infeasible", Termination.GAP_REACHED: "within the gap, proved"}
@@ -40,9 +40,9 @@ def front_sections(front: Front) -> list[Section]:
     pairs += [
         (name, number(getattr(front.instance.target, field)))
         for kind, name, field in (
-            (Against.LOSS, "l_max", "maximum_loss"),
-            (Against.TIME, "T_max", "maximum_time"),
-            (Against.PROBABILITY, "omega", "quantile_level"),
+            (Budget.LOSS, "l_max", "maximum_loss"),
+            (Budget.TIME, "T_max", "maximum_time"),
+            (Budget.PROBABILITY, "omega", "quantile_level"),
         )
         if kind is not front.against
     ]

@@ -32,7 +32,7 @@ _SLACK = 1e-6
 a sum of times. What is looked at is evaluated and verified."""
 
 
-class Against(Enum):
+class Budget(Enum):
     """The budget that a front varies."""
 
     LOSS = "loss"
@@ -49,7 +49,7 @@ class Against(Enum):
 
     def nested(self, instance: Instance) -> bool:
         """Whether feasible sets are nested; see the module's docstring."""
-        return not (self is Against.PROBABILITY and instance.has_memory)
+        return not (self is Budget.PROBABILITY and instance.has_memory)
 
     def instance(self, instance: Instance, budget: float) -> Instance:
         """The instance with this budget.
@@ -67,17 +67,17 @@ class Against(Enum):
         -l_max, -ln T_max, or -log10(1 - omega), the number of nines; equal steps of it are budgets that are
         spread well, as costs move most where T_max or 1 - omega are small.
         """
-        if self is Against.LOSS:
+        if self is Budget.LOSS:
             return -budget
-        if self is Against.TIME:
+        if self is Budget.TIME:
             return -math.log(budget)
         return -math.log10(1 - budget) if budget < 1 else math.inf
 
     def budget(self, demand: float) -> float:
         """The budget that asks for so much, to six digits, as it is read and written by people."""
-        if self is Against.LOSS:
+        if self is Budget.LOSS:
             return float(f"{-demand:.6g}")
-        if self is Against.TIME:
+        if self is Budget.TIME:
             return float(f"{math.exp(-demand):.6g}")
         return round(1 - 10**-demand, 6)
 
@@ -85,10 +85,10 @@ class Against(Enum):
         """The demand that the plan of a result keeps, as far as its numbers tell; `accepted` decides."""
         if result.plan is None:
             return -math.inf
-        if self is Against.LOSS:
+        if self is Budget.LOSS:
             reached = instance.target.maximum_loss if result.quantile is None else result.quantile.upper
             return self.demand(min(reached, instance.target.maximum_loss))
-        if self is Against.TIME:
+        if self is Budget.TIME:
             fastest = allocate(epoch_loads(instance, result.plan), None, _NO_DEADLINE).fastest_time
             return self.demand(fastest) if fastest > 0 else math.inf
         return self.demand(1 - float(result.violation.highest)) if result.violation else -math.inf
@@ -98,7 +98,7 @@ _NO_DEADLINE = 1e300
 """A round deadline that binds nobody: the time with full resources is all that is asked for [time]."""
 
 
-def against_named(name: "str | Against") -> Against:
+def against_named(name: "str | Budget") -> Budget:
     """The budget of that name.
 
     Raises
@@ -106,11 +106,11 @@ def against_named(name: "str | Against") -> Against:
     InvalidInputError
         If there is none.
     """
-    known = [item.value for item in Against]
-    value = name.value if isinstance(name, Against) else name
+    known = [item.value for item in Budget]
+    value = name.value if isinstance(name, Budget) else name
     if value not in known:
         raise InvalidInputError(f"there is no {value!r:.80}; {advice(str(value), known)}", "against")
-    return Against(value)
+    return Budget(value)
 
 
 def with_cheapest_resources(instance: Instance, plan: Plan) -> Plan | None:

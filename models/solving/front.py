@@ -26,7 +26,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Plan
 from depl.models.solving.budgets import (
-    Against,
+    Budget,
     accepted,
     against_named,
     seems_kept,
@@ -55,7 +55,7 @@ costs a hundred times the bound is good enough there; if none is found in time, 
 
 def front(
     instance: Instance,
-    against: str | Against,
+    against: str | Budget,
     *,
     between: tuple[float, float] | None = None,
     points: int = FRONT_POINTS,
@@ -72,7 +72,7 @@ def front(
     ----------
     instance : Instance
         What varies replaces its own l_max, T_max or omega.
-    against : Against or str
+    against : Budget or str
         "loss" for l_max, "time" for T_max, "probability" for omega.
     between : (float, float), optional
         The range of budgets; by default that of `depl.models.solving.front_range.default_range`.
@@ -189,7 +189,7 @@ class _Search:
     """
 
     instance: Instance
-    against: Against
+    against: Budget
     method: str
     gap: float
     seed: int

@@ -12,7 +12,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import Against
+from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import FORMAT, VERSION, Front, FrontPoint
 from depl.models.solving.known_plan import bare
 from depl.models.solving.methods import Outcome, find
@@ -39,7 +39,7 @@ class _File(msgspec.Struct):
     """What is read of a file."""
 
     fingerprint: str
-    against: Against
+    against: Budget
     between: tuple[float, float]
     asked: int
     points: list[_Point]
@@ -59,7 +59,7 @@ def write_front(front: Front, path: str | Path) -> None:
     write_text(path, front.to_json())
 
 
-def read_front(path: str | Path, instance: Instance, against: Against) -> Front | None:
+def read_front(path: str | Path, instance: Instance, against: Budget) -> Front | None:
     """The front in a file, each plan evaluated and verified again; None if there is no such file.
 
     Lower bounds, and that there is no plan, are repeated from the file: only the search that proved them
@@ -92,7 +92,7 @@ def read_front(path: str | Path, instance: Instance, against: Against) -> Front 
     return Front(instance, against, found.between, tuple(points), found.asked)
 
 
-def _point(instance: Instance, against: Against, row: _Point, place: str) -> FrontPoint:
+def _point(instance: Instance, against: Budget, row: _Point, place: str) -> FrontPoint:
     infeasible = row.termination is Termination.INFEASIBLE
     lower = math.inf if infeasible else row.lower_bound or 0.0
     plan = None if row.plan is None else bare(row.plan)

@@ -10,7 +10,7 @@ from depl.models.foundation.frames import frame_of
 from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import Against
+from depl.models.solving.budgets import Budget
 from depl.models.solving.result import Range, Result, Solution, Termination
 
 FORMAT, VERSION = "depl-front", 1
@@ -104,7 +104,7 @@ class Front(Shown):
     ----------
     instance : Instance
         As it was given; the budget of each point replaces its own.
-    against : Against
+    against : Budget
         What varies.
     between : tuple of float
         The loosest and the tightest budget that were asked for.
@@ -117,7 +117,7 @@ class Front(Shown):
     """
 
     instance: Instance
-    against: Against
+    against: Budget
     between: tuple[float, float]
     points: tuple[FrontPoint, ...]
     asked: int

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
-from depl.models.solving.budgets import Against
+from depl.models.solving.budgets import Budget
 from depl.models.solving.result import Result
 
 MARKS = (0.9, 0.95, 0.99)
@@ -35,17 +35,17 @@ Probe = Callable[[Instance], Result]
 """Looks for any plan of an instance, cheap or not."""
 
 
-def default_range(instance: Instance, against: Against, probe: Probe, cheapest: Probe) -> tuple[float, float]:
+def default_range(instance: Instance, against: Budget, probe: Probe, cheapest: Probe) -> tuple[float, float]:
     """The loosest and the tightest budget of a front.
 
     The tightest is one that no plan was found to keep, a little beyond the hardest that one keeps. The
     loosest is l(0), which needs no training; or the time of the cheapest plan without T_max, and where there
     is none `_TIMES_FASTEST` times that of the fastest. omega goes from 0.5 to 0.999.
     """
-    if against is Against.PROBABILITY:
+    if against is Budget.PROBABILITY:
         return _OMEGAS
     kept = _Kept(instance, against, probe)
-    if against is Against.LOSS:
+    if against is Budget.LOSS:
         return _range_of_losses(instance, kept)
     return _range_of_times(instance, kept, cheapest)
 
@@ -53,7 +53,7 @@ def default_range(instance: Instance, against: Against, probe: Probe, cheapest: 
 class _Kept:
     """The demand that some plan keeps which keeps a budget; None if none was found."""
 
-    def __init__(self, instance: Instance, against: Against, probe: Probe) -> None:
+    def __init__(self, instance: Instance, against: Budget, probe: Probe) -> None:
         self.against, self._instance, self._probe = against, instance, probe
 
     def __call__(self, budget: float) -> float | None:
@@ -119,7 +119,7 @@ def _range_of_times(instance: Instance, kept: _Kept, cheapest: Probe) -> tuple[f
     return max(loosest, fastest), kept.hardest(reached, _TIME_STEP)
 
 
-def required_range(instance: Instance, against: Against, between: tuple[float, float]) -> tuple[float, float]:
+def required_range(instance: Instance, against: Budget, between: tuple[float, float]) -> tuple[float, float]:
     """A range of budgets, the loosest first.
 
     Raises
@@ -139,10 +139,10 @@ def required_range(instance: Instance, against: Against, between: tuple[float, f
             raise InvalidInputError(
                 f"{budget:g} cannot be {against.field}: {error.message}", "between"
             ) from error
-    return (low, high) if against is Against.PROBABILITY else (high, low)
+    return (low, high) if against is Budget.PROBABILITY else (high, low)
 
 
-def spread(against: Against, between: tuple[float, float], count: int) -> list[float]:
+def spread(against: Budget, between: tuple[float, float], count: int) -> list[float]:
     """So many budgets from the loosest to the tightest, at equal steps of demand, and the marks between them.
 
     Raises
@@ -155,7 +155,7 @@ def spread(against: Against, between: tuple[float, float], count: int) -> list[f
     loosest, tightest = between
     first, last = against.demand(loosest), against.demand(tightest)
     inner = [against.budget(first + (last - first) * i / (count - 1)) for i in range(1, count - 1)]
-    marks = [mark for mark in MARKS if against is Against.PROBABILITY and loosest <= mark <= tightest]
+    marks = [mark for mark in MARKS if against is Budget.PROBABILITY and loosest <= mark <= tightest]
     ends = [loosest] if count == 1 else [loosest, tightest]
     return sorted({*ends, *inner, *marks}, key=against.demand)
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import depl
-from depl.models.solving.budgets import Against
+from depl.models.solving.budgets import Budget
 from depl.models.solving.defaults import FRONTS_AGAINST
 
 RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.9)}
@@ -17,7 +17,7 @@ def asked(against: str, *words: object) -> list[object]:
 
 
 def test_the_help_names_all_budgets_that_there_are():
-    assert [kind.value for kind in Against] == list(FRONTS_AGAINST)
+    assert [kind.value for kind in Budget] == list(FRONTS_AGAINST)
 
 
 @pytest.mark.parametrize("against", RANGES)
@@ -30,7 +30,7 @@ def test_every_plan_that_is_written_passes_depl_check_on_the_instance_beside_it(
     assert f"{len(kept)} plans written to {plans}" in err
     names = {path.name.removesuffix(".plan.json") for path in plans.glob("*.plan.json")}
     assert names == {f"{against}-{point['budget']:.12g}" for point in kept}
-    field = Against(against).field
+    field = Budget(against).field
     for name in names:
         instance = plans / f"{name}.instance.json"
         target = json.loads(instance.read_text(encoding="utf-8"))["target"]
