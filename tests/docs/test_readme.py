@@ -101,7 +101,7 @@ def answered_once(monkeypatch):
             found[key] = diagnosis.diagnose(traces, rng, metric, resamples)
         return found[key]
 
-    monkeypatch.setattr(fit, "fit_instance", shipped)
+    monkeypatch.setattr("depl.fitting.fit_instance", shipped)
     monkeypatch.setattr(fit, "diagnose", diagnosed)
     monkeypatch.setattr(diagnose, "diagnose", diagnosed)
 
