@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from depl.models.problem.laws import Law, register_law
     from depl.models.problem.plan import Plan
     from depl.models.solving.explain import explain
+    from depl.models.solving.front import front
+    from depl.models.solving.front_points import Front
     from depl.models.solving.methods import Limits, Outcome, register
     from depl.models.solving.observed_state import State
     from depl.models.solving.replanning import Replanning, replan
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DeplError": "models.foundation.errors",
     "Evaluation": "models.evaluation.evaluate",
+    "Front": "models.solving.front_points",
     "Instance": "models.problem.instance",
     "InvalidInputError": "models.foundation.errors",
     "Law": "models.problem.laws",
@@ -69,6 +72,7 @@ _HOMES = {
     "evaluate": "models.evaluation.evaluate",
     "explain": "models.solving.explain",
     "fit": "fitting",
+    "front": "models.solving.front",
     "load": "instances.library",
     "methods": "method_table",
     "register": "models.solving.methods",
@@ -123,6 +127,7 @@ SHOWING.add(lambda: importlib.import_module("depl.showing.registered").register_
 __all__ = [
     "DeplError",
     "Evaluation",
+    "Front",
     "Instance",
     "InvalidInputError",
     "Law",
@@ -143,6 +148,7 @@ __all__ = [
     "evaluate",
     "explain",
     "fit",
+    "front",
     "load",
     "methods",
     "plot",

@@ -1,13 +1,18 @@
-"""``depl front``: the least weight of model selection against a bound on the expected loss, or the time.
+"""``depl front``: the cost of certified plans against l_max, T_max or omega, each with its own proof.
 
-Data and cluster are given. What is bounded is the *expected* loss; omega is not used, and a point promises
-nothing. The probability with which its path misses the bound is certified and printed beside it.
+Each point is a plan that 'depl check' accepts at its budget, with a proved lower bound of the cost of any
+plan there; budgets that no plan keeps are proved infeasible.
+
+With --expected: the least weight of model selection, a reading of the cost, against a bound on the expected
+loss, or T_max; data and cluster are given. omega is not used there, and a point promises nothing; the
+probability with which its path misses the bound is certified and printed beside it.
 """
 
 import argparse
 
-from depl.arguments.shared import add_gap, add_instance, add_json, positive_count
-from depl.heuristics.paths.readings import Against, Weight
+from depl.arguments.shared import add_figure, add_gap, add_instance, add_json, positive_count, seed
+from depl.heuristics.paths.readings import Weight
+from depl.models.solving.defaults import DEFAULT_METHOD, FRONT_POINTS, FRONTS_AGAINST
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -15,30 +20,55 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_instance(parser)
     parser.add_argument(
         "--against",
-        choices=[kind.value for kind in Against],
+        choices=FRONTS_AGAINST,
         required=True,
-        help="the budget that varies: a bound on the EXPECTED loss, or T_max",
+        help="the budget that varies: l_max, T_max or omega",
     )
     parser.add_argument(
-        "--points", metavar="N", type=positive_count, default=20, help="budgets, evenly spaced; default: 20"
+        "--points",
+        metavar="N",
+        type=positive_count,
+        default=FRONT_POINTS,
+        help=f"budgets, evenly spaced; with omega 0.9, 0.95 and 0.99 come besides; default: {FRONT_POINTS}",
     )
     parser.add_argument(
-        "--between", metavar=("LOW", "HIGH"), type=float, nargs=2, help="the range of the budgets"
+        "--between",
+        metavar=("LOW", "HIGH"),
+        type=float,
+        nargs=2,
+        help="the range of the budgets; default: from the loosest to the tightest that a plan is found for",
+    )
+    parser.add_argument("--method", metavar="M", help=f"default: {DEFAULT_METHOD}, as for depl solve")
+    add_gap(parser)
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds for all; default: none")
+    parser.add_argument("--seed", metavar="N", type=seed, help="for methods that draw; default: 0")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="keep the front, as JSON if the name ends in .json, else as CSV; a JSON file is written after "
+        "every point, and gone on with if it is there",
     )
     parser.add_argument(
+        "--plans", metavar="DIR", help="write the plan of every point, and the instance with its budget"
+    )
+    add_figure(parser, "it")
+    add_json(parser, "the front")
+    _add_expected(parser.add_argument_group("the front of the expected loss"))
+    parser.set_defaults(run="depl.commands.front:run")
+
+
+def _add_expected(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--expected", action="store_true", help="bound the EXPECTED loss; no promise, omega is not used"
+    )
+    group.add_argument(
         "--whole", action="store_true", help="every step of the front instead, N at most, from the loosest"
     )
-    parser.add_argument("--cluster", metavar="C", help="where to train; default: the most capable cluster")
-    parser.add_argument("--datasets", metavar="D,...", help="what to train on; default: all datasets")
-    parser.add_argument(
+    group.add_argument("--cluster", metavar="C", help="where to train; default: the most capable cluster")
+    group.add_argument("--datasets", metavar="D,...", help="what to train on; default: all datasets")
+    group.add_argument(
         "--weight",
         choices=[kind.value for kind in Weight],
         help="what is added up and minimised, a reading of the cost; default: root, the sum of "
         "sqrt(kappa c), or without T_max least-resources",
     )
-    add_gap(parser)
-    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds for all; default: none")
-    parser.add_argument("--out", metavar="FILE", help="write it, as JSON if the name ends in .json, else CSV")
-    parser.add_argument("--figure", metavar="NAME", help="draw it: NAME.png and NAME.svg")
-    add_json(parser, "the front")
-    parser.set_defaults(run="depl.commands.front:run")

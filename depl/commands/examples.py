@@ -35,8 +35,9 @@ depl solve tiny --method exact --out plan.json
 depl explain tiny plan.json
 """,
     "front": """\
-depl front tiny --against loss --points 5
-depl front paper-alexnet-deadline-9 --against time --points 5 --out front.csv
+depl front tiny --against probability --points 5 --plans plans
+depl front tiny --against loss --out front.json    # the same line again goes on where it stopped
+depl front paper-alexnet-deadline-9 --expected --against time --points 5 --out front.csv
 """,
     "replan": """\
 depl solve tiny --method exact --out plan.json

@@ -34,8 +34,8 @@ COMMANDS = {
     "explain": Command("depl.arguments.explain", "put the numbers of a plan into the equations"),
     "front": Command(
         "depl.arguments.front",
-        "trade the weight of model selection against a bound on the expected loss (without omega) "
-        "or the time",
+        "the cost of certified plans against l_max, T_max or omega; with --expected the weight of model "
+        "selection against a bound on the expected loss",
     ),
     "replan": Command("depl.arguments.replan", "plan the rest of a run again, seen from an observed state"),
     "instances": Command("depl.arguments.instances", "list, show, make or describe instances"),

@@ -129,12 +129,15 @@ class Bar:
         """Remove it."""
         self._progress.stop()
 
-    def step(self, done: str) -> None:
-        """One more is done."""
+    def step(self, done: str, total: int | None = None) -> None:
+        """One more is done; of how many steps, if that is known better by now."""
         self._steps += 1
-        left = self._total - self._before - self._steps
+        self._total = total or self._total
+        left = max(self._total - self._before - self._steps, 0)
         shown = pace(self._steps, left, time.monotonic() - self._started)
-        self._progress.update(self._task, advance=1, description=printable(done), pace=shown)
+        self._progress.update(
+            self._task, advance=1, total=self._total, description=printable(done), pace=shown
+        )
 
 
 def pace(done: int, left: int, seconds: float) -> str:

@@ -8,8 +8,9 @@ from depl.fitting import fit
 from depl.instances.library import load, parse
 from depl.instances.template import template
 from depl.models.problem.instance import Instance
+from depl.models.solving.front import front as find_front
 from depl.models.solving.solve import solve
-from depl.plot import compare, instance, plan, traces
+from depl.plot import compare, front, instance, plan, traces
 
 METHODS = ("exact", "depl", "one-pass", "graph")
 """What the comparison shows: a proof, a bound, and two methods that prove nothing."""
@@ -34,6 +35,8 @@ def main(folder: Path) -> None:
         "plan": plan(paper, cheapest)[0],
         "fitted": plan(fitted, best)[0],
         "compare": compare(answers),
+        "front": front(find_front(paper, "probability")),
+        "front-fitted": front(find_front(fitted, "loss", points=12)),
         "traces": traces("digits-alexnet", (0.35,)),
     }
     for name, axes in figures.items():

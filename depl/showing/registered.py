@@ -13,13 +13,14 @@ from depl.models.foundation.showing import Look, register_look
 from depl.showing.parts import page_of, text_of
 
 LOOKS = {
-    "depl.models.estimation.diagnosis.Diagnosis": ("diagnoses", "diagnosis"),
-    "depl.models.evaluation.evaluate.Evaluation": ("evaluations", "evaluation"),
-    "depl.models.problem.instance.Instance": ("instances", "instance"),
-    "depl.models.problem.plan.Plan": ("plans", "plan"),
-    "depl.models.solving.replanning.Replanning": ("replannings", "replanning"),
-    "depl.models.solving.result.Result": ("results", "result"),
-    "depl.models.verifier.verify.Report": ("reports", "report"),
+    "depl.models.estimation.diagnosis.Diagnosis": ("depl.showing.diagnoses", "diagnosis"),
+    "depl.models.evaluation.evaluate.Evaluation": ("depl.showing.evaluations", "evaluation"),
+    "depl.models.problem.instance.Instance": ("depl.showing.instances", "instance"),
+    "depl.models.problem.plan.Plan": ("depl.showing.plans", "plan"),
+    "depl.models.solving.front_points.Front": ("depl.showing.fronts", "front"),
+    "depl.models.solving.replanning.Replanning": ("depl.showing.replannings", "replanning"),
+    "depl.models.solving.result.Result": ("depl.showing.results", "result"),
+    "depl.models.verifier.verify.Report": ("depl.showing.reports", "report"),
 }
 """Module and stem of every class; to print an instance imports no method, no fit and no verifier."""
 
@@ -27,7 +28,7 @@ LOOKS = {
 def register_all() -> None:
     """Register them; again is no harm."""
     for kind, (module, stem) in LOOKS.items():
-        register_look(kind, _look(f"depl.showing.{module}", stem))
+        register_look(kind, _look(module, stem))
 
 
 def _look(module: str, stem: str) -> Look:

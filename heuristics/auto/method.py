@@ -104,7 +104,7 @@ class _Turns:
     cost : float
         Of that plan [cost].
     cutoff : Cutoff
-        The cost of the best plan that any phase holds, as all of them are told.
+        The cost of the best plan that any phase or the caller holds, as all of them are told.
     lower : float
         No feasible plan costs less [cost].
     shown : float
@@ -128,6 +128,7 @@ class _Turns:
 
     def run(self) -> Outcome:
         """All phases, until something is proved or the time is over."""
+        self.cutoff.cost = self.limits.cutoff_cost
         limits = replace(self.limits, cutoff=self.cutoff, progress=self._progress)
         search = Paused(exact, self.instance, limits)
         interrupted = False

@@ -84,7 +84,7 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Front:
+class LayeredFront:
     """What the search found: for falling levels of final loss the cheapest paths, more and more expensive.
 
     Attributes
@@ -145,7 +145,7 @@ def layered_search(
     lowest_loss: float | None = None,
     capped: bool = False,
     proceed: Callable[[], bool] = lambda: True,
-) -> Front | None:
+) -> LayeredFront | None:
     """The cheapest paths of the expanded graph.
 
     Parameters
@@ -163,7 +163,7 @@ def layered_search(
 
     Returns
     -------
-    Front or None
+    LayeredFront or None
         Empty if no path of at least one epoch ends at or below l_max, and if l(0) lies at or below
         ``lowest_loss``: nothing needs to be trained then. The empty path is not among them.
 
@@ -247,7 +247,7 @@ class _Search:
         self.best = np.full(span, np.inf)
         self.ends = np.zeros((span, 3), dtype=np.int64)  # epoch, model, time level
 
-    def run(self, proceed: Callable[[], bool], cells: int) -> Front | None:
+    def run(self, proceed: Callable[[], bool], cells: int) -> LayeredFront | None:
         before, costs = _Window(0, 0, 0, 0), np.zeros((self.problem.start + 1, 1, 1))
         costs[:-1] = np.inf
         for k, window in enumerate(self.windows):
@@ -297,11 +297,11 @@ class _Search:
         model, row = np.divmod(places[better], window.shape[0])
         self.ends[chosen] = np.column_stack([np.full(len(chosen), k), model, row + window.first_time])
 
-    def _front(self, cells: int) -> Front:
+    def _front(self, cells: int) -> LayeredFront:
         lower = np.minimum.accumulate(np.concatenate([[np.inf], self.best]))[:-1]
         kept = np.flatnonzero(self.best < lower)
         levels = kept + self.first
-        return Front(
+        return LayeredFront(
             losses=np.asarray(self.problem.initial_loss + levels * self.steps.loss_step),
             costs=self.best[kept],
             paths=tuple(self._path(int(index)) for index in kept),

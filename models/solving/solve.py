@@ -27,7 +27,9 @@ from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitti
 from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.interrupts import first_interrupt_ignored
+from depl.models.solving.known_plan import KnownPlan, known_plan
 from depl.models.solving.methods import (
+    Cutoff,
     Limits,
     Looks,
     Meaning,
@@ -74,6 +76,7 @@ def solve(
     options: Mapping[str, object] | None = None,
     looks: int | None = None,
     memory: float = MEMORY,
+    start: Plan | None = None,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
 
@@ -103,11 +106,16 @@ def solve(
     memory : float
         GiB that a table of the solve may take; what needs more is refused before it is begun
         (`depl.models.foundation.memory`).
+    start : Plan, optional
+        A feasible plan that is known. It is returned unless a cheaper one is found, and methods that can
+        (`depl.models.solving.methods.Limits.cutoff`) look for cheaper ones alone. Methods that count
+        scenarios take none.
 
     Raises
     ------
     InvalidInputError
-        For an unknown method, an impossible option, or an instance that the method does not cover.
+        For an unknown method, an impossible option, an instance that the method does not cover, or a plan to
+        start from that is not feasible.
     NotCoveredError
         If the law of the loss has memory and the method plans with independent increments; or if no law is
         declared, and the method plans under the law or would have to draw scenarios; or if it needs more
@@ -119,7 +127,28 @@ def solve(
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
     with memory_ceiling(require_gibibytes(memory)):
         limited, watching = (gap, time_limit, seed), (progress, on_phase)
-        return _solved(instance, find(method), limited, scenarios, watching, options, looks)
+        chosen = find(method)
+        known = None if start is None else known_plan(instance, chosen, start)
+        return _solved(instance, chosen, limited, scenarios, watching, options, looks, known)
+
+
+def verified_result(instance: Instance, method: str, outcome: Outcome, seed: int = 0) -> Result:
+    """The result of an outcome that is known from elsewhere, once the verifier has accepted its plan.
+
+    Its bound is taken as it is: what proves it is not looked at again.
+
+    Parameters
+    ----------
+    method : str
+        Whose outcome it is; one that works under the law.
+
+    Raises
+    ------
+    VerificationError
+        As `solve`.
+    """
+    spare = Spare(Limits(seed=seed))
+    return _result(instance, method, seed, None, _outcome(outcome, method), (0.0, 0.0), spare)
 
 
 def _solved(
@@ -130,6 +159,7 @@ def _solved(
     watching: tuple[Progress | None, OnPhase | None],
     options: Mapping[str, object] | None,
     looks: int | None,
+    known: KnownPlan | None,
 ) -> Result:
     method, (gap, time_limit, seed), (progress, on_phase) = chosen.name, limited, watching
     started, wall, cpu = now(), time.perf_counter(), time.process_time()
@@ -141,18 +171,34 @@ def _solved(
     limits = Limits(
         gap, time_limit, seed, sample, progress, further, started=started, looks=counted, on_phase=on_phase
     )
+    if known is not None:
+        limits = replace(limits, cutoff=Cutoff(known.cost))
     if time_limit is not None:
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
     returned = _run(chosen, instance, limits)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
+    if known is not None:
+        outcome = _unless_better(instance, known, outcome, gap, method)
     with first_interrupt_ignored():  # an incumbent that took an hour is not lost in its last second
         result = _result(instance, method, seed, sample, outcome, seconds, Spare(limits))
     reached = result.gap is not None and result.gap <= gap + PROOF_TOLERANCE
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
     return result
+
+
+def _unless_better(
+    instance: Instance, known: KnownPlan, outcome: Outcome, gap: float, method: str
+) -> Outcome:
+    """The outcome with the plan to start from, unless that of the method costs less."""
+    if known.contradicts(outcome):
+        raise VerificationError(
+            f"method {method!r} proves that no plan costs less than {outcome.lower_bound:.12g}; the plan "
+            f"to start from is feasible and costs {known.cost:.12g}"
+        )
+    return known.unless_better(instance, outcome, gap)
 
 
 def _reserve(instance: Instance, time_limit: float) -> float:

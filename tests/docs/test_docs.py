@@ -35,6 +35,7 @@ WITH_EXAMPLES = (
     "depl_paper.rst",
     "estimation.rst",
     "exact.rst",
+    "fronts.rst",
     "index.rst",
     "loop.rst",
     "model_selection.rst",

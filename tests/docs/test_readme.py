@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from depl import fitting
 from depl.benchmarks.cases.exact_law import FAMILIES
 from depl.benchmarks.cases.search_goals import SIZES
 from depl.benchmarks.figures.comparison import compare, entry_of, optimum
@@ -129,7 +128,7 @@ def answered_once(monkeypatch):
             found[key] = diagnosis.diagnose(traces, rng, metric, resamples)
         return found[key]
 
-    monkeypatch.setattr(fitting, "fit_instance", shipped)
+    monkeypatch.setattr("depl.fitting.fit_instance", shipped)
     monkeypatch.setattr(fit, "diagnose", diagnosed)
     monkeypatch.setattr(diagnose, "diagnose", diagnosed)
 

@@ -53,7 +53,7 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is n
         (("solve", "tiny", "--method", "exact", "--ga"), ["--gap"]),
         (("solve", "tiny", "--gap", ""), []),
         (("solve", "tiny", "--out", "pl"), []),
-        (("front", "tiny", "--against", ""), ["loss", "time"]),
+        (("front", "tiny", "--against", ""), ["loss", "probability", "time"]),
         (("instances", "s"), ["schema", "show"]),
         (("bench", "cases", "run", "exact-"), ["exact-agreement", "exact-law"]),
         (("bench", "run", "scaling-c"), ["scaling-clusters"]),

@@ -1,4 +1,4 @@
-"""``depl front``: points, files, figure, exit codes and refusals."""
+"""``depl front``: certified points, their files, going on with a front, exit codes and refusals."""
 
 import csv
 import json
@@ -6,111 +6,142 @@ import json
 import pytest
 
 import depl
-from depl.models.evaluation.evaluate import evaluate, final_loss
-from depl.models.exact.enumeration import build_plan
-from depl.models.exact.plan_classes import Configuration
+from depl.models.solving.budgets import Budget
+from depl.models.solving.defaults import FRONTS_AGAINST
+
+RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.9)}
 
 
-def test_the_front_of_the_paper_counts_the_slowest_model_s_epochs(ask):
-    code, out, err = ask(
-        "front", "paper-alexnet-9", "--against", "loss", "--points", 2, "--between", 9, 20, "--json"
-    )
-    assert (code, err) == (0, "")
-    front = json.loads(out)
-    assert (front["instance"], front["against"], front["cluster"]) == ("paper-alexnet-9", "loss", "A")
-    free, paper = front["points"]
-    assert (free["budget"], free["cost"], free["epochs"], free["models"]) == (20, 0, 0, [])
-    # each epoch of the slowest model improves the mean by .98 and costs 1: 11 / .98 = 11.2 epochs
-    assert (paper["budget"], paper["cost"], paper["epochs"]) == (9, 12, 12)
-    assert set(paper["models"]) == {"slow-steady"}
-    assert 12 * (1 - 1e-9) <= paper["lower_bound"] <= paper["weight"] == 12
+def asked(against: str, *words: object) -> list[object]:
+    return ["front", "tiny", "--against", against, "--between", *RANGES[against], "--points", 4, *words]
 
 
-def test_costs_are_those_of_the_plan(ask):
-    _, out, _ = ask("front", "tiny", "--against", "loss", "--whole", "--json")
-    front = json.loads(out)
-    *points, last = front["points"]
-    assert (last["termination"], last["cost"], last["models"]) == ("infeasible", None, None)
-    instance = depl.load("tiny")
-    assert len(points) == 3
-    for point in points:
-        steps = [Configuration(front["cluster"], name) for name in point["models"]]
-        plan = build_plan(instance, {front["cluster"]: frozenset(front["datasets"])}, steps)
-        evaluated = evaluate(instance, plan, quantile=False)
-        assert evaluated.transfer_cost > 0
-        assert point["cost"] == pytest.approx(evaluated.cost, rel=1e-12)
-        assert point["expected_loss"] == pytest.approx(final_loss(instance, plan).mean())
+def test_the_help_names_all_budgets_that_there_are():
+    assert [kind.value for kind in Budget] == list(FRONTS_AGAINST)
 
 
-@pytest.mark.parametrize("words", [["loss", "--between", 8.87, 10, "--points", 3], ["time", "--points", 4]])
-def test_every_point_says_what_it_bounds_and_how_often_its_path_misses_that(ask, words):
-    """The bound is on the expected loss: a path that just keeps it ends above it about half the time."""
-    code, out, _ = ask("front", "paper-alexnet-deadline-9", "--against", *words, "--json")
+@pytest.mark.parametrize("against", RANGES)
+def test_every_plan_that_is_written_passes_depl_check_on_the_instance_beside_it(ask, tmp_path, against):
+    plans = tmp_path / "plans"
+    code, out, err = ask(*asked(against, "--plans", plans, "--json"))
     assert code == 0
     front = json.loads(out)
-    assert (front["bounded"], front["omega_used"]) == ("the expected loss", False)
-    instance = depl.load("paper-alexnet-deadline-9")
-    for point in front["points"]:
-        bound = point["budget"] if words[0] == "loss" else instance.target.maximum_loss
-        steps = [Configuration(front["cluster"], name) for name in point["models"]]
-        plan = build_plan(instance, {front["cluster"]: frozenset(front["datasets"])}, steps)
-        violation = evaluate(instance.replace(maximum_loss=bound), plan, quantile=False).violation
-        assert point["violation"] == {"lower": float(violation.lower), "upper": float(violation.upper)}
-        assert point["expected_loss"] <= bound
-    if words[0] == "loss":
-        tightest = front["points"][-1]
-        assert tightest["cost"] == pytest.approx(80.97, abs=0.01)
-        assert 0.52 < tightest["violation"]["lower"] <= tightest["violation"]["upper"] < 0.53
-    _, out, _ = ask("front", "paper-alexnet-deadline-9", "--against", *words)
-    assert "omega is NOT used" in out
-    assert "These are no plans that keep a promise of 0.99" in out
-    assert "expected loss" in out
-    assert "sum of sqrt(kappa c)" in out
+    kept = [point for point in front["points"] if point["plan"] is not None]
+    assert f"{len(kept)} plans written to {plans}" in err
+    names = {path.name.removesuffix(".plan.json") for path in plans.glob("*.plan.json")}
+    assert names == {f"{against}-{point['budget']:.12g}" for point in kept}
+    field = Budget(against).field
+    for name in names:
+        instance = plans / f"{name}.instance.json"
+        target = json.loads(instance.read_text(encoding="utf-8"))["target"]
+        assert target[field] == float(name.partition("-")[2])
+        code, out, _ = ask("check", instance, plans / f"{name}.plan.json", "--json")
+        assert (code, json.loads(out)["ok"]) == (0, True)
+    assert f"depl check {plans}" in err
 
 
-@pytest.mark.parametrize("words", [["front", "--help"], ["--help"]])
-def test_help_says_that_the_expected_loss_is_bounded(ask, words):
-    assert "a bound on the expected loss" in " ".join(ask(*words)[1].lower().split())
-
-
-def test_a_front_is_shown_written_and_drawn(ask, tmp_path):
-    table, figure = tmp_path / "front.csv", tmp_path / "front"
-    code, out, err = ask(
-        "front", "paper-alexnet-9", "--against", "loss", "--points", 4, "--out", table, "--figure", figure
-    )
+def test_the_table_shows_what_is_proved_and_what_varies(ask):
+    code, out, _ = ask(*asked("loss"))
     assert code == 0
-    assert "training-data on A" in out
-    assert out.count("optimal") == 4
-    assert f"written to {table}" in err
+    assert "cost of certified plans against l_max; 4 points" in out
+    rows = [list(map(str.strip, line.split("|"))) for line in out.splitlines() if "|" in line]
+    assert rows[0] == ["l_max", "state", "cost", "lower bound", "epochs", "time", "P(l(K) > l_max)"]
+    assert rows[1][:4] == ["15", "proved cheapest", "0", "0"]
+    assert rows[-1] == ["4", "proved infeasible", *"-----"]
+    assert "Between two budgets" in out
+
+
+def test_a_front_goes_on_from_its_file_and_another_instance_is_refused(ask, tmp_path, monkeypatch):
+    file = tmp_path / "front.json"
+    assert ask(*asked("loss", "--out", file))[0] == 0
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    partial = {**whole, "points": whole["points"][:2], "complete": False}
+    file.write_text(json.dumps(partial), encoding="utf-8")
+    solved, own = [], depl.models.solving.front.solve
+    monkeypatch.setattr(
+        "depl.models.solving.front.solve", lambda *args, **more: (solved.append(args), own(*args, **more))[1]
+    )
+    code, out, _ = ask(*asked("loss", "--out", file, "--json"))
+    assert code == 0
+    again = json.loads(out)
+    assert again == json.loads(file.read_text(encoding="utf-8"))
+    assert len(solved) == 2
+    shown = ("budget", "termination", "cost", "lower_bound")
+    assert [[point[name] for name in shown] for point in again["points"]] == [
+        [point[name] for name in shown] for point in whole["points"]
+    ]
+    code, _, err = ask("front", "paper-alexnet-9", "--against", "loss", "--out", file)
+    assert code == 2
+    assert "another instance" in err
+
+
+def test_what_is_stopped_by_a_limit_says_so(ask, tmp_path):
+    file = tmp_path / "front.json"
+    code, out, _ = ask(*asked("loss", "--time-limit", 1e-3, "--out", file))
+    assert code == 5
+    assert "0 of 4 points, stopped by the time limit" in out
+    assert ask(*asked("loss", "--out", file))[0] == 0
+    assert len(json.loads(file.read_text(encoding="utf-8"))["points"]) == 4
+
+
+def test_ctrl_c_leaves_the_points_found_by_then_in_the_file(ask, tmp_path, monkeypatch):
+    file, plans, own, calls = tmp_path / "front.json", tmp_path / "plans", depl.models.solving.front.solve, []
+
+    def interrupted(*args: object, **more: object) -> depl.Result:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return own(*args, **more)
+
+    monkeypatch.setattr("depl.models.solving.front.solve", interrupted)
+    code, out, _ = ask(*asked("time", "--out", file, "--plans", plans))
+    assert code == 4
+    assert "2 of 4 points, stopped by the user" in out
+    assert len(json.loads(file.read_text(encoding="utf-8"))["points"]) == 2
+    assert len(list(plans.glob("*.plan.json"))) == out.count("proved cheapest")
+    assert ask(*asked("time", "--out", file))[0] == 0
+
+
+def test_a_table_is_written_and_the_front_drawn(ask, tmp_path):
+    table, figure = tmp_path / "front.csv", tmp_path / "drawn"
+    code, _, err = ask(*asked("time", "--out", table, "--figure", figure))
+    assert code == 0
     rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
-    assert [row["epochs"] for row in rows][:2] == ["0", "7"]
-    assert rows[1]["models"].split() == ["slow-steady"] * 7
-    assert figure.with_suffix(".png").stat().st_size > 1000
-    code, out, _ = ask(
-        "front", "paper-alexnet-9", "--against", "time", "--out", tmp_path / "front.json", "--json"
-    )
-    assert json.loads((tmp_path / "front.json").read_text(encoding="utf-8")) == json.loads(out)
+    assert [float(row["budget"]) for row in rows][::3] == [12.0, 1.0]
+    assert rows[-1]["termination"] == "infeasible"
+    assert float(rows[0]["cost"]) == pytest.approx(float(rows[0]["lower_bound"]), rel=1e-9)
+    assert f"front written to {table}" in err
+    for ending in (".png", ".svg"):
+        assert figure.with_suffix(ending).stat().st_size > 1000
 
 
-def test_exit_codes_tell_infeasible_and_stopped(ask):
-    code, out, _ = ask("front", "tiny", "--against", "loss", "--points", 2, "--between", -100, -90, "--json")
+def test_a_front_of_no_plan_at_all_is_infeasible(ask):
+    code, out, _ = ask("front", "tiny", "--against", "loss", "--between", -100, -90, "--points", 2)
     assert code == 3
-    assert {point["termination"] for point in json.loads(out)["points"]} == {"infeasible"}
-    code, out, _ = ask(
-        "front", "tiny", "--against", "time", "--points", 1, "--between", 9, 9, "--time-limit", 1e-9
-    )
-    assert code in (0, 4)
-    assert "time_limit" in out or "optimal" in out
+    assert out.count("proved infeasible") == 2
 
 
-def test_what_cannot_be_used_is_refused(ask):
-    for words, complaint in (
-        (("--cluster", "nowhere"), "there is no cluster 'nowhere'"),
-        (("--datasets", "archive,none"), "there is no dataset 'none'"),
-        (("--between", 5, 4), "must not exceed"),
-        (("--out", "/nowhere/else.csv"), "there is no folder"),
-    ):
-        code, _, err = ask("front", "tiny", "--against", "loss", *words)
-        assert code == 2
-        assert complaint in err
-    assert ask("front", "tiny")[0] == 2
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["loss", "--cluster", "edge"], "--cluster: is about the front of the expected loss; add --expected"),
+        (["loss", "--datasets", "archive"], "--datasets: is about"),
+        (["time", "--weight", "root"], "--weight: is about"),
+        (["time", "--whole"], "--whole: is about"),
+        (["probability", "--expected"], "--against probability: a bound on the expected loss has no"),
+        (["loss", "--expected", "--plans", "p"], "--plans: is about plans that keep a promise"),
+        (["loss", "--expected", "--method", "exact"], "--method: is about"),
+        (["loss", "--expected", "--seed", 0], "--seed: is about"),
+        (["loss", "--between", 5, 4], "--between: the first, 5, must not exceed"),
+        (["probability", "--between", 0.5, 1], "--between: 1 cannot be quantile_level"),
+        (["loss", "--between", "nan", 4], "--between: both ends must be finite numbers"),
+        (["loss", "--method", "scenario-search"], "counts scenarios"),
+        (["loss", "--time-limit", -1], "time_limit"),
+        (["loss", "--out", "/nowhere/else.json"], "there is no folder"),
+        (["cost"], "'cost' is no choice; known are loss, time, probability"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(ask, words, complaint):
+    code, out, err = ask("front", "tiny", "--against", *words)
+    assert (code, out) == (2, "")
+    assert complaint in err.replace("--time-limit", "time_limit")

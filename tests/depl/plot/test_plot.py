@@ -2,6 +2,7 @@
 
 import doctest
 import sys
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import ConstantImprovement
 from depl.models.problem.laws import Undeclared
 from depl.models.traces.table import Traces
+from tests.cases.memory_search_cases import drawn
 from tests.cases.picture_cases import require_readable
 
 
@@ -197,6 +199,62 @@ def test_styles_of_methods_differ_and_of_other_labels_too():
     assert len(set(found.values())) == len(labels)
     assert found["exact"] == METHOD_STYLES["exact"]
     assert all(style.colour in COLOURS for style in found.values())
+
+
+def step_of(axes: Axes, label: str) -> list[list[float]]:
+    (line,) = [line for line in axes.lines if line.get_label() == label]
+    return line.get_xydata().tolist()
+
+
+def test_a_front_is_a_band_of_steps_between_the_looser_bound_and_the_tighter_plan(solved):
+    instance, _ = solved
+    found = depl.front(instance, "loss", between=(4, 15), points=5)
+    given = Figure(layout="constrained").subplots()
+    axes = depl.plot.front(found, given)
+    assert axes is given
+    loose, second, *_, tight = found.points
+    assert tight.infeasible
+    above, below = step_of(axes, "cheapest plan known"), step_of(axes, "no plan costs less: proved")
+    assert above[:2] == [[loose.budget, second.cost], [second.budget, second.cost]]
+    assert below[:2] == [[loose.budget, loose.lower_bound], [second.budget, loose.lower_bound]]
+    last = [point for point in found if point.plan is not None][-1]
+    assert below[-1] == [next(p.budget for p in found if p.infeasible), last.lower_bound]
+    marks = step_of(axes, "proved cheapest")
+    assert marks == [[point.budget, point.cost] for point in found if point.cost is not None]
+    (shaded,) = [patch for patch in axes.patches if patch.get_label() == "infeasible: proved"]
+    first = next(point.budget for point in found if point.infeasible)
+    ends = shaded.get_x(), shaded.get_x() + shaded.get_width()
+    assert sorted(ends) == pytest.approx([axes.get_xlim()[0], first])
+    require_readable(axes)
+
+
+def test_a_front_against_omega_names_the_cost_at_the_marks(solved):
+    instance, _ = solved
+    found = depl.front(instance.replace(maximum_loss=9.0), "probability", between=(0.6, 0.999), points=2)
+    axes = depl.plot.front(found)
+    costs = {point.budget: point.cost for point in found}
+    assert [text.get_text() for text in axes.texts] == [f"{costs[mark]:.4g}" for mark in (0.9, 0.95, 0.99)]
+    assert [float(label.get_text()) for label in axes.get_xticklabels()][-1] == 0.999
+    nines = axes.transScale.transform([[0.9, 0], [0.99, 0], [0.999, 0]])[:, 0]
+    assert nines == pytest.approx([1, 2, 3])
+    require_readable(axes)
+
+
+def test_points_without_a_proof_are_hollow_and_without_a_law_of_nesting_stand_alone(solved):
+    instance, _ = solved
+    found = depl.front(instance, "loss", between=(7, 12), points=2, method="density-greedy")
+    (hollow,) = [
+        line for line in depl.plot.front(found).lines if line.get_label() == "feasible, not proved cheapest"
+    ]
+    assert hollow.get_markerfacecolor() == "white"
+    fitted = drawn(2).instance
+    alone = depl.front(fitted, "probability", between=(0.4, 0.95), points=3)
+    axes = depl.plot.front(alone)
+    assert "under the fitted law" in axes.get_title(loc="left")
+    assert not axes.collections
+    assert not [line for line in axes.lines if line.get_label() == "cheapest plan known"]
+    with pytest.raises(InvalidInputError, match="no point"):
+        depl.plot.front(replace(alone, points=()))
 
 
 @pytest.mark.parametrize("name", ["depl.plot", "depl.certifying", "depl.fitting"])

@@ -68,6 +68,7 @@ def shown():
         "Result": result,
         "Plan": result.plan,
         "Evaluation": depl.evaluate(instance, result.plan),
+        "Front": depl.front(instance, "loss", between=(4, 15), points=3),
         "Report": depl.check(instance, result.plan),
         "Replanning": depl.replan(instance, result.plan, state, method="exact"),
         "Diagnosis": diagnose(traces, np.random.default_rng(0), resamples=19),

@@ -1,0 +1,112 @@
+"""A front for people: a row per budget, with what is proved there."""
+
+import math
+
+from depl.models.foundation.wording import counted, number, rounded_down, rounded_up
+from depl.models.solving.budgets import Budget
+from depl.models.solving.front_points import Front, FrontPoint
+from depl.models.solving.result import Solution, Termination
+from depl.showing.parts import Listing, Pairs, Section, shortened_name
+from depl.showing.results import STATES
+from depl.showing.svg import cells
+
+BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}
+"""What varies, by its symbol."""
+
+_STATES = {Termination.INFEASIBLE: "proved infeasible", Termination.GAP_REACHED: "within the gap, proved"}
+"""Shorter than elsewhere, as a column has them."""
+
+_COLOURS = {Solution.PROVEN_OPTIMAL: "#009E73", Solution.FEASIBLE: "#E69F00", Solution.NONE: "#FFFFFF"}
+_INFEASIBLE = "#999999"
+
+_DIGITS = 5
+"""Of a probability, rounded so that what is printed holds."""
+
+
+def front_brief(front: Front) -> str:
+    """One line on a front."""
+    state = "complete" if front.complete else f"of {front.asked}"
+    costs = [point.cost for point in front if point.cost is not None]
+    spread = f", cost {number(min(costs))} to {number(max(costs))}" if costs else ", no plan"
+    size = counted(len(front), "point")
+    name = f"{shortened_name(front.instance.name)} against {BUDGETS[front.against]}"
+    return f"<Front of {name}: {size}, {state}{spread}>"
+
+
+def front_sections(front: Front) -> list[Section]:
+    """What varies and how far it got, a row per budget, and what holds between them."""
+    budget = BUDGETS[front.against]
+    pairs = [(front.instance.name, f"cost of certified plans against {budget}; {_progress(front)}")]
+    pairs += [
+        (name, number(getattr(front.instance.target, field)))
+        for kind, name, field in (
+            (Budget.LOSS, "l_max", "maximum_loss"),
+            (Budget.TIME, "T_max", "maximum_time"),
+            (Budget.PROBABILITY, "omega", "quantile_level"),
+        )
+        if kind is not front.against
+    ]
+    if front.instance.has_memory:
+        pairs.append(("rests on", "a fitted law; how many runs speak for each plan: --json, rests_on"))
+    header = (budget, "state", "cost", "lower bound", "epochs", "time", "P(l(K) > l_max)")
+    grid = Listing(header, [_row(point) for point in front], right=(budget, *header[2:]))
+    return [
+        Section("", Pairs(pairs)),
+        Section("", grid if front.points else ""),
+        Section("", _between(front)),
+    ]
+
+
+def _progress(front: Front) -> str:
+    """How many of the points there are, and why not all."""
+    if front.complete:
+        return counted(len(front), "point")
+    if len(front) < front.asked:
+        reason = STATES[front.stopped or Termination.TIME_LIMIT]
+        return f"{len(front)} of {counted(front.asked, 'point')}, {reason}"
+    return f"{counted(len(front), 'point')}, not all of them finished"
+
+
+def _row(point: FrontPoint) -> tuple[str, ...]:
+    result = point.result
+    state = _STATES.get(result.termination, STATES[result.termination])
+    bound = rounded_down(point.lower_bound) if math.isfinite(point.lower_bound) else "-"
+    if point.cost is None:
+        return (_budget(point.budget), state, "-", bound, "-", "-", "-")
+    missed = point.violation
+    return (
+        _budget(point.budget),
+        state,
+        number(point.cost),
+        bound,
+        str(result.epochs),
+        number(result.training_time),
+        "-" if missed is None else f"at most {rounded_up(missed.upper, _DIGITS)}",
+    )
+
+
+def _budget(value: float) -> str:
+    return number(value, 9)
+
+
+def _between(front: Front) -> str:
+    if len(front) < 2:
+        return ""
+    if front.nested:
+        return "Between two budgets holds the lower bound of the looser one, and the plan of the tighter one."
+    return (
+        "Under this fitted law a plan may be refused at a lower omega and accepted at a higher one, so that "
+        "between two budgets nothing is known."
+    )
+
+
+def front_drawing(front: Front) -> str:
+    """One cell per budget: proved cheapest, feasible, proved infeasible, or nothing known."""
+    return cells(
+        [(_INFEASIBLE if point.infeasible else _COLOURS[point.solution], _titled(point)) for point in front]
+    )
+
+
+def _titled(point: FrontPoint) -> str:
+    cost = "no plan" if point.cost is None else f"cost {number(point.cost)}"
+    return f"{_budget(point.budget)}: {cost}, {point.result.termination.value}"

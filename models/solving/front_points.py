@@ -1,0 +1,206 @@
+"""A front: plans by budget, each with its proved lower bound, and what follows between two budgets."""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from depl.models.foundation.frames import frame_of
+from depl.models.foundation.showing import Shown
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.budgets import Budget
+from depl.models.solving.result import Range, Result, Solution, Termination
+
+FORMAT, VERSION = "depl-front", 1
+"""What a file of a front says it is."""
+
+COLUMNS = (
+    "budget",
+    "termination",
+    "cost",
+    "lower_bound",
+    "gap",
+    "epochs",
+    "training_time",
+    "expected_loss",
+    "violation_lower",
+    "violation_upper",
+)
+"""Of the table of a front, see `FrontPoint.row`."""
+
+_STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """One budget of a front and what is known there.
+
+    Attributes
+    ----------
+    budget : float
+        l_max, T_max or omega.
+    result : Result
+        Of the instance with this budget. Its plan may have been found, and its bound proved, at another one.
+    """
+
+    budget: float
+    result: Result
+
+    @property
+    def cost(self) -> float | None:
+        """Of the plan; None without one [cost]."""
+        return self.result.cost
+
+    @property
+    def lower_bound(self) -> float:
+        """No feasible plan costs less; infinite if there is proved to be none [cost]."""
+        return self.result.lower_bound
+
+    @property
+    def plan(self) -> Plan | None:
+        """A plan that the verifier accepts at this budget, if one is known."""
+        return self.result.plan
+
+    @property
+    def solution(self) -> Solution:
+        """Whether the plan is proved to be cheapest, or just feasible."""
+        return self.result.solution
+
+    @property
+    def violation(self) -> Range | None:
+        """Certified interval of P(l(K) > l_max) of the plan, with l_max of this budget."""
+        return self.result.violation
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether it is proved that no plan keeps this budget."""
+        return self.result.termination is Termination.INFEASIBLE
+
+    def row(self) -> dict[str, Any]:
+        """The numbers of the point, as a table shows them; None for what is not known."""
+        found, missed = self.result, self.result.violation
+        values = (
+            self.budget,
+            found.termination.value,
+            found.cost,
+            found.lower_bound if math.isfinite(found.lower_bound) else None,
+            found.gap,
+            found.epochs,
+            found.training_time,
+            found.expected_loss,
+            None if missed is None else missed.lower,
+            None if missed is None else missed.upper,
+        )
+        return dict(zip(COLUMNS, values, strict=True))
+
+
+@dataclass(frozen=True, repr=False)
+class Front(Shown):
+    """The cost of certified plans against a budget.
+
+    Attributes
+    ----------
+    instance : Instance
+        As it was given; the budget of each point replaces its own.
+    against : Budget
+        What varies.
+    between : tuple of float
+        The loosest and the tightest budget that were asked for.
+    points : tuple of FrontPoint
+        From the loosest budget to the tightest.
+    asked : int
+        How many budgets were asked for, those included that there was no time for.
+    stopped : Termination or None
+        TIME_LIMIT or INTERRUPTED if that ended the work on the front.
+    """
+
+    instance: Instance
+    against: Budget
+    between: tuple[float, float]
+    points: tuple[FrontPoint, ...]
+    asked: int
+    stopped: Termination | None = None
+
+    @property
+    def nested(self) -> bool:
+        """Whether a budget says something about the others; see `depl.models.solving.budgets`."""
+        return self.against.nested(self.instance)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all budgets that were asked for have a point, and none was ended by a limit."""
+        ended = all(point.result.termination not in _STOPPED for point in self.points)
+        return ended and len(self.points) >= self.asked
+
+    def instance_at(self, budget: float) -> Instance:
+        """The instance with another budget, named after it: the one whose plans a point's plan is among.
+
+        Raises
+        ------
+        InvalidInputError
+            If it cannot have it.
+        """
+        named = f"{self.instance.name}-{self.against.field.replace('_', '-')}-{budget:g}"
+        return self.against.instance(self.instance, budget).replace(name=named)
+
+    def bounds(self, budget: float) -> tuple[float, float]:
+        """A lower bound of the cost at any budget, and the cost of the cheapest plan known to keep it.
+
+        The bound is that of the looser points, the plan one of the tighter ones, as feasible sets are nested;
+        where they are not (`nested`), only a point of this very budget says something. Infinite where no plan
+        is known, and both where there is proved to be none [cost].
+        """
+        lower, cost = 0.0, math.inf
+        asked = self.against.demand(budget)
+        for point in self.points:
+            demand = self.against.demand(point.budget)
+            if point.budget == budget or (self.nested and demand <= asked):
+                lower = max(lower, point.lower_bound)
+            if point.cost is not None and (point.budget == budget or (self.nested and demand >= asked)):
+                cost = min(cost, point.cost)
+        return min(lower, cost), cost
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each point, loosest first."""
+        return [point.row() for point in self.points]
+
+    def frame(self) -> Any:
+        """The same as a ``pandas.DataFrame``.
+
+        Raises
+        ------
+        InvalidInputError
+            If pandas is not installed.
+        """
+        rows = self.rows()
+        return frame_of(COLUMNS, [tuple(row.values()) for row in rows], ".rows() does without")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The front as plain data, with the whole result and the plan of each point."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "instance": self.instance.name,
+            "fingerprint": self.instance.fingerprint,
+            "against": self.against.value,
+            "between": list(self.between),
+            "nested": self.nested,
+            "asked": self.asked,
+            "complete": self.complete,
+            "stopped": None if self.stopped is None else self.stopped.value,
+            "points": [{"budget": point.budget, **point.result.to_dict()} for point in self.points],
+        }
+
+    def to_json(self) -> str:
+        """The front as JSON, which `depl.models.solving.front_file.read_front` reads."""
+        return json.dumps(self.to_dict(), indent=1) + "\n"
+
+    def __iter__(self) -> Iterator[FrontPoint]:
+        """Its points, loosest first."""
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        """How many points there are."""
+        return len(self.points)

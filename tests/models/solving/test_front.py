@@ -1,0 +1,132 @@
+"""Fronts: every point against enumeration, accepted by the verifier, monotone, gone on with from its file."""
+
+import math
+
+import pytest
+
+from depl.instances.library import load
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.solving.front import front
+from depl.models.solving.front_points import Front
+from depl.models.solving.known_plan import bare
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
+from depl.models.verifier.verify import verify
+from tests.cases.memory_search_cases import case_of, drawn
+
+RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.999)}
+
+
+@pytest.mark.parametrize("against", RANGES)
+def test_points_are_those_of_enumeration_and_accepted_at_their_budgets(tiny: Instance, against: str) -> None:
+    found = front(tiny, against, between=RANGES[against], points=4)
+    assert len(found) >= 4
+    assert found.complete
+    assert {True, False} == {point.infeasible for point in found} or against == "probability"
+    for point in found:
+        instance = found.instance_at(point.budget)
+        oracle = enumerate_plans(instance, Limits())
+        if oracle.plan is None:
+            assert oracle.termination is point.result.termination is Termination.INFEASIBLE
+            continue
+        assert point.lower_bound <= point.cost == pytest.approx(oracle.lower_bound, rel=1e-9)
+        assert verify(instance, point.plan).ok
+        assert point.violation.highest <= instance.target.violation_budget
+    costs = [math.inf if point.cost is None else point.cost for point in found]
+    bounds = [point.lower_bound for point in found]
+    assert costs == sorted(costs)
+    assert bounds == sorted(bounds)
+
+
+def test_the_marks_of_probability_are_among_the_budgets(tiny: Instance) -> None:
+    assert {0.9, 0.95, 0.99} <= {point.budget for point in front(tiny, "probability", points=2)}
+
+
+def test_between_two_budgets_the_bound_is_of_the_looser_and_the_plan_of_the_tighter(tiny: Instance) -> None:
+    found = front(tiny, "loss", between=(9, 12), points=2)
+    loose, tight = found.points
+    assert found.bounds(10.5) == (loose.lower_bound, tight.cost)
+    assert found.bounds(8) == (tight.lower_bound, math.inf)
+
+
+def test_a_front_that_was_interrupted_goes_on_from_its_file(tiny: Instance, tmp_path) -> None:
+    file = tmp_path / "front.json"
+
+    def interrupting(done: Front) -> None:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+
+    asked = {"between": (4, 15), "points": 5}
+    first = front(tiny, "loss", **asked, file=file, on_point=interrupting)
+    assert (len(first), first.stopped, first.complete) == (2, Termination.INTERRUPTED, False)
+    resumed, whole = front(tiny, "loss", **asked, file=file), front(tiny, "loss", **asked)
+    for one, other in zip(resumed, whole, strict=True):
+        assert (one.budget, one.cost, one.lower_bound) == (other.budget, other.cost, other.lower_bound)
+        assert one.result.termination is other.result.termination
+    assert resumed.complete
+    with pytest.raises(InvalidInputError, match="another instance"):
+        front(tiny.replace(maximum_epochs=2), "loss", **asked, file=file)
+    with pytest.raises(InvalidInputError, match="against loss, not time"):
+        front(tiny, "time", between=(4, 15), points=5, file=file)
+
+
+def test_what_cannot_be_used_is_refused(tiny: Instance) -> None:
+    with pytest.raises(InvalidInputError, match="known are loss, time, probability"):
+        front(tiny, "cost")
+    with pytest.raises(InvalidInputError, match="must not exceed"):
+        front(tiny, "loss", between=(5, 4))
+    with pytest.raises(InvalidInputError, match="cannot be quantile_level"):
+        front(tiny, "probability", between=(0.5, 1.0))
+    with pytest.raises(InvalidInputError, match="from 1 on"):
+        front(tiny, "loss", between=(4, 5), points=0)
+    with pytest.raises(NotCoveredError, match="counts scenarios"):
+        front(tiny, "loss", method="scenario-search")
+
+
+def test_a_solve_returns_the_plan_it_starts_from_unless_a_cheaper_one_is_found(tiny: Instance) -> None:
+    best = solve(tiny, "exact")
+    again = solve(tiny, "exact", start=best.plan)
+    assert (again.cost, again.termination) == (best.cost, Termination.OPTIMAL)
+    with pytest.raises(InvalidInputError, match="start: is not feasible"):
+        solve(tiny.replace(maximum_time=0.5), "exact", start=bare(best.plan))
+
+
+@pytest.mark.parametrize("against", RANGES)
+def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(against: str) -> None:
+    """The law, its quantiles and the cheapest resources are recomputed without code of the product."""
+    known = 0
+    for seed in (2, 5, 8):
+        instance = drawn(seed).instance
+        target = instance.target
+        between = {
+            "loss": (target.maximum_loss - 0.5, target.maximum_loss + 0.5),
+            "time": (0.7 * (target.maximum_time or 20.0), 1.5 * (target.maximum_time or 20.0)),
+            "probability": (0.4, 0.95),
+        }[against]
+        found = front(instance, against, between=between, points=4)
+        assert found.nested == (against != "probability")
+        assert found.complete
+        for point in found:
+            met = case_of(found.instance_at(point.budget)).met()
+            assert point.infeasible == (not met)
+            if met:
+                assert point.lower_bound <= point.cost == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+                assert verify(found.instance_at(point.budget), point.plan).ok
+        known += sum(point.cost is not None and point.cost > 0 for point in found)
+        inside = found.bounds((found.points[0].budget + found.points[1].budget) / 2)
+        assert found.nested or inside == (0.0, math.inf)
+    assert known >= 4
+
+
+@pytest.mark.slow
+def test_a_front_of_an_instance_that_was_fitted_to_runs() -> None:
+    instance = load("digits-alexnet")
+    found = front(instance, "loss", between=(2.1, 2.4), points=2)
+    assert [point.solution.value for point in found] == ["proven_optimal"] * 2
+    for point in found:
+        assert verify(found.instance_at(point.budget), point.plan).ok
+        assert point.violation.highest <= instance.target.violation_budget
+    assert 0 < found.points[0].cost < found.points[1].cost
