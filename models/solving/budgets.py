@@ -28,8 +28,8 @@ from depl.models.solving.result import Result
 from depl.models.verifier.verify import verify
 
 _SLACK = 1e-6
-"""Of a demand by which a plan may seem to miss it and is still looked at: far above rounding of a quantile or
-a sum of times. What is looked at is evaluated and verified."""
+"""Of a strictness by which a plan may seem to miss it and is still looked at: far above rounding of a
+quantile or a sum of times. What is looked at is evaluated and verified."""
 
 
 class Budget(Enum):
@@ -61,7 +61,7 @@ class Budget(Enum):
         """
         return instance.replace(**{self.field: budget})
 
-    def demand(self, budget: float) -> float:
+    def strictness(self, budget: float) -> float:
         """How much a budget asks for: the tighter, the greater.
 
         -l_max, -ln T_max, or -log10(1 - omega), the number of nines; equal steps of it are budgets that are
@@ -73,25 +73,25 @@ class Budget(Enum):
             return -math.log(budget)
         return -math.log10(1 - budget) if budget < 1 else math.inf
 
-    def budget(self, demand: float) -> float:
+    def budget(self, strictness: float) -> float:
         """The budget that asks for so much, to six digits, as it is read and written by people."""
         if self is Budget.LOSS:
-            return float(f"{-demand:.6g}")
+            return float(f"{-strictness:.6g}")
         if self is Budget.TIME:
-            return float(f"{math.exp(-demand):.6g}")
-        return round(1 - 10**-demand, 6)
+            return float(f"{math.exp(-strictness):.6g}")
+        return round(1 - 10**-strictness, 6)
 
     def kept(self, instance: Instance, result: Result) -> float:
-        """The demand that the plan of a result keeps, as far as its numbers tell; `accepted` decides."""
+        """The strictness that the plan of a result keeps, as far as its numbers tell; `accepted` decides."""
         if result.plan is None:
             return -math.inf
         if self is Budget.LOSS:
             reached = instance.target.maximum_loss if result.quantile is None else result.quantile.upper
-            return self.demand(min(reached, instance.target.maximum_loss))
+            return self.strictness(min(reached, instance.target.maximum_loss))
         if self is Budget.TIME:
             fastest = allocate(epoch_loads(instance, result.plan), None, _NO_DEADLINE).fastest_time
-            return self.demand(fastest) if fastest > 0 else math.inf
-        return self.demand(1 - float(result.violation.highest)) if result.violation else -math.inf
+            return self.strictness(fastest) if fastest > 0 else math.inf
+        return self.strictness(1 - float(result.violation.highest)) if result.violation else -math.inf
 
 
 _NO_DEADLINE = 1e300
@@ -136,6 +136,6 @@ def accepted(instance: Instance, plan: Plan) -> bool:
     return not instance.has_memory or verify(instance, plan, most_plans=0).ok
 
 
-def seems_kept(kept: float, demand: float) -> bool:
-    """Whether a plan that keeps one demand may keep another."""
-    return kept >= demand - _SLACK * max(1.0, abs(demand))
+def seems_kept(kept: float, strictness: float) -> bool:
+    """Whether a plan that keeps one strictness may keep another."""
+    return kept >= strictness - _SLACK * max(1.0, abs(strictness))

@@ -168,7 +168,7 @@ def _required_method(instance: Instance, method: str | None) -> str:
 
 @dataclass(frozen=True)
 class _Known:
-    """A plan that is known, and the demand that its numbers say it keeps."""
+    """A plan that is known, and the strictness that its numbers say it keeps."""
 
     plan: Plan
     kept: float
@@ -204,7 +204,7 @@ class _Search:
 
     def front(self, between: tuple[float, float], asked: int, stopped: Termination | None) -> Front:
         """What is known so far."""
-        order = sorted(self.found, key=self.against.demand)
+        order = sorted(self.found, key=self.against.strictness)
         points = tuple(FrontPoint(budget, self.found[budget]) for budget in order)
         return Front(self.instance, self.against, between, points, asked, stopped)
 
@@ -247,7 +247,7 @@ class _Search:
 
     def compare(self) -> None:
         """Give every point the cheapest plan and the greatest bound that hold there."""
-        for budget in sorted(self.found, key=self.against.demand):
+        for budget in sorted(self.found, key=self.against.strictness):
             self.found[budget] = self._improved(budget, self.found[budget])
 
     def _at(self, budget: float, seconds: float | None) -> Result:
@@ -289,13 +289,13 @@ class _Search:
         """No plan that keeps the budget costs less, as this holds at looser ones [cost]."""
         if not self.against.nested(self.instance):
             return 0.0
-        asked = self.against.demand(budget)
-        bounds = [r.lower_bound for b, r in self.found.items() if self.against.demand(b) <= asked]
+        asked = self.against.strictness(budget)
+        bounds = [r.lower_bound for b, r in self.found.items() if self.against.strictness(b) <= asked]
         return max(bounds, default=0.0)
 
     def _cheapest(self, instance: Instance, budget: float) -> Plan | None:
         """The cheapest plan that is known and keeps the budget, with its cheapest resources there."""
-        asked = self.against.demand(budget)
+        asked = self.against.strictness(budget)
         moved = [
             plan
             for known in self.plans.values()

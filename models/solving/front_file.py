@@ -88,7 +88,7 @@ def read_front(path: str | Path, instance: Instance, against: Budget) -> Front |
             f"holds a front against {found.against.value}, not {against.value}; name another file", str(path)
         )
     points = [_point(instance, against, row, f"{path}: $.points[{i}]") for i, row in enumerate(found.points)]
-    points.sort(key=lambda point: against.demand(point.budget))
+    points.sort(key=lambda point: against.strictness(point.budget))
     return Front(instance, against, found.between, tuple(points), found.asked)
 
 

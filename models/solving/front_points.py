@@ -153,12 +153,12 @@ class Front(Shown):
         is known, and both where there is proved to be none [cost].
         """
         lower, cost = 0.0, math.inf
-        asked = self.against.demand(budget)
+        asked = self.against.strictness(budget)
         for point in self.points:
-            demand = self.against.demand(point.budget)
-            if point.budget == budget or (self.nested and demand <= asked):
+            strictness = self.against.strictness(point.budget)
+            if point.budget == budget or (self.nested and strictness <= asked):
                 lower = max(lower, point.lower_bound)
-            if point.cost is not None and (point.budget == budget or (self.nested and demand >= asked)):
+            if point.cost is not None and (point.budget == budget or (self.nested and strictness >= asked)):
                 cost = min(cost, point.cost)
         return min(lower, cost), cost
 

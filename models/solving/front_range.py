@@ -51,7 +51,7 @@ def default_range(instance: Instance, against: Budget, probe: Probe, cheapest: P
 
 
 class _Kept:
-    """The demand that some plan keeps which keeps a budget; None if none was found."""
+    """The strictness that some plan keeps which keeps a budget; None if none was found."""
 
     def __init__(self, instance: Instance, against: Budget, probe: Probe) -> None:
         self.against, self._instance, self._probe = against, instance, probe
@@ -72,9 +72,9 @@ class _Kept:
             budget = against.budget(kept + width if math.isinf(failed) else (kept + failed) / 2)
             found = self(budget)
             if found is None:
-                failed = against.demand(budget)
+                failed = against.strictness(budget)
             else:
-                kept, width = max(found, against.demand(budget)), 2 * width
+                kept, width = max(found, against.strictness(budget)), 2 * width
             if failed - kept <= 1.5 * step:
                 break
         return budget if math.isinf(failed) else against.budget(failed)
@@ -88,7 +88,7 @@ def _range_of_losses(instance: Instance, kept: _Kept) -> tuple[float, float]:
         reached = kept(loosest)
     if reached is None:
         return loosest, target.maximum_loss
-    fall = loosest + reached  # a demand is a loss with its sign changed
+    fall = loosest + reached  # a strictness is a loss with its sign changed
     return loosest, kept.hardest(reached, _STEP * (fall or abs(loosest) or 1.0))
 
 
@@ -143,7 +143,7 @@ def required_range(instance: Instance, against: Budget, between: tuple[float, fl
 
 
 def spread(against: Budget, between: tuple[float, float], count: int) -> list[float]:
-    """So many budgets from the loosest to the tightest, at equal steps of demand, and the marks between them.
+    """So many budgets from the loosest to the tightest, at equal steps of strictness, and marks between them.
 
     Raises
     ------
@@ -153,11 +153,11 @@ def spread(against: Budget, between: tuple[float, float], count: int) -> list[fl
     if type(count) is not int or count < 1:
         raise InvalidInputError(f"must be a whole number from 1 on, not {count!r:.80}", "points")
     loosest, tightest = between
-    first, last = against.demand(loosest), against.demand(tightest)
+    first, last = against.strictness(loosest), against.strictness(tightest)
     inner = [against.budget(first + (last - first) * i / (count - 1)) for i in range(1, count - 1)]
     marks = [mark for mark in MARKS if against is Budget.PROBABILITY and loosest <= mark <= tightest]
     ends = [loosest] if count == 1 else [loosest, tightest]
-    return sorted({*ends, *inner, *marks}, key=against.demand)
+    return sorted({*ends, *inner, *marks}, key=against.strictness)
 
 
 def halving_order(budgets: Sequence[float]) -> list[float]:
