@@ -48,7 +48,7 @@ def require_written(problem: Choices, pairs: list[tuple[int, int]], found: Assig
 
 
 def instances() -> list[Instance]:
-    """Random ones, in which data count, and others that gain the same on all data; some with rules of sites."""
+    """Random ones, in which data count, and others that gain the same on all data; some with site rules."""
     rng = np.random.default_rng(3)
     shape = {"clusters": (1, 3), "datasets": (1, 3), "models": (1, 3), "maximum_epochs": (1, 3)}
     alike = make([BELL, COIN]).models

@@ -50,6 +50,10 @@ def test_more_sets_of_data_than_can_be_listed_are_refused_with_their_number_and_
     assert float(told) == pytest.approx((choices * 120 + choices * epochs * 300) / 2**30, rel=0.05)
 
 
+def test_as_many_sets_of_data_as_can_be_listed_are_listed() -> None:
+    assert len(set(Choices(with_datasets(MOST_DATASETS)).subsets)) == 2**MOST_DATASETS - 1
+
+
 def test_choices_are_what_the_rules_of_the_sites_allow() -> None:
     """Every cluster, set and model, looked up one by one; and each is listed where `position` says."""
     rng = np.random.default_rng(7)
