@@ -84,7 +84,7 @@ def test_parts_come_down_to_every_assignment_that_the_epochs_can_use(clusters, d
 
 @pytest.mark.parametrize("restricted", [False, True])
 def test_everything_is_all_that_may_be_brought_anywhere_in_any_number_of_epochs(restricted):
-    """Nothing is to be paid, as no cluster has to train; the sets of every cluster are looked up one by one."""
+    """Nothing is to be paid, as no cluster has to train; the sets of a cluster are looked up one by one."""
     refused = 0
     for seed in range(4):
         instance = drawn(seed, 2 + seed % 2, 2, 1 + seed)
