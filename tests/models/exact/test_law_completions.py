@@ -64,7 +64,7 @@ def test_changes_are_the_laws_of_a_switch_and_a_run_added_up(name: str) -> None:
             )
         assert found.rises[k, before, j] == sum(max(0, law.first + len(law.masses) - 1) for law in laws)
         errors.append(sum(law.error for law in laws))
-    assert found.error == pytest.approx(LENGTH * max(errors), rel=1e-12)
+    assert found.error == pytest.approx(LENGTH * max(errors), rel=1e-12, abs=0)
 
 
 def test_the_law_of_a_run_and_that_of_a_switch_are_both_off() -> None:

@@ -59,9 +59,13 @@ def leaves_of(search: LawSubproblem, nodes: int) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_leaves_are_those_of_the_tree_written_out_in_its_order(name: str) -> None:
-    """Two kinds at every node: with one node at a time, the search is paused before every second look."""
+    """Two kinds at every node: with one node at a time, the search is paused before every second look.
+
+    At the price 1 of time three epochs cost 16.2 at least, 1.1 more for each of the dearer kind, less the 20
+    that there is time for: below -2.5 one of them may be dear.
+    """
     sizes = []
-    for level, cutoff in ((0.6, 60.0), (0.9, 60.0), (0.6, 22.0)):
+    for level, cutoff in ((0.6, 60.0), (0.9, 60.0), (0.6, -2.5)):
         search = search_of(name, level, cutoff)
         expected = [] if search.finished else list(written(search))
         sizes.append(len(expected))

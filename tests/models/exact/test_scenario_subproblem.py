@@ -97,6 +97,29 @@ def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cuto
         assert everything[leaves[0]][0] == optimum
 
 
+@pytest.mark.parametrize("nodes", [3, 10**6])
+@pytest.mark.parametrize("scenarios", [2, 5, 12])
+def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenarios: int, nodes: int) -> None:
+    """From half a cell above the root bound; the limit of the cutoff ends it, and nothing else."""
+    raised = 0
+    for fall, level in itertools.product(range(4, 15), (0.5, 0.9)):
+        search = search_of(problem_of(scenarios, float(fall), level=level), 60.0)
+        met = [cost for cost, gains in written(search).values() if enough(search.problem, gains)]
+        if search.finished or not met:
+            continue
+        cell = 1 / search._scale
+        aims = [search.root_bound - search.assignment.transfers + (0.5 + 2**n - 1) * cell for n in range(9)]
+        limits = [min(60.0 - search.assignment.transfers, aim) for aim in aims]
+        cheapest = min(met) - search.assignment.transfers
+        leaf = None
+        while leaf is None:
+            leaf = search.proceed(nodes)
+        first = next(n for n, limit in enumerate(limits) if limit >= cheapest)
+        assert search._charges.limits[0] == pytest.approx(limits[first], abs=1e-5)
+        raised += first > 0
+    assert raised > 0
+
+
 @pytest.mark.parametrize("initial_model", ["m0", "m1", "m2", None])
 def test_what_every_scenario_gains_at_most_is_what_its_best_plan_gains(initial_model: str | None) -> None:
     search = search_of(problem_of(5, 4.0, initial_model=initial_model), math.inf, ())

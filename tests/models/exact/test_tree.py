@@ -102,7 +102,7 @@ def test_every_plan_below_the_incumbent_is_in_one_of_the_tasks_that_a_part_comes
 
 @pytest.mark.usefixtures("divided")
 def test_a_plan_is_found_on_parts_just_where_there_is_one() -> None:
-    """Targets between the initial loss and far beyond what is within reach, with little time and with enough."""
+    """Targets from near the initial loss to far out of reach, with little time and with enough."""
     outcomes = []
     for place, easy in enumerate(tiny_problems(80, 6)):
         target = easy.instance.target
