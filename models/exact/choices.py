@@ -74,11 +74,12 @@ class Choices:
         """
         number = len(self.instance.datasets)
         if number > MOST_DATASETS:
-            count = len(self.instance.clusters) * len(self.instance.models) * (2**number - 1)
+            sets = 2**number - 1
+            count = len(self.instance.clusters) * len(self.instance.models) * sets
             needed = count * (_CHOICE + _LOAD * self.epochs) / GIBIBYTE
             raise NotCoveredError(
                 f"all sets of data are to be listed, of at most {MOST_DATASETS} datasets; there are "
-                f"{number}, and their {2**number - 1} sets on every cluster, for every model and epoch, "
+                f"{number}, and their {sets} sets on every cluster, for every model and epoch, "
                 f"would take about {needed:.2g} GiB; use depl, which needs no list of sets"
             )
         names = [item.name for item in self.instance.datasets]

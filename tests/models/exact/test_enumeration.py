@@ -157,6 +157,25 @@ def test_too_many_assignments_are_refused_before_any_is_listed():
             solve(many, method)
 
 
+def test_as_many_assignments_and_classes_as_are_accepted_are_no_obstacle():
+    """One epoch of one model on any of three sets of data: three assignments with a class each."""
+    tiny = load("tiny")
+    instance = tiny.replace(
+        clusters=tiny.clusters[:1],
+        models=tiny.models[:1],
+        datasets=tuple(Dataset(name=f"d{number}", volume=1) for number in range(2)),
+        transfers=(),
+        switches=(),
+        maximum_loss=-1e6,
+        maximum_epochs=1,
+        maximum_time=1e6,
+    )
+    assert assignment_count(instance) == 3
+    assert enumerate_plans(instance, Limits(), maximum_classes=3).termination is Termination.INFEASIBLE
+    with pytest.raises(NotCoveredError, match="at most 2 plan classes, there are 3 assignments of data"):
+        enumerate_plans(instance, Limits(), maximum_classes=2)
+
+
 @pytest.mark.parametrize(("clusters", "datasets"), [(1, 1), (1, 3), (2, 2), (3, 2)])
 def test_assignments_are_counted_as_they_are_listed(clusters, datasets):
     instance = next(

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from depl.models.exact.assignments import assignments
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_mean_bound import required_means
 from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden
@@ -95,6 +97,80 @@ def test_the_root_bound_is_no_more_than_the_optimum_and_all_plans_below_the_cuto
     assert wanted <= set(leaves)
     if scenarios == 1 and wanted:
         assert everything[leaves[0]][0] == optimum
+
+
+@pytest.mark.parametrize("nodes", [3, 10**6])
+@pytest.mark.parametrize("scenarios", [2, 5, 12])
+def test_what_is_aimed_at_is_raised_by_1_2_4_8_cells_up_to_the_first_plan(scenarios: int, nodes: int) -> None:
+    """From half a cell above the root bound; the limit of the cutoff ends it, and nothing else."""
+    raised = 0
+    for fall, level in itertools.product(range(4, 15), (0.5, 0.9)):
+        search = search_of(problem_of(scenarios, float(fall), level=level), 60.0)
+        met = [cost for cost, gains in written(search).values() if enough(search.problem, gains)]
+        if search.finished or not met:
+            continue
+        cell = 1 / search._scale
+        aims = [search.root_bound - search.assignment.transfers + (0.5 + 2**n - 1) * cell for n in range(9)]
+        limits = [min(60.0 - search.assignment.transfers, aim) for aim in aims]
+        cheapest = min(met) - search.assignment.transfers
+        leaf = None
+        while leaf is None:
+            leaf = search.proceed(nodes)
+        first = next(n for n, limit in enumerate(limits) if limit >= cheapest)
+        assert search._charges.limits[0] == pytest.approx(limits[first], abs=1e-5)
+        raised += first > 0
+    assert raised > 0
+
+
+def required_mean(search: Subproblem) -> float:
+    """Mean gain of every plan that meets the target, at least, where any kind may be used."""
+    sample = search._sample
+    mean = sample._replace(
+        gains=sample.gains.mean(axis=-1, keepdims=True),
+        switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
+    )
+    return float(required_means(sample, mean, np.ones(sample.gains.shape[:2], dtype=bool))[LENGTH])
+
+
+def dual(plans: Iterable[tuple[float, np.ndarray]], price: float, required: float) -> float:
+    """No plan that gains what is required costs less: least cost less priced gain, plus what is required."""
+    return min(cost - price * float(gains.mean()) for cost, gains in plans) + price * required
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+@pytest.mark.parametrize("scenarios", [2, 5, 12])
+@pytest.mark.parametrize("initial_model", ["m0", None])
+def test_the_price_of_gain_excludes_no_plan_and_is_the_best_of_all(
+    scenarios: int, initial_model: str | None, level: float
+) -> None:
+    """There is one just where a mean gain is required; 200 others are compared."""
+    for fall in (4.0, 7.0, 9.0, 11.0):
+        search = search_of(problem_of(scenarios, fall, level=level, initial_model=initial_model), 60.0)
+        found, required = search._best_price(), required_mean(search)
+        assert (found is None) == (required <= 0)
+        if found is None:
+            continue
+        everything, transfers = written(search), search.assignment.transfers
+        for kinds, (cost, gains) in everything.items():
+            if enough(search.problem, gains):
+                charged = sum(found.values[k, kind] for k, kind in enumerate(kinds)) + found.least
+                assert charged + found.paid <= cost - transfers + 1e-9
+        usual, plans = (search.cutoff - transfers) / required, everything.values()
+        best = max(dual(plans, usual * factor, required) for factor in np.geomspace(0.06, 16.0, 200))
+        assert dual(plans, found.paid / required, required) >= best - 1e-6 * abs(best)
+
+
+@pytest.mark.parametrize("required", [math.inf, 0.0, -math.inf])
+def test_without_a_gain_that_a_price_can_be_set_on_there_is_no_price(
+    required: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Infinite where rounding leaves no mean gain that would do: that is no proof that there is no plan."""
+    search = search_of(problem_of(5, 7.0), 60.0)
+    assert search._best_price() is not None
+    monkeypatch.setattr(
+        "depl.models.exact.scenario_subproblem.required_means", lambda *_: np.full(LENGTH + 1, required)
+    )
+    assert search._best_price() is None
 
 
 @pytest.mark.parametrize("initial_model", ["m0", "m1", "m2", None])

@@ -17,6 +17,7 @@ from depl.models.evaluation.traced_prediction import Mixed
 from depl.models.exact import traced_search as search_module
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.scenario_search import scenario_search
+from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_search import exceedance, search_under_law, search_under_scenarios
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss
@@ -454,6 +455,28 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float
                 assert outcome.lower_bound == pytest.approx(met[0], rel=1e-9)
                 compared += 1
     assert compared > 15 * seeds / 12
+
+
+def test_what_counts_of_runs_say_holds_where_sums_are_as_large_as_their_rounding() -> None:
+    """Shares at atoms of losses of a billion, which the evaluator adds up in another order, exactly."""
+    apart = 0
+    for seed in range(6):
+        rng = np.random.default_rng(400 + seed)
+        document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), 1e9)
+        bare = case_of(instance_of(document, initial_loss=50e9))
+        listed = all_candidates(bare.instance, document.law, 10_000, lambda: True)
+        assert listed is not None
+        for node in range(0, len(listed.nodes), max(1, len(listed.nodes) // 6)):
+            schedule = listed.schedule(node)
+            loss, values = traced_final_loss(document, schedule), np.unique(bare.oracle.law(schedule)[0])
+            for maximum in values[:: max(1, len(values) // 4)].tolist():
+                share = certified_violation(loss, maximum).exact
+                instance = bare.instance.replace(maximum_loss=maximum)
+                lower, upper = search_module._UnderLaw(instance, document, listed, Limits()).misses(node)
+                assert share is not None
+                assert lower <= share <= upper
+                apart += lower < upper
+    assert apart > 30  # the atom itself counts on one side alone
 
 
 def test_exceedance_counts_all_combinations() -> None:
