@@ -34,6 +34,11 @@ depl check tiny plan.json --json
 depl solve tiny --method exact --out plan.json
 depl explain tiny plan.json
 """,
+    "report": """\
+depl solve tiny --method exact --out plan.json
+depl report tiny plan.json --out plan.html
+depl report tiny plan.json --out plan.html --no-prices
+""",
     "front": """\
 depl front tiny --against loss --points 5
 depl front paper-alexnet-deadline-9 --against time --points 5 --out front.csv

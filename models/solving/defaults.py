@@ -8,3 +8,6 @@ DEFAULT_ON_SCENARIOS = "scenario-search"
 
 DEFAULT_SCENARIOS = 100
 """S of a method that counts scenarios, unless the caller says more."""
+
+REPORT_SECONDS = 10.0
+"""Seconds of each solve for the page of `depl report`: six of them are waited for within a minute."""
