@@ -9,14 +9,13 @@ from depl.commands.table import fields
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
+from depl.reporting.facts import facts_of
+from depl.reporting.page import page_of
+from depl.reporting.reproducing import Source
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Write the page, also of a plan that fails."""
-    from depl.reporting.facts import facts_of
-    from depl.reporting.page import page_of
-    from depl.reporting.reproducing import Source
-
     require_outputs([options.out], [options.instance, options.plan])
     instance, plan = read_instance(options), read_plan(options.plan)
 

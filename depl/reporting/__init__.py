@@ -1,1 +1,1 @@
-"""The report on one plan: a page for whoever pays, with the promise, prices, what binds, and the certificate."""
+"""The report on one plan: a page for whoever pays, with promise, prices, what binds, and certificate."""

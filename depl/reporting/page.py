@@ -18,7 +18,6 @@ from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 from depl.reporting import certificate, words
 from depl.reporting.facts import Facts, facts_of
-from depl.reporting.offers import Solver
 from depl.reporting.reproducing import Source, commands, identities
 
 if TYPE_CHECKING:
@@ -166,9 +165,10 @@ def _picture(facts: Facts) -> tuple[str, str]:
     if not isinstance(figure, Figure):  # axes of our own stand in a figure
         raise TypeError(f"axes stand in a {type(figure).__name__}")
     caption = (
-        "Above, a bar is an epoch: as wide as it takes time, as high as the resources of a node, in the colour "
-        "of its model. Below, the loss after each epoch: its median, the band that 98 of 100 runs stay in, the "
-        "loss that is promised, and the certified quantile at the end, all under the law of the instance."
+        "Above, a bar is an epoch: as wide as it takes time, as high as the resources of a node, in the "
+        "colour of its model. Below, the loss after each epoch: its median, the band that 98 of 100 runs "
+        "stay in, the loss that is wanted, and the certified quantile at the end, all under the law of the "
+        "instance."
     )
     made = drawing(svg_text(figure), "picture", caption, "p")
     return tostring(made, encoding="unicode", method="html"), ""

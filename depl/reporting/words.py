@@ -60,8 +60,8 @@ def assumptions(facts: Facts) -> str:
     missed = enclosed(facts.evaluation.violation)
     basis = "" if facts.rests_on is None else f" The fitted law rests on {facts.rests_on}."
     return (
-        f"Certified under that law, the probability of missing the loss {missed}.{basis} Whether new runs follow "
-        "the law is not certified; depl certify tests a plan on held-out runs, without any law."
+        f"Certified under that law, the probability of missing the loss {missed}.{basis} Whether new runs "
+        "follow the law is not certified; depl certify tests a plan on held-out runs, without any law."
     )
 
 
@@ -129,7 +129,7 @@ def stopping(facts: Facts) -> list[str]:
     return [
         f"The expected cost {enclosed(found.cost)}, in place of {number(facts.evaluation.cost)}.",
         f"The expected number of epochs {enclosed(found.epochs)}, in place of {facts.evaluation.epochs}.",
-        f"A loss of at most {level} is seen after some epoch with a probability that {enclosed(found.reached)}.",
+        f"The probability that the loss is at most {level} after some epoch {enclosed(found.reached)}.",
         "Certified under the same law; the data of a cluster are paid right before it first trains.",
     ]
 
