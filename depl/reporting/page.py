@@ -23,7 +23,7 @@ from depl.reporting.reproducing import Source, commands, identities
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_WIDTH, _HEIGHT = 7.5, 4.4
+_WIDTH, _HEIGHT = 7.5, 4.8
 """Inches of the picture: the width of a sheet, and a third of its height."""
 
 
