@@ -1,20 +1,21 @@
 """The sentences of the page: the promise with its assumptions, what binds, early stopping, other offers."""
 
 import math
+import re
 from fractions import Fraction
 
 from depl.models.foundation.errors import shortened
 from depl.models.foundation.wording import counted, counter_probability, interval, number, rounded_up
 from depl.models.risk.interval import Interval
-from depl.models.solving.explain_limits import binding_lines, price_lines
+from depl.models.solving.explain_limits import binding_lines, failing, price_lines
 from depl.models.solving.result import Result, Termination
 from depl.reporting.facts import Facts
 from depl.reporting.offers import Offer, own_offer, same_decisions
 from depl.showing.parts import Listing
 from depl.showing.results import STATES
 
-_LONGEST = 300
-"""Letters of a line that quotes names or reasons: four lines of the page; the commands tell all."""
+_LONGEST = 160
+"""Letters of a line that quotes names or reasons: two lines of the page; the commands tell all."""
 
 _MOST_LINES = 8
 """Limits that are listed: with many clusters each has one, and the page has to fit on two sheets."""
@@ -37,6 +38,8 @@ def promise(facts: Facts) -> str:
     if target.maximum_time is not None:
         effort += f" of the {number(target.maximum_time)} allowed"
     price = f"For a cost of {number(found.cost)} ({effort})"
+    if _broken(facts):
+        price = f"If the plan could be carried out, for a cost of {number(found.cost)} ({effort})"
     if not facts.has_law:
         return f"{price} nothing is promised about the final loss: {_no_law(facts)}."
     event = f"the final loss is at most {number(target.maximum_loss)}"
@@ -66,13 +69,21 @@ def assumptions(facts: Facts) -> str:
 
 
 def shortfall(facts: Facts) -> str:
-    """A warning where the probability is not what is asked; empty if it is."""
+    """A warning where limits fail or the probability is less than asked; empty if all is well."""
+    broken = _broken(facts)
+    if broken:
+        return f"It cannot be carried out: {broken} of its limits fail, as the certificate tells."
     budget, claims = facts.instance.target.violation_budget, facts.plan.claims
     if not facts.has_law or facts.evaluation.violation.at_most(budget):
         return ""
     if claims is not None and claims.scenarios is not None:
         return "This is less than asked: the plan meets the target on the scenarios it was made for only."
     return "This is less than asked."
+
+
+def _broken(facts: Facts) -> int:
+    """How many limits fail, the probability apart, which is a promise and no limit."""
+    return sum(item.equation != "(3)" for item in failing(facts.evaluation))
 
 
 def enclosed(value: Interval) -> str:
@@ -111,8 +122,8 @@ def readings(facts: Facts) -> list[tuple[str, str, str]]:
 
 
 def limits(facts: Facts) -> list[str]:
-    """What binds or fails, and what the limits cost, a line each."""
-    lines = [line.strip() for line in binding_lines(facts.evaluation)[1:]]
+    """What binds or fails, and what the limits cost, a line each, without the numbers of the equations."""
+    lines = [re.sub(r"^\(\d\) ", "", line.strip()) for line in binding_lines(facts.evaluation)[1:]]
     lines += [line.strip() for line in price_lines(facts.instance, facts.plan, facts.evaluation)[1:]]
     lines = list(dict.fromkeys(lines))
     if len(lines) > _MOST_LINES:

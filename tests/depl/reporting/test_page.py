@@ -227,6 +227,9 @@ def test_a_plan_with_many_failures_still_fits_on_its_sheets(tiny) -> None:
     epochs = tuple(msgspec.structs.replace(plan.epochs[0], resources=99.0) for _ in range(60))
     rows = plan.data[:1] if plan.data[0].cluster == epochs[0].cluster else plan.data[1:]
     page = depl.report(longer, bare(plan, data=rows, epochs=epochs), prices=False)
+    promise = Seen(page.html).sections["promise"]
+    assert "If the plan could be carried out, for a cost of" in promise
+    assert re.search(r"It cannot be carried out: 6\d of its limits fail", promise)
     cells = Seen(page.html).cells["certificate"]
     assert len(cells) == 1 + 18
     assert re.fullmatch(r"and \d+ more findings: depl check", cells[-1][2])
