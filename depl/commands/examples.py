@@ -36,8 +36,8 @@ depl explain tiny plan.json
 """,
     "report": """\
 depl solve tiny --method exact --out plan.json
-depl report tiny plan.json --out plan.html
-depl report tiny plan.json --out plan.html --no-prices
+depl report tiny plan.json --no-prices       # into plan.html, at once
+depl report tiny plan.json --out page.html --time-limit 2
 """,
     "front": """\
 depl front tiny --against loss --points 5
