@@ -1,5 +1,7 @@
 """The certificate on the page: the verifier's findings, and what is proved about cheaper plans."""
 
+from collections import Counter
+
 from depl.models.foundation.errors import shortened
 from depl.models.foundation.wording import number, rounded_down
 from depl.models.solving.result import Result, Termination
@@ -12,20 +14,25 @@ from depl.showing.results import STATES
 _LONGEST = 200
 """Letters of a finding: two lines of the page."""
 
-_MOST_ROWS = 18
-"""Findings that are listed: those of a plan with all kinds of claims; a plan may fail in every epoch."""
+_MOST_ROWS = 20
+"""Findings that are listed: those of a plan with all kinds of claims, one of each equation or claim."""
 
 LOWER_BOUND = "claim: lower_bound"
 """Name of the finding on the claimed lower bound."""
 
 
 def findings(facts: Facts) -> Listing:
-    """The verifier's findings, failures first, and how many more there are."""
+    """The verifier's findings, failures first; of many on one equation, as of every epoch, the first."""
     found = sorted(facts.verified.findings, key=lambda item: item.ok)
-    rows = [(item.equation, _word(item), shortened(item.message, _LONGEST)) for item in found]
+    alike = Counter((item.equation, item.kind) for item in found)
+    rows = []
+    for (equation, kind), count in alike.items():
+        first = next(item for item in found if (item.equation, item.kind) == (equation, kind))
+        more = f"; and {count - 1} more: depl check" if count > 1 else ""
+        rows.append((equation, _word(first), shortened(first.message, _LONGEST) + more))
     if len(rows) > _MOST_ROWS:
-        more = ("", "", f"and {len(rows) - _MOST_ROWS + 1} more findings: depl check")
-        rows = [*rows[: _MOST_ROWS - 1], more]
+        rest = ("", "", f"and {len(rows) - _MOST_ROWS + 1} more findings: depl check")
+        rows = [*rows[: _MOST_ROWS - 1], rest]
     return Listing(("equation or claim", "verdict", "finding"), rows)
 
 
