@@ -6,7 +6,7 @@ from depl.models.foundation.errors import shortened
 from depl.models.foundation.wording import number, rounded_down
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.findings import Finding, Kind
-from depl.reporting.facts import Facts
+from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import own_offer
 from depl.showing.parts import Listing
 from depl.showing.results import STATES
@@ -21,7 +21,7 @@ LOWER_BOUND = "claim: lower_bound"
 """Name of the finding on the claimed lower bound."""
 
 
-def findings(facts: Facts) -> Listing:
+def findings(facts: PlanFacts) -> Listing:
     """The verifier's findings, failures first; of many on one equation, as of every epoch, the first."""
     found = sorted(facts.verified.findings, key=lambda item: item.ok)
     alike = Counter((item.equation, item.kind) for item in found)
@@ -44,7 +44,7 @@ def _word(finding: Finding) -> str:
     return finding.kind.value.upper()
 
 
-def bounds(facts: Facts) -> list[str]:
+def bounds(facts: PlanFacts) -> list[str]:
     """Every lower bound of the cost of all plans that meet the target, with what proves it."""
     lines, verified = [], facts.verified
     if verified.proved_bound > 0:
@@ -57,7 +57,7 @@ def bounds(facts: Facts) -> list[str]:
     return lines or ["Nothing is proved here about cheaper plans."]
 
 
-def _claimed(facts: Facts) -> list[str]:
+def _claimed(facts: PlanFacts) -> list[str]:
     """The bound that the plan claims, where the verifier can only repeat it."""
     claims = facts.plan.claims
     repeated = {item.equation for item in facts.verified.repeated}
@@ -84,7 +84,7 @@ def _solved(result: Result) -> list[str]:
     ]
 
 
-def claims(facts: Facts) -> str:
+def claims(facts: PlanFacts) -> str:
     """Which claims of the plan were worked out again, and which are only repeated."""
     verified = facts.verified
     if facts.plan.claims is None:
@@ -94,7 +94,7 @@ def claims(facts: Facts) -> str:
     return f"Claims worked out again: {again}. Claims only repeated: {repeated}."
 
 
-def recomputed(facts: Facts) -> str:
+def recomputed(facts: PlanFacts) -> str:
     """The verifier's own numbers."""
     found = facts.verified
     return f"Recomputed by the verifier: cost {number(found.cost)}, time {number(found.training_time)}."

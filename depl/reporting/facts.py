@@ -14,7 +14,7 @@ from depl.reporting.offers import Offers, Solver, offers_for
 
 
 @dataclass(frozen=True)
-class Facts:
+class PlanFacts:
     """What is known of a plan.
 
     Attributes
@@ -47,7 +47,7 @@ class Facts:
         return declared(self.evaluation)
 
 
-def facts_of(instance: Instance, plan: Plan, solver: Solver | None) -> Facts:
+def facts_of(instance: Instance, plan: Plan, solver: Solver | None) -> PlanFacts:
     """Evaluate, verify, and solve for prices and other plans if there is a solver.
 
     Raises
@@ -63,7 +63,7 @@ def facts_of(instance: Instance, plan: Plan, solver: Solver | None) -> Facts:
             stopping = early_stopping(instance, plan, evaluation.violation)
         except InvalidInputError as error:
             reason = error.message
-    return Facts(
+    return PlanFacts(
         instance=instance,
         plan=plan,
         evaluation=evaluation,

@@ -17,7 +17,7 @@ from depl.models.solving.methods import require_limits
 from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 from depl.reporting import certificate, words
-from depl.reporting.facts import Facts, facts_of
+from depl.reporting.facts import PlanFacts, facts_of
 from depl.reporting.reproducing import Source, commands, identities
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def report(
     return page_of(facts, Source(instance.name), time_limit if prices else None)
 
 
-def page_of(facts: Facts, source: Source, seconds: float | None) -> PlanPage:
+def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage:
     """The page of what was gathered.
 
     Parameters
@@ -147,7 +147,7 @@ def _template() -> "Template":
     return settings.from_string((folder / "page.html").read_text(encoding="utf-8"))
 
 
-def _picture(facts: Facts) -> tuple[str, str]:
+def _picture(facts: PlanFacts) -> tuple[str, str]:
     """The plan in time with its loss band as a part of the page; or why there is none."""
     from matplotlib.figure import Figure
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import registered
 from depl.models.solving.solve import versions
-from depl.reporting.facts import Facts
+from depl.reporting.facts import PlanFacts
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Source:
     further: tuple[str, ...] = ()
 
 
-def commands(facts: Facts, source: Source, seconds: float | None) -> list[str]:
+def commands(facts: PlanFacts, source: Source, seconds: float | None) -> list[str]:
     """Commands that make the plan, check it, and make the page; the first needs a built-in method."""
     claims = facts.plan.claims
     method = None if claims is None else claims.method
@@ -41,7 +41,7 @@ def commands(facts: Facts, source: Source, seconds: float | None) -> list[str]:
     return [shlex.join(line) for line in lines if line]
 
 
-def identities(facts: Facts, seconds: float | None) -> list[tuple[str, str]]:
+def identities(facts: PlanFacts, seconds: float | None) -> list[tuple[str, str]]:
     """Fingerprints, the seed and the limit of the solves, and versions."""
     digest = hashlib.sha256(facts.plan.to_json().encode()).hexdigest()
     pairs = [("instance", facts.instance.fingerprint), ("plan, SHA-256 as depl writes it", digest)]

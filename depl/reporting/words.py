@@ -9,7 +9,7 @@ from depl.models.foundation.wording import counted, counter_probability, interva
 from depl.models.risk.interval import Interval
 from depl.models.solving.explain_limits import binding_lines, failing, price_lines
 from depl.models.solving.result import Result, Termination
-from depl.reporting.facts import Facts
+from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import Offer, own_offer, same_decisions
 from depl.showing.parts import Listing
 from depl.showing.results import STATES
@@ -23,7 +23,7 @@ _MOST_LINES = 8
 _NOTHING = "–"
 
 
-def verdict(facts: Facts) -> str:
+def verdict(facts: PlanFacts) -> str:
     """Whether the plan is accepted, and by whom."""
     if facts.verified.ok:
         return "Accepted by the independent verifier: every equation holds."
@@ -31,7 +31,7 @@ def verdict(facts: Facts) -> str:
     return f"NOT accepted by the independent verifier: {counted(failures, 'finding')} against the plan."
 
 
-def promise(facts: Facts) -> str:
+def promise(facts: PlanFacts) -> str:
     """The promise in a sentence."""
     found, target = facts.evaluation, facts.instance.target
     effort = f"{counted(found.epochs, 'epoch')} of training, in a time of {number(found.training_time)}"
@@ -48,7 +48,7 @@ def promise(facts: Facts) -> str:
     return f"{price} {event} {kept}; asked is {number(target.quantile_level)}."
 
 
-def _no_law(facts: Facts) -> str:
+def _no_law(facts: PlanFacts) -> str:
     return shortened(facts.evaluation.violation.evaluator, _LONGEST)
 
 
@@ -56,7 +56,7 @@ def _kept(violation: Interval) -> str:
     return counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
 
 
-def assumptions(facts: Facts) -> str:
+def assumptions(facts: PlanFacts) -> str:
     """What is certified, and under what; empty where nothing is."""
     if not facts.has_law:
         return ""
@@ -68,7 +68,7 @@ def assumptions(facts: Facts) -> str:
     )
 
 
-def shortfall(facts: Facts) -> str:
+def shortfall(facts: PlanFacts) -> str:
     """A warning where limits fail or the probability is less than asked; empty if all is well."""
     broken = _broken(facts)
     if broken:
@@ -81,7 +81,7 @@ def shortfall(facts: Facts) -> str:
     return "This is less than asked."
 
 
-def _broken(facts: Facts) -> int:
+def _broken(facts: PlanFacts) -> int:
     """How many limits fail, the probability apart, which is a promise and no limit."""
     return sum(item.equation != "(3)" for item in failing(facts.evaluation))
 
@@ -97,7 +97,7 @@ _SMALL = 10_000
 """Denominator up to which a fraction is easier to read than its decimals."""
 
 
-def readings(facts: Facts) -> list[tuple[str, str, str]]:
+def readings(facts: PlanFacts) -> list[tuple[str, str, str]]:
     """The numbers of the first strip: name, value, and a note."""
     found, target = facts.evaluation, facts.instance.target
     split = f"transfers {number(found.transfer_cost)}, resources {number(found.resource_cost)}"
@@ -121,7 +121,7 @@ def readings(facts: Facts) -> list[tuple[str, str, str]]:
     return rows
 
 
-def limits(facts: Facts) -> list[str]:
+def limits(facts: PlanFacts) -> list[str]:
     """What binds or fails, and what the limits cost, a line each, without the numbers of the equations."""
     lines = [re.sub(r"^\(\d\) ", "", line.strip()) for line in binding_lines(facts.evaluation)[1:]]
     lines += [line.strip() for line in price_lines(facts.instance, facts.plan, facts.evaluation)[1:]]
@@ -131,7 +131,7 @@ def limits(facts: Facts) -> list[str]:
     return [shortened(line, _LONGEST) for line in lines]
 
 
-def stopping(facts: Facts) -> list[str]:
+def stopping(facts: PlanFacts) -> list[str]:
     """What training costs if it ends as soon as the loss is reached."""
     found = facts.stopping
     if found is None:
@@ -145,7 +145,7 @@ def stopping(facts: Facts) -> list[str]:
     ]
 
 
-def price_list(facts: Facts) -> Listing | None:
+def price_list(facts: PlanFacts) -> Listing | None:
     """A row per probability; None where no solves were asked for or there is nothing to price."""
     if facts.offers is None or not facts.offers.prices:
         return None
@@ -166,7 +166,7 @@ def price_list(facts: Facts) -> Listing | None:
     return Listing(header, rows, right=header[1:6])
 
 
-def others(facts: Facts) -> Listing | None:
+def others(facts: PlanFacts) -> Listing | None:
     """What the default method and others found for the same target; None where they were not asked."""
     if facts.offers is None:
         return None
@@ -206,7 +206,7 @@ def _state(offer: Offer) -> str:
     return words
 
 
-def _over(facts: Facts, result: Result | None) -> str:
+def _over(facts: PlanFacts, result: Result | None) -> str:
     """How much the plan of a result costs over this one's cost."""
     if result is None or result.plan is None or result.cost is None:
         return _NOTHING
