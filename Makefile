@@ -52,7 +52,7 @@ fuzz: $(DEV) ## spoilt files of every kind to every reader (SEED=... and MUTANTS
 mutation: $(DEV) ## small faults in a room, and whether its tests notice: hours (ROOM=... SEED=... MUTANTS=...)
 	@$(BIN) -m tests.checks.mutation --room $(or $(ROOM),risk) $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
 
-browser: $(DEV) ## the report in headless Chromium (CHROMIUM=program if it is not on the path)
+browser: $(DEV) ## the reports in headless Chromium (CHROMIUM=program if it is not on the path)
 	@$(BIN) -m pytest -m browser
 
 docs: $(DEV) ## the pages, into build/docs

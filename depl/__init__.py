@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from depl.models.solving.solve import VerificationError, solve
     from depl.models.verifier.verify import Report
     from depl.models.verifier.verify import verify as check
+    from depl.reporting.page import report
 
     __version__: str
 
@@ -78,6 +79,7 @@ _HOMES = {
     "register": "models.solving.methods",
     "register_law": "models.problem.laws",
     "replan": "models.solving.replanning",
+    "report": "reporting.page",
     "solve": "models.solving.solve",
 }
 """The module of each public name, and its name there where that is another one.
@@ -155,5 +157,6 @@ __all__ = [
     "register",
     "register_law",
     "replan",
+    "report",
     "solve",
 ]

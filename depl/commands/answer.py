@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     INVALID = 2
     """Wrong usage or input, or a file that cannot be read or written."""
     INFEASIBLE = 3
-    """Proved infeasible; or ``check`` of a plan that fails, ``certify`` of one that is not certified."""
+    """Proved infeasible; or ``check``, ``report`` of a plan that fails, ``certify`` of one not certified."""
     STOPPED = 4
     """A limit or an interrupt, with a plan in hand."""
     NOTHING = 5

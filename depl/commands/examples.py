@@ -34,6 +34,11 @@ depl check tiny plan.json --json
 depl solve tiny --method exact --out plan.json
 depl explain tiny plan.json
 """,
+    "report": """\
+depl solve tiny --method exact --out plan.json
+depl report tiny plan.json --no-prices       # into plan.html, at once
+depl report tiny plan.json --out page.html --time-limit 2
+""",
     "front": """\
 depl front tiny --against probability --points 5 --plans plans
 depl front tiny --against loss --out front.json    # the same line again goes on where it stopped

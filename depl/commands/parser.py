@@ -32,6 +32,9 @@ COMMANDS = {
     "methods": Command("depl.arguments.methods", "list the methods: what each proves, needs and takes"),
     "check": Command("depl.arguments.check", "verify a plan, independently of all solvers"),
     "explain": Command("depl.arguments.explain", "put the numbers of a plan into the equations"),
+    "report": Command(
+        "depl.arguments.report", "write one page on a plan for whoever pays: promise, prices, proof"
+    ),
     "front": Command(
         "depl.arguments.front",
         "the cost of certified plans against l_max, T_max or omega; with --expected the weight of model "

@@ -14,3 +14,6 @@ FRONTS_AGAINST = ("loss", "time", "probability")
 
 FRONT_POINTS = 20
 """Budgets of a front, unless the caller says how many: steps of 5 % of the range."""
+
+REPORT_SECONDS = 10.0
+"""Seconds of each solve for the page of `depl report`: six of them are waited for within a minute."""

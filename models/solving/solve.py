@@ -316,7 +316,7 @@ def _result(
         tolerances=dict(outcome.tolerances),
         instance=instance.fingerprint,
         seed=seed,
-        versions=dict(_versions()),
+        versions=dict(versions()),
         wall_seconds=seconds[0],
         cpu_seconds=seconds[1],
         build_seconds=outcome.build_seconds,
@@ -435,8 +435,8 @@ def _require_verified(
 
 
 @functools.cache
-def _versions() -> Mapping[str, str]:
-    """Read once: asking the metadata of all libraries takes longer than many a solve."""
+def versions() -> Mapping[str, str]:
+    """Of Python and of what solves, by name; read once, as asking for all takes longer than many a solve."""
     found = {"python": platform.python_version()}
     for library in _LIBRARIES:
         try:

@@ -60,6 +60,7 @@ def test_archives_hold_every_source_once(tmp_path, links, sources):
     assert sorted(name for name in names if name.endswith(".py")) == expected_modules()
     assert "depl/py.typed" in names
     assert {name for name in names if name.startswith("depl/instances/data/")} == shipped_data()
+    assert {"depl/reporting/page.css", "depl/reporting/page.html"} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     if not sources:
         return

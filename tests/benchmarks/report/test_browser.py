@@ -42,9 +42,9 @@ def chromium() -> str:
     )
 
 
-def seen(page: str, width: int, folder: Path) -> dict:
+def seen(page: str, width: int, folder: Path, probe: str = PROBE) -> dict:
     """What the probe tells of a page in a frame of that width."""
-    text = page.replace("<head>", f"<head><script>{PROBE}</script>", 1)
+    text = page.replace("<head>", f"<head><script>{probe}</script>", 1)
     assert text != page
     (folder / "page.html").write_text(text, encoding="utf-8")
     frame = folder / "frame.html"

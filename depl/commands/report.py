@@ -1,0 +1,46 @@
+"""What ``depl report`` does; `depl.arguments.report` declares its options."""
+
+import argparse
+
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.options import inside, read_instance, read_plan, require_outputs
+from depl.commands.progress import Watched
+from depl.commands.table import fields
+from depl.models.problem.instance import Instance
+from depl.models.solving.result import Result
+from depl.models.solving.solve import solve
+from depl.reporting.facts import facts_of
+from depl.reporting.page import page_of
+from depl.reporting.reproducing import Source
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Write the page, also of a plan that fails."""
+    require_outputs([options.out], [options.instance, options.plan])
+    instance, plan = read_instance(options), read_plan(options.plan)
+
+    def solver(target: Instance, method: str) -> Result:
+        with Watched(method) as watched:
+            return solve(
+                target,
+                method,
+                time_limit=options.time_limit,
+                progress=watched.progress,
+                on_phase=watched.on_phase,
+            )
+
+    with inside(options.plan):
+        facts = facts_of(instance, plan, solver if options.prices else None)
+    further = [] if options.target is None else ["--target", options.target]
+    for name in options.imports:
+        further += ["--import", name]
+    source = Source(options.instance, options.plan, tuple(further))
+    page = page_of(facts, source, options.time_limit if options.prices else None)
+    page.save(options.out)
+    state = "the verifier accepts the plan" if page.ok else "the verifier does NOT accept the plan"
+    pairs = [(instance.name, state), ("promise", page.summary), ("page", f"written to {options.out}")]
+    code = ExitCode.ANSWERED if page.ok else ExitCode.INFEASIBLE
+    if page.interrupted:
+        pairs.append(("prices", "interrupted: the page says which are missing"))
+        code = ExitCode.STOPPED if page.ok else code
+    return Answer(fields(pairs), code)

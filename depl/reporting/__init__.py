@@ -1,0 +1,1 @@
+"""The report on one plan: a page for whoever pays, with promise, prices, what binds, and certificate."""

@@ -1,0 +1,174 @@
+"""The page on a plan for whoever pays: one HTML file that opens offline and prints on two sheets at most."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import tostring
+
+from depl.commands.printable import printable
+from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import number
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving.defaults import REPORT_SECONDS
+from depl.models.solving.methods import require_limits
+from depl.models.solving.result import Result
+from depl.models.solving.solve import solve
+from depl.reporting import certificate, words
+from depl.reporting.facts import PlanFacts, facts_of
+from depl.reporting.reproducing import Source, commands, identities
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_WIDTH, _HEIGHT = 7.5, 4.8
+"""Inches of the picture: the width of a sheet, and a third of its height."""
+
+
+@dataclass(frozen=True)
+class PlanPage:
+    """A page on a plan.
+
+    Attributes
+    ----------
+    html : str
+        The whole document.
+    ok : bool
+        Whether the independent verifier accepts the plan.
+    summary : str
+        The promise in a sentence.
+    interrupted : bool
+        Whether the user stopped a solve; those after it were not begun.
+    """
+
+    html: str
+    ok: bool
+    summary: str
+    interrupted: bool = False
+
+    def save(self, path: str | Path) -> None:
+        """Write it; an older file is replaced as a whole.
+
+        Raises
+        ------
+        InvalidInputError
+            If it cannot be written.
+        """
+        write_text(str(path), self.html)
+
+
+def report(
+    instance: Instance, plan: Plan, *, prices: bool = True, time_limit: float = REPORT_SECONDS
+) -> PlanPage:
+    """Make the page on a plan for whoever pays: what is promised, at which price, and what proves it.
+
+    Parameters
+    ----------
+    instance : Instance
+    plan : Plan
+        Feasible or not: a plan that fails the verifier gets a page that says so.
+    prices : bool
+        Whether to solve for other probabilities, and by other methods.
+    time_limit : float
+        Seconds of each of these solves.
+
+    Returns
+    -------
+    PlanPage
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan does not speak of the instance, outlasts its tables or makes a forbidden switch; or the
+        limit is not positive.
+    """
+    require_limits(time_limit=time_limit)
+
+    def solver(target: Instance, method: str) -> Result:
+        return solve(target, method, time_limit=time_limit)
+
+    facts = facts_of(instance, plan, solver if prices else None)
+    return page_of(facts, Source(instance.name), time_limit if prices else None)
+
+
+def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage:
+    """The page of what was gathered.
+
+    Parameters
+    ----------
+    source : Source
+        How a command line names the instance and the plan.
+    seconds : float or None
+        Limit of each solve; None if there were none.
+    """
+    picture, no_picture = _picture(facts)
+    content = {
+        "name": facts.instance.name,
+        "ok": facts.verified.ok,
+        "verdict": words.verdict(facts),
+        "promise": words.promise(facts),
+        "assumptions": words.assumptions(facts),
+        "shortfall": words.shortfall(facts),
+        "readings": words.readings(facts),
+        "picture": picture,
+        "no_picture": no_picture,
+        "solved": facts.offers is not None,
+        "prices": words.price_list(facts),
+        "others": words.others(facts),
+        "limits": words.limits(facts),
+        "stopping": words.stopping(facts),
+        "findings": certificate.findings(facts),
+        "bounds": certificate.bounds(facts),
+        "claims": certificate.claims(facts),
+        "recomputed": certificate.recomputed(facts),
+        "commands": commands(facts, source, seconds),
+        "identities": identities(facts, seconds),
+        "loss": number(facts.instance.target.maximum_loss),
+    }
+    interrupted = facts.offers is not None and facts.offers.interrupted
+    return PlanPage(_template().render(content), facts.verified.ok, words.promise(facts), interrupted)
+
+
+@functools.cache
+def _template() -> "Template":
+    from jinja2 import Environment, StrictUndefined
+
+    def shown(value: Any) -> Any:
+        """Names come from files: what would steer a reader's eye the other way is shown as escapes."""
+        return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+    folder = Path(__file__).parent
+    settings = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=shown
+    )
+    settings.globals["style"] = (folder / "page.css").read_text(encoding="utf-8")
+    return settings.from_string((folder / "page.html").read_text(encoding="utf-8"))
+
+
+def _picture(facts: PlanFacts) -> tuple[str, str]:
+    """The plan in time with its loss band as a part of the page; or why there is none."""
+    from matplotlib.figure import Figure
+
+    from depl.benchmarks.figures.canvas import svg_text
+    from depl.benchmarks.report.markup import drawing
+    from depl.plot.legends import new_axes
+    from depl.plot.plan import plan as draw
+
+    upper, lower = new_axes(2, 1, _WIDTH, _HEIGHT)
+    try:
+        draw(facts.instance, facts.plan, (upper, lower))
+    except InvalidInputError as error:
+        return "", f"No picture: {error}."
+    figure = upper.figure
+    if not isinstance(figure, Figure):  # axes of our own stand in a figure
+        raise TypeError(f"axes stand in a {type(figure).__name__}")
+    caption = (
+        "Above, a bar is an epoch: as wide as it takes time, as high as the resources of a node, in the "
+        "colour of its model. Below, the loss after each epoch: its median, the band that 98 of 100 runs "
+        "stay in, the loss that is wanted, and the certified quantile at the end, all under the law of the "
+        "instance."
+    )
+    made = drawing(svg_text(figure), "picture", caption, "p")
+    return tostring(made, encoding="unicode", method="html"), ""

@@ -1,0 +1,368 @@
+"""The page on a plan: well-formed and complete, with the numbers of evaluation and verifier, by itself."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+
+import depl
+from depl.cli import main
+from depl.commands.answer import ExitCode
+from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counter_probability, number
+from depl.models.problem.instance import ConstantImprovement, Instance
+from depl.models.problem.laws import Undeclared
+from depl.models.problem.plan import Claims, Plan
+from depl.models.solving.result import Termination
+from depl.reporting.facts import facts_of
+from depl.reporting.page import page_of
+from depl.reporting.reproducing import Source
+from tests.cases.memory_cases import FAR, FULL, instance_of
+from tests.cases.traced_law_cases import halves, plan_of
+
+SECTIONS = ["promise", "plan", "prices", "limits", "stopping", "others", "certificate", "reproduce"]
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+OUTSIDE = ("src", "href", "action", "data", "poster", "srcset")
+
+
+class Seen(HTMLParser):
+    """What a reader of the page sees, and whether every element ends where it should."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.goals: list[str] = []
+        self.tags: set[str] = set()
+        self.sections: dict[str, str] = {}
+        self.cells: dict[str, list[list[str]]] = {}
+        self.section = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.add(tag)
+        known = dict(attrs)
+        self.ids += [known["id"]] if "id" in known else []
+        self.goals += [known[name] for name in OUTSIDE if name in known]
+        if tag == "section":
+            self.section = known["id"]
+            self.sections[self.section], self.cells[self.section] = "", []
+        if tag == "tr":
+            self.cells[self.section].append([])
+        if tag in ("td", "th"):
+            self.cells[self.section][-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        self.goals += [value for name, value in attrs if name in OUTSIDE]
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+        if tag == "section":
+            self.section = ""
+
+    def handle_data(self, data) -> None:
+        if self.section:
+            self.sections[self.section] += data
+        if self.open and self.open[-1] in ("td", "th"):
+            self.cells[self.section][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def tiny() -> tuple[Instance, Plan]:
+    instance = depl.load("tiny")
+    return instance, depl.solve(instance, "enumerate").plan
+
+
+def by_lists(instance: Instance, method: str) -> depl.Result:
+    """A solver for tests: it lists all plans where a real one searches; the loop's place is the peer's."""
+    if method == "density-greedy":
+        raise InvalidInputError("too <small>")
+    return depl.solve(instance, "enumerate")
+
+
+@pytest.fixture(scope="module")
+def priced(tiny):
+    facts = facts_of(*tiny, by_lists)
+    return facts, page_of(facts, Source("tiny"), 5.0)
+
+
+def without_law(instance: Instance) -> Instance:
+    noise = ConstantImprovement(scale=2.0, noise=Undeclared())
+    return instance.replace(
+        models=tuple(msgspec.structs.replace(model, improvement=noise) for model in instance.models)
+    )
+
+
+def bare(plan: Plan, **changes) -> Plan:
+    return msgspec.structs.replace(plan, **{"instance": None, "claims": None, **changes})
+
+
+def too_short(plan: Plan) -> Plan:
+    """Without its last epoch, which trains elsewhere: it ends above the target too often."""
+    used = plan.epochs[0].cluster
+    return bare(plan, data=tuple(row for row in plan.data if row.cluster == used), epochs=plan.epochs[:2])
+
+
+def test_the_page_is_well_formed_and_has_all_sections_in_order(priced) -> None:
+    seen = Seen(priced[1].html)
+    assert list(seen.sections) == SECTIONS
+    assert len(set(seen.ids)) == len(seen.ids)
+    assert "svg" in seen.tags
+    assert all(text.strip() for text in seen.sections.values())
+
+
+def test_the_page_asks_for_nothing_from_outside_and_runs_nothing(priced) -> None:
+    text = priced[1].html
+    seen = Seen(text)
+    assert not re.search(r"(?i)\w+://|@import|javascript:", text)
+    assert all(goal.startswith(("data:", "#")) for goal in seen.goals)
+    assert not {"script", "img", "iframe", "object", "embed"} & seen.tags
+    assert "default-src 'none'" in text
+    assert set(re.findall(r"url\(([^)]*)\)", text)) <= {f"#{name}" for name in seen.ids}
+
+
+def test_the_page_has_colours_for_the_dark_and_a_sheet_to_be_printed_on(priced) -> None:
+    text = priced[1].html
+    assert "@media screen and (prefers-color-scheme: dark)" in text
+    assert re.search(r"@page \{ size: A4; margin: \d+mm", text)
+
+
+def test_numbers_are_those_of_evaluation_and_verifier(tiny, priced) -> None:
+    found, verified = depl.evaluate(*tiny), depl.check(*tiny)
+    seen = Seen(priced[1].html)
+    kept = counter_probability(found.violation.exact, 5)
+    assert float(number(found.cost)) == verified.cost == 28
+    for text in (f"cost of {number(found.cost)} ", f"probability at least {kept}, certified under the laws"):
+        assert text in seen.sections["promise"]
+    assert (
+        f"the probability of missing the loss is exactly {found.violation.exact}" in seen.sections["promise"]
+    )
+    assert "the expected cost is exactly 109/4, in place of 28" in seen.sections["stopping"].lower()
+    rows = {row[0]: row[1:] for row in seen.cells["certificate"]}
+    for finding in verified.findings:
+        assert rows[finding.equation][1] == finding.message
+    assert "No plan costs less than 28: proved again by the verifier" in seen.sections["certificate"]
+
+
+def test_prices_are_those_of_the_solves(tiny, priced) -> None:
+    instance, _ = tiny
+    header, *rows = Seen(priced[1].html).cells["prices"]
+    assert header == [
+        "probability", "cost", "lower bound", "gap", "epochs", "time", "proved under the law of the instance",
+    ]  # fmt: skip
+    assert [row[0] for row in rows] == ["0.7 (asked)", "0.9", "0.95", "0.99"]
+    for level, row in zip((0.7, 0.9, 0.95, 0.99), rows, strict=True):
+        result = depl.solve(instance.replace(quantile_level=level), "enumerate")
+        if result.plan is None:
+            assert row[1:] == ["–"] * 5 + ["proved infeasible: no plan meets the target"]
+        else:
+            cost = number(result.cost)
+            assert row[1:] == [
+                cost,
+                cost,
+                "0 %",
+                str(result.epochs),
+                number(result.training_time),
+                "proved cheapest",
+            ]
+
+
+def test_other_methods_are_compared_and_what_one_refuses_is_told(priced) -> None:
+    _, *rows = Seen(priced[1].html).cells["others"]
+    assert rows[0] == ["auto", "28", "28", "the same plan", "proved cheapest"]
+    assert rows[-1] == ["density-greedy", "–", "–", "–", "refused: too <small>"]
+
+
+def test_a_cheaper_plan_is_called_so(tiny) -> None:
+    instance, plan = tiny
+    more = tuple(msgspec.structs.replace(epoch, resources=4.0) for epoch in plan.epochs)
+    expensive = bare(plan, epochs=more)
+    page = page_of(facts_of(instance, expensive, by_lists), Source("tiny"), 5.0)
+    row = Seen(page.html).cells["others"][1]
+    share = 100 * (28 / depl.evaluate(instance, expensive).cost - 1)
+    assert page.ok
+    assert row[3] == f"{share:+.3g} %: CHEAPER"
+
+
+def test_names_are_shown_and_not_obeyed(tiny) -> None:
+    instance, plan = tiny
+    text = instance.replace(name='<b>&"tiny"\u202e').to_json()
+    bad = Instance.from_json(text.replace('"cloud"', '"<script>alert(1)</script>&amp;"'))
+    renamed = Plan.from_json(bare(plan).to_json().replace('"cloud"', '"<script>alert(1)</script>&amp;"'))
+    page = depl.report(bad, renamed, prices=False)
+    assert "script" not in Seen(page.html).tags
+    assert "&lt;b&gt;&amp;&#34;tiny&#34;\\u202e" in page.html
+    assert "\u202e" not in page.html
+
+
+def test_without_prices_the_same_page_comes_out_twice(tiny) -> None:
+    first, second = (depl.report(*tiny, prices=False) for _ in range(2))
+    assert first == second
+    assert "Left out (--no-prices)" in first.html
+    assert "depl report tiny plan.json --no-prices" in first.html
+    assert "depl solve tiny --method enumerate --out plan.json" in first.html
+
+
+def test_a_plan_that_fails_gets_a_page_that_says_so(tiny) -> None:
+    instance, plan = tiny
+    page = depl.report(instance, too_short(plan), prices=False)
+    seen = Seen(page.html)
+    assert not page.ok
+    assert "NOT accepted" in page.html
+    assert "This is less than asked." in seen.sections["promise"]
+    assert seen.cells["certificate"][1][1] == "FAILED"  # what fails comes first
+
+
+def test_a_plan_with_many_failures_still_fits_on_its_sheets(tiny) -> None:
+    instance, plan = tiny
+    longer = instance.replace(maximum_epochs=60)
+    epochs = tuple(msgspec.structs.replace(plan.epochs[0], resources=99.0) for _ in range(60))
+    rows = plan.data[:1] if plan.data[0].cluster == epochs[0].cluster else plan.data[1:]
+    page = depl.report(longer, bare(plan, data=rows, epochs=epochs), prices=False)
+    promise = Seen(page.html).sections["promise"]
+    assert "If the plan could be carried out, for a cost of" in promise
+    assert re.search(r"It cannot be carried out: 6\d of its limits fail", promise)
+    cells = Seen(page.html).cells["certificate"]
+    assert len({row[0] for row in cells}) == len(cells) < 20
+    (capacity,) = (row for row in cells if row[0] == "(5)")
+    assert capacity[1] == "FAILED"
+    assert capacity[2].endswith("exceeds r(n) = 10 by 89; and 59 more: depl check")
+
+
+def test_a_plan_that_never_ends_has_no_picture_but_a_reason(tiny) -> None:
+    instance, plan = tiny
+    idle = (msgspec.structs.replace(plan.epochs[0], resources=0.0), *plan.epochs[1:])
+    seen = Seen(depl.report(instance, bare(plan, epochs=idle), prices=False).html)
+    assert "No picture: $.epochs[0].resources" in seen.sections["plan"]
+    assert "svg" not in seen.tags
+
+
+def test_without_a_law_nothing_is_promised_and_nothing_priced(tiny) -> None:
+    instance, plan = tiny
+    asked: list[str] = []
+    facts = facts_of(without_law(instance), bare(plan), lambda _, method: asked.append(method))
+    seen = Seen(page_of(facts, Source("mine.json"), 5.0).html)
+    assert not asked
+    assert "nothing is promised about the final loss" in seen.sections["promise"]
+    assert "certified" not in seen.sections["promise"].lower()
+    assert "No law of the loss is declared" in seen.sections["prices"]
+    assert "Not computed" in seen.sections["stopping"]
+
+
+def test_a_plan_without_training_or_claims_has_its_page() -> None:
+    instance = depl.load("tiny").replace(maximum_loss=15)
+    page = depl.report(instance, Plan(), prices=False)
+    seen = Seen(page.html)
+    assert page.ok
+    assert "For a cost of 0" in seen.sections["promise"]
+    assert "The plan claims nothing." in seen.sections["certificate"]
+    assert "Nothing is proved here about cheaper plans." in seen.sections["certificate"]
+
+
+def test_under_a_fitted_law_the_promise_names_its_runs() -> None:
+    instance, schedule = instance_of(halves()), (FULL, FAR)
+    page = depl.report(instance, plan_of(schedule), prices=False)
+    promise = Seen(page.html).sections["promise"]
+    assert "under a law fitted to training runs" in promise
+    assert loss_law(instance).basis(plan_of(schedule)) in promise
+
+
+def test_a_claimed_bound_that_is_only_repeated_is_called_so(tiny) -> None:
+    instance, plan = tiny
+    many = instance.replace(maximum_epochs=3)
+    claims = Claims(lower_bound=5.0, method="my <own>")
+    facts = facts_of(many, bare(plan, claims=claims), None)
+    shown = Seen(page_of(facts, Source("tiny"), None).html).sections["certificate"]
+    repeated = "lower_bound" in [item.subject for item in facts.verified.repeated]
+    assert ("No plan costs less than 5: claimed by method my <own>" in shown) == repeated
+
+
+@pytest.fixture
+def written(tiny, tmp_path, monkeypatch) -> Callable[..., int]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("depl.commands.report.solve", lambda target, method, **_: by_lists(target, method))
+    (tmp_path / "plan.json").write_text(tiny[1].to_json(), encoding="utf-8")
+    return lambda *words: main(["report", "tiny", "plan.json", *words])
+
+
+def test_the_command_writes_the_page_and_says_what_is_promised(written, tmp_path, capsys) -> None:
+    assert written() == ExitCode.ANSWERED
+    text = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert list(Seen(text).sections) == SECTIONS
+    assert len(Seen(text).cells["prices"]) == 5
+    out = capsys.readouterr().out
+    assert "probability at least 0.75, certified under the laws that the instance declares" in out
+    assert "written to plan.html" in out
+
+
+def test_the_command_names_its_own_options_for_who_repeats_it(written, tmp_path) -> None:
+    assert written("--out", "a page.html", "--no-prices", "--target", "7") == ExitCode.INVALID  # no family
+    assert written("--out", "a page.html", "--time-limit", "2.5") == ExitCode.ANSWERED
+    text = (tmp_path / "a page.html").read_text(encoding="utf-8")
+    assert "depl report tiny plan.json --time-limit 2.5" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--out", "plan.json"], "which is read"),
+        (["--out", "no/such/page.html"], "there is no folder"),
+        (["--time-limit", "0"], "must be positive"),
+        (["--no-prizes"], "--no-prices"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_work(written, words, said, tmp_path, capsys) -> None:
+    before = (tmp_path / "plan.json").read_bytes()
+    code = written(*words)
+    told = capsys.readouterr()
+    assert code == ExitCode.INVALID
+    assert said in told.err
+    assert (tmp_path / "plan.json").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json"]
+
+
+def test_a_plan_of_another_instance_is_refused_with_its_file(written, capsys) -> None:
+    assert main(["report", "paper-alexnet-9", "plan.json"]) == ExitCode.INVALID
+    assert "plan.json: $.instance: the plan was made for another instance" in capsys.readouterr().err
+
+
+def test_a_plan_that_fails_ends_with_code_3_and_its_page(written, tiny, tmp_path, capsys) -> None:
+    broken = too_short(tiny[1])
+    (tmp_path / "plan.json").write_text(broken.to_json(), encoding="utf-8")
+    assert written("--no-prices") == ExitCode.INFEASIBLE
+    assert "does NOT accept" in capsys.readouterr().out
+    assert "NOT accepted" in (tmp_path / "plan.html").read_text(encoding="utf-8")
+
+
+def test_after_an_interrupt_nothing_is_solved_and_the_page_is_written(written, tmp_path, monkeypatch) -> None:
+    asked: list[str] = []
+
+    def stopped(target, method, **_) -> depl.Result:
+        asked.append(method)
+        result = depl.solve(target, "enumerate")
+        return replace(result, termination=Termination.INTERRUPTED)
+
+    monkeypatch.setattr("depl.commands.report.solve", stopped)
+    assert written() == ExitCode.STOPPED
+    assert asked == ["auto"]
+    rows = Seen((tmp_path / "plan.html").read_text(encoding="utf-8")).cells["prices"]
+    assert [row[-1] for row in rows[1:]] == ["stopped by the user", *["not solved: interrupted before"] * 3]
+
+
+def test_the_library_refuses_a_limit_that_is_none(tiny) -> None:
+    with pytest.raises(InvalidInputError, match="time_limit must be positive"):
+        depl.report(*tiny, time_limit=0)
+
+
+def test_the_page_is_saved_as_it_is(tiny, tmp_path) -> None:
+    page = depl.report(*tiny, prices=False)
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
