@@ -22,8 +22,9 @@ from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.problem.laws import FloatArray
 
 _SLACK = 1e-9
-"""Rounding granted to a sum of deviations, relative to the greatest and to what is needed, on which proofs
-rest: an epoch adds about 2**-53, so 1e-9 is far more than enough. It lowers what is required by as much."""
+"""Rounding granted to a sum of deviations, relative to the gains that they are differences of and to what is
+needed, on which proofs rest: an epoch adds about 2**-53 of its gains, so 1e-9 is far more than enough. It
+lowers what is required by as much."""
 
 
 def mean_bounds(sample: Sample, costs: FloatArray, gain_prices: Iterable[float]) -> FloatArray:
@@ -63,10 +64,19 @@ def required_means(sample: Sample, mean: Sample, open_kinds: NDArray[np.bool_]) 
         gains=sample.gains - mean.gains, switch_losses=sample.switch_losses - mean.switch_losses
     )
     least = priced_prefixes(apart, np.where(open_kinds, 0.0, math.inf), -1.0)
-    return np.array([_required(row, sample.needed, sample.allowed) for row in least])
+    size = _size(sample)
+    return np.array([_required(row, sample.needed, sample.allowed, size) for row in least])
 
 
-def _required(deviations: FloatArray, needed: float, allowed: int) -> float:
+def _size(sample: Sample) -> float:
+    """At least the sum of all gains and losses of a sequence in a scenario, without their signs."""
+    gains = np.where(np.isfinite(sample.gains), np.abs(sample.gains), 0.0)
+    losses = np.where(np.isfinite(sample.switch_losses), np.abs(sample.switch_losses), 0.0)
+    each = gains.max(axis=(1, 2), initial=0.0) + losses.max(axis=(1, 2, 3), initial=0.0)
+    return float(each.sum())
+
+
+def _required(deviations: FloatArray, needed: float, allowed: int, size: float) -> float:
     """needed - c for the largest c with [sum of all e] + [sum of max(0, c - e) but the p smallest e] <= 0.
 
     Between two of the e that sum is linear in c, so c is found among the pieces.
@@ -74,7 +84,7 @@ def _required(deviations: FloatArray, needed: float, allowed: int) -> float:
     if not np.all(np.isfinite(deviations)):
         return 0.0
     kept = np.sort(deviations)[allowed:]
-    slack = _SLACK * (float(np.abs(deviations).max()) + abs(needed)) * len(deviations)
+    slack = _SLACK * (float(np.abs(deviations).max()) + abs(needed) + size) * len(deviations)
     room = slack - float(deviations.sum())  # exact deviations sum to at most 0, up to rounding
     if room < 0:
         return math.inf

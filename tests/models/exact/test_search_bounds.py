@@ -20,7 +20,7 @@ from depl.models.exact.charged import cell_scale
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.incumbents import Neighbourhood
-from depl.models.exact.kernels import priced_prefixes, reachable_gains
+from depl.models.exact.kernels import Sample, priced_prefixes, reachable_gains
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, root_bound
@@ -224,6 +224,24 @@ def test_every_feasible_plan_has_the_mean_gain_that_is_required(seed):
     for choices in plans:
         used = frozenset((g.cluster, g.datasets) for g in choices)
         assert problem.gain(choices).mean() >= required[used][len(choices)]
+
+
+def test_gains_far_above_what_is_needed_ask_for_no_more_than_they_are():
+    """Deviations are differences of large gains, and their sum is not 0 but what rounding left."""
+    rng = np.random.default_rng(46)
+    seen = 0.0
+    for _ in range(20):
+        gains = 1e8 + rng.normal(size=(3, 1, 40))
+        none = np.zeros((3, 1, 1, 40))
+        yes = np.ones((1, 1), dtype=bool)
+        sample = Sample(gains, none, yes, np.zeros(1, dtype=np.intp), -1, 4.0, 2, np.ones(1, dtype=bool))
+        mean = sample._replace(
+            gains=gains.mean(axis=-1, keepdims=True), switch_losses=none.mean(axis=-1, keepdims=True)
+        )
+        required = required_means(sample, mean, np.ones((3, 1), dtype=bool))
+        assert (required[1:] <= gains.mean(axis=-1).ravel().cumsum()).all()
+        seen = max(seen, float((gains - mean.gains).sum(axis=-1).max()))
+    assert seen > 1e-9 * 40 * (4 + 5)  # more than a slack without the gains would have granted
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
