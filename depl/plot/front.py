@@ -177,7 +177,7 @@ def _finish(front: Front, axes: "Axes") -> None:
     axes.set_ylim(0, 1.1 * max([*costs, *bounds], default=1.0) or 1.0)
     axes.set_xlabel(_NAMES[front.against])
     axes.set_ylabel("cost")
-    fitted = " under the fitted law" if front.instance.has_memory else ""
-    title = f"{front.instance.name}: certified plans{fitted}"
+    assumed = "under the fitted law" if front.instance.has_memory else "under the instance's laws"
+    title = f"{front.instance.name}: plans certified {assumed}"
     axes.set_title(plain(title), fontsize="medium", loc="left")
     legend_beside(axes)
