@@ -69,7 +69,8 @@ _TEMPLATE = (
 // A depl setup: what 'depl fit' needs besides traces, that is, an instance without its laws of learning.
 // Lines that begin with // are comments: plain text explains the line below it, and a quoted field is
 // optional and may be used by removing the slashes. Symbols are those of the paper, arXiv 2402.14346.
-// Resources, data, sizes, time and cost may have any units, as long as they are the same everywhere.
+// Resources, data, sizes, time and cost may have any units, as long as they are the same everywhere; nothing
+// is ever converted.
 {
   // What the file is, and for which reader.
   "format": "depl-setup",
@@ -78,6 +79,9 @@ _TEMPLATE = (
   // Any name, and (optional) any text: the instance will have them.
   "name": "my-training",
   "description": "Train a network, pruned on the way, on the edge and then in the cloud.",
+
+  // Names of the units (optional, each of them): they stand beside the numbers shown, and change none.
+  "units": {"cost": "EUR", "time": "h", "resource": "core", "data": "GB", "size": "GB", "memory": "GB"},
 
   // Clusters n of equal nodes, by the names that they have in the traces. Under the affine law every one
   // of them has to have trained some of the runs.

@@ -38,7 +38,8 @@ _TEMPLATE = (
 // a quoted field is optional and may be used by removing the slashes, and "or:" offers another value
 // for the field above it. Symbols and sections are those of the paper, arXiv 2402.14346.
 // Resources, data, sizes, time and cost may have any units, as long as they are the same everywhere:
-// compute is counted in resource x time, bandwidth in size / time, unit_cost in cost / resource.
+// compute is counted in resource x time, bandwidth in size / time, unit_cost in cost / resource. Nothing is
+// ever converted; "units" says which ones they are.
 {
   // What the file is, and for which reader.
   "format": "depl-instance",
@@ -47,6 +48,9 @@ _TEMPLATE = (
   // Any name, and (optional) any text.
   "name": "my-training",
   "description": "Train a network, pruned or not, on the edge or in the cloud.",
+
+  // Names of the units (optional, each of them): they stand beside the numbers shown, and change none.
+  "units": {"cost": "EUR", "time": "h", "resource": "core", "data": "GB", "size": "GB", "memory": "GB"},
 
   // Clusters n of equal nodes, Sec. III. Exactly one of them trains in each epoch.
   "clusters": [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from depl.commands.printable import printable
 from depl.models.foundation.wording import number, rounded_down
+from depl.models.problem.units import NO_UNITS, Units
 from depl.models.solving.methods import OnPhase, Progress
 
 if TYPE_CHECKING:
@@ -24,12 +25,15 @@ class Watched:
     ----------
     method : str
         The method that is asked for; it may let others run.
+    units : Units
+        Of the instance.
     """
 
-    def __init__(self, method: str) -> None:
+    def __init__(self, method: str, units: Units = NO_UNITS) -> None:
         from rich.console import Console
         from rich.live import Live
 
+        self._units = units
         console = Console(stderr=True, highlight=False, markup=False)
         self.shown = console.is_terminal
         self._phase, self._cost, self._bound = method, math.inf, 0.0
@@ -75,14 +79,16 @@ class Watched:
         from rich.text import Text
 
         seconds = time.perf_counter() - self._started
-        told = f"{seconds:7.1f} s  {self._phase}: {held(self._cost, self._bound)}"
+        told = f"{seconds:7.1f} s  {self._phase}: {held(self._cost, self._bound, self._units)}"
         return Text(printable(told), no_wrap=True, overflow="ellipsis")
 
 
-def held(cost: float, bound: float) -> str:
+def held(cost: float, bound: float, units: Units = NO_UNITS) -> str:
     """The best cost, the lower bound and the gap between them, in words."""
-    best = "no plan yet" if math.isinf(cost) else f"best plan {number(cost)}"
-    proved = "no lower bound yet" if bound <= 0 else f"lower bound {rounded_down(bound, 6)}"
+    best = "no plan yet" if math.isinf(cost) else f"best plan {units.amount(cost, 'cost')}"
+    proved = (
+        "no lower bound yet" if bound <= 0 else "lower bound " + units.after(rounded_down(bound, 6), "cost")
+    )
     if bound <= 0 or not 0 < cost < math.inf:
         return f"{best}, {proved}"
     gap = f"{(cost - bound) / cost:.2%}" if cost == bound or cost - bound >= 1e-4 * cost else "below 0.01%"

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> Answer:
     with inside(options.state):
         check_state(instance, state, plan)
     further = further_options(options, instance)
-    with Watched(options.method or default_method(instance)) as watched:
+    with Watched(options.method or default_method(instance), instance.units) as watched:
         found = replan(
             instance,
             plan,

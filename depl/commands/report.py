@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> Answer:
     instance, plan = read_instance(options), read_plan(options.plan)
 
     def solver(target: Instance, method: str) -> Result:
-        with Watched(method) as watched:
+        with Watched(method, instance.units) as watched:
             return solve(
                 target,
                 method,

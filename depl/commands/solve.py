@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> Answer:
     require_outputs([options.out, *figure_files(options.figure)], [options.instance, given])
     instance = read_instance(options)
     scenarios, further = read_scenarios(options, instance), further_options(options, instance)
-    with Watched(options.method or default_method(instance)) as watched:
+    with Watched(options.method or default_method(instance), instance.units) as watched:
         result = solve(
             instance,
             options.method,

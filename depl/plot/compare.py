@@ -93,7 +93,7 @@ def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
     axes.set_ylim(len(labelled) - 0.4, -0.6)
     costs = [item.cost for _, item in labelled if item.cost is not None]
     axes.set_xlim(0, 1.08 * max([*costs, *finite], default=1.0) or 1.0)
-    axes.set_xlabel("cost")
-    name = next((item.problem.name for _, item in labelled if item.problem is not None), "")
-    axes.set_title(plain(name), fontsize="medium", loc="left")
+    problem = next((item.problem for _, item in labelled if item.problem is not None), None)
+    axes.set_xlabel("cost" if problem is None else plain(problem.units.titled("cost", "cost")))
+    axes.set_title("" if problem is None else plain(problem.name), fontsize="medium", loc="left")
     legend_beside(axes)

@@ -175,8 +175,11 @@ def _finish(front: Front, axes: "Axes") -> None:
     costs = [point.cost for point in front if point.cost is not None]
     bounds = [point.lower_bound for point in front if math.isfinite(point.lower_bound)]
     axes.set_ylim(0, 1.1 * max([*costs, *bounds], default=1.0) or 1.0)
-    axes.set_xlabel(_NAMES[front.against])
-    axes.set_ylabel("cost")
+    name = _NAMES[front.against]
+    axes.set_xlabel(
+        name + plain(front.instance.units.titled("", "time")) if front.against is Budget.TIME else name
+    )
+    axes.set_ylabel(plain(front.instance.units.titled("cost", "cost")))
     assumed = "under the fitted law" if front.instance.has_memory else "under the instance's laws"
     title = f"{front.instance.name}: plans certified {assumed}"
     axes.set_title(plain(title), fontsize="medium", loc="left")

@@ -41,6 +41,7 @@ def instance(instance: Instance, axes: "Sequence[Axes] | None" = None) -> "tuple
 
 
 def _draw_clusters(instance: Instance, axes: "Axes") -> None:
+    units = instance.units
     for index, item in enumerate(instance.clusters):
         axes.plot(
             [item.capacity * item.nodes],
@@ -48,14 +49,14 @@ def _draw_clusters(instance: Instance, axes: "Axes") -> None:
             nth(MARKERS, index),
             color=nth(COLOURS, index),
             markersize=9,
-            label=plain(f"{item.name}, bandwidth {number(item.bandwidth)}"),
+            label=plain(f"{item.name}, bandwidth {units.amount(item.bandwidth, 'size', 'time')}"),
             clip_on=False,
         )
     axes.margins(0.1)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("speed at full capacity: nodes times capacity")
-    axes.set_ylabel("price $\\kappa$ of a resource")
+    axes.set_xlabel(plain(units.titled("speed at full capacity: nodes times capacity", "resource")))
+    axes.set_ylabel("price $\\kappa$ " + plain(units.titled("of a resource", "cost", "resource")))
     axes.set_title(plain(f"{instance.name}: clusters"), fontsize="medium", loc="left")
     legend_beside(axes)
 
@@ -73,13 +74,14 @@ def _draw_models(instance: Instance, axes: "Axes") -> None:
                 nth(MARKERS, index),
                 color=nth(MODEL_COLOURS, index),
                 markersize=9,
-                label=plain(f"{item.name}, size {number(item.size)}"),
+                label=plain(f"{item.name}, size {instance.units.amount(item.size, 'size')}"),
                 clip_on=False,
             )
     axes.margins(0.1)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    axes.set_xlabel("work of epoch 1 on all data")
+    work_unit = instance.units.work()
+    axes.set_xlabel(plain("work of epoch 1 on all data" + (f" [{work_unit}]" if work_unit else "")))
     axes.set_ylabel("mean gain of epoch 1")
     alone = "; gains without the memory of the fitted law" if instance.has_memory else ""
     axes.set_title(f"models{alone}", fontsize="medium", loc="left")
@@ -107,4 +109,5 @@ def _draw_transfers(instance: Instance, axes: "Axes") -> None:
             if len(costs) * len(clusters) <= _MOST_CELLS:
                 colour = "white" if costs[row][column] > darkest else "black"
                 axes.annotate(text, (column, row), ha="center", va="center", color=colour, fontsize="small")
-    axes.set_title("one-time cost of a transfer, dataset to cluster", fontsize="medium", loc="left")
+    title = instance.units.titled("one-time cost of a transfer, dataset to cluster", "cost")
+    axes.set_title(plain(title), fontsize="medium", loc="left")

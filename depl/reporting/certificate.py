@@ -3,7 +3,7 @@
 from collections import Counter
 
 from depl.models.foundation.errors import shortened
-from depl.models.foundation.wording import number, rounded_down
+from depl.models.foundation.wording import rounded_down
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import PlanFacts
@@ -48,12 +48,12 @@ def bounds(facts: PlanFacts) -> list[str]:
     """Every lower bound of the cost of all plans that meet the target, with what proves it."""
     lines, verified = [], facts.verified
     if verified.proved_bound > 0:
-        least = rounded_down(verified.proved_bound)
+        least = _cost(facts, verified.proved_bound)
         lines.append(f"No plan costs less than {least}: proved again by the verifier, without a solver.")
     lines += _claimed(facts)
     own = None if facts.offers is None else own_offer(facts.offers, facts.instance)
     if own is not None and own.result is not None:
-        lines += _solved(own.result)
+        lines += _solved(facts, own.result)
     return lines or ["Nothing is proved here about cheaper plans."]
 
 
@@ -66,18 +66,23 @@ def _claimed(facts: PlanFacts) -> list[str]:
     who = "whoever made the plan" if claims.method is None else f"method {shortened(claims.method, 60)}"
     where = "" if claims.scenarios is None else ", on its scenarios"
     return [
-        f"No plan costs less than {rounded_down(claims.lower_bound)}{where}: claimed by {who}; the verifier "
+        f"No plan costs less than {_cost(facts, claims.lower_bound)}{where}: claimed by {who}; the verifier "
         "does not contradict it, and does not prove it again, as that takes the whole search."
     ]
 
 
-def _solved(result: Result) -> list[str]:
+def _cost(facts: PlanFacts, bound: float) -> str:
+    """A lower bound of the cost, rounded down, with its unit."""
+    return facts.instance.units.after(rounded_down(bound), "cost")
+
+
+def _solved(facts: PlanFacts, result: Result) -> list[str]:
     """What the solve for this page proves."""
     if result.termination is Termination.INFEASIBLE:
         return [f"A solve for this page by method {result.method} says: {STATES[result.termination]}."]
     if not result.lower_bound > 0:
         return []
-    least = rounded_down(result.lower_bound)
+    least = _cost(facts, result.lower_bound)
     return [
         f"No plan costs less than {least}: proved by a solve for this page, method {result.method} "
         f"({STATES[result.termination]}), under the same law; its search is not checked a second time."
@@ -96,5 +101,6 @@ def claims(facts: PlanFacts) -> str:
 
 def recomputed(facts: PlanFacts) -> str:
     """The verifier's own numbers."""
-    found = facts.verified
-    return f"Recomputed by the verifier: cost {number(found.cost)}, time {number(found.training_time)}."
+    found, amount = facts.verified, facts.instance.units.amount
+    cost, time = amount(found.cost, "cost"), amount(found.training_time, "time")
+    return f"Recomputed by the verifier: cost {cost}, time {time}."

@@ -34,12 +34,14 @@ def verdict(facts: PlanFacts) -> str:
 def promise(facts: PlanFacts) -> str:
     """The promise in a sentence."""
     found, target = facts.evaluation, facts.instance.target
-    effort = f"{counted(found.epochs, 'epoch')} of training, in a time of {number(found.training_time)}"
+    units = facts.instance.units
+    time, cost = units.amount(found.training_time, "time"), units.amount(found.cost, "cost")
+    effort = f"{counted(found.epochs, 'epoch')} of training, in a time of {time}"
     if target.maximum_time is not None:
-        effort += f" of the {number(target.maximum_time)} allowed"
-    price = f"For a cost of {number(found.cost)} ({effort})"
+        effort += f" of the {units.amount(target.maximum_time, 'time')} allowed"
+    price = f"For a cost of {cost} ({effort})"
     if _broken(facts):
-        price = f"If the plan could be carried out, for a cost of {number(found.cost)} ({effort})"
+        price = f"If the plan could be carried out, for a cost of {cost} ({effort})"
     if not facts.has_law:
         return f"{price} nothing is promised about the final loss: {_no_law(facts)}."
     event = f"the final loss is at most {number(target.maximum_loss)}"
@@ -99,12 +101,12 @@ _SMALL = 10_000
 
 def readings(facts: PlanFacts) -> list[tuple[str, str, str]]:
     """The numbers of the first strip: name, value, and a note."""
-    found, target = facts.evaluation, facts.instance.target
+    found, target, units = facts.evaluation, facts.instance.target, facts.instance.units
     split = f"transfers {number(found.transfer_cost)}, resources {number(found.resource_cost)}"
-    limit = "no limit" if target.maximum_time is None else f"of {number(target.maximum_time)}"
+    limit = "no limit" if target.maximum_time is None else f"of {units.amount(target.maximum_time, 'time')}"
     rows = [
-        ("cost", number(found.cost), split),
-        ("training time", number(found.training_time), limit),
+        ("cost", units.amount(found.cost, "cost"), split),
+        ("training time", units.amount(found.training_time, "time"), limit),
         ("epochs", str(found.epochs), f"of at most {target.maximum_epochs}"),
     ]
     if facts.has_law:
@@ -137,8 +139,10 @@ def stopping(facts: PlanFacts) -> list[str]:
     if found is None:
         return [f"Not computed: {shortened(facts.no_stopping, _LONGEST)}."]
     level = number(facts.instance.target.maximum_loss)
+    units = facts.instance.units
+    expected = units.after(enclosed(found.cost), "cost")
     return [
-        f"The expected cost {enclosed(found.cost)}, in place of {number(facts.evaluation.cost)}.",
+        f"The expected cost {expected}, in place of {units.amount(facts.evaluation.cost, 'cost')}.",
         f"The expected number of epochs {enclosed(found.epochs)}, in place of {facts.evaluation.epochs}.",
         f"The probability that the loss is at most {level} after some epoch {enclosed(found.reached)}.",
         "Certified under the same law; the data of a cluster are paid right before it first trains.",
@@ -150,13 +154,14 @@ def price_list(facts: PlanFacts) -> Listing | None:
     if facts.offers is None or not facts.offers.prices:
         return None
     own = own_offer(facts.offers, facts.instance)
+    titled = facts.instance.units.titled
     header = (
         "probability",
-        "cost",
-        "lower bound",
+        titled("cost", "cost"),
+        titled("lower bound", "cost"),
         "gap",
         "epochs",
-        "time",
+        titled("time", "time"),
         "proved under the law of the instance",
     )
     rows = []
@@ -178,7 +183,9 @@ def others(facts: PlanFacts) -> Listing | None:
         (offer.method, *_numbers(offer)[:2], _over(facts, offer.result), _state(offer)) for offer in known
     ]
     rows.sort(key=lambda row: row[1] == _NOTHING)
-    header = ("method", "cost", "lower bound", "against this plan", "proved under the law of the instance")
+    titled = facts.instance.units.titled
+    cost, bound = titled("cost", "cost"), titled("lower bound", "cost")
+    header = ("method", cost, bound, "against this plan", "proved under the law of the instance")
     return Listing(header, rows, right=header[1:3])
 
 
@@ -214,7 +221,7 @@ def _over(facts: PlanFacts, result: Result | None) -> str:
         return "the same plan"
     mine = facts.evaluation.cost
     if not 0 < mine < math.inf:
-        return f"{result.cost - mine:+.3g}"
+        return facts.instance.units.after(f"{result.cost - mine:+.3g}", "cost")
     share = float(100 * (Fraction(result.cost) / Fraction(mine) - 1))
     if abs(share) < _SAME:
         return "the same cost, another plan"

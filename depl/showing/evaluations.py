@@ -1,6 +1,6 @@
 """The evaluation of a plan for people: its numbers, and the constraints nearest to their limits."""
 
-from depl.models.evaluation.evaluate import Evaluation
+from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Evaluation
 from depl.models.foundation.wording import counted, interval, number
 from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import cells
@@ -14,7 +14,8 @@ def evaluation_brief(found: Evaluation) -> str:
     broken = sum(not item.satisfied for item in found.constraints)
     state = f"{counted(broken, 'constraint')} broken" if broken else "feasible"
     return (
-        f"<Evaluation: {state}, cost {number(found.cost)}, time {number(found.training_time)}, "
+        f"<Evaluation: {state}, cost {found.units.amount(found.cost, 'cost')}, "
+        f"time {found.units.amount(found.training_time, 'time')}, "
         f"{counted(found.epochs, 'epoch')}>"
     )
 
@@ -22,12 +23,13 @@ def evaluation_brief(found: Evaluation) -> str:
 def evaluation_sections(found: Evaluation) -> list[Section]:
     """Cost, time and loss, and of every kind of constraint the one that is nearest to its limit."""
     lower, upper = float(found.violation.lower), float(found.violation.upper)
+    units = found.units
     split = f"transfers {number(found.transfer_cost)} + resources {number(found.resource_cost)}"
     pairs = [
         ("evaluation", "every constraint is satisfied" if found.feasible else "NOT feasible"),
-        ("cost", f"{number(found.cost)} = {split}"),
+        ("cost", f"{units.amount(found.cost, 'cost')} = {split}"),
         ("epochs", str(found.epochs)),
-        ("training time", number(found.training_time)),
+        ("training time", units.amount(found.training_time, "time")),
         ("P(l(K) > l_max)", f"in {interval(lower, upper)}"),
         ("expected loss", number(found.expected_loss)),
     ]
@@ -53,7 +55,9 @@ def nearest_constraints(found: Evaluation) -> list[tuple[str, str, str, str, str
     for _, _, index in nearest.values():
         item = found.constraints[index]
         verdict = "BROKEN" if not item.satisfied else "binds" if item.binding else "holds"
-        rows.append((item.equation, item.name, number(item.value), number(item.limit), verdict))
+        kind = UNITS_OF_LIMITS.get(item.equation)
+        limit = number(item.limit) if kind is None else found.units.amount(item.limit, kind)
+        rows.append((item.equation, item.name, number(item.value), limit, verdict))
     return rows
 
 

@@ -25,9 +25,10 @@ _DIGITS = 5
 
 def front_brief(front: Front) -> str:
     """One line on a front."""
+    units = front.instance.units
     state = "complete" if front.complete else f"of {front.asked}"
     costs = [point.cost for point in front if point.cost is not None]
-    spread = f", cost {number(min(costs))} to {number(max(costs))}" if costs else ", no plan"
+    spread = f", cost {number(min(costs))} to {units.amount(max(costs), 'cost')}" if costs else ", no plan"
     size = counted(len(front), "point")
     name = f"{shortened_name(front.instance.name)} against {BUDGETS[front.against]}"
     return f"<Front of {name}: {size}, {state}{spread}>"
@@ -38,7 +39,7 @@ def front_sections(front: Front) -> list[Section]:
     budget = BUDGETS[front.against]
     pairs = [(front.instance.name, f"cost of certified plans against {budget}; {_progress(front)}")]
     pairs += [
-        (name, number(getattr(front.instance.target, field)))
+        (name, _held(front, kind, getattr(front.instance.target, field)))
         for kind, name, field in (
             (Budget.LOSS, "l_max", "maximum_loss"),
             (Budget.TIME, "T_max", "maximum_time"),
@@ -48,13 +49,21 @@ def front_sections(front: Front) -> list[Section]:
     ]
     if front.instance.has_memory:
         pairs.append(("rests on", "a fitted law; how many runs speak for each plan: --json, rests_on"))
-    header = (budget, "state", "cost", "lower bound", "epochs", "time", "P(l(K) > l_max)")
-    grid = Listing(header, [_row(point) for point in front], right=(budget, *header[2:]))
+    units = front.instance.units
+    varied = units.titled(budget, "time") if front.against is Budget.TIME else budget
+    cost, bound = units.titled("cost", "cost"), units.titled("lower bound", "cost")
+    header = (varied, "state", cost, bound, "epochs", units.titled("time", "time"), "P(l(K) > l_max)")
+    grid = Listing(header, [_row(point) for point in front], right=(varied, *header[2:]))
     return [
         Section("", Pairs(pairs)),
         Section("", grid if front.points else ""),
         Section("", _between(front)),
     ]
+
+
+def _held(front: Front, kind: Budget, value: float | None) -> str:
+    """What the target asks of a quantity that does not vary."""
+    return front.instance.units.amount(value, "time") if kind is Budget.TIME else number(value)
 
 
 def _progress(front: Front) -> str:

@@ -12,6 +12,7 @@ from depl.models.problem.instance import (
     PowerDataLaw,
 )
 from depl.models.problem.laws import Zero
+from depl.models.problem.units import Units
 from depl.showing.frames import instance_frames
 from depl.showing.parts import Listing, Pairs, Section, shortened_name
 from depl.showing.svg import shares
@@ -57,8 +58,8 @@ def _target(instance: Instance) -> Pairs:
         ("loss", f"from l(0) = {number(target.initial_loss)} to l_max = {number(target.maximum_loss)}"),
         ("probability", f"omega = {target.quantile_level}"),
         ("epochs", f"at most K_max = {target.maximum_epochs}"),
-        ("time", f"T_max = {number(target.maximum_time)}"),
-        ("round deadline", f"tau = {number(target.round_deadline)}"),
+        ("time", f"T_max = {_time(instance, target.maximum_time)}"),
+        ("round deadline", f"tau = {_time(instance, target.round_deadline)}"),
         ("data law", _data_law(instance)),
         ("fingerprint", instance.fingerprint),
     ]
@@ -67,6 +68,10 @@ def _target(instance: Instance) -> Pairs:
     if target.deployable is not None:
         pairs.insert(3, ("last model", "one of " + ", ".join(target.deployable)))
     return Pairs(pairs)
+
+
+def _time(instance: Instance, value: float | None) -> str:
+    return "none" if value is None else instance.units.amount(value, "time")
 
 
 def _data_law(instance: Instance) -> str:
@@ -84,16 +89,26 @@ def _data_law(instance: Instance) -> str:
 
 
 def _clusters(instance: Instance) -> Listing:
-    names = ["name", "nodes", "capacity r", "bandwidth b", "unit cost kappa"]
+    units = instance.units
+    names = ["name", "nodes", *_capabilities(units)]
     rows = [
         [item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost)]
         for item in instance.clusters
     ]
     if any(item.memory is not None for item in instance.clusters):
-        names.append("memory of a node")
+        names.append(units.titled("memory of a node", "memory"))
         for row, item in zip(rows, instance.clusters, strict=True):
             row.append(_memory(item, "no limit"))
     return Listing(tuple(names), [tuple(row) for row in rows], right=names[1:])
+
+
+def _capabilities(units: Units) -> tuple[str, str, str]:
+    """Titles of the columns that clusters and groups of their nodes have."""
+    return (
+        units.titled("capacity r", "resource"),
+        units.titled("bandwidth b", "size", "time"),
+        units.titled("unit cost kappa", "cost", "resource"),
+    )
 
 
 def _memory(item: Cluster | Model, absent: str) -> str:
@@ -101,7 +116,7 @@ def _memory(item: Cluster | Model, absent: str) -> str:
 
 
 def _node_groups(instance: Instance) -> Listing | str:
-    header = ("cluster", "nodes", "speed v", "capacity r", "bandwidth b", "unit cost kappa")
+    header = ("cluster", "nodes", "speed v", *_capabilities(instance.units))
     rows = [
         (
             item.name,
@@ -115,7 +130,7 @@ def _node_groups(instance: Instance) -> Listing | str:
 
 
 def _datasets(instance: Instance) -> Listing:
-    header = ("name", "volume q", "work")
+    header = ("name", instance.units.titled("volume q", "data"), instance.units.titled("work", "data"))
     rows = [(item.name, number(item.volume), number(item.workload)) for item in instance.datasets]
     if all(item.clusters is None for item in instance.datasets):
         return Listing(header, rows, right=header[1:])
@@ -127,11 +142,13 @@ def _datasets(instance: Instance) -> Listing:
 
 def _transfers(instance: Instance) -> Listing | str:
     rows = [(row.dataset, row.cluster, number(row.cost)) for row in instance.transfers]
-    return Listing(("dataset", "cluster", "beta"), rows, right=("beta",)) if rows else ""
+    cost = instance.units.titled("beta", "cost")
+    return Listing(("dataset", "cluster", cost), rows, right=(cost,)) if rows else ""
 
 
 def _models(instance: Instance) -> Listing:
-    header = ("name", "size s", "demand", "improvement of epoch k")
+    size, memory = instance.units.titled("size s", "size"), instance.units.titled("memory", "memory")
+    header = ("name", size, "demand", "improvement of epoch k")
     rows = [
         (
             item.name,
@@ -142,10 +159,10 @@ def _models(instance: Instance) -> Listing:
         for item in instance.models
     ]
     if all(item.memory is None for item in instance.models):
-        return Listing(header, rows, right=("size s", "demand"))
+        return Listing(header, rows, right=(size, "demand"))
     needs = (_memory(item, "any") for item in instance.models)
     rows_with = [(*row[:3], need, row[3]) for row, need in zip(rows, needs, strict=True)]
-    return Listing((*header[:3], "memory", header[3]), rows_with, right=("size s", "demand", "memory"))
+    return Listing((*header[:3], memory, header[3]), rows_with, right=(size, "demand", memory))
 
 
 def _improvement(model: Model) -> str:
@@ -199,7 +216,8 @@ def instance_drawing(instance: Instance) -> str:
             (
                 cluster.name,
                 total / max(totals),
-                f"{number(total)} resources at {number(cluster.unit_cost)} each and epoch",
+                f"{number(total)} {instance.units.name('resource') or 'resources'} at "
+                f"{instance.units.amount(cluster.unit_cost, 'cost')} each and epoch",
             )
             for cluster, total in zip(instance.clusters, totals, strict=True)
         ]

@@ -100,7 +100,7 @@ def plan_drawing(plan: Plan, instance: Instance | None = None) -> str:
     durations, across = [1.0] * len(plan.epochs), f"epochs 1 to {len(plan.epochs)}"
     if instance is not None:
         durations = list(epoch_times(instance, plan))
-        across = f"time 0 to {number(math.fsum(durations))}"
+        across = f"time 0 to {instance.units.amount(math.fsum(durations), 'time')}"
     most = most_resources(plan)
     return bars(
         [

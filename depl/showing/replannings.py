@@ -25,7 +25,8 @@ _LOST = ": the old rest cannot meet the target any more, and no other is known t
 
 def replanning_brief(found: Replanning) -> str:
     """One line on a replanning."""
-    cost = "" if found.cost_to_go is None else f", cost to go {number(found.cost_to_go)}"
+    amount = found.instance.units.amount
+    cost = "" if found.cost_to_go is None else f", cost to go {amount(found.cost_to_go, 'cost')}"
     return f"<Replanning after epoch {found.state.epoch}: follow {found.choice.value}{cost}>"
 
 
@@ -42,7 +43,7 @@ def _old_rest(found: Replanning) -> list[tuple[str, str]]:
     instance, state, old = found.instance, found.state, found.old
     target, violation = instance.target, old.evaluation.violation
     limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
-    level = number(target.maximum_loss)
+    level, units = number(target.maximum_loss), instance.units
     if violation.exact is None:
         reached = f"at least {counter_probability(violation.upper)}"
     else:
@@ -54,9 +55,12 @@ def _old_rest(found: Replanning) -> list[tuple[str, str]]:
     pairs = [
         ("state", f"after epoch {state.epoch} of at most {target.maximum_epochs}, loss {number(state.loss)}"),
         ("target", f"{level}, {met}"),
-        ("time used", f"{number(state.elapsed_time)}{limit}"),
-        ("paid so far", f"{number(found.sunk_cost)}, as planned"),
-        ("old rest", f"{_epochs(instance, old.plan)}; cost to go {number(old.evaluation.cost)}"),
+        ("time used", units.after(f"{number(state.elapsed_time)}{limit}", "time")),
+        ("paid so far", f"{units.amount(found.sunk_cost, 'cost')}, as planned"),
+        (
+            "old rest",
+            f"{_epochs(instance, old.plan)}; cost to go {units.amount(old.evaluation.cost, 'cost')}",
+        ),
         (f"P(l(K) <= {level} | state)", f"{chance}; omega is {number(target.quantile_level)}"),
     ]
     if old.broken:
@@ -70,9 +74,10 @@ def _follow(found: Replanning) -> list[tuple[str, str]]:
     if found.keep_promise:
         pairs.append(("kept over all runs", _OVER_ALL_RUNS if found.holds_over_all_runs else _NOT_PROVED))
     if found.plan is not None:
+        amount = found.instance.units.amount
         pairs += [
-            ("cost to go", f"{number(found.cost_to_go)} for {_epochs(found.instance, found.plan)}"),
-            ("cost in all", number(found.total_cost)),
+            ("cost to go", f"{amount(found.cost_to_go, 'cost')} for {_epochs(found.instance, found.plan)}"),
+            ("cost in all", amount(found.total_cost, "cost")),
         ]
     return pairs
 

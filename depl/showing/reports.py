@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from depl.models.foundation.wording import counted, interval, number, rounded_down
+from depl.models.problem.units import NO_UNITS, Units
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report
 from depl.showing.parts import Listing, Pairs, Section
@@ -20,7 +21,8 @@ _COLOUR_OF_KIND = {
 def report_brief(report: Report) -> str:
     """One line on a report."""
     state = "every equation holds" if report.ok else f"{counted(len(report.failures), 'finding')} FAILED"
-    return f"<Report: {state}, {counted(len(report.findings), 'finding')}, cost {number(report.cost)}>"
+    cost = _units(report).amount(report.cost, "cost")
+    return f"<Report: {state}, {counted(len(report.findings), 'finding')}, cost {cost}>"
 
 
 def report_sections(report: Report) -> list[Section]:
@@ -35,8 +37,8 @@ def report_sections(report: Report) -> list[Section]:
         name, limit = instance.name, number(instance.target.maximum_loss)
     lower, upper = float(report.violation.lower), float(report.violation.upper)
     numbers = [
-        ("cost", number(report.cost)),
-        ("training time", number(report.training_time)),
+        ("cost", _units(report).amount(report.cost, "cost")),
+        ("training time", _units(report).amount(report.training_time, "time")),
         (f"P(l(K) > {limit})", f"in {interval(lower, upper)}"),
         *([("least cost of any plan", _least(report))] if report.proved_bound > 0 else []),
     ]
@@ -50,7 +52,12 @@ def report_sections(report: Report) -> list[Section]:
 def _least(report: Report) -> str:
     gap = gap_of(report)
     below = "" if gap is None else f", {100 * gap:.3g} % below the plan"
-    return f"at least {rounded_down(report.proved_bound)}, proved by the verifier{below}"
+    least = _units(report).after(rounded_down(report.proved_bound), "cost")
+    return f"at least {least}, proved by the verifier{below}"
+
+
+def _units(report: Report) -> Units:
+    return NO_UNITS if report.problem is None else report.problem.units
 
 
 def gap_of(report: Report) -> float | None:

@@ -5,6 +5,7 @@ from collections import Counter
 from depl.models.foundation.wording import counted, counter_probability, interval, number, rounded_down
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from depl.models.problem.units import NO_UNITS, Units
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.node_shares import shares_of, unequal_clusters
@@ -34,7 +35,9 @@ def result_brief(result: Result) -> str:
     plan = "no plan"
     if result.cost is not None:
         gap = "" if result.gap is None else f", gap {100 * result.gap:.3g} %"
-        plan = f"cost {number(result.cost)}{gap}, {counted(result.epochs or 0, 'epoch')}"
+        plan = (
+            f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
+        )
     bound = f"lower bound {rounded_down(result.lower_bound)}"
     return f"<Result {result.termination.value}: {plan}, {bound}, by {shortened_name(result.method)}>"
 
@@ -58,7 +61,7 @@ def result_sections(result: Result) -> list[Section]:
     elif result.plan is not None:
         pairs += [_cost(result), ("epochs", str(len(result.plan.epochs)))]
     elif result.termination is not Termination.INFEASIBLE:
-        pairs.append(("lower bound", number(result.lower_bound)))
+        pairs.append(("lower bound", _units(result).amount(result.lower_bound, "cost")))
     return [Section("", Pairs(pairs))]
 
 
@@ -74,7 +77,13 @@ def _phase(phase: Phase) -> str:
 
 def _cost(result: Result) -> tuple[str, str]:
     gap = "" if result.gap is None else f" (gap {100 * result.gap:.3g} %)"
-    return "cost", f"{number(result.cost)}, lower bound {number(result.lower_bound)}{gap}"
+    units = _units(result)
+    bound = units.amount(result.lower_bound, "cost")
+    return "cost", f"{units.amount(result.cost, 'cost')}, lower bound {bound}{gap}"
+
+
+def _units(result: Result) -> Units:
+    return NO_UNITS if result.problem is None else result.problem.units
 
 
 def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[str, str]]:
@@ -83,10 +92,11 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
     places = Counter(epoch.cluster for epoch in plan.epochs)
     clusters = ", ".join(f"{count} on {name}" for name, count in places.items())
     limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
+    time = instance.units.after(f"{number(result.training_time)}{limit}", "time")
     pairs = [
         _cost(result),
         ("epochs", f"{len(plan.epochs)}: {models or 'no training'}" + (f"; {clusters}" if clusters else "")),
-        ("training time", f"{number(result.training_time)}{limit}"),
+        ("training time", time),
     ]
     pairs += [(f"nodes of {item.name}", shares_of(item)) for item in unequal_clusters(instance, plan)]
     if result.scenarios is not None:

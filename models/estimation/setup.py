@@ -24,6 +24,7 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import Deterministic, NonNegative, Positive
 from depl.models.problem.learning import ConstantImprovement, Improvement
+from depl.models.problem.units import NO_UNITS, Units
 
 
 class SetupModel(Checked, frozen=True, kw_only=True):
@@ -90,6 +91,7 @@ class Setup(Checked, frozen=True, kw_only=True):
     models: Annotated[tuple[SetupModel, ...], Meta(min_length=1)]
     target: SetupTarget
     transfers: tuple[Transfer, ...] = ()
+    units: Annotated[Units, Meta(description="names of units; they change no number")] = NO_UNITS
     description: str = ""
     provenance: tuple[Provenance, ...] = ()
 
@@ -121,6 +123,7 @@ class Setup(Checked, frozen=True, kw_only=True):
         fields = {
             "name": self.name,
             "description": self.description,
+            "units": self.units,
             "provenance": self.provenance,
             "clusters": self.clusters,
             "datasets": self.datasets,

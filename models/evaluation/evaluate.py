@@ -20,6 +20,7 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan
+from depl.models.problem.units import NO_UNITS, Quantity, Units
 from depl.models.risk.interval import Interval
 
 CAPACITY_TOLERANCE = 1e-12
@@ -31,6 +32,9 @@ Wanted = bool | Callable[[EndLaw], Interval | None]
 
 SITE_RULES = ("residency", "memory", "deployment")
 """Equations of the constraints that no resources can mend: the rules of the sites."""
+
+UNITS_OF_LIMITS: dict[str, Quantity] = {"(4)": "time", "tau": "time", "(5)": "resource", "memory": "memory"}
+"""What the limits of a constraint are counted in, by its equation; others are bare numbers."""
 
 LEFT_OUT = "left out"
 """Evaluator of a probability that was not asked for."""
@@ -105,6 +109,8 @@ class Evaluation(Shown):
         Certified omega-quantile of l(K), where it was asked for and a law is declared.
     constraints : tuple of Constraint
         All of them, satisfied or not.
+    units : Units
+        Of the instance.
     """
 
     cost: float
@@ -117,6 +123,7 @@ class Evaluation(Shown):
     violation: Interval
     quantile: Interval | None
     constraints: tuple[Constraint, ...]
+    units: Units = NO_UNITS
 
     @property
     def feasible(self) -> bool:
@@ -182,6 +189,7 @@ def evaluate(
         violation=violation,
         quantile=wanted,
         constraints=tuple(constraints),
+        units=instance.units,
     )
 
 

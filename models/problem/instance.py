@@ -44,6 +44,7 @@ from depl.models.problem.learning import (
 from depl.models.problem.site_rules import SiteRules, check_site_rules
 from depl.models.problem.traced_fit import check_traced_law
 from depl.models.problem.traced_law import TracedLaw
+from depl.models.problem.units import NO_UNITS, Units
 from depl.models.traces.fingerprints import RunFingerprints
 
 SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
@@ -211,6 +212,7 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    units: Annotated[Units, Meta(description="names of units; they change no number")] = NO_UNITS
     description: str = ""
     provenance: tuple[Provenance, ...] = ()
 
@@ -244,9 +246,9 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the mathematical content: not of its own name, description, provenance, nor of runs."""
+        """SHA-256 of the mathematical content: not of name, description, units, provenance, nor of runs."""
         bare = {**msgspec.to_builtins(self), "name": "-"}
-        for field in ("description", "provenance", "run_fingerprints"):
+        for field in ("description", "provenance", "run_fingerprints", "units"):
             bare.pop(field, None)
         return hashlib.sha256(msgspec.json.encode(bare, order="sorted")).hexdigest()
 

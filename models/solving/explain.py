@@ -31,6 +31,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Zero
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
+from depl.models.problem.units import Units
 from depl.models.risk.interval import Interval
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.explain_limits import binding_lines, declared, failing, next_lines, price_lines
@@ -76,16 +77,17 @@ def explain(instance: Instance, plan: Plan) -> str:
     state = "all constraints hold" if evaluation.feasible else "NOT FEASIBLE"
     if not declared(evaluation) and not failing(evaluation):
         state = "all constraints hold but (3), which has no law to be judged by"
+    units = instance.units
     sections = (
         [
             f"Plan of {counted(evaluation.epochs, 'epoch')} for {instance.name!r}: "
-            f"cost {number(evaluation.cost)}, {state}."
+            f"cost {units.amount(evaluation.cost, 'cost')}, {state}."
         ],
         binding_lines(evaluation),
         next_lines(instance, plan, evaluation),
         price_lines(instance, plan, evaluation),
         _loss_lines(instance, plan, groups, evaluation),
-        _time_lines(groups),
+        _time_lines(groups, units),
         _cost_lines(instance, plan, groups, evaluation),
         _target_lines(instance, plan, evaluation),
         _stopping_lines(instance, plan, evaluation),
@@ -244,12 +246,13 @@ def _run(group: _Group) -> str:
     return f"l_run = {_span([term.coefficient for term in terms])} X, X ~ {terms[0].law.in_words()}"
 
 
-def _time_lines(groups: Sequence[_Group]) -> list[str]:
+def _time_lines(groups: Sequence[_Group], units: Units) -> list[str]:
     rows = []
     for group in groups:
         each = " each" if group.count > 1 else ""
         compute = f"{number(group.place.work)} / {number(group.resources)}" if group.place.work else "0"
-        equation = f"T(k) = {compute} + {number(group.place.communication)} = {number(group.time)}{each}"
+        time = units.amount(group.time, "time")
+        equation = f"T(k) = {compute} + {number(group.place.communication)} = {time}{each}"
         rows.append((group.label, f"{group.model} on {group.cluster}", equation))
     return ["(1) Epoch time  T(k) = c / x + s / b, with c for one node of the cluster", *aligned(rows)]
 
@@ -273,7 +276,8 @@ def _cost_lines(
         meaning = "epochs * nodes * kappa * x" if nodes > 1 else "epochs * kappa * x"
         where = f"{group.model} on {group.cluster}"
         rows.append((group.label, where, f"{meaning} = {product} = {parts[-1]}"))
-    total = f"  cost = {_sum(parts)}" + (f" = {number(evaluation.cost)}" if len(parts) > 1 else "")
+    summed = f"{_sum(parts)}" + (f" = {number(evaluation.cost)}" if len(parts) > 1 else "")
+    total = f"  cost = {instance.units.after(summed, 'cost')}"
     return ["(2) Cost  sum of beta(d, n), once, + sum of kappa(n) x(k)", *aligned(rows), total]
 
 
@@ -316,12 +320,13 @@ def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> l
         found = early_stopping(instance, plan, evaluation.violation)
     except NotCoveredError as error:
         return [head, f"  not computed: {error}"]
+    planned = instance.units.amount(evaluation.cost, "cost")
     return [
         head,
         f"  reached: P(l(k) <= {level} for some k <= {last}) {_certified(found.reached)}",
         f"  final: P(l({last}) <= {level}), all epochs trained, {_certified(found.final)}",
-        f"  expected cost {_certified(found.cost)}, in place of {number(evaluation.cost)}; a cluster's data "
-        "are paid right before it first trains",
+        f"  expected cost {_certified(found.cost)}, in place of {planned}; a cluster's data are paid right "
+        "before it first trains",
         f"  expected number of epochs {_certified(found.epochs)}",
     ]
 
@@ -329,19 +334,19 @@ def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> l
 def _horizon_lines(instance: Instance, groups: Sequence[_Group], evaluation: Evaluation) -> list[str]:
     target = instance.target
     parts = [f"{group.count} * {number(group.time)}" for group in groups]
-    summed = _sum(parts) + (f" = {number(evaluation.training_time)}" if parts else "")
+    units = instance.units
+    summed = _sum(parts) + (f" = {units.amount(evaluation.training_time, 'time')}" if parts else "")
     lines = ["(4) Training time  sum of T(k) <= T_max"]
     if target.maximum_time is None:
         lines.append(f"  {summed}, without a limit")
     else:
         held = _verdict(_satisfied(evaluation, "(4)"))
-        lines.append(f"  {summed}; T_max is {number(target.maximum_time)}: {held}")
+        lines.append(f"  {summed}; T_max is {units.amount(target.maximum_time, 'time')}: {held}")
     if target.round_deadline is not None:
-        longest = number(max(evaluation.epoch_times, default=0.0))
+        longest = units.amount(max(evaluation.epoch_times, default=0.0), "time")
+        deadline = units.amount(target.round_deadline, "time")
         held = _verdict(_satisfied(evaluation, "tau"))
-        lines.append(
-            f"  longest epoch {longest}; the round deadline is {number(target.round_deadline)}: {held}"
-        )
+        lines.append(f"  longest epoch {longest}; the round deadline is {deadline}: {held}")
     return lines
 
 
@@ -350,7 +355,8 @@ def _resource_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
     for name in dict.fromkeys(group.cluster for group in groups):
         most = max((group for group in groups if group.cluster == name), key=lambda group: group.resources)
         capacity = instance.cluster(name).capacity
-        rows.append((name, f"largest x(k) = {number(most.resources)}", f"r = {number(capacity)}", most.label))
+        limit = instance.units.amount(capacity, "resource")
+        rows.append((name, f"largest x(k) = {number(most.resources)}", f"r = {limit}", most.label))
     return ["(5) Resources  x(k) <= r(n)", *aligned(rows)]
 
 

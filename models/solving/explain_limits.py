@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from depl.models.evaluation.evaluate import Constraint, Evaluation, epoch_loads
+from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Constraint, Evaluation, epoch_loads
 from depl.models.foundation.wording import aligned, number
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import Instance
@@ -24,8 +24,9 @@ def binding_lines(evaluation: Evaluation) -> list[str]:
         for equation, kind in dict.fromkeys((item.equation, _kind(item)) for item in items):
             members = [item for item in items if (item.equation, _kind(item)) == (equation, kind)]
             worst = max(members, key=lambda item: item.value - item.limit)
-            excess = f", {number(worst.value - worst.limit)} too much" if verb == "fails" else ""
-            sides = f"{number(worst.value)} against {number(worst.limit)}{excess}"
+            unit = _unit(evaluation, equation)
+            excess = f", {number(worst.value - worst.limit)}{unit} too much" if verb == "fails" else ""
+            sides = f"{number(worst.value)} against {number(worst.limit)}{unit}{excess}"
             lines.append(f"  {equation} {kind} {verb}: {sides}{_places(members)}")
     return lines if len(lines) > 1 else [*lines, "  nothing: no limit is met with equality"]
 
@@ -35,21 +36,24 @@ def price_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[
     target = instance.target
     allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
     found = prices(instance, plan)
+    units = instance.units
     lines = ["What the limits cost, for these epochs with their cheapest resources, to first order"]
     if found is None:
         return [*lines, f"  no resources keep the time limits: {allocation.reason}"]
     saving = evaluation.resource_cost - allocation.cost
     if abs(saving) > _WORTH_SAVING * max(allocation.cost, _WORTH_SAVING):
         lines.append(
-            f"  the resources of the plan cost {number(evaluation.resource_cost)}, "
-            f"the cheapest that keep the time limits {number(allocation.cost)}"
+            f"  the resources of the plan cost {units.amount(evaluation.resource_cost, 'cost')}, "
+            f"the cheapest that keep the time limits {units.amount(allocation.cost, 'cost')}"
         )
     if target.maximum_time is not None:
-        lines.append(f"  one unit more of T_max saves {number(found.time)} (lambda, the price of time)")
+        saved = units.amount(found.time, "cost")
+        lines.append(f"  {units.one('time')} more of T_max saves {saved} (lambda, the price of time)")
     if target.round_deadline is not None:
-        lines.append(f"  one unit more of tau saves {number(found.round_deadline)}")
+        saved = units.amount(found.round_deadline, "cost")
+        lines.append(f"  {units.one('time')} more of tau saves {saved}")
     lines += [
-        f"  one unit more of r({name}) saves {number(value)}"
+        f"  {units.one('resource')} more of r({name}) saves {units.amount(value, 'cost')}"
         for name, value in found.capacity.items()
         if value > 0
     ]
@@ -61,13 +65,13 @@ def next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[s
     rows, fixed = [], []
     for room in rooms(instance, plan, evaluation):
         if room.last == room.limit:
-            fixed.append(f"{room.name} ({number(room.limit)})")
+            fixed.append(f"{room.name} ({number(room.limit)}{_unit(evaluation, room.equation)})")
             continue
         verb = "could fall" if room.relative >= 0 else "would have to rise"
         share = f"{number(100 * abs(room.relative), 3)} %" + (
             " of l(0) - l_max" if room.name == "l_max" else ""
         )
-        change = f"{verb} from {number(room.limit)} to {number(room.last)}"
+        change = f"{verb} from {number(room.limit)} to {number(room.last)}{_unit(evaluation, room.equation)}"
         rows.append((room.equation, room.name, change, share))
     return [
         "What fails next: how far each limit alone could be tightened, with other resources; nearest first",
@@ -91,6 +95,13 @@ def failing(evaluation: Evaluation) -> list[Constraint]:
 
 def _kind(constraint: Constraint) -> str:
     return constraint.name.partition(" at epoch ")[0]
+
+
+def _unit(evaluation: Evaluation, equation: str) -> str:
+    """The unit that follows a limit, after a blank; empty if it has none."""
+    quantity = UNITS_OF_LIMITS.get(equation)
+    name = "" if quantity is None else evaluation.units.name(quantity)
+    return f" {name}" if name else ""
 
 
 def _places(constraints: Sequence[Constraint]) -> str:

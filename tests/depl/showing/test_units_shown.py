@@ -1,0 +1,91 @@
+"""Units of an instance stand beside its numbers in every text, picture and page, and nowhere else."""
+
+import re
+
+import pytest
+
+import depl
+from depl.commands.progress import held
+from depl.models.problem.units import Units
+from depl.models.solving.explain import explain
+from depl.models.verifier.verify import verify
+from depl.reporting.facts import facts_of
+from depl.reporting.page import page_of
+from depl.reporting.reproducing import Source
+
+NAMED = Units(cost="EUR", time="h", resource="GPU", data="GB", size="MB", memory="GiB")
+
+
+@pytest.fixture(scope="module")
+def instance() -> depl.Instance:
+    bare = depl.load("tiny").replace(round_deadline=4)
+    return bare.replace(units=NAMED)
+
+
+@pytest.fixture(scope="module")
+def result(instance) -> depl.Result:
+    return depl.solve(instance, "enumerate")
+
+
+@pytest.fixture(scope="module")
+def texts(instance, result) -> dict[str, str]:
+    """What people read, by what it is."""
+    front = depl.front(instance, against="time", between=(5.0, 6.0), points=2, method="enumerate")
+    state = depl.State(epoch=1, loss=9.0, elapsed_time=1.5, model="full", transferred=result.plan.data[:1])
+    facts = facts_of(instance, result.plan, None)
+    return {
+        "instance": str(instance),
+        "result": str(result),
+        "evaluation": str(depl.evaluate(instance, result.plan)),
+        "report": str(verify(instance, result.plan)),
+        "front": str(front),
+        "replanning": str(depl.replan(instance, result.plan, state, method="enumerate")),
+        "explanation": explain(instance, result.plan),
+        "page": re.sub(r"<[^>]+>", " ", page_of(facts, Source("tiny"), 10.0).html),
+        "progress": held(30.0, 20.0, NAMED),
+    }
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("instance", ["T_max = 5 h", "tau = 4 h", "capacity r [GPU]", "bandwidth b [MB / h]"]),
+        ("instance", ["unit cost kappa [EUR / GPU]", "volume q [GB]", "size s [MB]", "beta [EUR]"]),
+        ("result", ["28 EUR, lower bound 28 EUR", "5 of 5 h"]),
+        ("evaluation", ["28 EUR =", "5 h", "4 h"]),
+        ("report", ["28 EUR", "5 h"]),
+        ("front", ["T_max [h]", "cost [EUR]", "lower bound [EUR]", "time [h]"]),
+        ("replanning", ["1.5 of 5 h", "EUR, as planned", "cost to go"]),
+        ("explanation", ["cost 28 EUR", "T_max is 5 h", "EUR (lambda", "the round deadline is 4 h"]),
+        ("page", ["For a cost of 28 EUR", "a time of 5 h of the 5 h allowed"]),
+        ("progress", ["best plan 30 EUR", "lower bound 20 EUR"]),
+    ],
+)
+def test_every_text_names_the_units(texts, what, said) -> None:
+    assert [words for words in said if words not in texts[what]] == []
+
+
+def test_units_are_all_that_they_add_to_a_text(texts, instance, result) -> None:
+    bare = instance.replace(units=Units())
+    assert _without_units(texts["evaluation"]) == _without_units(str(depl.evaluate(bare, result.plan)))
+    assert _without_units(texts["explanation"]) == _without_units(explain(bare, result.plan))
+    assert _without_units(texts["instance"]) == _without_units(str(bare))
+
+
+def _without_units(text: str) -> str:
+    """A text without units, blanks and rules: what is left does not depend on the width of columns."""
+    text = re.sub(r"\b(one unit|1 (h|GPU)) more", "more", text)
+    text = re.sub(r"\[[A-Za-z]+( / [A-Za-z]+)?\]|\b(EUR|GPU|GB|MB|GiB|h)\b(?! =)", "", text)
+    return re.sub(r"[\s|+-]+", "", text)
+
+
+def test_axes_name_the_units(instance, result) -> None:
+    upper, _ = depl.plot.plan(instance, result.plan)
+    assert upper.get_xlabel() == "time [h]"
+    assert "28 EUR" in upper.get_title(loc="left")
+    clusters, models, transfers = depl.plot.instance(instance)
+    assert clusters.get_xlabel().endswith("[GPU]")
+    assert clusters.get_ylabel().endswith("[EUR / GPU]")
+    assert models.get_xlabel().endswith("[GPU x h]")
+    assert transfers.get_title(loc="left").endswith("[EUR]")
+    assert depl.plot.compare([result]).get_xlabel() == "cost [EUR]"
