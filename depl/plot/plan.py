@@ -75,7 +75,7 @@ def plan(instance: Instance, plan: Plan, axes: "tuple[Axes, Axes] | None" = None
 
 
 def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes: "Axes") -> None:
-    starts, units = list(itertools.accumulate(times, initial=0.0)), instance.units
+    starts = list(itertools.accumulate(times, initial=0.0))
     used = {epoch.cluster for epoch in plan.epochs}
     clusters = [cluster for cluster in instance.clusters if cluster.name in used]
     lanes = {cluster.name: lane for lane, cluster in enumerate(clusters)}
@@ -97,24 +97,30 @@ def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes:
             edgecolor="white",
             linewidth=0.6 if apart else 0.0,
         )
-    for name, lane in lanes.items():
-        capacity = f"{number(instance.cluster(name).capacity)} {units.name('resource') or 'resources'}"
-        full = f"{name}: up to {number(most[name], 4)} of {capacity}"
-        axes.axhline(lane + _LANE, color="0.6", linewidth=0.7, linestyle=":")
-        axes.axhline(lane, color="0.3", linewidth=0.8)
-        axes.annotate(plain(full), (0, lane + _LANE), (3, 2), textcoords="offset points", fontsize="x-small")
+    _draw_lanes(instance, lanes, most, axes)
     axes.set_yticks([])
     axes.set_ylim(0, max(len(lanes), 1) + 0.1)
     axes.set_xlim(0, instance.target.maximum_time or starts[-1] or 1.0)
     if instance.target.maximum_time is not None:
         axes.set_xlim(0, 1.02 * max(instance.target.maximum_time, starts[-1]))
         axes.axvline(instance.target.maximum_time, color="black", linestyle="--", label="$T_{\\max}$")
+    units = instance.units
     axes.set_xlabel(plain(units.titled("time", "time")))
     axes.set_ylabel("resources by cluster")
     time, cost = units.amount(starts[-1], "time"), units.amount(plan_cost(instance, plan), "cost")
     size = f"{counted(len(times), 'epoch')}, time {time}" if times else "no training"
     axes.set_title(plain(f"{size}, cost {cost}"), fontsize="medium", loc="left")
     legend_beside(axes)
+
+
+def _draw_lanes(instance: Instance, lanes: dict[str, int], most: dict[str, float], axes: "Axes") -> None:
+    """The floor and the ceiling of every cluster's lane, with what the ceiling stands for."""
+    unit = instance.units.name("resource") or "resources"
+    for name, lane in lanes.items():
+        full = f"{name}: up to {number(most[name], 4)} of {number(instance.cluster(name).capacity)} {unit}"
+        axes.axhline(lane + _LANE, color="0.6", linewidth=0.7, linestyle=":")
+        axes.axhline(lane, color="0.3", linewidth=0.8)
+        axes.annotate(plain(full), (0, lane + _LANE), (3, 2), textcoords="offset points", fontsize="x-small")
 
 
 def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
