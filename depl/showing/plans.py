@@ -14,6 +14,14 @@ from depl.showing.svg import Bar, bars
 _MOST_STAGES = 60
 """Stages that are listed one by one: two screens; the rest is counted."""
 
+_FEW_STAGES = 8
+"""Stages that an answer lists: as many lines as it has numbers; a longer plan is printed by itself."""
+
+_FEW_DATASETS = 3
+"""Datasets that an answer names: more would not fit beside the rest on a line."""
+
+_HEADER = ("epochs", "model", "cluster", "resources x of a node")
+
 _BRIEF_MODELS = 3
 """Models that a line names: with names of 20 letters these take a third of it."""
 
@@ -46,13 +54,27 @@ def plan_sections(plan: Plan) -> list[Section]:
     sections = [Section("", Pairs(pairs))]
     rows = _stages(plan)
     if rows:
-        header = ("epochs", "model", "cluster", "resources x of a node")
-        sections.append(Section("", Listing(header, rows[:_MOST_STAGES])))
+        sections.append(Section("", Listing(_HEADER, rows[:_MOST_STAGES])))
     if len(rows) > _MOST_STAGES:
         sections.append(Section("", f"and {counted(len(rows) - _MOST_STAGES, 'more stage')}"))
     if plan.claims is not None and (claims := _claims(plan.claims)):
         sections.append(Section("Claimed by whoever made it; depl check works them out again", Pairs(claims)))
     return sections
+
+
+def short_plan(plan: Plan, instance: Instance) -> Listing | str:
+    """Who trains what, where, with which data and resources; empty if it is too long for an answer."""
+    rows = _stages(plan)
+    if not 0 < len(rows) <= _FEW_STAGES:
+        return ""
+    resources = instance.units.titled(_HEADER[3], "resource")
+    filled = [(*row[:3], _data(plan, instance, row[2]), row[3]) for row in rows]
+    return Listing((*_HEADER[:3], "data", resources), filled)
+
+
+def _data(plan: Plan, instance: Instance, cluster: str) -> str:
+    names = [item.name for item in instance.datasets if item.name in plan.datasets(cluster)]
+    return ", ".join(names) if len(names) <= _FEW_DATASETS else f"{len(names)} of {len(instance.datasets)}"
 
 
 def _stages(plan: Plan) -> list[tuple[str, str, str, str]]:

@@ -11,7 +11,7 @@ from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.node_shares import shares_of, unequal_clusters
 from depl.models.solving.result import Phase, Result, Termination
 from depl.showing.parts import Pairs, Section, shortened_name
-from depl.showing.plans import models_in_words, plan_drawing
+from depl.showing.plans import models_in_words, plan_drawing, short_plan
 
 STATES = {
     Termination.OPTIMAL: "proved cheapest",
@@ -62,7 +62,10 @@ def result_sections(result: Result) -> list[Section]:
         pairs += [_cost(result), ("epochs", str(len(result.plan.epochs)))]
     elif result.termination is not Termination.INFEASIBLE:
         pairs.append(("lower bound", _units(result).amount(result.lower_bound, "cost")))
-    return [Section("", Pairs(pairs))]
+    sections = [Section("", Pairs(pairs))]
+    if result.plan is not None and instance is not None:
+        sections.append(Section("", short_plan(result.plan, instance)))
+    return [part for part in sections if part.body]
 
 
 def _counts_scenarios(name: str) -> bool:
