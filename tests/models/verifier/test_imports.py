@@ -30,7 +30,7 @@ VALIDATION = {
     "traces.metrics",
     "traces.table",
 }  # with which an instance and a traced law check themselves; not the verifier's
-SHOWING = {"foundation.later", "foundation.showing"}  # how a report prints: they compute nothing
+SHOWING = {"foundation.later", "foundation.showing", "problem.units"}  # how it prints: they compute nothing
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
