@@ -39,7 +39,7 @@ Half of `PROOF_TOLERANCE`: the other half is left to the rounding of bounds and 
 """
 
 _ROUNDING = 4 * sys.float_info.epsilon
-"""Relative error of two products and a difference, in twice its size: ``28 * 0.95`` is below ``28 - 28 * 0.05``
+"""Relative error of two products and a difference, doubled: ``28 * 0.95`` is below ``28 - 28 * 0.05``
 in doubles, and a search that stops at the one has reached the gap that the other asks for."""
 
 

@@ -77,6 +77,8 @@ def test_nothing_held_is_proved_only_by_an_infinite_bound() -> None:
 
 
 def test_a_bound_that_is_a_share_of_the_cost_has_reached_that_gap() -> None:
-    for cost, gap in itertools.product([28.0, 20.0593, 137.836, 0.1, 1e-7, 3e9], np.linspace(0.001, 0.999, 999)):
+    for cost, gap in itertools.product(
+        [28.0, 20.0593, 137.836, 0.1, 1e-7, 3e9], np.linspace(0.001, 0.999, 999)
+    ):
         assert tolerances.counts_as_proved(cost, cost * (1 - gap), gap), (cost, gap)
         assert not tolerances.counts_as_proved(cost, cost * (1 - gap - 1e-14), gap), (cost, gap)
