@@ -36,6 +36,8 @@ html_show_copyright = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+MOVED = {"howto/traces": "tutorials/wandb"}
+
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -122,6 +124,17 @@ def _skip_fields_of_named_tuples(
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
+def _moved(app: Sphinx, error: Exception | None) -> None:
+    """Pages that went elsewhere leave one line behind, for links from outside."""
+    if error is None and app.builder.name == "html":
+        for old, new in MOVED.items():
+            path = Path(app.outdir) / f"{old}.html"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            address = "../" * old.count("/") + f"{new}.html"
+            text = f'<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">{new}</a>'
+            path.write_text(f"<!doctype html><title>moved</title>{text}\n", encoding="utf-8")
+
+
 def _reference(app: Sphinx) -> None:
     from reference_pages import write_pages
 
@@ -132,5 +145,6 @@ def setup(app: Sphinx) -> None:
     """Render formulas as MathML, and read docstrings before napoleon does."""
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
     app.connect("builder-inited", _reference)
+    app.connect("build-finished", _moved)
     app.connect("autodoc-skip-member", _skip_fields_of_named_tuples)
     app.connect("autodoc-process-docstring", _plain_text, priority=100)

@@ -114,7 +114,9 @@ def test_every_page_with_examples_is_run() -> None:
         for path in DOCS.glob("**/*.rst")
         if ">>> " in path.read_text(encoding="utf-8")
     }
-    elsewhere = {page for page in pages if page.startswith(("built_lessons/", "howto/", "questions"))}
+    elsewhere = {
+        page for page in pages if page.startswith(("built_lessons/", "howto/", "tutorials/", "questions"))
+    }
     assert pages - elsewhere == set(WITH_EXAMPLES)
 
 
@@ -243,6 +245,7 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert list((tmp_path / "html" / "_static" / "fonts").glob("*.woff2"))
     assert 'class="mobile-header"' in errata
     assert (tmp_path / "html" / "_static" / "copybutton.js").exists()
+    assert "url=../tutorials/wandb.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
     assert "<mn>.75</mn>" in errata
