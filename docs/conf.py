@@ -66,7 +66,6 @@ _FUNCTION = re.compile(r"(</\w+>\s*)?(<mi>[a-z]{2,}</mi>)\s*<mo>&ApplyFunction;<
 _BAR = '<mo stretchy="false">|</mo>'
 _DECIMAL = re.compile(r"<mo>\.</mo>\s*(<mn>)")
 _DEFINED = re.compile(r"<mo>∶</mo>\s*<mo>=</mo>")
-_MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
 
 
 def _mathml(self: Any, node: nodes.Element) -> None:
@@ -98,6 +97,8 @@ def _spaced(found: re.Match[str]) -> str:
 
 def _plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text: beside backticks and *words*, signs and indented lines are mathematics."""
+    from reference_pages import escaped
+
     result: list[str] = []
     formula = False
     for line in lines:
@@ -107,14 +108,8 @@ def _plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines
                 formula = True
         elif line.strip():
             formula = False
-        result.append(line if formula else _escaped(line))
+        result.append(line if formula else escaped(line))
     lines[:] = result
-
-
-def _escaped(line: str) -> str:
-    parts = _MARKUP.split(line)
-    parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
-    return "".join(parts)
 
 
 def _skip_fields_of_named_tuples(

@@ -129,6 +129,17 @@ def test_the_reference_lists_every_module_once_and_leads_to_every_page() -> None
     assert "rooms/*" in (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
 
 
+def test_the_front_page_of_the_reference_has_a_line_for_every_name_and_module() -> None:
+    lines = dict(re.findall(r"(?m)^- `(.+?)`: (.+)$", reference_pages.summary()))
+    names = {re.sub(r" <.+>$", "", name) for name in lines}
+    assert names == {f"depl.{name}" for name in set(depl.__all__) - {"__version__"}} | set(modules())
+    assert (
+        lines["depl.load <depl.instances.library.load>"] == "Find an instance by name or read it from a file."
+    )
+    assert all(told[-1] in ".:" and len(told) > 14 for told in lines.values())
+    assert "include:: rooms/summary.txt" in (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
+
+
 def test_pages_of_the_reference_are_written_and_removed_with_their_rooms(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(reference_pages, "PAGES", tmp_path)
     gone = tmp_path / "depl.models.gone.rst"
