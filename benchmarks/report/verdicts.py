@@ -101,6 +101,10 @@ class Claim:
         From evidence to what is measured.
     errata : tuple of str
         Names of errata that prove more than can be measured, such as ``E10``.
+    short : str
+        A few words for narrow places.
+    figures : tuple of str
+        Patterns (`fnmatch`) of the names of figures that show the evidence.
     """
 
     key: str
@@ -109,6 +113,13 @@ class Claim:
     open: str
     judge: Callable[[Evidence], Findings]
     errata: tuple[str, ...] = ()
+    short: str = ""
+    figures: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The few words, or the name where there are none."""
+        return self.short or self.key.replace("-", " ")
 
 
 @dataclass(frozen=True)
