@@ -1,6 +1,6 @@
 """Curves of the lessons: several against one coordinate, with levels across; plans as marks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +25,7 @@ def draw_curves(
     *,
     across: Mapping[str, float] | None = None,
     scales: tuple[str, str] = ("linear", "linear"),
-    marks: bool = False,
+    marks: Collection[str] = (),
     steps: bool = False,
     grid: tuple[float, float] | None = None,
     ticks: Sequence[float] = (),
@@ -43,8 +43,8 @@ def draw_curves(
         Heights of horizontal lines by their names.
     scales : (str, str)
         ``"linear"`` or ``"log"``, x first.
-    marks : bool
-        Mark each point.
+    marks : collection of str
+        Curves whose points are marked, by their names.
     steps : bool
         Keep the height of a point until halfway to the next.
     grid : (float, float), optional
@@ -59,7 +59,7 @@ def draw_curves(
             place.plot(
                 x,
                 y,
-                marker=nth(MARKERS, index) if marks else "",
+                marker=nth(MARKERS, index) if name in marks else "",
                 drawstyle="steps-mid" if steps else "default",
                 color=nth(COLOURS, index),
                 linestyle=nth(_LINES, index),
@@ -87,7 +87,8 @@ def draw_missed(
     Parameters
     ----------
     plans : sequence of (Plan, Evaluation)
-        The dearer of two plans at one place is hidden by the cheaper.
+        The more expensive of two plans at one place is hidden by the cheaper. Colours end at twice the cost
+        of the most expensive plan that is named.
     target : Target
         Its maximum loss and its probability are drawn as lines.
     named : mapping of str to Evaluation
@@ -98,7 +99,14 @@ def draw_missed(
     seen = [(found.expected_loss, found.violation.middle, found.cost) for _, found in plans]
     means, misses, costs = np.array(sorted(seen, key=lambda row: -row[2])).T
     with drawn_on(axes, 7.2, 4.2) as place:
-        dots = place.scatter(means, misses, c=costs, cmap="cividis", vmax=4 * min(costs), edgecolor=_GREY)
+        dots = place.scatter(
+            means,
+            misses,
+            c=costs,
+            cmap="cividis",
+            vmax=2 * max(found.cost for found in named.values()),
+            edgecolor=_GREY,
+        )
         place.figure.colorbar(dots, ax=place, label="cost", extend="max")
         mean = f"target of the mean, {target.maximum_loss:g}"
         place.axvline(target.maximum_loss, color=COLOURS[1], ls="--", label=mean)

@@ -94,7 +94,7 @@ def draw_knapsacks(bag: Knapsack, wanted: float, axes: Axes | None = None) -> No
         place.axvline(float(bag.capacity), color="#444444", ls="--", label="capacity, or T_max")
         place.axhline(wanted, color=COLOURS[2], label="wanted value, or fall of the loss")
         place.set(xlabel="weight, or time", ylabel="value, or gain")
-        place.margins(0.12)
+        place.margins(0.16)
         place.legend(loc="upper left")
 
 

@@ -73,14 +73,15 @@ for epoch, model in enumerate([0, 0, 1]):
     loss = steps.losses[epoch, before, model] * steps.loss_step
     graph.append((graph[-1][0] + time, graph[-1][1] + loss))
     before = model
+walks = {
+    "in truth": tuple(zip(*truth, strict=True)),
+    "in the graph, η = 10": tuple(zip(*graph, strict=True)),
+}
 draw_curves(
-    {
-        "in truth": tuple(zip(*truth, strict=True)),
-        "in the graph, η = 10": tuple(zip(*graph, strict=True)),
-    },
+    walks,
     ("time, in levels of 0.5", "expected loss, in levels of 1.5"),
     across={"target 6.5": tiny.target.maximum_loss},
-    marks=True,
+    marks=walks,
     grid=(steps.time_step, steps.loss_step),
 )
 assert truth[-1][1] <= tiny.target.maximum_loss < graph[-1][1]
@@ -151,7 +152,7 @@ draw_curves(
     ("price R of the expensive model", "cost ratio"),
     across={"a promise of 1 %": 1.01},
     scales=("log", "log"),
-    marks=True,
+    marks={"graph / optimum"},
 )
 
 # %%

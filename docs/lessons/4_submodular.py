@@ -106,12 +106,16 @@ def g(volume):
 
 
 volumes = np.linspace(0.4, 9, 400)
-curves = {"g(Q), with a = 5 and b = 1": (volumes, g(volumes))}
+steps_of_g = {}
 for start in (0.5, 6.0):
     steps = start + np.arange(3.0)
     first, second = np.diff(g(steps))
-    curves[f"{first:+.3f}, then {second:+.3f}"] = (steps, g(steps))
-draw_curves(curves, ("volume Q", "epochs times duration"))
+    steps_of_g[f"{first:+.3f}, then {second:+.3f}"] = (steps, g(steps))
+draw_curves(
+    {"g(Q), with a = 5 and b = 1": (volumes, g(volumes)), **steps_of_g},
+    ("volume Q", "epochs times duration"),
+    marks=steps_of_g,
+)
 assert np.diff(g([0.5, 1.5, 2.5]), 2) > 0 > np.diff(g([6.0, 7.0, 8.0]), 2)
 
 # %%

@@ -117,15 +117,16 @@ for size in sizes:
     broken.append((misses[winners] > 0.3).mean())
     counted.append(missed.mean() / size)
     delivered.append(misses[winners].mean())
+shares = {
+    "misses of winners, truly": (sizes, delivered),
+    "winners that break the promise": (sizes, broken),
+    "misses of winners, counted": (sizes, counted),
+}
 draw_curves(
-    {
-        "misses of winners, truly": (sizes, delivered),
-        "winners that break the promise": (sizes, broken),
-        "misses of winners, counted": (sizes, counted),
-    },
+    shares,
     ("scenarios S", "share"),
     scales=("log", "linear"),
-    marks=True,
+    marks=shares,
     ticks=sizes,
 )
 assert all(here < truly for here, truly in zip(counted[:3], delivered[:3], strict=True))

@@ -23,15 +23,18 @@ def names(axes: Axes) -> list[str]:
 
 def test_curves_and_lines_across_are_drawn_at_their_places_under_their_names(axes: Axes) -> None:
     curves = {"one": ([1, 2], [3, 4]), "other": ([1, 2], [5, 8])}
-    draw_curves(curves, ("time", "loss"), across={"target": 6}, scales=("log", "linear"), axes=axes)
+    draw_curves(
+        curves, ("time", "loss"), across={"target": 6}, scales=("log", "linear"), marks={"other"}, axes=axes
+    )
     assert names(axes) == ["one", "other", "target"]
     assert [list(line.get_ydata()) for line in axes.lines] == [[3, 4], [5, 8], [6, 6]]
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("time", "loss", "log")
     assert len({line.get_linestyle() for line in axes.lines[:2]}) == 2
+    assert [line.get_marker() for line in axes.lines[:2]] == ["", "s"]
 
 
 def test_a_grid_has_lines_at_the_multiples_of_its_cells(axes: Axes) -> None:
-    draw_curves({"walk": ([0, 2], [15, 6])}, ("time", "loss"), grid=(0.5, 1.5), marks=True, axes=axes)
+    draw_curves({"walk": ([0, 2], [15, 6])}, ("time", "loss"), grid=(0.5, 1.5), axes=axes)
     assert axes.get_xticks().tolist() == [0, 0.5, 1, 1.5, 2]
     assert set(axes.get_yticks()) >= {6, 7.5, 9, 10.5, 12, 13.5, 15}
 
