@@ -1,4 +1,4 @@
-"""Sphinx configuration: the pages need Sphinx and, for the lessons, sphinx-gallery; no network to be read."""
+"""Sphinx configuration: Sphinx with furo, sphinx-copybutton and sphinx-gallery; no network to be read."""
 
 import re
 import sys
@@ -15,18 +15,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 project = "depl"
 author = "The depl authors"
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
 exclude_patterns = ["_build", "lessons"]
-html_theme = "alabaster"
+html_theme = "furo"
+html_title = "depl"
 html_theme_options = {
-    "page_width": "1060px",
-    "description": "Dependable distributed training, planned",
-    "code_font_size": "0.8em",
+    "light_css_variables": {"color-brand-primary": "#1f5a94", "color-brand-content": "#1f5a94"},
+    "dark_css_variables": {"color-brand-primary": "#86b9ec", "color-brand-content": "#86b9ec"},
 }
 html_static_path = ["_static"]
 html_css_files = ["depl.css", "lessons.css"]
 html_math_renderer = "mathml"
 html_show_copyright = False
+# What is copied is what is typed: neither prompts nor output.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"
@@ -55,6 +63,7 @@ sphinx_gallery_conf = {
 _FUNCTION = re.compile(r"(</\w+>\s*)?(<mi>[a-z]{2,}</mi>)\s*<mo>&ApplyFunction;</mo>(\s*<m[^o])?")
 _BAR = '<mo stretchy="false">|</mo>'
 _DECIMAL = re.compile(r"<mo>\.</mo>\s*(<mn>)")
+_DEFINED = re.compile(r"<mo>∶</mo>\s*<mo>=</mo>")
 _MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
 
 
@@ -71,8 +80,9 @@ def _mathml_block(self: Any, node: nodes.Element) -> None:
 
 
 def _formula(node: nodes.Element, as_block: bool) -> str:
-    """MathML with what docutils gets wrong: space around ln and in bars, numbers that begin with a point."""
+    """MathML with what docutils gets wrong: space around ln and in bars, :=, decimal points."""
     formula = _DECIMAL.sub(r"\1.", tex2mathml(node.astext(), as_block=as_block))
+    formula = _DEFINED.sub("<mo>≔</mo>", formula)
     formula = formula.replace(_BAR, _BAR.replace(">", ' lspace="0" rspace="0">', 1))
     return _FUNCTION.sub(_spaced, formula)
 

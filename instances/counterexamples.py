@@ -68,7 +68,7 @@ def short_epochs(levels: int = 200) -> Instance:
 
 
 def almost_one_level(price: float, levels: int = 200) -> Instance:
-    """Counterexample B: ``cheap`` gains .99 levels at cost 1, ``expensive`` exactly one at cost ``price``.
+    """Counterexample B: ``cheap`` gains 0.99 levels at cost 1, ``expensive`` exactly one at cost ``price``.
 
     Ten levels are to be gained; only the round deadline limits time, so that an epoch costs what it computes.
     The optimum is 11 epochs of ``cheap`` and costs 11 if ``price`` >= 2. In the graph ``cheap`` never moves.

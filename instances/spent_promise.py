@@ -8,7 +8,7 @@ The cheapest plan is full, then distilled: lucky runs reach the target for sure,
 probability 1 - p / u, together exactly 1 - u p / u = omega. Seen from the lucky state, pruned is good enough
 for omega and cheaper, so whoever plans again with omega takes it. Seen from the unlucky state nothing
 reaches omega. Who then gives up delivers (1 - u)(1 - p); who goes on with the old plan delivers
-(1 - u)(1 - p) + u - p. Both are less than omega; with u = 5/19 they are exactly .70 and 347/380 = .913.
+(1 - u)(1 - p) + u - p. Both are less than omega; with u = 5/19 they are exactly 0.70 and 347/380 = 0.913.
 """
 
 from fractions import Fraction

@@ -2,7 +2,7 @@
 
 Samples are drawn from laws of the family that is then fitted, so a test at 5 % should reject 5 % of them and
 a 95 % interval contain the truth in 95 %. The p-values of Sec. VI-A, with fitted parameters put in, are
-counted beside (erratum E7). AR(1) of .3 within 30 epochs is counted against the formula.
+counted beside (erratum E7). AR(1) of 0.3 within 30 epochs is counted against the formula.
 """
 
 import time
@@ -122,7 +122,7 @@ CASE = Case(
         Goal("size_as_printed", "the same curves with the paper's p-values", "<=", 0.005),
         Goal("coverage_scale", "95 % intervals that contain A", ">=", 0.93),
         Goal("coverage_offset", "95 % intervals that contain B", ">=", 0.93),
-        Goal("ar1_formula", "1 % under AR(1) of .3, 30 epochs, by the formula", ">=", 0.041),
+        Goal("ar1_formula", "1 % under AR(1) of 0.3, 30 epochs, by the formula", ">=", 0.041),
         Goal("ar1_difference", "distance of the formula from the count", "<=", 0.001),
         Goal("seconds_of_999_resamples", "999 resamples of 77 ratios [s]", "<=", 0.1),
     ),

@@ -294,7 +294,7 @@ CASE = Case(
             "==",
             0,
         ),
-        Goal("scheme_cost", "cost over optimum of the scheme that keeps the loss, eps = .1", "<=", 1.1),
+        Goal("scheme_cost", "cost over optimum of the scheme that keeps the loss, eps = 0.1", "<=", 1.1),
         Goal("scheme_time", "its time over T_max", "<=", 1.1 * (1 + 1e-9)),
         Goal("scheme_targets_missed", "its losses above the target", "==", 0),
         Goal("family_a_missed", "family A: the graph finds nothing where there is a plan", "==", 1),

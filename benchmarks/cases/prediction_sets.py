@@ -8,9 +8,9 @@ are defined in `depl.benchmarks.cases.set_sizes.set_size_trainings` and chosen o
 each plan of the digits families, 26 of cells). They are judged by 60 fresh seeds of each plan (10 000 and
 on), trained for this case alone. Each of the three fixed plans of a family has up to three targets. A
 *comparison* is one plan with one target. Its figures are the mean set size of a run, averaged over runs, and
-the .95-quantile over runs. The claim holds in a comparison if the 95 % bootstrap interval of the difference
-lies below zero, and holds if it does so in all of them. Sets use the label score and coverage .95; the other
-score and .90 and .99 are counted beside.
+the 0.95-quantile over runs. The claim holds in a comparison if the 95 % bootstrap interval of the difference
+lies below zero, and holds if it does so in all of them. Sets use the label score and coverage 0.95; the other
+score and 0.90 and 0.99 are counted beside.
 
 **What is just longer training.** Within a plan all of it: both trainings are the same run, and the dependable
 one stops later. The question that is left is whether care buys smaller sets *at equal work*. Hence for every
@@ -22,7 +22,7 @@ than 1 %.
 
 Beside each comparison stand the same runs stopped one by one, each once its own loss reaches the target.
 
-Goals on correlation and on the worst tenth are the least figures of design notes made before (.72 and 1.2),
+Goals on correlation and on the worst tenth are the least figures of design notes made before (0.72 and 1.2),
 the first rounded down.
 """
 
@@ -329,7 +329,7 @@ CASE = Case(
         Goal("least_worst_tenth", "set size in the worst tenth of runs over the others, least", ">=", 1.2),
         Goal("smaller_share", "comparisons where dependable training has smaller sets on average", "==", 1),
         Goal("larger", "comparisons where it has larger ones", "==", 0),
-        Goal("upper_smaller_share", "comparisons where its .95-quantile over runs is smaller", "==", 1),
+        Goal("upper_smaller_share", "comparisons where its 0.95-quantile over runs is smaller", "==", 1),
         Goal("equal_work_change", "change of set size by care at equal work, of any family", "<=", 0.01),
     ),
     run=_run,

@@ -3,7 +3,7 @@
 The two main families of shipped traces, 600 runs each: order statistics of a plan's own runs, the affine law
 with residuals per run and independent, and the paper's law of independent increments beside them. Runs are
 dealt into 26 folds, so that each plan is fitted to 100 of its 104 runs: with fewer than 99 no order statistic
-covers .99. Plans are then held out whole, one by one (the three that have many runs) and in 12 folds (the
+covers 0.99. Plans are then held out whole, one by one (the three that have many runs) and in 12 folds (the
 others), and promises are made from the loss that a run has some epochs after the switch. Goals hold for
 every plan of both families, each judged by its 104 runs.
 """
@@ -51,7 +51,7 @@ def _few_runs(traces: Traces) -> NDArray[np.int64]:
 
 
 def _judged(found: list[Named]) -> int:
-    """Fewest held-out runs that the order statistic was judged on in a plan, at .90."""
+    """Fewest held-out runs that the order statistic was judged on in a plan, at 0.90."""
     return min(runs for _, runs, _ in _cells(found, Setting.RUNS, Method.ORDER, (0.9,)))
 
 
@@ -120,8 +120,8 @@ CASE = Case(
     summary="Promised against delivered frequency on held-out runs and plans of the shipped digits families.",
     goals=(
         Goal("held_out_runs", "held-out runs of a plan, fewest", ">=", 100),
-        Goal("order_distance", "order statistic, farthest of all plans from .90 and .95", "<=", 0.03),
-        Goal("order_at_99", "order statistic, least delivered at .99", ">=", 0.97),
+        Goal("order_distance", "order statistic, farthest of all plans from 0.90 and 0.95", "<=", 0.03),
+        Goal("order_at_99", "order statistic, least delivered at 0.99", ">=", 0.97),
         Goal("per_run_distance", "affine law, residuals per run, the same", "<=", 0.05),
         Goal("independent_residuals_distance", "affine law, independent residuals, the same", "<=", 0.05),
         Goal("known_per_run_distance", "per run, from a known loss", "<=", 0.05),
@@ -129,7 +129,7 @@ CASE = Case(
         Goal("unseen_plan_shortfall", "per run, plans held out: promised less delivered, worst", "<=", 0.05),
         Goal("unseen_others_shortfall", "the same for plans of the design", "<=", 0.05),
         Goal("paper_distance", "independent increments: they fail by at least", ">=", 0.04),
-        Goal("paper_known_least", "and deliver from a known loss instead of .90 at most", "<=", 0.6),
+        Goal("paper_known_least", "and deliver from a known loss instead of 0.90 at most", "<=", 0.6),
     ),
     run=_run,
     seed=20261122,

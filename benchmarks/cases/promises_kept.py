@@ -8,12 +8,12 @@ such before, though the beginning of many runs may be all of it (``runs_before``
 speak for it, with fewer it needs the margin). *all runs*: the 300 runs of the three fixed plans are
 known, too, and plans that begin like them need no margin. *flattered*: never run, and without the margin.
 
-Beside every plan stands what the paper's independent law says of it. The promise .99 goes through pilots:
-fresh runs of the plan have to certify it (no exceedance among 300, confidence .95); where they do not, they
+Beside every plan stands what the paper's independent law says of it. The promise 0.99 goes through pilots:
+fresh runs of the plan have to certify it (no exceedance among 300, confidence 0.95); where they do not, they
 join the traces, and a plan is chosen again.
 
 The goals were written before the full run; hand runs of a hundred seeds had shown that plans without a margin
-break their promises, and that the margin of the .90-quantile of deviations nearly suffices.
+break their promises, and that the margin of the 0.90-quantile of deviations nearly suffices.
 """
 
 from collections.abc import Mapping
@@ -161,7 +161,7 @@ CASE = Case(
             ">=",
             1.5,
         ),
-        Goal("pilots_certified", "families in which pilot runs end up certifying .99", ">=", 1),
+        Goal("pilots_certified", "families in which pilot runs end up certifying 0.99", ">=", 1),
     ),
     run=_run,
     draw=_figure,

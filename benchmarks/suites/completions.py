@@ -13,14 +13,14 @@ improvement means as ``printed`` with l(0) = 20, or ``halved``, variances as pri
 decay       none (``constant``); or eq. (8) with B_m = 5, 20, 80 (``slower-last``), all 20 (``common``)
             or all 0 (``steep``), A_m such that the mean over epochs 1 to 15 is that of the table
 order       ``pruning``: only a more pruned model may follow (Sec. VI-A), or ``any``, without decay
-switching   loses nothing (``free``), or a Student-t of mean .3 and standard deviation .1 on [0, .6]
+switching   loses nothing (``free``), or a Student-t of mean 0.3 and standard deviation 0.1 on [0, 0.6]
 limits      what makes resources cost something: see below
 =========== =====================================================================================
 
 - ``deadline``: a round lasts 1 at most, so that an epoch costs kappa times needed resources, as the table's
   "normalised needed resources" suggests;
 - ``budget``: T_max = E for all epochs, x free (Sec. III), and communication is free;
-- ``tight``, ``middle``, ``loose``: x free, an epoch communicates for .9, and T_max is 1.1, 1.4 or 2 times
+- ``tight``, ``middle``, ``loose``: x free, an epoch communicates for 0.9, and T_max is 1.1, 1.4 or 2 times
   what E epochs communicate for.
 
 E is the number of epochs at a mean of 1 (or 1/2) from l(0) to the target, and 2 (or 3) more for the quantile.
@@ -147,7 +147,7 @@ class Completion:
     def _switch_law(self) -> SwitchLaw:
         if self.switching == "free":
             return Zero()
-        # The scale that gives a Student-t with 5 degrees of freedom, cut to [0, .6], the deviation .1.
+        # The scale that gives a Student-t with 5 degrees of freedom, cut to [0, 0.6], the deviation 0.1.
         return StudentT(degrees_of_freedom=5, location=0.3, scale=0.08910909295478969, lower=0, upper=0.6)
 
     def _switches(self) -> Iterator[Switch]:

@@ -22,7 +22,7 @@ from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios, scenario_losses
 
 SWITCH_SHARE = (0.4, 0.8)
-"""Loss of a switch over the gain of the slowest model's epochs; .3 on .49 in ``paper-alexnet-switching``."""
+"""Loss of a switch over the gain of slowest epochs; in ``paper-alexnet-switching`` 0.3 on 0.49."""
 
 CHEAP_SWITCHES = (0.05, 0.15)
 """Switches so cheap that every scenario has a plan of its own that goes back and forth: the hard case."""

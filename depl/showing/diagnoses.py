@@ -161,7 +161,7 @@ def _level_table(found: Diagnosis) -> Listing:
         "observed",
         "deviation by law",
         "observed",
-        "below .95-quantile",
+        "below 0.95-quantile",
     )
     cells = [
         (
@@ -184,7 +184,7 @@ def _level_table(found: Diagnosis) -> Listing:
 
 
 def _promise_table(found: Diagnosis) -> Listing:
-    header = ("promised", "as measured", "AR(1) as measured", "AR(1) of .3", "shared factor of .1")
+    header = ("promised", "as measured", "AR(1) as measured", "AR(1) of 0.3", "shared factor of 0.1")
     cells = [[f"{100 * value:.2g} %" for value in asdict(item).values()] for item in found.promises]
     return Listing(header, cells, right=header)
 

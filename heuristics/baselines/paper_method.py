@@ -15,7 +15,7 @@ Nothing is repaired, no cost is compared, and nothing is proved.
 The options are
 
 - ``eta``: levels of time and of loss, 200 as in the paper;
-- ``epsilon``: of the fractional placement, .01 (the paper gives no number);
+- ``epsilon``: of the fractional placement, 0.01 (the paper gives no number);
 - ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.readings.Weight`,
   "full-resources" as in the paper;
 - ``label``: "entropic", "normal" or "expected"; entropic where the laws allow it;

@@ -7,7 +7,7 @@ found by the same search, with the time as the weight; it ends in a path or in t
 *Passes.* The dual gives a lower bound and often a path. Then passes of width 32, 256, 2048, ... follow, each
 with the best path known as its upper bound. What a pass leaves out for its width are the labels of highest
 bound, so every pass narrows the certified interval [lower_bound, weight] from both sides; the pass that
-leaves nothing out closes it. Passes with the labels above (1 - gap) upper left out, for gaps of 1 %, .1 %,
+leaves nothing out closes it. Passes with the labels above (1 - gap) upper left out, for gaps of 1 %, 0.1 %,
 ..., would prove no more: within the same width those are the labels that a pass leaves out anyway.
 
 A limit of time or of labels ends in the interval of the passes so far; so does an interrupt.

@@ -16,7 +16,7 @@ LARGEST_SUM = 6 * 10**8
 """Most that scaled whole numbers may sum to where they are times or costs.
 
 Times are kept to 1e-9 of T_max, the cost of a plan may be below its exact value by as much, and a search
-stops 5e-10 below its incumbent. Together that is at most .9 of the least difference of two sums, 1.
+stops 5e-10 below its incumbent. Together that is at most 0.9 of the least difference of two sums, 1.
 """
 
 LARGEST_LOSS = 10**14
@@ -132,7 +132,7 @@ class ChanceKnapsack:
         require_columns(values=self.values, means=self.means, variances=self.variances)
         require_nonnegative("capacity", [self.capacity])
         if not 0.5 <= self.level < 1:
-            raise InvalidInputError(f"must be at least .5 and below 1, not {self.level:g}", "level")
+            raise InvalidInputError(f"must be at least 0.5 and below 1, not {self.level:g}", "level")
 
     def __len__(self) -> int:
         """How many items there are."""

@@ -80,7 +80,7 @@ class NeuralNetwork:
 
         Magnitudes are compared in units of the layer's spread at the start. Compared as they are, the wide
         layers of a network that has not been trained yet would lose nearly all weights, and with them the
-        network what it could learn (MobileNet-like, factor .75: nothing in 60 epochs).
+        network what it could learn (MobileNet-like, factor 0.75: nothing in 60 epochs).
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ one-sided Clopper-Pearson interval is at most 1 - omega.
 
 omega and the confidence are read as the decimals that they print as. Where floating point cannot decide a
 comparison it is made again in whole numbers, so that ties come out right: one run that meets its target
-certifies a median with confidence .5, exactly.
+certifies a median with confidence 0.5, exactly.
 """
 
 from fractions import Fraction
@@ -87,7 +87,7 @@ def certifies(exceedances: int, runs: int, level: float, confidence: float) -> b
     level : float
         omega, inside (0, 1) and at most `HIGHEST_LEVEL`.
     confidence : float
-        In [.5, 1).
+        In [0.5, 1).
 
     Raises
     ------
@@ -101,7 +101,7 @@ def certifies(exceedances: int, runs: int, level: float, confidence: float) -> b
 def refutes(exceedances: int, runs: int, level: float, confidence: float) -> bool:
     """Whether so many exceedances refute P(l(K) <= l_max) >= ``level``: the exact one-sided binomial test.
 
-    At confidence .95 a plan that is *not refuted* is "not below its promise at the 5 % level". That is much
+    At confidence 0.95 a plan that is *not refuted* is "not below its promise at the 5 % level". That is much
     less than certified: a few runs refute nothing.
 
     Raises
@@ -192,8 +192,8 @@ def allowed_exceedances(runs: int, level: float, confidence: float) -> int | Non
 def least_runs(level: float, confidence: float, exceedances: int = 0) -> int:
     """The fewest runs that certify although so many of them exceed.
 
-    For none this is the least n with omega**n <= 1 - c: 29, 59 and 299 for omega = .90, .95 and .99 at
-    confidence .95. Fewer runs cannot certify at all.
+    For none this is the least n with omega**n <= 1 - c: 29, 59 and 299 for omega = 0.90, 0.95 and 0.99 at
+    confidence 0.95. Fewer runs cannot certify at all.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def _violation(level: float) -> Fraction:
 
 def _risk(confidence: float) -> Fraction:
     if not 0.5 <= confidence < 1:
-        raise InvalidInputError(f"the confidence must be in [.5, 1), not {confidence}", ".confidence")
+        raise InvalidInputError(f"the confidence must be in [0.5, 1), not {confidence}", ".confidence")
     return 1 - decimal(confidence)
 
 

@@ -11,8 +11,8 @@ a bound that the plan then keeps with probability omega or more. The maximum is 
 
 *Split conformal bound*. l_(r) with r = ceil((n + 1) omega). The next run is equally likely to take each of
 the n + 1 ranks, so it is at most l_(r) with probability at least omega. This is *marginal*: averaged over the
-held-out runs as well as the next one. It needs n >= omega / (1 - omega): 9, 19 and 99 runs for .90, .95 and
-.99. Given the runs at hand, P(l(K) <= l_(r)) may lie below omega, and of all sets of so few runs more than
+held-out runs as well as the next one. It needs n >= omega / (1 - omega): 9, 19 and 99 runs for 0.90, 0.95 and
+0.99. Given the runs at hand, P(l(K) <= l_(r)) may lie below omega, and of all sets of so few runs more than
 every third is one where it does. The promise is for a bound that is read off the runs; that it lies below a
 target which was there before certifies nothing.
 
@@ -163,7 +163,7 @@ def certify(
     level : float
         omega.
     confidence : float
-        c, in [.5, 1).
+        c, in [0.5, 1).
     chosen_by : Traces, Instance, or iterable of these
         What was used to choose the plan; none of its runs may be in ``traces``. ``()`` for nothing.
     plan : Plan or Schedule, optional

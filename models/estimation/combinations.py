@@ -1,7 +1,7 @@
 """All that can be fitted in a set of traces: every model, on every cluster, in every schedule (Fig. 4).
 
 An instance has one improvement law per model, so that `FitBy.MODEL` is what it is assembled from. Fig. 4 of
-the paper fits every combination on its own and shows how many p-values exceed .05. `FitBy.SCHEDULE` does that
+the paper fits every combination on its own and shows how many p-values exceed 0.05. `FitBy.SCHEDULE` does so
 for all runs of a combination together, `FitBy.RUN` curve by curve, which has few ratios and so rejects less.
 A combination that cannot be fitted is listed with the reason.
 """

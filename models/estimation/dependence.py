@@ -12,7 +12,7 @@ because the sum keeps its mean and its standard deviation is multiplied by sqrt(
 - a factor shared by all epochs of a run: every two have correlation rho, and
   R = 1 + rho ((sum w)**2 / sum w**2 - 1).
 
-AR(1) of .3 takes 1 % to 4.2 % within 30 epochs; a shared factor grows with their number without end. The
+AR(1) of 0.3 takes 1 % to 4.2 % within 30 epochs; a shared factor grows with their number without end. The
 same is counted on draws from the plan's own laws, joined by a normal copula with these correlations.
 """
 

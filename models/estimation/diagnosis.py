@@ -2,7 +2,7 @@
 
 `diagnose` fits the law of every model, tests the increments of whole runs and of the stages of every model
 for independence, and says what a promised violation would really be. The verdict rests on the variance
-ratio (`depl.models.estimation.independence`): that of whole runs must lie in [.7, 1.5], and no model may have
+ratio (`depl.models.estimation.independence`): for whole runs it must lie in [0.7, 1.5], no model may have
 stages whose ratio lies outside with its whole interval, because plans are put together from stages. The
 fitted law must also give the final losses of its own runs the right mean and spread
 (`depl.models.estimation.levels`): a ratio near 1 is no comfort where these are wrong.
@@ -55,7 +55,7 @@ class Promise:
     autoregressive : float
         With the measured correlation of neighbouring increments, AR(1).
     reference_autoregressive, reference_shared : float
-        With AR(1) of .3, and with a shared factor of .1, whatever was measured.
+        With AR(1) of 0.3, and with a shared factor of 0.1, whatever was measured.
     """
 
     nominal: float

@@ -73,7 +73,7 @@ def refitted(
     runs : int
         How often each model is trained alone for K_max epochs, and each switch law observed; at least 5.
     confidence : float, optional
-        In (.5, 1): plan with improvements that are not overestimated with about this probability.
+        In (0.5, 1): plan with improvements that are not overestimated with about this probability.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def refitted(
         For improvements listed by epoch.
     """
     if confidence is not None and not 0.5 < confidence < 1:
-        raise InvalidInputError(f"the confidence must lie between .5 and 1, not {confidence}")
+        raise InvalidInputError(f"the confidence must lie between 0.5 and 1, not {confidence}")
     models = tuple(_refitted_model(instance, model, runs, rng, confidence) for model in instance.models)
     return instance.replace(
         name=f"{instance.name} from {runs} runs",

@@ -5,11 +5,11 @@ l(k-1) - l(k), less its mean over these runs. The certified quantile of a plan s
 
     Var(sum of increments) = sum of Var(increments),
 
-so the *variance ratio* of the two sides decides: outside [.7, 1.5] the independent law must not be used.
+so the *variance ratio* of the two sides decides: outside [0.7, 1.5] the independent law must not be used.
 Above 1 the epochs of a run share something, and promises are broken; below 1 the loss forgets its past (it
 is mean-reverting, or evaluated with noise), and targets that are reached are called unreachable (erratum
 E14).
-At 1.5 a promised 1 % becomes 2.9 %, at .7 it becomes 0.3 % (`depl.models.estimation.dependence`).
+At 1.5 a promised 1 % becomes 2.9 %, at 0.7 it becomes 0.3 % (`depl.models.estimation.dependence`).
 
 Intervals come from resampling runs. Tests permute: under independence the increments of epoch k may be
 exchanged between runs of a schedule, for every k on its own, so the observed statistic is one of many equally

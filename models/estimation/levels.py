@@ -9,7 +9,7 @@ the ratios x fall or rise with k, the curve with mean ratio 1 does not add up to
 first epochs, which vary most, lend their spread to all others; and losses that forget their past spread
 less than their increments add up to. The *level error* is the distance of the observed mean from the
 predicted one in predicted standard deviations, the *spread* the observed variance over the predicted one;
-*delivered* is the share of runs below the normal .95-quantile of the law.
+*delivered* is the share of runs below the normal 0.95-quantile of the law.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ class LevelCheck:
     observed_mean, observed_deviation : float
         Of the runs [loss].
     delivered : float
-        Share of runs below the predicted .95-quantile.
+        Share of runs below the predicted 0.95-quantile.
     """
 
     schedule: str

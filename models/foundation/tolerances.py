@@ -4,6 +4,7 @@ A tolerance that one file alone uses stands there, beside what it is for.
 """
 
 import math
+import sys
 from fractions import Fraction
 
 TIME_TOLERANCE = 1e-9
@@ -37,6 +38,10 @@ SEARCH_TOLERANCE = PROOF_TOLERANCE / 2
 Half of `PROOF_TOLERANCE`: the other half is left to the rounding of bounds and costs that are told.
 """
 
+_ROUNDING = 4 * sys.float_info.epsilon
+"""Relative error of two products and a difference, doubled: ``28 * 0.95`` is below ``28 - 28 * 0.05``
+in doubles, and a search that stops at the one has reached the gap that the other asks for."""
+
 
 def counts_as_proved(value: float, lower_bound: float, within: float = PROOF_TOLERANCE) -> bool:
     """Whether a lower bound meets a value that is held, up to a relative difference.
@@ -50,4 +55,4 @@ def counts_as_proved(value: float, lower_bound: float, within: float = PROOF_TOL
     within : float
         Relative difference that is allowed, of the size of the value.
     """
-    return lower_bound >= (value - within * abs(value) if math.isfinite(value) else value)
+    return lower_bound >= (value - (within + _ROUNDING) * abs(value) if math.isfinite(value) else value)

@@ -155,7 +155,7 @@ class Target(Checked, frozen=True, kw_only=True):
 
     @property
     def violation_budget(self) -> Fraction:
-        """p = 1 - omega, exact in the decimals that were written (1 - .99 is 1/100 here)."""
+        """p = 1 - omega, exact in the decimals that were written (1 - 0.99 is 1/100 here)."""
         return 1 - Fraction(repr(self.quantile_level))
 
     def validate(self) -> None:

@@ -198,7 +198,7 @@ def fingerprints(traces: Traces, like: RunFingerprints | None = None) -> RunFing
 
 
 def resolution(traces: Traces) -> float:
-    """The last decimal that the losses are known to, such as .001; that of single precision at the finest.
+    """The last decimal that the losses are known to, such as 0.001; that of single precision at the finest.
 
     Of the run that is known least, if some are rounded more than others; runs of few losses do not tell.
     """

@@ -64,7 +64,7 @@ def make(
     initial_loss: float = 10.0,
     **target: object,
 ) -> Instance:
-    """One cluster, one dataset, models m0, m1, ... of growing demand; T_max = 20, l_max = 6, omega = .9."""
+    """One cluster, one dataset, models m0, m1, ... of growing demand; T_max = 20, l_max = 6, omega = 0.9."""
     limits = {"maximum_loss": 6.0, "quantile_level": 0.9, "maximum_epochs": 4, "maximum_time": 20.0}
     return Instance(
         name="made",

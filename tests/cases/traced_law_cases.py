@@ -65,7 +65,7 @@ def halves(count: int = 8, **fields: object) -> TracedLaw:
 
 
 def full_then_far(runs: list[RecordedRun], retention: float, **fields: object) -> TracedLaw:
-    """A law of runs full-far: l(1) = .5 + .5 l(0) + e, then l(2) = 1.5 + retention l(1) + e."""
+    """A law of runs full-far: l(1) = 0.5 + 0.5 l(0) + e, then l(2) = 1.5 + retention l(1) + e."""
     jump = FittedJump(
         previous_model="full",
         previous_cluster="edge",

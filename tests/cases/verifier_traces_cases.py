@@ -55,9 +55,9 @@ def paired(count: int) -> TracedLaw:
 def switched() -> TracedLaw:
     """Six runs switch after 1 epoch, six after 4; only these residuals are not 0.
 
-    In the second epoch of the later ones d = -.3, -.2, -.1, .1, .2, .3; at the switch of the earlier ones
-    f = .5 three times, then -.5. Without them l = 4, 3, 2, 1.5, 1.5 in the first stage. The switch adds .3
-    after one epoch, and .1 for every doubling of them.
+    In the second epoch of the later ones d = -0.3, -0.2, -0.1, 0.1, 0.2, 0.3; at the switch of earlier ones
+    f = 0.5 three times, then -0.5. Without them l = 4, 3, 2, 1.5, 1.5 in the first stage. The switch adds 0.3
+    after one epoch, and 0.1 for every doubling of them.
     """
     after_one = [
         run([(FULL, 1), (CUT, 2)], (4, 3, 1.8 + f, 0.9 + f / 2)) for f in (0.5, 0.5, 0.5, -0.5, -0.5, -0.5)

@@ -2,6 +2,7 @@
 
 import argparse
 import doctest
+import html
 import importlib.util
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from docutils.utils.math.latex2mathml import tex2mathml
 
 import depl
 from depl.commands.answer import ExitCode
@@ -186,6 +188,36 @@ def subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Arg
     return [pair for group in groups for pair in group.choices.items()]
 
 
+def formulas() -> list[str]:
+    """The mathematics of all pages and lessons, as it is typed."""
+    found = []
+    for path in [*DOCS.glob("*.rst"), *DOCS.glob("*/*.rst"), *DOCS.glob("lessons/*.py")]:
+        text = re.sub(r"(?m)^# ?", "", path.read_text(encoding="utf-8"))
+        found += re.findall(r":math:`([^`]+)`", text)
+        for indent, first, rest in re.findall(r"(?m)^( *)\.\. math::(.*)\n((?:\1 {3}.*\n|\n)*)", text):
+            found.append(f"{first}\n" + re.sub(rf"(?m)^{indent} +:\w+:.*$", "", rest))
+    return found
+
+
+def test_the_font_of_the_formulas_has_every_sign_that_they_use() -> None:
+    fonts = DOCS / "_static" / "fonts"
+    note = (fonts / "README.txt").read_text(encoding="utf-8")
+    ranges = re.findall(r"U\+([0-9A-F]+)(?:-([0-9A-F]+))?", note)
+    known = {chr(code) for a, b in ranges for code in range(int(a, 16), int(b or a, 16) + 1)}
+    signs = {
+        sign
+        for text in formulas()
+        for sign in html.unescape(re.sub("<[^>]+>", "", tex2mathml(text, as_block=True)))
+    }
+    assert {"∑", "ℓ", "ω", "𝒩"} <= signs
+    assert signs - known - set("\n") == set()
+    style = (DOCS / "_static" / "depl.css").read_text(encoding="utf-8")
+    (name,) = re.findall(r'url\("fonts/(.+?)"\)', style)
+    assert (fonts / name).read_bytes()[:4] == b"wOF2"
+    assert "SIL OPEN FONT LICENSE Version 1.1" in (fonts / "OFL.txt").read_text(encoding="utf-8")
+    assert "http" not in style
+
+
 @pytest.mark.slow
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     command = [
@@ -208,6 +240,9 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     for number in range(1, 15):
         assert f'id="erratum-e{number}"' in errata
     assert "<math " in errata
+    assert list((tmp_path / "html" / "_static" / "fonts").glob("*.woff2"))
+    assert 'class="mobile-header"' in errata
+    assert (tmp_path / "html" / "_static" / "copybutton.js").exists()
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
     assert "<mn>.75</mn>" in errata

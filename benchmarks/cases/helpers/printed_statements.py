@@ -131,7 +131,7 @@ def fits(rng: np.random.Generator, families: tuple[str, ...], resamples: int) ->
     -------
     dict
         ``improvement_fits``: by family and kind of combination, how many fits there are, and the shares of
-        p-values above .05, as printed (positive ratios, fitted parameters put in) and honest (by bootstrap,
+        p-values above 0.05, as printed (positive ratios, fitted parameters put in) and honest (by bootstrap,
         of all ratios). ``switch_fits``: for every pair of models the number of jumps, whether a Student-t is
         fitted as printed and honestly, and whether all jumps are positive.
     """

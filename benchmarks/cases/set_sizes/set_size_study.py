@@ -27,7 +27,7 @@ from depl.models.problem.laws import FloatArray
 LEVELS = (0.9, 0.95, 0.99)
 """Coverages of the sets."""
 CALIBRATING = 0.75
-"""Share of the held-out examples that calibrate; the least number that works for .99 is 99."""
+"""Share of the held-out examples that calibrate; the least number that works for 0.99 is 99."""
 UPPER = 0.95
 """Of the runs: the quantile that is compared beside the mean."""
 _TAIL = 0.025

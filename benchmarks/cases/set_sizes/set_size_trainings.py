@@ -2,11 +2,11 @@ r"""Expected and dependable training of one plan, chosen on runs that do not jud
 
 A *training* is a plan (which model on which cluster in every epoch) and the epoch after which it stops. Runs
 of the plan give for every epoch k the mean of the loss, and the order statistic that the next run's loss
-does not exceed with probability .95 (split conformal, rank ceil((n + 1) .95)). For a target l_max
+does not exceed with probability 0.95 (split conformal, rank ceil((n + 1) 0.95)). For a target l_max
 
 *expected training* stops after the first epoch whose mean loss is at most l_max,
 
-*dependable training* after the first epoch whose order statistic is at most l_max: P(l(k) <= l_max) >= .95,
+*dependable training* after the first epoch whose order statistic is at most l_max: P(l(k) <= l_max) >= 0.95,
 constraint (3) of the paper, where the first has E[l(k)] <= l_max.
 
 Both stop after the last switch, so that what they deliver is the same compressed model on the same cluster.

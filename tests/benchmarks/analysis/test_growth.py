@@ -33,7 +33,7 @@ def test_a_power_gives_its_exponent_and_an_interval_of_no_width():
 
 
 def test_the_interval_is_that_of_least_squares():
-    """Points (0, 0), (1, 1), (2, 1) on the logarithms: slope 1/2, error .288675, t(.975, 1) = 12.7062."""
+    """Points (0, 0), (1, 1), (2, 1) on the logarithms: slope 1/2, error 0.288675, t(0.975, 1) = 12.7062."""
     line = line_through([(1, 1), (np.e, np.e), (np.e**2, np.e)])
     assert line.exponent == pytest.approx(0.5)
     assert line.upper - line.exponent == pytest.approx(12.706204736 * np.sqrt(1 / 12))

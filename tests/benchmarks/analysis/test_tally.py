@@ -104,7 +104,7 @@ def test_the_ratio_of_zero_costs_is_one(cost, bound, expected):
 
 
 def test_the_interval_of_a_mean_covers_it_about_as_often_as_it_says():
-    """Exponential values: 95 % nominal, n = 40; 150 intervals, so that .87 is five deviations below."""
+    """Exponential values: 95 % nominal, n = 40; 150 intervals, so that 0.87 is five deviations below."""
     rng = np.random.default_rng(3)
     hits = 0
     for _ in range(150):

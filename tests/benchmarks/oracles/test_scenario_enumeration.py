@@ -64,7 +64,7 @@ def test_too_little_time_is_infinitely_expensive_and_time_for_full_use_is_not(st
 
 
 def test_a_deadline_sets_the_least_resources(steady):
-    instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - .5) = 8
+    instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - 0.5) = 8
     assert cheapest_under_scenarios(instance, np.zeros((4, 3, 1)), NOTHING)[0] == pytest.approx(48, rel=1e-14)
 
 

@@ -126,10 +126,10 @@ def test_measures_of_the_tiny_optimum(tiny, tiny_optimum):
     assert measured["cost_of.full"] == pytest.approx(24)
     assert measured["transfer_cost"] == pytest.approx(1)
     assert measured["violation_allowed"] == pytest.approx(0.3)
-    # full gains 2 or 6, twice; pruned on half the data 1.25; the switch loses .25 or .5.
+    # full gains 2 or 6, twice; pruned on half the data 1.25; the switch loses 0.25 or 0.5.
     assert measured["expected_loss"] == pytest.approx(15 - 8 - 1.25 + 0.375)
     assert measured["quantile"] == pytest.approx(15 - 8 - 1.25 + 0.5, abs=1e-6)
-    # the .3-quantile: 12 gained with probability 1/4 leaves 3 - 1.25 + ..., then 8 gained
+    # the 0.3-quantile: 12 gained with probability 1/4 leaves 3 - 1.25 + ..., then 8 gained
     assert measured["quantile_low"] <= measured["expected_loss"] <= measured["quantile"]
 
 

@@ -170,7 +170,7 @@ SELECTED = {
 def test_runs_that_chose_the_plan_do_not_pass_as_fresh_ones(
     ask, tiny, tmp_path, how: str, source: str
 ) -> None:
-    """Sixty old runs under new names would certify a promise of .95 without anything being trained."""
+    """Sixty old runs under new names would certify a promise of 0.95 without anything being trained."""
     write_traces(tmp_path / "fresh.csv", SELECTED[how]())
     write_traces(tmp_path / "traces.csv", USED)
     (tmp_path / "instance.json").write_text(
@@ -246,7 +246,7 @@ def test_a_share_of_exceedances_beyond_the_promise_is_told(ask, written) -> None
     text = ask("certify", written("f.csv", 20, 3, "f"), "--target", 1.5, "--omega", 0.9)[1]
     assert "too few to tell" in text
     assert "as often as here is too often for a sample of any practical size" in text
-    # .05 is above 1 / 20 in floating point, 1 - .95 even farther
+    # 0.05 is above 1 / 20 in floating point, 1 - 0.95 even farther
     code, text, _ = ask("certify", written("g.csv", 20, 1, "g"), "--target", 1.5, "--omega", 0.95)
     assert code == 3
     assert "93 runs if no more than 1 exceed; as often as here is too often" in text

@@ -30,7 +30,7 @@ def test_the_front_of_the_paper_counts_the_slowest_model_s_epochs(ask):
     assert (front["instance"], front["against"], front["cluster"]) == ("paper-alexnet-9", "loss", "A")
     free, paper = front["points"]
     assert (free["budget"], free["cost"], free["epochs"], free["models"]) == (20, 0, 0, [])
-    # each epoch of the slowest model improves the mean by .98 and costs 1: 11 / .98 = 11.2 epochs
+    # each epoch of the slowest model improves the mean by 0.98 and costs 1: 11 / 0.98 = 11.2 epochs
     assert (paper["budget"], paper["cost"], paper["epochs"]) == (9, 12, 12)
     assert set(paper["models"]) == {"slow-steady"}
     assert 12 * (1 - 1e-9) <= paper["lower_bound"] <= paper["weight"] == 12

@@ -66,7 +66,7 @@ def test_the_band_begins_at_the_first_loss_and_holds_what_is_certified(solved):
     assert "at least 0.75, certified" in lower.get_title(loc="left")
     (band,) = lower.collections
     heights = band.get_paths()[0].vertices[:, 1]
-    assert heights.min() == pytest.approx(2.0)  # 15 - 6 - 6 - (2.5 / 2) + .25
+    assert heights.min() == pytest.approx(2.0)  # 15 - 6 - 6 - (2.5 / 2) + 0.25
     assert 15.0 in heights
 
 

@@ -204,6 +204,13 @@ def test_a_wanted_gap_ends_the_turns(tiny: Instance, optimum: Plan, monkeypatch:
     assert not asked
 
 
+@pytest.mark.parametrize("gap", [0.01, 0.05, 0.07, 0.13])
+def test_a_gap_that_exact_has_proved_ends_the_solve(tiny: Instance, gap: float) -> None:
+    found = solve(tiny, "auto", gap=gap)  # 28 * 0.95 is not 28 - 28 * 0.05 in doubles
+    assert found.termination is Termination.GAP_REACHED
+    assert [phase.method for phase in found.phases] == ["exact"]
+
+
 def test_an_interrupt_in_a_phase_ends_all_with_what_is_held(
     tiny: Instance, optimum: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

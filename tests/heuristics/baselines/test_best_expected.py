@@ -70,7 +70,7 @@ def test_the_cost_aware_reading_takes_the_cheapest_plan_of_its_expected_loss():
     cheapest = math.inf
     for counts in itertools.product(range(18), repeat=3):
         epochs = sum(counts)
-        left = total - 0.9 * epochs  # each epoch communicates for .9
+        left = total - 0.9 * epochs  # each epoch communicates for 0.9
         if not epochs or left <= 0:
             continue
         roots = sum(count * math.sqrt(model.demand) for count, model in zip(counts, models, strict=True))

@@ -227,6 +227,6 @@ def test_the_shortest_certified_beginning_is_that_of_trying_all(bell):
     appraiser = Appraiser(longer, Limits())
     draft = Draft((0,) * 12, (0,) * 12, (frozenset({"data"}),))
     tried = [k for k in range(1, 13) if appraiser.met(draft.beginning(k))]
-    # 10 - 2 k + 1.2816 sqrt(k) <= 3 from k = 5 on (3.5 + .64 * 2.24 = 4.93)
+    # 10 - 2 k + 1.2816 sqrt(k) <= 3 from k = 5 on (3.5 + 0.64 * 2.24 = 4.93)
     assert tried[0] == 5
     assert len(appraiser.shortest(draft).models) == 5

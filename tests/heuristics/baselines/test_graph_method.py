@@ -43,7 +43,7 @@ def test_with_many_levels_the_certified_label_finds_the_optimum(name, costs):
 
 
 def test_the_certified_label_needs_less_than_chernoffs_bound():
-    # E5: the margin of Chernoff's bound is 1.3 times too large at omega = .99
+    # E5: the margin of Chernoff's bound is 1.3 times too large at omega = 0.99
     instance = depl.load("paper-alexnet-9")
     by_bound, certified = (
         depl.solve(instance, "graph", options={"eta": 1000, "label": label}).cost
@@ -176,7 +176,7 @@ def test_the_readings_of_the_weight_are_those_of_their_names():
         weight: additive_problem(instance, cloud, "cloud", weight=weight).weights[0].tolist()
         for weight in list(Weight)[:4]
     }
-    # kappa = 4, r = 10, c = 4 and 2, s / b = .5 and .25
+    # kappa = 4, r = 10, c = 4 and 2, s / b = 0.5 and 0.25
     assert weights[Weight.FULL_RESOURCES] == [40, 40]
     assert weights[Weight.COMPUTE] == [16, 8]
     assert weights[Weight.FULL_RESOURCES_TIME] == [4 * (4 + 5), 4 * (2 + 2.5)]
@@ -184,7 +184,7 @@ def test_the_readings_of_the_weight_are_those_of_their_names():
     problem = additive_problem(instance, cloud, "cloud")
     assert problem.times[0] == pytest.approx([0.4 + 0.5, 0.2 + 0.25])
     assert not problem.allowed[1, 1, 0]
-    # expected gains 4 and 2.5; the switch costs .375
+    # expected gains 4 and 2.5; the switch costs 0.375
     assert problem.losses[1, 0].tolist() == pytest.approx([-4, -2.5 + 0.375])
     with pytest.raises(InvalidInputError, match="without a round deadline"):
         additive_problem(instance, cloud, "cloud", weight=Weight.LEAST_RESOURCES)
@@ -207,7 +207,7 @@ def test_epochs_that_miss_the_round_deadline_are_not_edges():
         initial_loss=10, maximum_loss=5, quantile_level=0.9, maximum_epochs=9, round_deadline=0.02
     )
     result = depl.solve(site(models, target), "graph")
-    assert [epoch.model for epoch in result.plan.epochs] == ["slow"] * 5  # fast takes .026 at least
+    assert [epoch.model for epoch in result.plan.epochs] == ["slow"] * 5  # fast takes 0.026 at least
 
 
 def test_heavy_switches_fall_back_to_the_mean_as_an_order():

@@ -86,7 +86,7 @@ def test_data_are_chosen_by_epochs_needed_times_time_before_the_models():
     )
     result = solved(instance, "data-models-resources")
     assert {row.datasets for row in result.plan.data} == {("a",)}
-    # h = ln 2 / ln 5 = .43: each epoch lowers the loss by .86, so that five are needed
+    # h = ln 2 / ln 5 = 0.43: each epoch lowers the loss by 0.86, so that five are needed
     assert result.epochs == 5
     assert solved(instance, "models-data-resources").epochs == 2
 

@@ -35,7 +35,7 @@ def kept(result: Result) -> list[tuple[str, bool]]:
 
 @pytest.fixture(scope="module")
 def two_sets(steady: Instance) -> Instance:
-    """T^ = .5 + .2 Q, so K^ T^ is 1.5 * .7 for small, 1 * 1.5 for both, 1.4 * 1.3 for large."""
+    """T^ = 0.5 + 0.2 Q, so K^ T^ is 1.5 * 0.7 for small, 1 * 1.5 for both, 1.4 * 1.3 for large."""
     table = (
         SubsetEpochs(datasets=("small",), epochs=1.5),
         SubsetEpochs(datasets=("large",), epochs=1.4),
@@ -50,7 +50,7 @@ def two_sets(steady: Instance) -> Instance:
 
 @pytest.fixture(scope="module")
 def split_sites() -> Instance:
-    """Sending *wide* takes 1 on slow, more than T_max = .9; quick sends at once and costs 100 times more."""
+    """Sending *wide* takes 1 on slow, more than T_max = 0.9; quick sends at once and costs 100 times more."""
     return Instance(
         name="split-sites",
         clusters=(
@@ -90,7 +90,7 @@ def test_data_without_a_path_are_blacklisted_and_the_next_best_are_taken(two_set
     assert kept(result) == [("data", False), ("data", True), ("models", True), ("resources", True)]
     start = 'the start, read for "no selected datasets"'
     assert result.decisions[0].choice == f"small (K^ T^ = 1.05; {start})"
-    assert "ends at 7.4 " in result.decisions[0].outcome  # 26 levels of .05 each, 26.67 in truth
+    assert "ends at 7.4 " in result.decisions[0].outcome  # 26 levels of 0.05 each, 26.67 in truth
     assert result.decisions[1].choice == "large, small (K^ T^ = 1.5)"
 
 
@@ -106,7 +106,7 @@ def test_where_all_data_fail_the_nearest_loss_is_told(two_sets: Instance) -> Non
 
 def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_sites: Instance) -> None:
     # wide ends lower and comes first; its one epoch is split, rounded to slow, and takes 1.001 there.
-    # lean has nothing to send: slow alone, x = 1 / .9.
+    # lean has nothing to send: slow alone, x = 1 / 0.9.
     lean = split_sites.replace(models=(gaining("wide", 3, size=1), gaining("lean", 2)))
     result = depl.solve(lean, "depl-paper")
     assert kept(result) == [
@@ -122,7 +122,7 @@ def test_models_whose_placement_misses_t_max_by_rounding_are_blacklisted(split_s
 
 
 def test_stage_three_may_fail_although_the_assumed_cluster_keeps_all_limits(split_sites: Instance) -> None:
-    # on quick the epoch costs 100 / .9; most of it is put on slow, where it is late
+    # on quick the epoch costs 100 / 0.9; most of it is put on slow, where it is late
     split_sites = split_sites.replace(maximum_epochs=1)
     result = depl.solve(split_sites, "depl-paper")
     assert result.plan is None
@@ -156,7 +156,7 @@ def test_the_loop_goes_back_no_more_often_than_it_may(two_sets: Instance) -> Non
 
 
 def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(tiny: Instance) -> None:
-    # tiny by hand: pruned twice has probability 1/2 of missing, once 1/4; omega = .7
+    # tiny by hand: pruned twice has probability 1/2 of missing, once 1/4; omega = 0.7
     result = depl.solve(tiny, "depl-paper", options={"label": "expected", "weight": "root"})
     first, second = (item for item in result.decisions if item.stage is Stage.MODELS)
     assert (first.kept, second.kept) == (False, True)
@@ -165,7 +165,7 @@ def test_a_path_that_misses_the_quantile_is_blacklisted_whatever_its_label_says(
 
 
 def test_on_tiny_the_literal_loop_finds_nothing_or_pays_half_more(tiny: Instance) -> None:
-    # E5: Chernoff's bound of three fulls at omega = .7 is 7.97, the true quantile 5; the optimum is 28
+    # E5: Chernoff's bound of three fulls at omega = 0.7 is 7.97, the true quantile 5; the optimum is 28
     assert depl.solve(tiny, "depl-paper").plan is None
     result = depl.solve(tiny, "depl-paper", options={"label": "normal"})
     assert result.cost == pytest.approx(12**2 / 3.5 + 1)  # three fulls on the cloud, E12
@@ -227,7 +227,7 @@ def test_where_not_one_epoch_is_possible_the_reason_says_why(
 
 
 def test_a_round_deadline_alone_is_kept(steady: Instance) -> None:
-    # x = 8 / (2 - .5) in both epochs
+    # x = 8 / (2 - 0.5) in both epochs
     result = depl.solve(steady.replace(maximum_time=None, round_deadline=2.0), "depl-paper")
     assert result.cost == pytest.approx(2 * 3 * 8 / 1.5)
 
@@ -404,7 +404,7 @@ def test_long_lists_are_shortened() -> None:
 
 
 def test_todays_way_stays_under_its_options(split_sites: Instance) -> None:
-    """Two epochs of work 1 in 2.2: one on each costs 16 / 1.2, both on slow, with .2 to compute, 4 / .2."""
+    """Two epochs of work 1 in 2.2: one on each costs 16 / 1.2, both on slow, with 0.2 to compute, 4 / 0.2."""
     pair = split_sites.replace(
         models=(gaining("net", 1, size=1),),
         clusters=(

@@ -24,7 +24,7 @@ def selector(instance: Instance, label: PaperLabel | None = None, levels: int = 
 
 @pytest.fixture(scope="module")
 def long_bell(bell: Instance) -> Instance:
-    """l(K) is normal, mean 10 - 2 K, variance K; omega = .9: Chernoff's margin is sqrt(2 K ln 10)."""
+    """l(K) is normal, mean 10 - 2 K, variance K; omega = 0.9: Chernoff's margin is sqrt(2 K ln 10)."""
     return bell.replace(maximum_epochs=20, maximum_time=50.0, maximum_loss=7.0)
 
 
@@ -54,7 +54,7 @@ def test_the_lowest_path_is_kept_in_mind_where_none_is_feasible(long_bell: Insta
     nearest = graph.nearest()
     assert len(nearest.models) == 3
     bound = 4 + math.sqrt(6 * math.log(10))
-    # each of the three steps is rounded by less than a level of .05
+    # each of the three steps is rounded by less than a level of 0.05
     assert bound * (1 - 1e-6) <= graph.loss(nearest) + label.surcharge <= bound + 0.15
 
 

@@ -14,7 +14,7 @@ def test_the_programs_of_stage_one_hold_the_set_that_the_method_begins_with(tiny
     assert [(item.first, item.names) for item in programs] == [("archive", ("sensors",))]
     assert isinstance(programs[0].problem, cvxpy.Problem)
     assert programs[0].problem.is_dcp()
-    # both datasets: K^ T^ = .45
+    # both datasets: K^ T^ = 0.45
     assert programs[0].problem.value * programs[0].unit == pytest.approx(0.45)
     assert programs[0].datasets == ("archive", "sensors")
     assert frozenset(programs[0].datasets) == next(data_choices(tiny)).datasets

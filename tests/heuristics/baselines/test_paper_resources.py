@@ -29,7 +29,7 @@ def drawn(seed: int, transfers: bool = False) -> PlacementProblem:
 
 def test_the_pair_is_split_at_the_closed_form_of_the_bound() -> None:
     # At the price 16 both cost the same, 2 * 4 + 16 = 24 = 2 * 3 * 4, so L = 2 * 24 - 16 * 2.2 = 12.8.
-    # Epochs take 1.25 on slow and .75 on quick; 2.2 = 1.4 * 1.25 + .6 * .75.
+    # Epochs take 1.25 on slow and 0.75 on quick; 2.2 = 1.4 * 1.25 + 0.6 * 0.75.
     found = fractional_placement(split_pair(2.2), 1e-9)
     assert found.lower_bound == pytest.approx(12.8, rel=1e-8)
     assert found.cost == pytest.approx(12.8, rel=1e-8)
@@ -91,7 +91,7 @@ def test_rounding_is_the_one_of_the_literature() -> None:
 
 
 def test_what_rounding_breaks_is_not_repaired() -> None:
-    # docs/placement: one epoch, mostly on the cluster that alone takes 1.001 > .9
+    # docs/placement: one epoch, mostly on the cluster that alone takes 1.001 > 0.9
     single = split_pair(0.9).replace(
         counts=np.array([1]), capacity=np.array([1e3, 1e3]), price=np.array([1.0, 100.0])
     )
@@ -112,7 +112,7 @@ def test_with_transfers_the_relaxation_is_rounded() -> None:
 
 
 def test_time_that_does_not_bind_needs_no_price() -> None:
-    # only the deadline hurries: x = 1 / (tau - s) is 1 on slow and .5 on quick, at 1 and 4.5
+    # only the deadline hurries: x = 1 / (tau - s) is 1 on slow and 0.5 on quick, at 1 and 4.5
     problem = split_pair(2.2).replace(maximum_time=None, round_deadline=2.0)
     placed = place_by_rounding(problem, 0.01)
     assert placed.assignment.tolist() == [[2, 0]]

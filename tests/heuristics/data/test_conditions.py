@@ -36,7 +36,7 @@ def law_of(kind: str, base: float, power: float = 0.4):
     [
         ("log", 3.0, 3.0, True),  # t1 Q0 >= t0, with equality
         ("log", 3.0, 3.0 + 1e-12, False),
-        ("power", 7.0, 3.0, True),  # Q0 >= (1 + p) t0 / (1 - p) = 7 for p = .4
+        ("power", 7.0, 3.0, True),  # Q0 >= (1 + p) t0 / (1 - p) = 7 for p = 0.4
         ("power", 7.0, 3.01, False),
         ("inverse_log", 0.0, 0.0, True),
         ("inverse_log", 0.0, 1e-9, False),
@@ -46,7 +46,7 @@ def test_the_conditions_of_e4_at_their_edge(kind: str, base: float, t0: float, c
     """T = t0 + t1 Q with t1 = 1, so that T without added volume is t0 + Q0."""
     law = PowerDataLaw(p=0.4, base_volume=base) if kind == "power" else law_of(kind, base)
     if kind == "power" and t0 == 3.0:
-        t0 = 3.0 - 1e-12  # .4 is no binary fraction, so that equality cannot be written
+        t0 = 3.0 - 1e-12  # 0.4 is no binary fraction, so that equality cannot be written
     assert NeededEpochs(law).product_is_concave(t0 + base, 1.0, 5.0) == concave
 
 

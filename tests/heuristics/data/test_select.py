@@ -136,7 +136,7 @@ def test_tables_of_compute_take_the_epoch_and_the_model_with_most_work(steady) -
 
 
 def test_a_table_of_epochs_is_enumerated(steady) -> None:
-    """K^ = 4, 3, 2 for {a}, {b}, both; tau = 0.8 a + 1.2 b with t0 = .5: 5.2, 5.1, 5.0."""
+    """K^ = 4, 3, 2 for {a}, {b}, both; tau = 0.8 a + 1.2 b with t0 = 0.5: 5.2, 5.1, 5.0."""
     instance = steady.replace(
         datasets=[Dataset(name="a", volume=4), Dataset(name="b", volume=6)],
         data_law=TableDataLaw(

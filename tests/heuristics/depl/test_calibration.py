@@ -173,7 +173,7 @@ def test_what_is_met_is_certified(drawn: tuple[Instance, ...], step: int) -> Non
 
 
 def test_atoms_are_judged_exactly_when_they_are_few(bell: Instance) -> None:
-    """Ten fair coins: P(sum > 7) = 56 / 1024 and P(sum > 6) = 176 / 1024, so the .9 quantile is 7."""
+    """Ten fair coins: P(sum > 7) = 56 / 1024 and P(sum > 6) = 176 / 1024, so the 0.9 quantile is 7."""
     coin = Empirical(values=(0, 1))
     reference = Judge(bell).reference(FinalLoss(0.0, ((Term(1.0, coin), 10),)))
     assert reference.quantile == pytest.approx(7, abs=1e-6)

@@ -144,7 +144,7 @@ def points(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def losses(law: StudentT) -> list[FinalLoss]:
-    """Some that meet the target of 0 with .95, and some that do not."""
+    """Some that meet the target of 0 with 0.95, and some that do not."""
     bell = Term(-1.0, Normal(mean=1.0, variance=0.04))
     return [
         FinalLoss(constant, ((bell, count), (Term(1.0, law), 1)))

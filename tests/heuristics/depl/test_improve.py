@@ -112,7 +112,7 @@ def test_the_plan_of_a_drawn_instance_becomes_much_cheaper(
 def test_a_sequence_is_in_time_whatever_price_it_begins_with(price: float) -> None:
     """Two epochs of 24, beside one with next to no work that takes 6 to send, longer than T_max.
 
-    It is lighter below lam = 2.96: 2 (.03 lam)**(1/2) + 6 lam against 2 (24 lam)**(1/2) + lam / 2.
+    It is lighter below lam = 2.96: 2 (0.03 lam)**(1/2) + 6 lam against 2 (24 lam)**(1/2) + lam / 2.
     """
     instance = plain()
     late = msgspec.structs.replace(instance.models[0], name="late", size=6.0, demand=0.01)

@@ -169,7 +169,7 @@ def test_with_one_choice_at_every_stage_the_closed_form_comes_out(steady: Instan
 
 
 def test_without_a_time_limit_the_deadline_decides_and_optimality_is_proved(steady: Instance) -> None:
-    """x = 8 / (2 - .5) in both epochs: 2 * 3 * 8 / 1.5."""
+    """x = 8 / (2 - 0.5) in both epochs: 2 * 3 * 8 / 1.5."""
     result = depl.solve(steady.replace(maximum_time=None, round_deadline=2.0), "depl")
     assert result.cost == pytest.approx(32)
     assert result.termination is Termination.OPTIMAL
@@ -287,13 +287,13 @@ def test_atoms_are_planned_for_exactly() -> None:
 
 @pytest.mark.parametrize(("level", "target"), [(0.3, 5.3), (0.45, 5.9)])
 def test_levels_below_one_half_need_less_than_the_mean(bell: Instance, level: float, target: float) -> None:
-    """Two epochs have mean 6 and variance 2: their .3-quantile is 5.26, their .45-quantile 5.82."""
+    """Two epochs have mean 6 and variance 2: their 0.3-quantile is 5.26, their 0.45-quantile 5.82."""
     result = depl.solve(bell.replace(quantile_level=level, maximum_loss=target), "depl")
     assert result.epochs == 2
 
 
 def test_a_quantile_of_skewed_atoms_may_lie_below_the_mean() -> None:
-    """Two epochs of the coin have mean gain 7.2; at omega = .81 their quantile is 8."""
+    """Two epochs of the coin have mean gain 7.2; at omega = 0.81 their quantile is 8."""
     coin = Empirical(values=(0, 4), weights=(1, 9))
     net = Model(name="net", size=0.5, demand=8, improvement=ConstantImprovement(noise=coin))
     instance = plain(target=2.0, epochs=3, maximum_time=9.0).replace(models=(net,), quantile_level=0.81)

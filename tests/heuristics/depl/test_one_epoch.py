@@ -74,7 +74,7 @@ def test_with_one_kind_of_epoch_it_costs_at_most_one_epoch_and_its_time_more(fal
 
 
 def test_with_a_time_limit_one_epoch_more_than_the_bound_is_no_theorem() -> None:
-    """1.01 epochs are needed; two leave .01 of the time for computing, and each needs the whole cluster."""
+    """1.01 epochs are needed; two leave 0.01 of the time for computing, and each needs the whole cluster."""
     instance = plain((2.0,), (1.0,), clusters=((1.0, 200.0),), wait=1.0, target=7.98, maximum_time=2.01)
     result = depl.solve(instance, "depl")
     assert result.cost == pytest.approx(4 / 0.01, rel=1e-6)

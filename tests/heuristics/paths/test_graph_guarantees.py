@@ -73,7 +73,7 @@ def test_almost_the_whole_shift_of_time_can_be_needed(epochs):
 
 @pytest.mark.parametrize("epochs", [3, 10])
 def test_almost_the_whole_shift_of_loss_can_be_needed(epochs):
-    # h = .1 and a gain of just under two levels counts as one: K epochs lose almost K h
+    # h = 0.1 and a gain of just under two levels counts as one: K epochs lose almost K h
     gain = 0.2 - 1e-6
     problem = repeated(gain, 0.0, epochs, math.inf, 10.0 - epochs * gain)
     assert brute_force(problem) == epochs

@@ -97,7 +97,7 @@ def test_many_levels_reach_the_optimum():
 
 
 def test_exact_multiples_of_a_level_do_not_jump_to_the_next():
-    # .1 + .1 + .1 > .3 in floating point; 30 levels of .1 in all, each step exactly 1 level
+    # 0.1 + 0.1 + 0.1 > 0.3 in floating point; 30 levels of 0.1 in all, each step exactly 1 level
     problem = uniform(30, 0.1, 0.1, start=3.0, target=0.3, limit=2.7)
     steps = steps_in_levels(problem, 30, Rounding.UP)
     assert steps.losses.tolist() == [[[-1], [-1]]] * 30
@@ -109,9 +109,9 @@ def test_exact_multiples_of_a_level_do_not_jump_to_the_next():
 def test_time_and_loss_are_rounded_against_the_path():
     problem = uniform(9, 1.0, 1.0, start=10.0, target=7.5, limit=3.0)
     assert brute_force(problem) == 3
-    assert cost_up(problem, 10) == math.inf  # 1 / .3 = 3.33 levels become 4, and 12 are more than 10
+    assert cost_up(problem, 10) == math.inf  # 1 / 0.3 = 3.33 levels become 4, and 12 are more than 10
     assert cost_up(problem, 30) == 3
-    assert cost_down(problem, 2) == 1  # gains .2 levels of 5, counted as a whole one
+    assert cost_down(problem, 2) == 1  # gains 0.2 levels of 5, counted as a whole one
     assert cost_down(problem, 10) == 3  # exact multiples stay what they are
     assert cost_down(problem.within(0.4, 7.5), 1) == math.inf  # 2.5 levels of 1
 
@@ -123,7 +123,7 @@ def test_without_a_time_limit_there_is_one_level_of_time():
 
 
 def test_a_peak_above_the_initial_loss_is_kept_unless_capped():
-    # E11: the switch of the first epoch costs 1, every epoch gains .5: 10.5, 10, ..., 5 after 12 epochs
+    # E11: the switch of the first epoch costs 1, every epoch gains 0.5: 10.5, 10, ..., 5 after 12 epochs
     problem = uniform(15, 0.5, 1.0, start=10.0, target=5.0, limit=math.inf)
     problem.losses[0, 1, 0] = 0.5
     assert cost_up(problem, 200) == 12

@@ -102,7 +102,7 @@ def test_the_number_of_epochs_is_free():
 
 
 def test_whole_numbers_are_met_with_equality():
-    # .1 + .2 + .4 is more than .7 in floating point, and both budgets are met exactly
+    # 0.1 + 0.2 + 0.4 is more than 0.7 in floating point, and both budgets are met exactly
     parts = [[0.1, 9.0], [0.2, 9.0], [0.4, 9.0]]
     problem = problem_by_hand(parts, parts, times=parts, initial=0.7, target=0.0, latest=0.7)
     problem = dataclasses.replace(problem, losses=np.where(problem.losses < -1, 5.0, problem.losses))

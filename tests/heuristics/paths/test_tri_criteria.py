@@ -74,7 +74,7 @@ def test_with_resources_optimised_the_cost_is_within_the_square(eps):
 
 
 def two_models() -> Instance:
-    """Gains 3 and 2 for work 9 and 4, communication .5 and .25; nothing clips."""
+    """Gains 3 and 2 for work 9 and 4, communication 0.5 and 0.25; nothing clips."""
     models = [
         Model(
             name=name, size=size, demand=work, improvement=ConstantImprovement(noise=Deterministic(value=g))

@@ -56,7 +56,7 @@ def test_the_grid_has_one_over_epsilon_requirements() -> None:
 
 
 def test_a_model_is_hosted_as_a_whole_where_its_largest_share_is() -> None:
-    """The pair is split 1.4 to .6; slow has more of it, and 2 epochs there take x = 4 / .2 = 20 at most."""
+    """The pair is split 1.4 to 0.6; slow has more of it, and 2 epochs there take x = 4 / 0.2 = 20 at most."""
     problem = split_pair(2.2)
     program = EmbeddingProgram.of(problem, 0.01)
     shares, _ = program.solve()
@@ -90,7 +90,7 @@ def test_rounded_embeddings_cost_no_less_than_the_best_one_and_may_miss_the_limi
 
 
 def test_where_not_even_split_models_keep_the_limits_there_is_no_embedding() -> None:
-    tight = split_pair(0.15)  # quick takes .1 for one epoch and .2 for both
+    tight = split_pair(0.15)  # quick takes 0.1 for one epoch and 0.2 for both
     assert EmbeddingProgram.of(tight, 0.01).solve() is None
     assert place_by_embedding(tight, 0.01) is None
     nowhere = split_pair(2.2).replace(round_deadline=0.01)

@@ -152,7 +152,7 @@ def test_an_oracle_is_optimal_only_if_what_its_caller_told_holds(method: str) ->
 
 
 def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_nothing() -> None:
-    """f = |S|**2 - 2.5 |S| is -1.5 at one element; the mean (.5, .5, .5) of three bases gives the bound 0."""
+    """f = |S|**2 - 2.5 |S| is -1.5 at one element; mean (0.5, 0.5, 0.5) of three bases gives the bound 0."""
     function = Oracle(3, lambda subset: len(subset) ** 2 - 2.5 * len(subset), known=proved("a lie"))
     orders = [np.roll(np.arange(3), shift) for shift in range(3)]
     certificate = greedy_certificate(orders, np.ones(3))

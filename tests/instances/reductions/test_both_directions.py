@@ -81,7 +81,7 @@ def test_by_time_every_feasible_plan_holds_a_good_set_also_if_it_stops_early_or_
             found.add((items, len(plan.epochs)))
     assert found == {((0, 1), 2), ((0, 1), 3), ((0, 2), 3)}
     slow = Plan.from_json(knapsack_by_time.plan_of(SMALL, (0, 1)).to_json().replace("1.0", "0.7"))
-    assert not judged(instance, slow)[0]  # weight 5, but 5 / .7 > 6
+    assert not judged(instance, slow)[0]  # weight 5, but 5 / 0.7 > 6
 
 
 @pytest.mark.parametrize("seed", range(6))

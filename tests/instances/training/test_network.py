@@ -43,7 +43,7 @@ def test_pruning_removes_the_share_of_smallest_weights_and_no_bias():
     assert SMALL.mask(weights, 0.5).tolist() == [0, 1, 1, 0, 1, 1]
     assert SMALL.mask(weights, 0.25).tolist() == [0, 1, 1, 1, 1, 1]
     assert SMALL.mask(weights, 0).tolist() == [1] * 6
-    assert SMALL.mask(weights, 0.36).sum() == 5  # of 4 weights .36 * 4 = 1.44 are removed: 1
+    assert SMALL.mask(weights, 0.36).sum() == 5  # of 4 weights 0.36 * 4 = 1.44 are removed: 1
 
 
 def test_what_is_pruned_stays_pruned_when_more_is():

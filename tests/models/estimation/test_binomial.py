@@ -73,7 +73,7 @@ def test_sample_sizes_are_those_of_a_search_in_rational_numbers(level: float, co
 
 
 def test_ties_between_tail_and_risk_are_decided_exactly() -> None:
-    # one run at a violation of .95: its tail is .05 exactly, but 0.05000000000000004 in floating point
+    # one run at a violation of 0.95: its tail is 0.05 exactly, but 0.05000000000000004 in floating point
     assert special.bdtr(0, 1, 0.95) > 0.05
     assert certifies(0, 1, 0.05, 0.95)
     assert refutes(1, 1, 0.95, 0.95)

@@ -19,7 +19,7 @@ from depl.models.estimation.certificate import (
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
-# A law with atoms, the greatest of which is "no final loss": P(l <= 0) = .3, P(l <= 1) = .6, P(l <= 2) = .9.
+# A law with atoms, the greatest is "no final loss": P(l <= 0) = 0.3, P(l <= 1) = 0.6, P(l <= 2) = 0.9.
 ATOMS = {0.0: Fraction(3, 10), 1.0: Fraction(3, 10), 2.0: Fraction(3, 10), math.inf: Fraction(1, 10)}
 
 
@@ -63,7 +63,7 @@ def test_the_conformal_bound_covers_the_next_run_on_average(level: float) -> Non
 def test_without_ties_the_conformal_bound_covers_exactly_its_rank() -> None:
     """Five values in any order are equally likely; the last one is the next run."""
     covered = [order[-1] <= conformal_bound(order[:-1], 0.5).value for order in permutations(range(5))]
-    assert Fraction(sum(covered), len(covered)) == Fraction(3, 5)  # ceil(5 * .5) = 3 of 5 ranks
+    assert Fraction(sum(covered), len(covered)) == Fraction(3, 5)  # ceil(5 * 0.5) = 3 of 5 ranks
 
 
 def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do() -> None:
@@ -111,7 +111,7 @@ def test_the_verdict_of_counts_worked_out_by_hand() -> None:
     assert (one.verdict, one.exceedances, one.allowed, one.needed) == (Verdict.UNDECIDED, 1, 0, 93)
     assert one.refuting_p_value == pytest.approx(1 - 0.95**59)
     all_of_them = certificate(np.ones(2), 0.5, 0.95)
-    assert all_of_them.verdict is Verdict.REFUTED  # .05**2
+    assert all_of_them.verdict is Verdict.REFUTED  # 0.05**2
     assert all_of_them.refuting_p_value == pytest.approx(0.0025)
     assert all_of_them.allowed is None
 
@@ -163,7 +163,7 @@ def test_traces_are_certified_by_their_last_epochs_in_the_metric_chosen() -> Non
 
 @pytest.mark.parametrize("draws", [600, pytest.param(1500, marks=pytest.mark.slow)])
 def test_simulated_plans_that_break_their_promise_pass_as_rarely_as_computed(draws: int) -> None:
-    """At most 2 of 124 may exceed; exponential losses exceed 2.9 with probability .055, not .05."""
+    """At most 2 of 124 may exceed; exponential losses exceed 2.9 with probability 0.055, not 0.05."""
     rng = np.random.default_rng(5)
     limit, violation = 2.9, math.exp(-2.9)
     passed = sum(certificate(rng.exponential(size=124), limit, 0.95).certified for _ in range(draws))

@@ -104,7 +104,7 @@ def test_a_constant_may_be_asked_for() -> None:
     assert found.scale == values.mean()
     assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
     few = fit_curve(values[:2], ks, np.random.default_rng(2), constant=True)
-    half = 2.1314 * values[:2].std(ddof=1) / 4  # the .975 quantile of Student's t, 15 degrees of freedom
+    half = 2.1314 * values[:2].std(ddof=1) / 4  # the 0.975 quantile of Student's t, 15 degrees of freedom
     assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=1e-4)
 
 
@@ -150,7 +150,7 @@ def test_few_runs_resample_ratios_and_many_resample_runs() -> None:
 
 @pytest.mark.slow
 def test_nineteen_of_twenty_intervals_contain_the_truth() -> None:
-    """300 data sets each; a count with p = .95 stays above .915 with probability .99."""
+    """300 data sets each; a count with p = 0.95 stays above 0.915 with probability 0.99."""
     rng = np.random.default_rng(20261121)
     inside = np.zeros((2, 2))
     for _ in range(300):

@@ -27,7 +27,7 @@ def test_plans_without_noise_deviate_by_the_chance_of_their_first_losses_alone()
 
 
 def test_what_a_plan_has_of_its_own_is_seen() -> None:
-    """The plan that switches at 3 ends higher by .2 than a law of the others can know."""
+    """The plan that switches at 3 ends higher by 0.2 than a law of the others can know."""
     traces = drawn(20, 0.0, np.random.default_rng(2), STARTS)
     own = np.repeat([start == 3 for start in STARTS for _ in range(20)], 9) & (traces.epoch == 8)
     found = plan_deviations(with_losses(traces, traces.loss + 0.2 * own), np.random.default_rng(1), folds=4)
@@ -54,7 +54,7 @@ def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
 
 
 def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans() -> None:
-    """The next plan counts beside p held out: rank ceil(21 * .95) = 20 of 20, ceil(21 * .1) = 3."""
+    """The next plan counts beside p held out: rank ceil(21 * 0.95) = 20 of 20, ceil(21 * 0.1) = 3."""
     plans, runs = np.arange(-5.0, 15.0), np.array([-0.5, 0.0, 0.25])
     assert careful_deviations(Deviations(plans, runs, 20), 0.95) == (13.5, 14.0, 14.25)
     assert careful_deviations(Deviations(plans, runs, 20), 0.9) == (12.5, 13.0, 13.25)
@@ -66,14 +66,14 @@ def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans() ->
 
 
 def test_deviations_of_one_plan_at_several_ages_are_no_more_plans() -> None:
-    """Sixty deviations of eighteen plans have no margin for .95, and those of nineteen the greatest."""
+    """Sixty deviations of eighteen plans have no margin for 0.95, and those of nineteen the greatest."""
     plans, runs = np.arange(60.0), np.zeros(3)
     assert [plans_needed(care) for care in (0.5, 0.8, 0.9, 0.95, 0.99)] == [1, 4, 9, 19, 99]
     with pytest.raises(InvalidInputError, match=r"only 18 plans could be held out .* takes 19") as caught:
         careful_deviations(Deviations(plans, runs, 18), 0.95)
     assert caught.value.path == ".care"
     assert careful_deviations(Deviations(plans, runs, 19), 0.95)[0] == 59
-    assert careful_deviations(Deviations(plans, runs, 39), 0.95)[0] == 58  # 40 * .95 / 39 of 60
+    assert careful_deviations(Deviations(plans, runs, 39), 0.95)[0] == 58  # 40 * 0.95 / 39 of 60
 
 
 def test_many_runs_become_the_greatest_of_their_neighbours() -> None:

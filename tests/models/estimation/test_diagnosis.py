@@ -88,7 +88,7 @@ def test_mean_reverting_noisy_losses_get_every_warning_there_is() -> None:
 
 
 def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong() -> None:
-    """Independent increments, but one of 5 and then fifty of .05: no curve of eq. (8) describes them."""
+    """Independent increments, but one of 5 and then fifty of 0.05: no curve of eq. (8) describes them."""
     rng = np.random.default_rng(6)
     increments = np.r_[5.0, np.full(50, 0.05)] * (1 + 0.05 * rng.normal(size=(60, 51)))
     losses = 10 - np.concatenate([np.zeros((60, 1)), np.cumsum(increments, axis=1)], axis=1)

@@ -119,7 +119,7 @@ def test_many_runs_return_to_the_truth(steady: Instance) -> None:
     first, second = (item.improvement for item in found.models)
     assert isinstance(first, InverseSqrtImprovement)
     assert isinstance(first.noise, InverseGamma)
-    # X has standard deviation .2: two standard errors of the mean of one epoch are .02
+    # X has standard deviation 0.2: two standard errors of the mean of one epoch are 0.02
     for k in (1, 6, 12):
         assert first.at(k)[0] == pytest.approx(DECAYING.at(k)[0], rel=0.02)
     assert first.noise.moments().variance == pytest.approx(0.04, rel=0.1)
@@ -146,7 +146,7 @@ def test_laws_without_chance_or_of_observed_values_stay_what_they_are(steady: In
 
 
 def test_the_careful_share_by_hand() -> None:
-    """Totals 3, 4, 5: mean 4, standard error 1 / sqrt 3; the .9 quantile of Student's t with 2 is 1.8856."""
+    """Totals 3, 4, 5: mean 4, standard error 1 / sqrt 3; the 0.9 quantile of Student's t with 2 is 1.8856."""
     improvements = np.array([[1.0, 2], [2, 2], [2, 3]])
     assert careful_share(improvements, 0.9) == pytest.approx(1 - 1.885618 / math.sqrt(3) / 4, rel=1e-6)
 
@@ -175,7 +175,7 @@ def test_what_cannot_be_estimated_is_refused(steady: Instance) -> None:
         perturbed(fine, 1, rng)
     with pytest.raises(InvalidInputError, match="factor must be positive"):
         scaled(fine, Parameter.SCALE, 0)
-    with pytest.raises(InvalidInputError, match=r"between \.5 and 1"):
+    with pytest.raises(InvalidInputError, match=r"between 0\.5 and 1"):
         refitted(fine, 10, rng, confidence=0.5)
     with pytest.raises(InvalidInputError, match="at least one run"):
         refitted(fine, 0, rng)

@@ -31,7 +31,7 @@ def improvements(seed: int, runs: int = 60, shape: float = 20.0) -> FloatArray:
 
 
 def noisy(seed: int, runs: int = 40) -> FloatArray:
-    """Eq. (8) with a normal X of mean 1 and standard deviation .8: every tenth ratio is negative."""
+    """Eq. (8) with a normal X of mean 1 and standard deviation 0.8: every tenth ratio is negative."""
     return CURVE * np.random.default_rng(seed).normal(1, 0.8, (runs, KS.size))
 
 
@@ -48,7 +48,7 @@ def test_the_papers_law_comes_back() -> None:
     assert isinstance(improvement.noise, InverseGamma)
     assert improvement.noise.moments().mean == pytest.approx(1, rel=1e-14)
     expected = [coefficient * law.moments().mean for coefficient, law in map(improvement.at, range(1, 31))]
-    # X has standard deviation .236: two standard errors of the mean of one epoch
+    # X has standard deviation 0.236: two standard errors of the mean of one epoch
     assert expected == pytest.approx(CURVE, rel=2 * 0.236 / math.sqrt(60))
 
 

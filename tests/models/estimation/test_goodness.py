@@ -17,7 +17,7 @@ from depl.models.foundation.errors import InvalidInputError
 
 
 def test_the_distance_of_three_numbers_by_hand() -> None:
-    """Phi(-1) = .1587, Phi(0) = .5, Phi(1) = .8413; the steps are at 1/3 and 2/3: D = 1/3 - .1587."""
+    """Phi(-1) = 0.1587, Phi(0) = 0.5, Phi(1) = 0.8413; the steps are at 1/3 and 2/3: D = 1/3 - 0.1587."""
     found = distances(NORMAL, np.array([[0.0, 1.0]]), np.array([[1.0, -1.0, 0.0]]))
     assert found[0] == pytest.approx(1 / 3 - stats.norm.cdf(-1), rel=1e-12)
 
@@ -46,7 +46,7 @@ def test_distance_and_paper_p_value_are_those_of_scipy() -> None:
 
 
 def test_the_bootstrap_is_lilliefors_test_for_the_normal() -> None:
-    """Critical distances at 5 % for n = 20, from Lilliefors (1967): .190; corrected tables: .192."""
+    """Critical distances at 5 % for n = 20, from Lilliefors (1967): 0.190; corrected tables: 0.192."""
     rng = np.random.default_rng(3)
     drawn = rng.normal(size=(20_000, 20))
     unbiased = NORMAL.fit(drawn) * np.array([1, np.sqrt(20 / 19)])  # as Lilliefors has the variance

@@ -74,7 +74,7 @@ def test_autoregressive_increments_are_told_by_their_correlations() -> None:
 
 
 def test_losses_that_forget_their_start_have_a_small_ratio() -> None:
-    """l(k) = 1 + .5 (l(k-1) - 1) + noise: the first loss is worked off by the improvements after it."""
+    """l(k) = 1 + 0.5 (l(k-1) - 1) + noise: the first loss is worked off by the improvements after it."""
     rng = np.random.default_rng(4)
     losses = np.empty((200, 21))
     losses[:, 0] = 5 + 0.3 * rng.normal(size=200)

@@ -64,7 +64,7 @@ def test_losses_that_forget_have_less_spread_than_the_law_says() -> None:
 
 
 def test_ratios_that_fall_with_the_epoch_put_the_mean_wrong() -> None:
-    """A first improvement of 5 and then fifty of .05: no A / sqrt(k + B), and a mean ratio far from 1."""
+    """A first improvement of 5 and then fifty of 0.05: no A / sqrt(k + B), and a mean ratio far from 1."""
     rng = np.random.default_rng(3)
     increments = np.r_[5.0, np.full(50, 0.05)] * (1 + 0.05 * rng.normal(size=(40, 51)))
     losses = 10 - np.concatenate([np.zeros((40, 1)), np.cumsum(increments, axis=1)], axis=1)
@@ -78,9 +78,9 @@ def test_numbers_by_hand() -> None:
     assert found.error == pytest.approx(0.2)
     assert found.spread == 1
     assert found.acceptable
-    # with 40 degrees of freedom a variance ratio of 1 / 4 has the interval .17 to .41
+    # with 40 degrees of freedom a variance ratio of 1 / 4 has the interval 0.17 to 0.41
     assert not LevelCheck("s", 41, 1.0, 0.5, 1.1, 0.25, 1.0).acceptable
-    # and with 9 that of .12 to .83
+    # and with 9 that of 0.12 to 0.83
     assert LevelCheck("s", 10, 1.0, 0.5, 1.1, 0.25, 1.0).acceptable
     assert not LevelCheck("s", 41, 1.0, 0.5, 1.3, 0.5, 0.8).acceptable
 

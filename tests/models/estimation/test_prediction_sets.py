@@ -45,11 +45,11 @@ def test_one_split_by_hand():
     probabilities = [[0.9, 0.6, 0.2, 0.5, 0.1, 0.65], [0.1, 0.4, 0.8, 0.5, 0.9, 0.35]]
     labels = [0, 0, 1, 0, 0, 0]
     found = prediction_sets(class_scores(probabilities), labels, 0.5, [0, 1, 2])
-    # Scores .1, .4, .2 of three; rank ceil(4 / 2) = 2, threshold .2; sets {}, {1}, {}, none with its label.
+    # Scores 0.1, 0.4, 0.2 rank ceil(4 / 2) = 2, threshold 0.2; sets {}, {1}, {}, none with it.
     assert (found.calibration, found.rank) == (3, 2)
     assert (found.coverage, found.size, found.empty, found.single) == pytest.approx((0, 1 / 3, 2 / 3, 1 / 3))
     wider = prediction_sets(class_scores(probabilities), labels, 0.75, [0, 1, 2])
-    # Rank 3, threshold .4: {}, {1}, {0}.
+    # Rank 3, threshold 0.4: {}, {1}, {0}.
     assert (wider.rank, wider.size, wider.coverage) == (3, pytest.approx(2 / 3), pytest.approx(1 / 3))
 
 

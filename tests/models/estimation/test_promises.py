@@ -52,7 +52,7 @@ def test_every_held_out_run_is_judged_or_refused_once(affine_rows: tuple[Promise
     cells = by_cell(affine_rows)
     assert {sum(cell[:2]) for cell in cells.values()} == {300}
     assert cells[Setting.RUNS, Method.ORDER, 0.9][:2] == (300, 0)
-    # 80 runs are too few for .99, and of a plan that was held out there are none
+    # 80 runs are too few for 0.99, and of a plan that was held out there are none
     assert cells[Setting.RUNS, Method.ORDER, 0.99][:2] == (0, 300)
     assert cells[Setting.PLAN, Method.ORDER, 0.9][:2] == (0, 300)
     # starts 2 and 5 are the ends of the design: without their plan they are outside the support
@@ -117,7 +117,7 @@ def test_on_real_runs_order_statistics_deliver_within_three_hundredths(family: s
     params=[FAMILIES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES[1:])],
 )
 def real(request: pytest.FixtureRequest) -> tuple[str, list[PromiseRow]]:
-    """The three plans of a family that have many runs, judged at .90 and .95 in three folds."""
+    """The three plans of a family that have many runs, judged at 0.90 and 0.95 in three folds."""
     rows = promised_delivered(
         recorded_traces(request.param),
         np.random.default_rng(6),
@@ -142,7 +142,7 @@ def test_on_real_runs_residuals_per_run_deliver_within_five_hundredths_in_every_
 def test_independent_residuals_do_too_except_where_runs_share_a_factor(
     real: tuple[str, list[PromiseRow]],
 ) -> None:
-    """MobileNet: the variance ratio of stages pruned by .9 is 2, and .73 is delivered instead of .90."""
+    """MobileNet: the variance ratio of stages pruned by 0.9 is 2, and 0.73 is delivered instead of 0.90."""
     family, rows = real
     judged = [row for row in rows if row.method is Method.INDEPENDENT]
     assert len(judged) == 3 * 2 * 2

@@ -28,7 +28,7 @@ def wide(bell: Instance) -> Instance:
 
 
 def test_the_truth_has_no_regret(wide: Instance) -> None:
-    """P(l(2) > 6) = 1/2, P(l(3) > 6) = P(N > 2 / sqrt 3) = .124, P(l(4) > 6) = P(N > 2) = .0228 <= .1."""
+    """P(l(2) > 6) = 1/2, P(l(3) > 6) = P(N > 2 / sqrt 3) = 0.124, P(l(4) > 6) = P(N > 2) = 0.0228 <= 0.1."""
     best = true_optimum(wide, "enumerate")
     assert best.epochs == 4
     found = trial(wide, wide, best.cost, "enumerate")
@@ -42,7 +42,7 @@ def test_the_truth_has_no_regret(wide: Instance) -> None:
 
 
 def test_optimism_breaks_the_promise_and_costs_less(wide: Instance) -> None:
-    """With improvements half as large again, P(N > (9 - 4) / (1.5 sqrt 3)) = .027: three epochs will do."""
+    """With improvements half as large again, P(N > (9 - 4) / (1.5 sqrt 3)) = 0.027: three epochs will do."""
     best = true_optimum(wide, "enumerate")
     found = trial(wide, scaled(wide, Parameter.SCALE, 1.5), best.cost, "enumerate")
     assert found.violation == pytest.approx(0.1241, rel=1e-3)  # the true one of three epochs
@@ -52,7 +52,7 @@ def test_optimism_breaks_the_promise_and_costs_less(wide: Instance) -> None:
 
 
 def test_pessimism_keeps_it_and_costs_more(wide: Instance) -> None:
-    """With 7/10 of the improvements five epochs are needed: P(N > (7 - 4) / (.7 sqrt 5)) = .028."""
+    """With 7/10 of the improvements five epochs are needed: P(N > (7 - 4) / (0.7 sqrt 5)) = 0.028."""
     best = true_optimum(wide, "enumerate")
     found = trial(wide, scaled(wide, Parameter.SCALE, 0.7), best.cost, "enumerate")
     assert found.kept

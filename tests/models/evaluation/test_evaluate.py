@@ -65,12 +65,12 @@ def test_the_tiny_optimum_has_the_numbers_that_were_computed_by_hand(
     assert found.epoch_times == pytest.approx((4 / 3 + 1 / 2, 4 / 3 + 1 / 2, 1 / 3 + 1), rel=1e-15)
     assert found.training_time == pytest.approx(5, rel=1e-15)
     assert (found.epochs, found.transfer_cost, found.resource_cost, found.cost) == (3, 1, 27, 28)
-    # full gains 4 on average, pruned 2.5 / 2 on half of the data, and the switch costs .375
+    # full gains 4 on average, pruned 2.5 / 2 on half of the data, and the switch costs 0.375
     assert found.expected_loss == 15 - 4 - 4 - 1.25 + 0.375
-    # l(K) = 15 - {4, 8, 12} - 1.25 + {.25, .5} > 6.5 only with the 4
+    # l(K) = 15 - {4, 8, 12} - 1.25 + {0.25, 0.5} > 6.5 only with the 4
     assert found.violation.exact == Fraction(1, 4)
     assert (found.violation.lower, found.violation.upper) == (0.25, 0.25)
-    # P(l <= 2.25) = 1/4, P(l <= 6) = 1/2, P(l <= 6.25) = 3/4 is the first to reach .7
+    # P(l <= 2.25) = 1/4, P(l <= 6) = 1/2, P(l <= 6.25) = 3/4 is the first to reach 0.7
     assert found.quantile is not None
     assert found.quantile.exact == Fraction(25, 4)
     assert found.feasible
@@ -288,7 +288,7 @@ def test_an_atom_within_a_billionth_of_the_target_meets_it(
 
 @pytest.mark.parametrize("omega", ["0.9", "0.95", "0.99", "0.999", "0.9999", "0.1", "0.7"])
 def test_a_violation_of_exactly_one_minus_omega_is_feasible(steady: Instance, omega: str) -> None:
-    """In binary 1 - .9 is below .1: only the decimals that were written make this come out."""
+    """In binary 1 - 0.9 is below 0.1: only the decimals that were written make this come out."""
     level = Fraction(omega)
     law = Empirical(values=(4, 0), weights=(level.numerator, level.denominator - level.numerator))
     model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))

@@ -173,7 +173,7 @@ def test_a_mean_over_maxima_is_the_mean_of_the_bounds(documents: list[TracedLaw]
 
 @pytest.mark.parametrize("points", [16, 300])
 def test_losses_that_leave_the_grid_are_bounded_on_both_sides(points: int) -> None:
-    """Runs stay between .5 and 1.5; six residuals of the same sign reach twice as far as the grid."""
+    """Runs stay between 0.5 and 1.5; six residuals of the same sign reach twice as far as the grid."""
     document = walk(0.5, 6)
     schedule = (FULL,) * 6
     values, _ = Oracle(document).independent(schedule)
@@ -206,7 +206,7 @@ def test_what_has_left_the_grid_counts_as_infinitely_far_on_the_side_where_round
 
 
 def test_a_law_without_any_spread_is_a_point() -> None:
-    """All runs alike: losses 1, .5, .25 exactly."""
+    """All runs alike: losses 1, 0.5, 0.25 exactly."""
     runs = [run_of([(FULL, 2)], [1.0, 0.5, 0.25])] * 6
     steps = [
         FittedStep(model="full", cluster="edge", first=True, age=age, intercept=0, retention=0.5)

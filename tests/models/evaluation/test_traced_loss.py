@@ -132,7 +132,7 @@ def test_what_a_run_keeps_shows_in_the_spread_of_its_stage_only() -> None:
 
 
 def test_a_stage_long_past_leaves_less_than_a_document_can_say() -> None:
-    """After sixty epochs of retention .01 the first stage counts 1e-120 of itself, which is nothing."""
+    """After sixty epochs of retention 0.01 the first stage counts 1e-120 of itself, which is nothing."""
     swing = np.tile([1.0, 2.0], 30)
     heads, tails = ([2.5, 1.0], [3.5, 2.0])
     runs = [

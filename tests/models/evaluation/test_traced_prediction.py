@@ -38,7 +38,7 @@ def test_runs_of_a_plan_give_back_their_own_final_losses(law: AffineLaw) -> None
         own = [run.losses[-1] for run in law.records if run.positions == positions(schedule(start))]
         assert (found.together, found.donors) == (True, 40)
         assert found.values == pytest.approx(np.sort(own), abs=1e-12)
-        assert found.quantile(0.9) == pytest.approx(np.sort(own)[36])  # rank 37 = ceil(41 * .9)
+        assert found.quantile(0.9) == pytest.approx(np.sort(own)[36])  # rank 37 = ceil(41 * 0.9)
 
 
 @pytest.mark.parametrize("family", ["digits-alexnet", "digits-mobilenet"])
@@ -135,7 +135,7 @@ def test_a_factor_of_the_run_widens_only_the_law_that_keeps_runs_together() -> N
 
 def test_order_statistics_of_given_numbers() -> None:
     values = np.arange(1.0, 20.0)
-    assert order_statistic(values, 0.95) == 19  # nineteen are just enough: 20 * .95
+    assert order_statistic(values, 0.95) == 19  # nineteen are just enough: 20 * 0.95
     assert order_statistic(values, 0.96) == np.inf
     assert order_statistic(values, 0.9) == 18
     assert order_statistic(values, 0.9, next_run=False) == 18  # ceil(17.1)

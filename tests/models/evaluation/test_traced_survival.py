@@ -89,7 +89,7 @@ def test_a_run_unlike_all_others_reaches_the_target_at_its_end_if_at_all() -> No
 def test_stopping_early_is_paid_by_those_who_go_on() -> None:
     instance = instance_of(halves(8), maximum_loss=2.0)
     found = early_stopping(instance, plan_of((FULL, FAR)))
-    # 3 * 2 for the first epoch; half the runs pay 2 nodes * 1 * 3 and the transfer of .75 for the second
+    # 3 * 2 for the first epoch; half the runs pay 2 nodes * 1 * 3 and the transfer of 0.75 for the second
     assert found.cost.exact == 6 + Fraction(1, 2) * Fraction("6.75")
     assert found.epochs.exact == Fraction(3, 2)
     assert found.reached.exact == found.final.exact == 1

@@ -80,7 +80,7 @@ def test_a_cheap_plan_that_meets_the_quantile_within_the_atom_tolerance_is_retur
     [1e-6, 2e-9, 5e-10, 0, *(pytest.param(short_by, marks=SLOW) for short_by in (1e-4, 1e-5, 1e-7, 1e-8))],
 )
 def test_a_near_tie_of_a_sum_with_a_switch_is_decided_alike(method, stage, short_by):
-    """1.9 + 1.8 + .3 from the switch are 4; without the switch two epochs gain at most 3.8."""
+    """1.9 + 1.8 + 0.3 from the switch are 4; without the switch two epochs gain at most 3.8."""
     switches = switch_losses(stage, 10)
     switches[:, :, 0, 1] = -0.3
     switches[:, :, 1, 0] = 1
@@ -231,7 +231,7 @@ def test_a_target_that_the_start_meets_costs_nothing(method, stage):
         assert answer.plan.epochs == ()
 
 
-# Integer edges of omega S: floor((1 - omega) S + 1e-9), though (1 - .9) * 50 is 4.999... in floats.
+# Integer edges of omega S: floor((1 - omega) S + 1e-9), though (1 - 0.9) * 50 is 4.999... in floats.
 
 EDGES = [
     (0.95, 200, 10),
@@ -282,7 +282,7 @@ def test_on_a_decimal_grid_the_rounded_increments_are_counted(method, stage):
 
 @every_method
 def test_on_a_decimal_grid_sums_that_floats_miss_are_ties(method, stage):
-    """3 times .1 is not .3 in floats, nor is 1 - .3 equal to .7 below; the tolerance closes both gaps."""
+    """3 times 0.1 is not 0.3 in floats, nor is 1 - 0.3 equal to 0.7 below; the tolerance closes both gaps."""
     instance = stage.replace(initial_loss=1, maximum_loss=0.7)
     answer = proven(method, instance, sample(instance, [0] * 10, 0.1, decimals=1))
     assert answer.models == ["cheap"] * 3

@@ -91,7 +91,7 @@ def test_an_unreachable_target_names_the_quantile_that_is_near():
     "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
 )
 def test_an_unreachable_target_names_a_time_that_would_certainly_do(seed):
-    """An epoch takes .7 at least. P(three gain 4) = .7009 by the normal law, whatever 200 draws say."""
+    """An epoch takes 0.7 at least. P(three gain 4) = 0.7009 by the normal law, whatever 200 draws say."""
     steady = make([BELL], maximum_time=2.0, quantile_level=0.702)
     assert stats.norm.cdf((3 * 1.5 - 4) / math.sqrt(3 * 0.3)) < 0.702 < stats.norm.cdf(2 / math.sqrt(4 * 0.3))
     found = depl.solve(steady, "exact", seed=seed)

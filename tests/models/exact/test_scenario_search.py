@@ -156,7 +156,7 @@ def test_the_reason_names_the_time_that_would_be_needed():
 
 
 def test_a_time_that_would_be_needed_keeps_the_round_deadline():
-    """Three epochs of .1, or one of .28 where the deadline lets it."""
+    """Three epochs of 0.1, or one of 0.28 where the deadline lets it."""
     instance = certain(8, total_time=0.25)
     leap = Model(name="l", size=0, demand=2.8, improvement=ConstantImprovement(noise=Deterministic(value=3)))
     eager = instance.replace(models=(leap, *instance.models))

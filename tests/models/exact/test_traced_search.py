@@ -223,7 +223,7 @@ def test_more_schedules_than_allowed_are_refused(cases: list[Case]) -> None:
 
 
 def test_an_unreachable_target_is_told_with_the_quantile_that_is_nearest() -> None:
-    """Half the runs end at 1 and half at 2: nothing is below 1 with probability .9, and 2 always is."""
+    """Half the runs end at 1 and half at 2: nothing is below 1 with probability 0.9, and 2 always is."""
     instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
     outcome = search_under_law(instance, Limits())
     assert outcome.termination is Termination.INFEASIBLE

@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from depl.models.foundation import tolerances
@@ -73,3 +74,11 @@ def test_a_bound_counts_as_meeting_a_value_within_a_billionth_of_its_size() -> N
 def test_nothing_held_is_proved_only_by_an_infinite_bound() -> None:
     assert not tolerances.counts_as_proved(math.inf, 1e300, 0.5)
     assert tolerances.counts_as_proved(math.inf, math.inf, 0.5)
+
+
+def test_a_bound_that_is_a_share_of_the_cost_has_reached_that_gap() -> None:
+    for cost, gap in itertools.product(
+        [28.0, 20.0593, 137.836, 0.1, 1e-7, 3e9], np.linspace(0.001, 0.999, 999)
+    ):
+        assert tolerances.counts_as_proved(cost, cost * (1 - gap), gap), (cost, gap)
+        assert not tolerances.counts_as_proved(cost, cost * (1 - gap - 1e-14), gap), (cost, gap)

@@ -88,10 +88,10 @@ def test_laws_are_named_with_their_parameters(value, text):
     ("violation", "text"),
     [
         (Fraction(1, 20), "0.95"),
-        (Fraction(33, 380), "0.9131578"),  # .91315789...
+        (Fraction(33, 380), "0.9131578"),  # 0.91315789...
         (0.25, "0.75"),
         (0.0, "1"),
-        (0.05, "0.9499999"),  # the double is a little more than .05
+        (0.05, "0.9499999"),  # the double is a little more than 0.05
         (1.0, "0"),
         (1.5, "0"),
         (Fraction(1), "0"),

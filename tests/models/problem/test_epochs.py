@@ -173,7 +173,7 @@ def test_a_retention_weights_everything_that_happened_before_it() -> None:
         LossStep(0.25, 3.0, (Term(-1.0, NORMAL), Term(1.0, SWITCH))),
         LossStep(1.0, -2.0, (Term(-1.0, NORMAL),)),
     ]
-    # l = .25 (.5 * 16 + 1 - 4 X1) + 3 - X2 + S - 2 - X3
+    # l = 0.25 (0.5 * 16 + 1 - 4 X1) + 3 - X2 + S - 2 - X3
     loss = compose(16.0, steps)
     assert loss.constant == 0.25 * (0.5 * 16 + 1) + 3 - 2
     assert dict(loss.terms) == {Term(-1.0, NORMAL): 3, Term(1.0, SWITCH): 1}

@@ -274,7 +274,7 @@ def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(monkeypa
 def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one_alone(
     steady, needed, time, shared
 ):
-    """Two epochs gain 4; each takes 1.3 or more at the site and .4 or more at the annex."""
+    """Two epochs gain 4; each takes 1.3 or more at the site and 0.4 or more at the annex."""
     annex = msgspec.structs.replace(steady.clusters[0], name="annex", capacity=40, bandwidth=5)
     instance = steady.replace(
         clusters=(*steady.clusters, annex), maximum_epochs=3, maximum_loss=10 - needed, maximum_time=time or 9

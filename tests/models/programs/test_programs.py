@@ -199,7 +199,7 @@ def test_without_anything_to_write_down_a_builder_says_so(steady, build):
 
 @every_formulation
 def test_without_a_time_limit_the_price_is_zero_and_the_deadline_decides(steady, formulation):
-    instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - .5) = 8 at price 3
+    instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - 0.5) = 8 at price 3
     found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 3)), formulation)
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(48, rel=1e-12)

@@ -111,7 +111,7 @@ def test_a_plan_within_the_tolerance_of_time_is_not_priced_out_by_the_work_of_ot
     """
     clusters = (
         site(),  # 1 + 10 / 10
-        site("other", bandwidth=2.5, unit_cost=30.00003 * 0.12),  # .8 + 10 / x = 2
+        site("other", bandwidth=2.5, unit_cost=30.00003 * 0.12),  # 0.8 + 10 / x = 2
         site("costly", bandwidth=4, unit_cost=1000),
     )
     models = [(2, 2.5, 4), (4 * (2 - work / 8), work / 4, 4)]

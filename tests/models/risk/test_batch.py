@@ -38,7 +38,7 @@ def verdicts(losses: list[FinalLoss], maximum_loss: float) -> list[tuple[Verdict
 
 @pytest.mark.parametrize("count", [32_767, 32_768, 1_000_000])
 def test_equal_terms_may_be_more_than_sixteen_bits_can_count(count):
-    """Of n normals with mean 1 and variance .2 the sum is normal."""
+    """Of n normals with mean 1 and variance 0.2 the sum is normal."""
     edge = count + math.sqrt(0.2 * count) * float(special.ndtri(0.05))
     offsets = (-2.0, -0.1, 0.1, 2.0, -1.0, 1.0)
     losses = [FinalLoss(edge + offset, ((BELL, count),)) for offset in offsets]
@@ -47,7 +47,7 @@ def test_equal_terms_may_be_more_than_sixteen_bits_can_count(count):
 
 
 def test_a_term_that_is_listed_twice_counts_twice():
-    """For one normal of the two P would be .998, for both it is .017."""
+    """For one normal of the two P would be 0.998, for both it is 0.017."""
     once = FinalLoss(4.5, ((BELL, 7),))
     twice = FinalLoss(4.5, ((BELL, 3), (BELL, 4)))
     assert LossClasses.of([twice]).loss(0) == once

@@ -70,7 +70,7 @@ def test_the_integral_of_this_file_agrees_with_multiple_precision(freedom):
 @pytest.mark.parametrize("budget", EXTREME)
 @pytest.mark.parametrize("freedom", [20.0, 50.0])
 def test_no_evaluator_accepts_what_is_a_little_over_an_extreme_budget(budget, freedom):
-    """By .14 to .5 %, which is less than what lies beyond a core and less than rounding in 1 - omega."""
+    """By 0.14 to 0.5 %, which is less than what lies beyond a core and less than rounding in 1 - omega."""
     switch, constants, rng = jump(freedom), [], np.random.default_rng(3)
     for _ in range(3):
         constants.append(constant_of(float(budget) * (1 + rng.uniform(1e-4, 1e-2)), 3, switch))

@@ -245,7 +245,7 @@ def test_one_fixed_rate_never_beats_the_best_one():
 
 
 def test_evar_of_a_bounded_loss_never_exceeds_its_supremum():
-    # P(L = 3) = 1/8 exceeds 1 - .9: no finite rate is best, and the supremum is the bound.
+    # P(L = 3) = 1/8 exceeds 1 - 0.9: no finite rate is best, and the supremum is the bound.
     loss = single(COIN, 3, coefficient=1.0, constant=0.0)
     assert evar_quantile(loss, 0.9) == 3
     assert evar_quantile(loss, 0.5) < 3

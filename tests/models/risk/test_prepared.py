@@ -61,7 +61,7 @@ def test_kept_labels_decide_as_the_evaluator_for_one_loss_does(terms, budget, sh
 
 @pytest.mark.parametrize("distance", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_losses_on_both_sides_of_the_budget_are_told_apart_or_left_undecided(distance):
-    """l(K) = c - G, G normal with mean 3 and variance .6, and a contour chosen for something else."""
+    """l(K) = c - G, G normal with mean 3 and variance 0.6, and a contour chosen for something else."""
     prepared = PreparedVerdicts(0.0, BUDGET)
     prepared.verdict(FinalLoss(1.0, ((HEAVY, 2), (SKEW, 1))))
     edge = 3.0 + math.sqrt(0.6) * float(special.ndtri(0.05))
@@ -79,7 +79,7 @@ def test_an_untruncated_switch_is_weighed_with_its_tails(share):
     peak = float(stats.t.pdf(0.0, 1.5, 0.0, 0.05))
 
     def violation(constant: float) -> float:
-        """P(constant - G + T > 0), G normal with mean 3 and variance .6."""
+        """P(constant - G + T > 0), G normal with mean 3 and variance 0.6."""
 
         def integrand(t: float) -> float:
             density = peak * (1 + (t / 0.05) ** 2 / 1.5) ** -1.25

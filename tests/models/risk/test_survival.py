@@ -65,7 +65,7 @@ def test_a_symmetric_walk_obeys_the_reflection_bound():
     found = survival(1.0, steps, 0.0)
     continuous = 2 * stats.norm.cdf(1.0) - 1
     assert found.upper[-1] > continuous
-    # seen only at 100 epochs the barrier acts as one .5826 standard deviations of a step lower
+    # seen only at 100 epochs the barrier acts as one 0.5826 standard deviations of a step lower
     corrected = 2 * stats.norm.cdf(1.0 + 0.5826 * 0.1) - 1
     assert found.lower[-1] - 2e-3 <= corrected <= found.upper[-1] + 2e-3
 

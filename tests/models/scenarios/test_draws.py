@@ -177,7 +177,7 @@ def two_epochs() -> Plan:
 
 
 def test_ties_are_met_however_the_sum_rounds(bell):
-    """Gains .1 and .2 are one last digit off .3 in floating point; the target needs exactly .3."""
+    """Gains 0.1 and 0.2 are one last digit off 0.3 in floating point; the target needs exactly 0.3."""
     instance = bell.replace(initial_loss=1.0, maximum_loss=0.7)
     scenarios = given_scenarios(instance, [[[0.1], [0.2], [0]], [[0.2], [0.1], [0]], [[0.1], [0.1], [0]]])
     assert count_misses(instance, scenario_losses(instance, scenarios, two_epochs())) == 1

@@ -30,7 +30,7 @@ from depl.models.solving.solve import solve
 
 @pytest.mark.parametrize("count", [15, pytest.param(25, marks=pytest.mark.slow)])
 def test_the_fresh_interval_contains_the_certified_probability(count):
-    """At confidence .99 each; of 25 fixed seeds at most two may fail by chance, of 15 one."""
+    """At confidence 0.99 each; of 25 fixed seeds at most two may fail by chance, of 15 one."""
     rng = np.random.default_rng(12)
     missed, inside = 0, 0
     for instance in random_instances(rng, 25, maximum_epochs=(3, 6))[:count]:

@@ -86,13 +86,13 @@ def test_the_price_of_the_round_deadline_of_the_paper_is_the_cost_of_the_plan():
 
 
 def test_the_price_of_a_capacity_that_binds_is_known_in_closed_form():
-    # At r = .5 the epoch on edge takes 1 / .5 + 1 = 3 of 5, so the two on cloud, which communicate for 1 in
+    # At r = 0.5 the epoch on edge takes 1 / 0.5 + 1 = 3 of 5, so the two on cloud, which communicate for 1 in
     # all, compute within 1: 4 / x = 1 / 2, x = 8, and the cost is 2 * 4 * 8 / (T - 4) + r.
     small = with_capacity(TINY, "edge", 0.5)
     found = prices(small, TINY_OPTIMUM)
     assert cheapest_cost(small, TINY_OPTIMUM) == pytest.approx(2 * 4 * 8 + 0.5)
     assert found.time == pytest.approx(2 * 4 * 8, rel=1e-9)
-    # dcost/dr = kappa - lambda c / r^2 = 1 - 64 / .25
+    # dcost/dr = kappa - lambda c / r^2 = 1 - 64 / 0.25
     assert found.capacity["edge"] == pytest.approx(64 / 0.25 - 1, rel=1e-9)
 
 

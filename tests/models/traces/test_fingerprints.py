@@ -266,7 +266,7 @@ def test_agreement_by_chance_matches_as_seldom_as_claimed(half_width: float) -> 
 
 
 def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed() -> None:
-    """At full precision half_width is 1.5, p = .015."""
+    """At full precision half_width is 1.5, p = 0.015."""
     losses = np.random.default_rng(5).normal(size=(8, 20))
     found = compare(
         Traces(

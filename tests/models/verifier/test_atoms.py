@@ -56,7 +56,7 @@ def test_the_bracket_holds_the_exact_share(kind, count):
 
 
 def test_few_atoms_are_not_rounded_at_all():
-    increments = [draw(range(10), 10.0**-place) for place in range(1, 5)]  # 0 ... .9999, each once
+    increments = [draw(range(10), 10.0**-place) for place in range(1, 5)]  # 0 ... 0.9999, each once
     found = tail_of_atoms(increments, 0.12345, 10**4)
     assert found.lower == pytest.approx(0.8765, abs=3e-12)
     assert found.upper == pytest.approx(0.8765, abs=3e-12)
@@ -112,7 +112,7 @@ def thousand() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def share_drawn(thousand: np.ndarray) -> float:
-    """Share of draws of an atom and two copies of a Student t, in their unit, that are below .9."""
+    """Share of draws of an atom and two copies of a Student t, in their unit, that are below 0.9."""
     random = np.random.default_rng(2)
     sums = random.choice(thousand, SIZE) + 0.6 + 0.1 * random.standard_t(5, size=(2, SIZE)).sum(axis=0)
     return float((sums < 0.9).mean())

@@ -158,7 +158,7 @@ def test_two_epochs_agree_with_the_convolution_integral(law, gap):
 
 
 def test_a_sharp_peak_with_a_far_tail_beside_a_wide_law_is_not_left_to_the_grid():
-    """Most of X is near .001, and E X is 20 times that: P(N - 2 X > -1), integrated over ln X."""
+    """Most of X is near 0.001, and E X is 20 times that: P(N - 2 X > -1), integrated over ln X."""
     law = InverseGamma(shape=1.05, scale=1e-3)
     places, step = np.linspace(-12, 40, 20_000, retstep=True)
     masses = step * np.exp(places) * stats.invgamma.pdf(np.exp(places), 1.05, scale=1e-3)

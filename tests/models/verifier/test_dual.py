@@ -276,7 +276,7 @@ def test_a_price_of_time_needs_a_limit_of_time(proved):
 
 
 def test_gains_that_rounding_leaves_open_give_a_bound_either_way(bell):
-    """0.125 to two decimals is .12 or .13 for who computes it a last digit off: both bounds are right."""
+    """0.125 to two decimals is 0.12 or 0.13 for who computes it a last digit off: both bounds are right."""
     instance = bell.replace(maximum_epochs=1, maximum_time=None, round_deadline=2.5, maximum_loss=9.9)
     draws = np.full((1, 1, 1), 0.125), np.zeros((1, 1, 1, 1))
     sample = given_sample(draws, 2)

@@ -47,7 +47,7 @@ def both_laws(own_laws: None) -> None:
 def test_two_even_laws_are_bracketed_within_three_cells_of_a_million() -> None:
     """P(-X - Y > -10.5) for X and Y on [5, 6] is 1/8, and the density of the sum there 1/2.
 
-    No term may be farther than .5 from its upper end, so the grid has 2^20 cells for .5 + .5. The terms are
+    No term may be farther than 0.5 from its upper end, so the grid has 2^20 cells for both halves. Terms are
     rounded up by half a cell each on average, or down, and a third cell is for where the sum is cut.
     """
     found = tail_probability([Increment(Fraction(-1), EvenLaw(lower=5.0), 2)], Fraction(-21, 2))

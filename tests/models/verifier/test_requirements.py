@@ -99,7 +99,7 @@ def test_sums_off_by_their_rounding_exclude_nothing_and_by_much_more_they_do(ste
 
 
 def test_what_is_certain_has_no_variance(steady):
-    """steady gains 2 per epoch; a switch that costs .5 for certain adds that."""
+    """steady gains 2 per epoch; a switch that costs 0.5 for certain adds that."""
     requirement = LawRequirement(steady.replace(other_switches=Deterministic(value=0.5)))
     assert requirement.epoch(1, 0, frozenset({"data"})).tolist() == [-2.0, 0.0]
     assert requirement.switch(2, 0, 0).tolist() == [0.5, 0.0]

@@ -135,7 +135,7 @@ def test_a_loss_within_the_atom_tolerance_meets_the_target(bell, steady_plan):
 
 @pytest.fixture
 def at_the_edge(bell):
-    """An increment of .125 to two decimals may be .12 or .13; two of them must give .25."""
+    """An increment of 0.125 to two decimals may be 0.12 or 0.13; two of them must give 0.25."""
     instance = bell.replace(maximum_loss=9.75, quantile_level=0.6)
     return instance, given_scenarios(instance, np.full((2, 3, 1), 0.125), decimals=2)
 

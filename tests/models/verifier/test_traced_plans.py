@@ -192,7 +192,7 @@ def test_claims_about_the_loss_are_compared_with_the_traced_law(steady):
 
 
 def test_under_a_law_of_the_logarithm_targets_and_claims_are_losses(steady):
-    """ln l(4) = .7 + d / 4 + f / 2 exceeds .75 with probability 1/3, and what has no logarithm always."""
+    """ln l(4) = 0.7 + d / 4 + f / 2 exceeds 0.75 with probability 1/3, and what has no logarithm always."""
     law = exponential(switched())
     instance = planning(steady, law, maximum_loss=math.exp(0.75), quantile_level=0.6)
     atom = math.exp(0.75)
@@ -213,7 +213,7 @@ def test_under_a_law_of_the_logarithm_targets_and_claims_are_losses(steady):
 
 
 def test_atoms_of_a_logarithm_are_met_within_a_billionth_of_it(steady):
-    """An l_max of e^.75 (1 - x): ln l = .75 is a tie where x is at most 1e-9."""
+    """An l_max of e^.75 (1 - x): ln l = 0.75 is a tie where x is at most 1e-9."""
     for away, share in ((5e-10, Fraction(1, 3)), (2e-9, Fraction(5, 12))):
         bound = math.exp(0.75) * (1 - away)
         instance = planning(steady, exponential(switched()), maximum_loss=bound, quantile_level=0.5)
@@ -261,7 +261,7 @@ def nonsense() -> TracedLaw:
 
 @pytest.mark.parametrize("residuals", ["per_run", "independent"])
 def test_a_quantile_below_every_loss_ever_seen_is_objected_to(steady, residuals):
-    """The least loss of any run is .60625: a law may promise as much, and nothing below."""
+    """The least loss of any run is 0.60625: a law may promise as much, and nothing below."""
     law = changed(nonsense(), residuals=residuals)
     instance = planning(steady, law, maximum_loss=0.75, quantile_level=0.6)
     (failure,) = verify(instance, planned(UNSEEN)).failures

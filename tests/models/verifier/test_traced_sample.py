@@ -41,7 +41,7 @@ FULL_NUMBER, CUT_NUMBER = 0, 1
 
 
 def sample_of(size: int, epochs: int = 4, **numbers: dict[tuple[int, ...], list[float]]) -> DrawnSample:
-    """All numbers .35 but those given, by (epoch, model) or (epoch, model, model)."""
+    """All numbers 0.35 but those given, by (epoch, model) or (epoch, model, model)."""
     models, pairs = np.full((size, epochs, 2), 0.35), np.full((size, epochs, 2, 2), 0.35)
     for (epoch, *rest), values in {**numbers.get("models", {}), **numbers.get("pairs", {})}.items():
         (models if len(rest) == 1 else pairs)[(slice(None), epoch - 1, *rest)] = values
@@ -63,7 +63,7 @@ def middles(instance: Instance, sample: DrawnSample, plan: Schedule) -> list[flo
 
 
 def test_a_stage_takes_the_number_of_its_first_epoch_and_model(steady):
-    """l(4) = .7 + d / 4 + f / 2; sixths of the numbers give d, twelfths f: -.5 thrice, 0 six times, .5."""
+    """l(4) = 0.7 + d / 4 + f / 2; sixths of the numbers give d, twelfths f: -0.5 thrice, 0 six times, 0.5."""
     instance = planning(steady, switched(), maximum_loss=1)
     of_models = {
         (1, FULL_NUMBER): [0.1, 0.1, 0.9, 0.4, 0.4],
@@ -218,7 +218,7 @@ def readings() -> list[TracedLaw]:
 
 @pytest.mark.parametrize("law", readings())
 def test_a_plan_is_judged_by_the_misses_of_its_scenarios(steady, law):
-    """l(4), or its logarithm, is above .8 in about a quarter of them."""
+    """l(4), or its logarithm, is above 0.8 in about a quarter of them."""
     bound = 0.8 if law.scale == "loss" else math.exp(0.8)
     instance = planning(steady, law, maximum_loss=bound, quantile_level=0.6)
     plan = claiming(instance, planned(UNSEEN))

@@ -111,7 +111,7 @@ def test_with_a_confidence_as_many_runs_count_as_may_miss(confidence):
 
 
 def test_with_a_confidence_a_run_unlike_all_seen_is_no_better_than_the_worst():
-    """One run of twenty ends above 19.5: with probability p at most, (1 - p)^20 + 20 p (1 - p)^19 = .1.
+    """One run of twenty ends above 19.5: with probability p at most, (1 - p)^20 + 20 p (1 - p)^19 = 0.1.
 
     The run unlike all has the loss 2 by the law, and counts as one with the 20 of the worst all the same.
     """
@@ -148,12 +148,12 @@ def test_a_retention_of_zero_forgets_all_that_was_drawn_before():
 
 
 def test_an_unseen_plan_combines_the_donors_of_its_stages():
-    """l(4) = .7 + d / 4 + f / 2; six runs lend d, twelve f, which is .5, -.5 three times each and else 0."""
+    """l(4) = 0.7 + d / 4 + f / 2; six runs lend d, twelve f, which is 0.5, -0.5 thrice each and else 0."""
     found = traced_loss(switched(), UNSEEN)
     assert float(found.certain) == pytest.approx(0.7 - 4 * 2**-4)  # l(0) = 4 is lent, and halved four times
     assert [len(item.law.values) for item in found.increments] == [6, 12]
     assert exactly(found, 0.7) == Fraction(1, 2)
-    assert exactly(found, 0.75) == Fraction(1, 3)  # d = .2 is a tie
+    assert exactly(found, 0.75) == Fraction(1, 3)  # d = 0.2 is a tie
     assert exactly(found, 0.92) == Fraction(3, 12) * Fraction(4, 6)
     assert exactly(found, 0.374) == 1
 
@@ -178,7 +178,7 @@ def test_pooled_ages_lend_residuals_to_the_row_that_names_them():
 
 def test_a_pooled_jump_takes_those_of_all_predecessors():
     other = ("thin", "edge")
-    third = run([(other, 1), (CUT, 1)], (4, 3, 2.3))  # .3 + 1.5 + .5
+    third = run([(other, 1), (CUT, 1)], (4, 3, 2.3))  # 0.3 + 1.5 + 0.5
     law = changed(switched(), runs=(*switched().runs, third), residuals="independent")
     law = changed(law, steps=(*law.steps, step(1, 1, 0.5, other, first=True)))
     alone = traced_loss(law, UNSEEN)
@@ -274,7 +274,7 @@ def test_deviations_are_of_the_logarithm():
 def test_a_run_under_way_counts_its_numbers_from_the_first_epoch_to_come():
     """After one epoch of the first stage its second is epoch 1 of the scenarios, and the switch epoch 2.
 
-    Without residuals l = 3 goes on to 2, at the switch to .3 + .1 + 2 / 2, and to half of that.
+    Without residuals l = 3 goes on to 2, at the switch to 0.3 + 0.1 + 2 / 2, and to half of that.
     """
     begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=1),), loss=3.0)
     found = traced_loss(changed(switched(), observed=begun), UNSEEN[1:])
@@ -395,7 +395,7 @@ def test_a_mean_logarithm_that_no_run_had_is_outside():
 
 
 def test_runs_that_all_begin_with_one_loss_are_not_outside_by_rounding():
-    """The mean of nine times .1 is not .1 in floating point, nor that of ten; after it .1 is expected."""
+    """The mean of nine times 0.1 is not 0.1 in floating point, nor that of ten; after it 0.1 is expected."""
     for count in range(6, 40):
         runs = tuple(run([(FULL, 1)], (0.1, 0.1 * index)) for index in range(count))
         assert traced_loss(TracedLaw(runs=runs, steps=(step(1, 0.05, 0.5),)), (FULL,)).outside is None

@@ -309,7 +309,7 @@ def true_claims(report: Report, quantile: float) -> Claims:
 
 @pytest.fixture
 def claimed(tiny, tiny_optimum) -> Plan:
-    """The tiny optimum with true claims: the loss is 15 - G, G = 4, 8 or 12, plus 1.25 - (.25 or .5)."""
+    """The tiny optimum with true claims: the loss is 15 - G, G = 4, 8 or 12, plus 1.25 - (0.25 or 0.5)."""
     quantile = 15 - 8 - 1.25 + 0.5  # P(l > 6.25) = 1/4, and P(l >= 6.25) = 1/4 + 1/4
     return changed(tiny_optimum, claims=true_claims(verify(tiny, tiny_optimum), quantile))
 

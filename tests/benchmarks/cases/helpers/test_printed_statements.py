@@ -62,5 +62,5 @@ def test_random_selections_are_counted_by_law_and_kind(rng, count):
 def test_added_transforms_are_safe_and_never_equal(rng):
     found = added_transforms(rng, 6)
     assert found["unsafe_bounds"] == found["equal_bounds"] == 0
-    # E5: 1.305 in the Gaussian limit, at omega = .99; less for few, skewed epochs.
+    # E5: 1.305 in the Gaussian limit, at omega = 0.99; less for few, skewed epochs.
     assert 1.1 < found["least_margin_ratio"] <= found["largest_margin_ratio"] < 1.35

@@ -58,7 +58,7 @@ def test_curves_are_means_and_order_statistics_from_the_last_switch_on():
     found = curves(traces_of(losses, (EDGE, FAR, FAR)), (EDGE, FAR, FAR))
     assert (found.runs, found.first, found.name) == (19, 2, "1 pruned-50, 2 pruned-75")
     assert found.mean.tolist() == [math.inf, math.inf, pytest.approx(3.0), pytest.approx(1.5)]
-    # Rank ceil(20 * .95) = 19 of 19: the largest.
+    # Rank ceil(20 * 0.95) = 19 of 19: the largest.
     assert found.guaranteed.tolist() == [math.inf, math.inf, 4.0, 2.0]
     assert found.work.tolist() == [0.0, 0.5, 0.75, 1.0]
 
