@@ -3,7 +3,7 @@
 `depl` lets that wait until a method is asked for: all of them together take a second to import.
 """
 
-from depl.heuristics.auto.in_hand import with_plan_in_hand
+from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.heuristics.auto.method import auto
 from depl.heuristics.baselines.annealing import OPTIONS as ANNEALING_OPTIONS
 from depl.heuristics.baselines.annealing import annealing
@@ -22,7 +22,7 @@ from depl.models.exact.scenario_search import scenario_search
 from depl.models.programs.methods import milp, milp_resource
 from depl.models.solving.methods import Meaning, Proof, register
 
-_IN_HAND = {method: with_plan_in_hand(method) for method in (annealing, depl, exact)}
+_WITH_FALLBACK = {method: with_greedy_fallback(method) for method in (annealing, depl, exact)}
 """Made once, as registering another object under a name is refused."""
 
 
@@ -36,14 +36,14 @@ def register_all() -> None:
     register("expected-cost", expected_cost, proof=nothing, needs=given)
     register("graph", graph, options=OPTIONS, proof=nothing, needs=given)
     register("auto", auto, memory=True, proof=optimum)
-    register("depl", _IN_HAND[depl], proof=bound)
+    register("depl", _WITH_FALLBACK[depl], proof=bound)
     register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2, proof=nothing, needs="cvxpy")
     register("density-greedy", density_greedy, proof=nothing)
-    register("annealing", _IN_HAND[annealing], options=ANNEALING_OPTIONS, proof=nothing)
+    register("annealing", _WITH_FALLBACK[annealing], options=ANNEALING_OPTIONS, proof=nothing)
     register("fastest-cluster", fastest_cluster, proof=nothing)
     register("random", random_drafts, options=RANDOM_OPTIONS, proof=nothing)
     register("one-pass", one_pass, options=ONE_PASS_OPTIONS, proof=nothing)
-    register("exact", _IN_HAND[exact], proof=optimum)
+    register("exact", _WITH_FALLBACK[exact], proof=optimum)
     register("milp", milp, meaning=sampled, proof=optimum, needs=programs)
     register("milp-resource", milp_resource, meaning=sampled, proof=optimum, needs=programs)
     register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)

@@ -51,7 +51,7 @@ class Reference:
     claimed : float or None
         The least cost that was called proved optimal [cost].
     claimed_infeasible : bool
-        Whether somebody called the question proved infeasible.
+        Whether some method called the question proved infeasible.
     cheapest : float
         Of all verified plans; infinite if there is none [cost].
     bound : float
@@ -152,7 +152,7 @@ def claim_of(attempt: Attempt) -> Claim:
 
 
 def claimed(who: str, item: Ended) -> Claim:
-    """What somebody says by the outcome of a solve."""
+    """What a method says by the outcome of a solve."""
     return Claim(
         who=who,
         optimal=item.proved_optimal,

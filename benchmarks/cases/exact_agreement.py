@@ -22,7 +22,7 @@ from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.solve import solve
 
-ROADS = ("milp", "milp-resource", "scenario-search")
+SOLVERS = ("milp", "milp-resource", "scenario-search")
 AGREEMENT = 1e-9
 _INSTANCES = 200
 _PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE)
@@ -40,25 +40,25 @@ class _Record:
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     items = list(tiny_sampled(rng, 2 if smoke else _INSTANCES))
-    records = {road: _Record() for road in ROADS}
+    records = {solver: _Record() for solver in SOLVERS}
     optima = [_judged(item) for item in items]
     for item, (cost, _) in zip(items, optima, strict=True):
-        for road, record in records.items():
-            _compare(road, item, cost, record)
+        for solver, record in records.items():
+            _compare(solver, item, cost, record)
     return _shares(items, [plan for _, plan in optima]) | {
         "instances": len(items),
         "disagreements": sum(len(record.disagreements) for record in records.values()),
         "unproven": sum(len(record.unproven) for record in records.values()),
         "largest_difference": max(max(record.differences) for record in records.values()),
-        "roads": {
-            road: {
+        "solvers": {
+            solver: {
                 "disagreements": record.disagreements,
                 "unproven": record.unproven,
                 "largest_difference": max(record.differences),
                 "median_seconds": float(np.median(record.seconds or [math.nan])),
                 "largest_seconds": max(record.seconds, default=math.nan),
             }
-            for road, record in records.items()
+            for solver, record in records.items()
         },
     }
 
@@ -68,11 +68,11 @@ def _judged(item: SampledInstance) -> tuple[float, Plan | None]:
     return cheapest_under_scenarios(item.instance, *given)
 
 
-def _compare(road: str, item: SampledInstance, cost: float, record: _Record) -> None:
+def _compare(solver: str, item: SampledInstance, cost: float, record: _Record) -> None:
     """Solve by one method and note what differs from the enumerated cost."""
     name = item.instance.name
     try:
-        result = uninterrupted(solve(item.instance, road, scenarios=item.scenarios))
+        result = uninterrupted(solve(item.instance, solver, scenarios=item.scenarios))
     except DeplError as error:
         record.disagreements.append(f"{name}: {error}")
         return

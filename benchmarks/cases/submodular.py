@@ -59,7 +59,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     undecided = speed_ratios(rows, least, _VARIANT, search=True)
     undecided_whole = speed_ratios(rows, least, _VARIANT)
     largest = max(row.size for row in rows)
-    methods = [row for row in rows if row.road != _VARIANT]
+    methods = [row for row in rows if row.solver != _VARIANT]
     certified = [row for row in methods if (row.family, row.size) == ("cut", largest) and row.optimal]
     return {
         "largest_disagreement": _largest_disagreement(rows),

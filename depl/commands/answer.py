@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     INFEASIBLE = 3
     """Proved infeasible; or ``check``, ``report`` of a plan that fails, ``certify`` of one not certified."""
     STOPPED = 4
-    """A limit or an interrupt, with a plan in hand."""
+    """A limit or an interrupt, after a plan was found."""
     NOTHING = 5
     """Ended without a plan and without a proof."""
     INTERNAL = 70

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from depl.heuristics.auto.in_hand import first_greedy_plan
+from depl.heuristics.auto.greedy_fallback import first_greedy_plan
 from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost

@@ -150,7 +150,7 @@ class Promise:
 
     @property
     def judged(self) -> bool:
-        """Whether there was a promise that somebody can judge."""
+        """whether there was a promise that can be judged."""
         return self.judges > 0
 
     @property

@@ -27,7 +27,7 @@ SIZES = (10, 20, 50, 100, 200, 500, 1000)
 FAMILIES: Mapping[str, Draw] = MappingProxyType({**SUBMODULAR, "hard grid cut": hard_grid_cut})
 
 Timed = Callable[[SetFunction, float], Minimum]
-ROADS: Mapping[str, Timed] = MappingProxyType(
+SOLVERS: Mapping[str, Timed] = MappingProxyType(
     {
         "brute-force": lambda function, seconds: brute_force(function),
         "max-flow": lambda function, seconds: max_flow(function),
@@ -54,7 +54,7 @@ class Row:
 
     Attributes
     ----------
-    family, size, road : str, int, str
+    family, size, solver : str, int, str
         What was minimised, and how.
     seconds : float
         Wall time, certificate and its check included; the least of up to three attempts, if they are
@@ -71,7 +71,7 @@ class Row:
 
     family: str
     size: int
-    road: str
+    solver: str
     seconds: float
     value: float
     optimal: bool
@@ -91,7 +91,7 @@ def measured(seed: int, sizes: Sequence[int], seconds: float) -> list[Row]:
     seconds : float
         Limit of one attempt, for methods that take one.
     """
-    for name in ROADS:  # compilers and imports are not what is measured
+    for name in SOLVERS:  # compilers and imports are not what is measured
         _attempt("warm-up", name, hard_grid_cut(np.random.default_rng(seed), 16), seconds)
     minimum_norm_point(hard_grid_cut(np.random.default_rng(seed), 100))  # bases leave the corral here
     rows = []
@@ -99,22 +99,22 @@ def measured(seed: int, sizes: Sequence[int], seconds: float) -> list[Row]:
         tired: set[str] = set()
         for size in sizes:
             function = draw(np.random.default_rng([seed, place, size]), size)
-            for name in ROADS.keys() - tired:
+            for name in SOLVERS.keys() - tired:
                 row = _attempt(family, name, function, seconds)
                 rows += [] if row is None else [row]
                 if row is None or not row.optimal:
                     tired.add(name)
-    order = list(ROADS)
-    return sorted(rows, key=lambda row: (list(FAMILIES).index(row.family), row.size, order.index(row.road)))
+    order = list(SOLVERS)
+    return sorted(rows, key=lambda row: (list(FAMILIES).index(row.family), row.size, order.index(row.solver)))
 
 
 def side_by_side(rows: Sequence[Row]) -> str:
     """A table of seconds: families and sizes down, methods across; in brackets what was not proved."""
-    lines = ["".join(f"{head:>14}" for head in ("family", "n", *(_short(road) for road in ROADS)))]
+    lines = ["".join(f"{head:>14}" for head in ("family", "n", *(_short(solver) for solver in SOLVERS)))]
     for family, size in dict.fromkeys((row.family, row.size) for row in rows):
         cells = []
-        for road in ROADS:
-            match = [row for row in rows if (row.family, row.size, row.road) == (family, size, road)]
+        for solver in SOLVERS:
+            match = [row for row in rows if (row.family, row.size, row.solver) == (family, size, solver)]
             text = f"{match[0].seconds:.3g}" if match else "-"
             cells.append(text if not match or match[0].optimal else f"({text})")
         lines.append("".join(f"{cell:>14}" for cell in (family[:13], size, *cells)))
@@ -122,7 +122,7 @@ def side_by_side(rows: Sequence[Row]) -> str:
 
 
 def speed_ratios(
-    rows: Sequence[Row], least_size: int, road: str = "minimum-norm-point", search: bool = False
+    rows: Sequence[Row], least_size: int, solver: str = "minimum-norm-point", search: bool = False
 ) -> dict[str, list[float]]:
     """Seconds of the stabilised cutting planes over those of the minimum-norm point, by family.
 
@@ -135,7 +135,7 @@ def speed_ratios(
         What was measured.
     least_size : int
         Smaller ones do not count.
-    road : str
+    solver : str
         The faster one.
     search : bool
         Compare the searches alone. The check of submodularity before them and the rational certificate
@@ -143,10 +143,12 @@ def speed_ratios(
     """
     found: dict[str, list[float]] = {}
     for row in rows:
-        if row.road != "stabilised-cutting-planes" or row.size < least_size:
+        if row.solver != "stabilised-cutting-planes" or row.size < least_size:
             continue
         same = [
-            other for other in rows if (other.family, other.size, other.road) == (row.family, row.size, road)
+            other
+            for other in rows
+            if (other.family, other.size, other.solver) == (row.family, row.size, solver)
         ]
         proved = bool(same) and same[0].optimal
         ratio = _seconds(row, search) / _seconds(same[0], search) if proved else 0.0
@@ -177,7 +179,7 @@ def _attempt(family: str, name: str, function: SetFunction, seconds: float) -> R
     while len(walls) < _REPEATS and sum(walls) < _SHORT:
         start = time.perf_counter()
         try:
-            found = ROADS[name](function, seconds)
+            found = SOLVERS[name](function, seconds)
         except NotCoveredError:
             return None
         walls.append(time.perf_counter() - start)
@@ -195,8 +197,8 @@ def _attempt(family: str, name: str, function: SetFunction, seconds: float) -> R
     )
 
 
-def _short(road: str) -> str:
-    return road.replace("cutting-planes", "cuts").replace("stabilised", "highs")[:13]
+def _short(solver: str) -> str:
+    return solver.replace("cutting-planes", "cuts").replace("stabilised", "highs")[:13]
 
 
 if __name__ == "__main__":

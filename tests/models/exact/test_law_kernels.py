@@ -61,8 +61,8 @@ def leaves_of(search: LawSubproblem, nodes: int) -> Iterator[list[int]]:
 def test_leaves_are_those_of_the_tree_written_out_in_its_order(name: str) -> None:
     """Two kinds at every node: with one node at a time, the search is paused before every second look.
 
-    At the price 1 of time four epochs cost 21.6 at least, 1.1 more for each of the dearer kind, less the 20
-    that there is time for: below 2.9 one of them may be dear.
+    At the price 1 of time four epochs cost 21.6 at least, 1.1 more for each of the costly kind, less the 20
+    that there is time for: below 2.9 one of them may be of it.
     """
     sizes = []
     for level, cutoff in ((0.6, 60.0), (0.9, 60.0), (0.6, 2.9)):

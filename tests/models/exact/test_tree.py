@@ -84,7 +84,7 @@ def require_kept(search: ScenarioSearch, part: DataPart, plans: list[Priced]) ->
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("seed", range(3))
 def test_every_plan_below_the_incumbent_is_in_one_of_the_tasks_that_a_part_comes_down_to(seed: int) -> None:
-    """With the dearest of all plans as the incumbent, so that hardly anything is cut off."""
+    """With the most expensive of all plans as the incumbent, so that hardly anything is cut off."""
     followed = 0
     for problem in tiny_problems(70 + seed, 3):
         plans = plans_of(problem)

@@ -7,7 +7,7 @@ from depl.benchmarks.cases.set_functions import submodular_methods
 from depl.benchmarks.cases.set_functions.random_set_functions import hard_grid_cut
 from depl.benchmarks.cases.set_functions.submodular_methods import (
     FAMILIES,
-    ROADS,
+    SOLVERS,
     Row,
     main,
     measured,
@@ -60,7 +60,11 @@ def test_all_methods_that_cover_a_family_are_measured_on_the_same_function() -> 
     assert {row.family for row in rows} == set(FAMILIES)
     for family in FAMILIES:
         own = [row for row in rows if row.family == family]
-        assert {"brute-force", POINT, CUTS, "cvxpy-cutting-planes"} <= {row.road for row in own} <= set(ROADS)
+        assert (
+            {"brute-force", POINT, CUTS, "cvxpy-cutting-planes"}
+            <= {row.solver for row in own}
+            <= set(SOLVERS)
+        )
         assert all(row.optimal for row in own)
         assert max(row.value for row in own) == pytest.approx(min(row.value for row in own), abs=1e-9)
 

@@ -1,11 +1,11 @@
-"""Under a time limit a greedy plan is in hand, and returned only by who has none."""
+"""Under a time limit a method without a plan of its own returns a greedy one, and no other does."""
 
 import msgspec
 import pytest
 
 import depl
-from depl.heuristics.auto import in_hand
-from depl.heuristics.auto.in_hand import with_plan_in_hand
+from depl.heuristics.auto import greedy_fallback
+from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.plan import Plan
@@ -35,7 +35,7 @@ def held(instance, limits):
 
 
 def test_a_method_without_a_plan_returns_the_greedy_one_with_its_own_bound(tiny):
-    found = with_plan_in_hand(nothing)(tiny, limits_now())
+    found = with_greedy_fallback(nothing)(tiny, limits_now())
     assert plan_cost(tiny, found.plan) == pytest.approx(found.phases[0].cost)
     assert (found.termination, found.lower_bound, found.reason) == (Termination.TIME_LIMIT, 1.5, None)
     assert [row.method for row in found.phases] == ["density-greedy", "nothing"]
@@ -44,23 +44,23 @@ def test_a_method_without_a_plan_returns_the_greedy_one_with_its_own_bound(tiny)
 
 
 def test_time_that_ends_before_there_is_anything_leaves_the_greedy_plan(tiny):
-    found = with_plan_in_hand(late)(tiny, limits_now())
+    found = with_greedy_fallback(late)(tiny, limits_now())
     assert found.termination is Termination.TIME_LIMIT
     assert found.plan is not None
     assert found.lower_bound == 0.0
 
 
 def test_a_method_with_a_plan_returns_it_and_says_nothing_of_another(tiny):
-    found = with_plan_in_hand(held)(tiny, limits_now())
+    found = with_greedy_fallback(held)(tiny, limits_now())
     assert found == held(tiny, limits_now())
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(time_limit=2e6, cutoff=Cutoff(3.0))])
 def test_without_a_limit_or_for_a_caller_with_a_plan_the_method_runs_alone(tiny, limits, monkeypatch):
-    monkeypatch.setattr(in_hand, "density_greedy", None)  # calling it would fail
-    assert with_plan_in_hand(nothing)(tiny, limits) == nothing(tiny, limits)
+    monkeypatch.setattr(greedy_fallback, "density_greedy", None)  # calling it would fail
+    assert with_greedy_fallback(nothing)(tiny, limits) == nothing(tiny, limits)
     with pytest.raises(OutOfTimeError):
-        with_plan_in_hand(late)(tiny, limits)
+        with_greedy_fallback(late)(tiny, limits)
 
 
 def test_a_bound_above_the_greedy_plan_is_a_defect_and_is_told(tiny):
@@ -68,11 +68,11 @@ def test_a_bound_above_the_greedy_plan_is_a_defect_and_is_told(tiny):
         return Outcome(Termination.TIME_LIMIT, None, 1e9)
 
     with pytest.raises(VerificationError, match="says 'wrong'; a greedy plan costs"):
-        with_plan_in_hand(wrong)(tiny, limits_now())
+        with_greedy_fallback(wrong)(tiny, limits_now())
 
 
 @pytest.mark.parametrize("method", ["depl", "exact"])
-def test_the_loop_and_exact_search_have_one_in_hand(method):
+def test_the_loop_and_exact_search_fall_back_on_it(method):
     assert find(method).run.__wrapped__.__name__ == method
     assert find(method).summary
 

@@ -1,4 +1,4 @@
-"""A greedy plan in hand: under a time limit, a method that finds no plan of its own returns the greedy one.
+"""The greedy fallback: under a time limit, a method that finds no plan of its own returns the greedy one.
 
 The loop, exact search and annealing can take all their time before they have a first plan. The method
 ``density-greedy`` has one in a tenth of a second, so it runs first, until it has a plan or its share of the
@@ -26,7 +26,7 @@ _LEAST, _EPOCH, _SHARE = 0.25, 0.002, 0.5
 hand: a first plan takes 0.02 to 0.2 s on small instances, and 1 to 2 s with 5000 epochs."""
 
 
-def with_plan_in_hand(method: Method) -> Method:
+def with_greedy_fallback(method: Method) -> Method:
     """The method, which under a time limit returns a greedy plan where it ends without one.
 
     A caller that holds a plan (`depl.models.solving.methods.Limits.cutoff`) needs none.
@@ -96,9 +96,7 @@ def _returned(cost: float, greedy: Outcome, found: Outcome, phases: tuple[Phase,
 
 def _outcome(returned: object) -> Outcome:
     if not isinstance(returned, Outcome):
-        raise TypeError(
-            f"a method that holds a plan in hand returns an Outcome, not {type(returned).__name__}"
-        )
+        raise TypeError(f"a method with a greedy fallback returns an Outcome, not {type(returned).__name__}")
     return returned
 
 
