@@ -201,6 +201,15 @@ def subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Arg
     return [pair for group in groups for pair in group.choices.items()]
 
 
+def test_decimals_have_their_zero() -> None:
+    bare = re.compile(r"(?m)(?:^|[\s(\[=,+<>-])\.\d")
+    assert bare.search("a promise of .95")
+    for path in [ROOT / "README.md", *DOCS.glob("*.rst"), *DOCS.glob("*/*.rst")]:
+        assert not bare.findall(path.read_text(encoding="utf-8")), (
+            f"{path.relative_to(ROOT)}: write 0.95, not .95"
+        )
+
+
 def formulas() -> list[str]:
     """The mathematics of all pages and lessons, as it is typed."""
     found = []
@@ -259,6 +268,6 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert "url=../tutorials/wandb.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
-    assert "<mn>.75</mn>" in errata
+    assert "<mn>0.75</mn>" in errata
     assert not any(re.search(r"<mo>\.</mo>\s*<mn>", page) for page in pages)
     assert not any(re.search(r'<(script|link|img)[^>]*(src|href)="(https?:)?//', page) for page in pages)

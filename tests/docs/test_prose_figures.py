@@ -24,8 +24,8 @@ def percent(share: float) -> str:
 
 
 def cell(share: float) -> str:
-    """A share as the tables on estimation print it: .87, .935, 1."""
-    return f"{share:.3f}".rstrip("0").rstrip(".").removeprefix("0")
+    """A share as the tables on estimation print it: 0.87, 0.935, 1."""
+    return f"{share:.3f}".rstrip("0").rstrip(".")
 
 
 def row(*cells: object) -> str:
@@ -214,7 +214,7 @@ def promised_delivered(values: Values) -> Iterator[str]:
                     and item["runs"] + item["refused"] == runs
                 ]
                 least, most = (cell(round(share, 2)) for share in (min(shares), max(shares)))
-                least, most = (text if text == "1" else f"{float(text):.2f}"[1:] for text in (least, most))
+                least, most = (text if text == "1" else f"{float(text):.2f}" for text in (least, most))
                 found.append(least if least == most else f"{least} to {most}")
         return found
 
@@ -250,10 +250,10 @@ def few_runs(values: Values) -> Iterator[str]:
         told = []
         for item in (drawn, tuned):
             made = item["delivered"] is not None
-            error = f"{item['standard_error'] or 0:.3f}".removeprefix("0")
+            error = f"{item['standard_error'] or 0:.3f}"
             told.append(f"{cell(item['delivered'])} ({error})" if made else "none")
             told.append(f"{percent(item['refused'])} ({percent(item['refused_before'])})")
-        how = "marginal" if marginal else "confidence .95"
+        how = "marginal" if marginal else "confidence 0.95"
         yield row(f"{known[drawn['known']]}, {how}", cell(drawn["promised"]), *told)
     marginal = [item for item in values["rows"] if item["confidence"] is None and item["judged"]]
     most = max(item["refuted"] for item in marginal if item["known"] != "few")
@@ -278,7 +278,7 @@ def promises_kept(values: Values) -> Iterator[str]:
 
     careful = [item for item in values["rows"] if item["setting"] != "flattered"]
     for item in careful:
-        asked = cell(item["target"]).ljust(3, "0"), f"{item['promised']:.2f}"[1:]
+        asked = cell(item["target"]).ljust(4, "0"), f"{item['promised']:.2f}"
         if item["delivered"] is None:
             yield " - ".join((*asked, "none"))
             continue
